@@ -1,0 +1,22 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target is built with the same strictness; a warning fails the build.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "swift-video-capturing",
+    products: [
+        .library(name: "VideoCapturing", targets: ["VideoCapturing"])
+    ],
+    targets: [
+        // The contract and its runtime. No Foundation, no C library.
+        .target(name: "VideoCapturing", swiftSettings: strict),
+        .testTarget(name: "VideoCapturingTests", dependencies: ["VideoCapturing"], swiftSettings: strict),
+    ]
+)

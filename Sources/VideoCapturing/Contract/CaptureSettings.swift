@@ -1,0 +1,27 @@
+/// What a capture delivers, or will when it is started: OpenTok's capture settings.
+public struct CaptureSettings: Sendable, Hashable {
+    /// Size, pixel format, rate and delay.
+    public var format: VideoFormat
+    /// Whether a local preview is to be shown mirrored, as for a camera that faces its user.
+    public var mirrorOnLocalRender: Bool
+    /// The name of what is captured, for people: a camera's name, a file's path.
+    public var sourceName: String?
+
+    public init(format: VideoFormat, mirrorOnLocalRender: Bool = false, sourceName: String? = nil) {
+        self.format = format
+        self.mirrorOnLocalRender = mirrorOnLocalRender
+        self.sourceName = sourceName
+    }
+}
+
+/// What kind of pictures a capture delivers, to tune the encoder.
+public enum VideoContentHint: String, Sendable, Hashable, CaseIterable {
+    /// Nothing is known; treated as motion.
+    case none
+    /// Cameras and films: smooth movement matters more than fine detail.
+    case motion
+    /// Slides, drawings: detail matters more than the rate.
+    case detail
+    /// Screens with text: every edge matters.
+    case text
+}

@@ -1,0 +1,65 @@
+/// What consumers ask of a capture: the one value that goes against the stream, by
+/// ``VideoCapture/adapt(to:)``. As WebRTC's `VideoSinkWants`.
+///
+/// A capture does what it can at the source, where it saves most, and ignores the rest.
+public struct CaptureWants: Sendable, Hashable {
+    /// The most pixels (width × height) that are of use; nil for no limit.
+    public var maximumPixelCount: Int?
+    /// The highest rate that is of use; nil for no limit.
+    public var maximumFrameRate: FrameRate?
+    /// Both sides shall be multiples of this; 1 for any.
+    public var sizeAlignment: Int
+    /// Counts requests for a complete fresh picture, from which a viewer can begin. A higher number than
+    /// before is a request.
+    public var keyFrameRequests: UInt64
+    /// Whether black pictures are all that is of use.
+    public var isBlackEnough: Bool
+
+    public init(
+        maximumPixelCount: Int? = nil, maximumFrameRate: FrameRate? = nil, sizeAlignment: Int = 1,
+        keyFrameRequests: UInt64 = 0, isBlackEnough: Bool = false
+    ) {
+        self.maximumPixelCount = maximumPixelCount
+        self.maximumFrameRate = maximumFrameRate
+        self.sizeAlignment = max(1, sizeAlignment)
+        self.keyFrameRequests = keyFrameRequests
+        self.isBlackEnough = isBlackEnough
+    }
+
+    /// What satisfies both: the fewest pixels, the lowest rate, the least common alignment, all requests
+    /// for key frames; black only when black is enough for both.
+    public func merged(with other: CaptureWants) -> CaptureWants {
+        func lower<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
+            guard let first else { return second }
+            guard let second else { return first }
+            return min(first, second)
+        }
+        return CaptureWants(
+            maximumPixelCount: lower(maximumPixelCount, other.maximumPixelCount),
+            maximumFrameRate: lower(maximumFrameRate, other.maximumFrameRate),
+            sizeAlignment: leastCommonMultiple(sizeAlignment, other.sizeAlignment),
+            keyFrameRequests: keyFrameRequests &+ other.keyFrameRequests,
+            isBlackEnough: isBlackEnough && other.isBlackEnough)
+    }
+
+    /// The largest size of the same aspect that is wanted, never larger than the one given, and at least
+    /// one alignment unit (or the given size, where that is smaller) on each side.
+    public func adaptedSize(width: Int, height: Int) -> (width: Int, height: Int) {
+        guard width > 0, height > 0 else { return (width, height) }
+        var scale = 1.0
+        if let limit = maximumPixelCount, width * height > limit {
+            scale = (Double(max(1, limit)) / Double(width * height)).squareRoot()
+        }
+        func side(_ length: Int) -> Int {
+            let scaled = Int(Double(length) * scale)
+            return max(min(sizeAlignment, length), scaled / sizeAlignment * sizeAlignment)
+        }
+        return (side(width), side(height))
+    }
+}
+
+private func leastCommonMultiple(_ first: Int, _ second: Int) -> Int {
+    var (larger, smaller) = (first, second)
+    while smaller != 0 { (larger, smaller) = (smaller, larger % smaller) }
+    return first / larger * second
+}

@@ -1,0 +1,73 @@
+/// A source of pictures: OpenTok's custom video capturer, with Swift's errors.
+///
+/// To write one, conform a small type to ``FrameSource`` and hand it to a ``SourceCapturer``: thread,
+/// pacing, states, errors, restart and statistics come from there. Conform to this protocol directly only
+/// for what a frame source cannot express. Either way, `ConformanceSuite` in `CapturerTestKit` checks
+/// every sentence that follows.
+///
+/// **Order.** init → (start → stop)* → release. After release the capture is idle and may be initialized
+/// again. A start before init, or after release, throws `invalidState`, and so does a stop before init.
+/// Repeated calls of init, start, stop and release are harmless. Release while running stops first.
+/// A capture can be restarted after it was stopped, or after it stopped by itself, as often as one likes.
+///
+/// **Threads.** Every member may be used from any thread, except that init, start and release must not be
+/// called from inside `consumeFrame`. Frames are delivered one at a time, on the capture's own thread,
+/// never on the main thread and never on the cooperative pool.
+///
+/// **Stop.** When ``stopCapture()`` has returned, no call of the consumer is running and none will come.
+/// It may be called from inside `consumeFrame`; there it takes effect once that call returns.
+///
+/// **Frames.** Timestamps are of the monotonic clock, strictly increase, and go on increasing over
+/// restarts. Sequence numbers increase; a gap is exactly as wide as the number of frames lost. Each frame
+/// is complete: planes and strides fit the buffer, size, pixel format and colour are true.
+///
+/// **States.** Every change is seen by every ``stateChanges()`` stream, in order, none left out. The first
+/// error wins; a restart clears it.
+public protocol VideoCapture: AnyObject, Sendable {
+    /// Where frames go; held weakly. Set before start; a change while running takes effect with the next
+    /// frame. Frames without a consumer are dropped and counted.
+    var videoCaptureConsumer: (any VideoCaptureConsumer)? { get set }
+
+    /// What kind of pictures these are; the capture's own default until it is set.
+    var videoContentHint: VideoContentHint { get set }
+
+    /// Acquires the device and settles what it will deliver. Blocks until that is done.
+    func initCapture() throws(CaptureError)
+
+    /// Begins to deliver frames. Blocks until the device streams or has refused.
+    func startCapture() throws(CaptureError)
+
+    /// Ends the delivery of frames and lets the device rest.
+    ///
+    /// - Throws: `invalidState` before init; `stalled` when the source did not let go within its limit (the
+    ///   rule holds even then: no further call of the consumer will come).
+    func stopCapture() throws(CaptureError)
+
+    /// Stops if need be, and gives the device back.
+    func releaseCapture()
+
+    /// Whether frames are being delivered or are about to be: starting, running or interrupted.
+    var isCaptureStarted: Bool { get }
+
+    /// What will be delivered; before init what was asked for.
+    func captureSettings() -> CaptureSettings
+
+    /// Tells the capture what its consumers can use. May be called in any state.
+    func adapt(to wants: CaptureWants)
+
+    /// The state now.
+    var state: CaptureState { get }
+
+    /// A stream of its own of all changes of state from now on. It ends when the capture is destroyed.
+    func stateChanges() -> AsyncStream<CaptureStateChange>
+
+    /// What was counted since init.
+    var statistics: CaptureStatistics { get }
+}
+
+/// Takes the frames of a capture.
+public protocol VideoCaptureConsumer: AnyObject, Sendable {
+    /// Takes one frame. Called on the capture's thread (or on a queue's), one call at a time; should return
+    /// before the next frame is due. Keep the value to keep the frame.
+    func consumeFrame(_ frame: VideoFrame)
+}

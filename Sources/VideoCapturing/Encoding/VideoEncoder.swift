@@ -1,0 +1,15 @@
+/// Turns frames into packets. Not to be used from two threads at once.
+public protocol VideoEncoder: AnyObject {
+    /// Encodes one frame and hands each packet that comes of it to `output`, before it returns: mostly one,
+    /// none when the encoder decides to drop the frame.
+    ///
+    /// The frame may have another size than the one before.
+    ///
+    /// - Parameter forceKeyFrame: whether decoding must be able to begin with this frame.
+    func encode(
+        _ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void
+    ) throws
+
+    /// Hands out what the encoder still holds back. Frames may follow.
+    func flush(output: (EncodedPacket) throws -> Void) throws
+}

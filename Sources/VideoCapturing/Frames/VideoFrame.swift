@@ -1,0 +1,87 @@
+/// One picture of a capture and all that is known of it.
+///
+/// A value that holds one reference to its pixels. To keep a frame is to keep the value: nothing
+/// dangles, and nothing is copied.
+public struct VideoFrame: Sendable {
+    /// The pixels.
+    public var buffer: PixelBuffer
+    /// When the picture was taken, on the monotonic clock. Strictly increases from frame to frame.
+    public var timestamp: MediaTime
+    /// Counts the frames of a capture; a gap is exactly as wide as the number of frames lost.
+    public var sequenceNumber: UInt64
+    /// The clockwise turn that makes the picture upright.
+    public var orientation: VideoOrientation
+    /// Whether the picture is to be shown mirrored, left to right, on a local preview.
+    public var isMirrored: Bool
+    /// How the numbers map to light.
+    public var color: ColorDescription
+    /// The rate measured over the last frames; nil until there are two.
+    public var estimatedFrameRate: FrameRate?
+    /// The time from the light to the delivery; nil when unknown.
+    public var estimatedCaptureDelay: Duration?
+    /// The only parts that differ from the frame before, in pixels of the buffer; nil when unknown, which
+    /// means all of it may; empty when nothing does.
+    public var damage: [PixelRect]?
+    /// Bytes that travel with the frame, of any length; nil when there are none.
+    public var metadata: FrameMetadata?
+    /// Whether this frame shows the picture of the frame before it again, to keep a minimum rate or
+    /// while the capture is muted.
+    public var isRepeat: Bool
+
+    public init(
+        buffer: PixelBuffer, timestamp: MediaTime, sequenceNumber: UInt64 = 0,
+        orientation: VideoOrientation = .up, isMirrored: Bool = false, color: ColorDescription? = nil,
+        estimatedFrameRate: FrameRate? = nil, estimatedCaptureDelay: Duration? = nil,
+        damage: [PixelRect]? = nil, metadata: FrameMetadata? = nil, isRepeat: Bool = false
+    ) {
+        self.buffer = buffer
+        self.timestamp = timestamp
+        self.sequenceNumber = sequenceNumber
+        self.orientation = orientation
+        self.isMirrored = isMirrored
+        self.color = color ?? .assumed(for: buffer.pixelFormat)
+        self.estimatedFrameRate = estimatedFrameRate
+        self.estimatedCaptureDelay = estimatedCaptureDelay
+        self.damage = damage
+        self.metadata = metadata
+        self.isRepeat = isRepeat
+    }
+
+    /// The width in pixels, before the orientation is applied.
+    public var width: Int { buffer.width }
+    /// The height in pixels, before the orientation is applied.
+    public var height: Int { buffer.height }
+    /// How the samples lie in memory.
+    public var pixelFormat: PixelFormat { buffer.pixelFormat }
+
+    /// The frame's format as OpenTok states it. Made at each call; not for the path of every frame.
+    public var format: VideoFormat {
+        VideoFormat(
+            pixelFormat, width: width, height: height, bytesPerRow: buffer.planes.mapPlanes { $0.bytesPerRow },
+            estimatedFramesPerSecond: estimatedFrameRate, estimatedCaptureDelay: estimatedCaptureDelay)
+    }
+}
+
+/// Bytes that an application or a driver lets travel with a frame.
+public struct FrameMetadata: Sendable, Hashable {
+    public var bytes: [UInt8]
+
+    public init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+}
+
+/// A rectangle in pixels; x to the right and y down from the top left corner.
+public struct PixelRect: Sendable, Hashable {
+    public var x: Int
+    public var y: Int
+    public var width: Int
+    public var height: Int
+
+    public init(x: Int, y: Int, width: Int, height: Int) {
+        self.x = x
+        self.y = y
+        self.width = width
+        self.height = height
+    }
+}

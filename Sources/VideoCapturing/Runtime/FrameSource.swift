@@ -1,0 +1,97 @@
+/// The least that a custom capturer has to do: give the next frame.
+///
+/// A ``SourceCapturer`` drives it and adds thread, pacing, states, errors, restart and statistics. All
+/// functions are called on one thread, the capturer's own, one at a time, in the order
+/// open → (start → nextFrame* → stop)* → close; so a source needs no lock. Only ``nextFrame(_:)`` and the
+/// settings must be written.
+public protocol FrameSource {
+    /// What the source delivers; before ``open()`` what was asked for, after it what was settled.
+    var settings: CaptureSettings { get }
+
+    /// When frames are due. The default is the rate in ``settings``, or ``FramePacing/unpaced`` without one.
+    var pacing: FramePacing { get }
+
+    /// What kind of pictures these are; the default is ``VideoContentHint/none``.
+    var contentHint: VideoContentHint { get }
+
+    /// Acquires the device or file. What it throws is thrown by `initCapture`.
+    mutating func open() throws
+
+    /// Makes the device stream. What it throws is thrown by `startCapture`.
+    mutating func start(_ context: FrameContext) throws
+
+    /// The next frame; nil when there are no more. What it throws stops the capture with that error.
+    ///
+    /// May block for as long as it takes, if it ends its wait when ``FrameContext/isStopping`` becomes
+    /// true: sleep with ``FrameContext/wait(until:)``, or poll ``FrameContext/stopDescriptor`` beside the
+    /// device's. What it returns after that is not delivered.
+    mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame?
+
+    /// Lets the device rest. Also called after an error and after the end of the stream.
+    mutating func stop()
+
+    /// Gives the device or file back.
+    mutating func close()
+
+    /// Takes what consumers ask for, before the next frame. The rate of a paced source is seen to by the
+    /// capturer. The default does nothing.
+    mutating func adapt(to wants: CaptureWants)
+}
+
+extension FrameSource {
+    public var pacing: FramePacing { settings.format.estimatedFramesPerSecond.map { .rate($0) } ?? .unpaced }
+    public var contentHint: VideoContentHint { .none }
+    public mutating func open() {}
+    public mutating func start(_ context: FrameContext) {}
+    public mutating func stop() {}
+    public mutating func close() {}
+    public mutating func adapt(to wants: CaptureWants) {}
+}
+
+/// When the frames of a source are due.
+public enum FramePacing: Sendable, Hashable {
+    /// At fixed times, `FrameRate/time(ofFrame:)` after the start. A frame's timestamp is the time when it
+    /// was due. Times that have passed are left out and counted, never made up for in a burst.
+    case rate(FrameRate)
+    /// As fast as the source gives them and the consumer takes them; the timestamp is the time of
+    /// ``FrameSource/nextFrame(_:)``'s call.
+    case unpaced
+    /// At the source's own times (``SourceFrame/timestamp``), counted from its first frame: a file.
+    case sourceTimestamps
+    /// As ``sourceTimestamps``, but without waiting: the timestamps keep the source's spacing and may run
+    /// ahead of the clock. For converting a file as fast as possible.
+    case sourceTimestampsWithoutWaiting
+    /// The source waits for its device by itself. Its timestamps, if it gives any, are of the monotonic
+    /// clock and are kept: a camera, a screen.
+    case device
+}
+
+/// A frame as a source gives it; the capturer adds what a ``VideoFrame`` has besides.
+public struct SourceFrame: Sendable {
+    /// The pixels.
+    public var buffer: PixelBuffer
+    /// The time on the source's own scale, or on the monotonic clock, as its ``FramePacing`` says; nil to
+    /// take the time of the call.
+    public var timestamp: MediaTime?
+    /// How many frames the source or driver has lost just before this one.
+    public var lostBefore: UInt64 = 0
+    /// How many damaged frames the source has left out just before this one.
+    public var corruptBefore: UInt64 = 0
+    /// The clockwise turn that makes the picture upright.
+    public var orientation: VideoOrientation = .up
+    /// Whether the picture is to be shown mirrored on a local preview.
+    public var isMirrored = false
+    /// How the numbers map to light; nil for the pixel format's usual.
+    public var color: ColorDescription?
+    /// The time from the light to the delivery; nil when unknown.
+    public var captureDelay: Duration?
+    /// The only parts that differ from the frame before; nil when unknown.
+    public var damage: [PixelRect]?
+    /// Bytes that travel with the frame.
+    public var metadata: FrameMetadata?
+
+    public init(_ buffer: PixelBuffer, timestamp: MediaTime? = nil) {
+        self.buffer = buffer
+        self.timestamp = timestamp
+    }
+}

@@ -1,0 +1,31 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Where a capture takes its time from: the machine's monotonic clock, or a test's virtual one.
+///
+/// Safe to use from any thread.
+public protocol CaptureClock: Sendable {
+    /// The time now.
+    var now: MediaTime { get }
+
+    /// Blocks the calling thread until `deadline`, or until `wake` is raised, whichever comes first.
+    func wait(until deadline: MediaTime, or wake: WakeSignal)
+}
+
+/// `CLOCK_MONOTONIC`: never set back, not slewed by a change of the date, stops while suspended.
+public struct MonotonicClock: CaptureClock {
+    public init() {}
+
+    public var now: MediaTime {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MediaTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    public func wait(until deadline: MediaTime, or wake: WakeSignal) {
+        wake.wait(until: deadline)
+    }
+}

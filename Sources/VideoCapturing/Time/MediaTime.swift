@@ -1,0 +1,64 @@
+/// A point on the monotonic clock, in nanoseconds.
+///
+/// Zero is the epoch of `CLOCK_MONOTONIC` (on Linux: about the time of boot), so values of one
+/// boot can be compared with each other and with the timestamps of V4L2 and ALSA drivers, but not
+/// with wall-clock time. 64 bits last for 292 years.
+public struct MediaTime: Sendable, Hashable, Comparable, InstantProtocol {
+    /// Nanoseconds since the epoch of the clock.
+    public var nanoseconds: Int64
+
+    public init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    /// The epoch of the clock.
+    public static let zero = MediaTime(nanoseconds: 0)
+
+    public static func < (left: MediaTime, right: MediaTime) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    /// Saturates instead of overflowing: a timestamp from a damaged file never traps.
+    public func advanced(by duration: Duration) -> MediaTime {
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.nanoseconds)
+        guard overflow else { return MediaTime(nanoseconds: sum) }
+        return MediaTime(nanoseconds: nanoseconds < 0 ? .min : .max)
+    }
+
+    /// Saturates instead of overflowing.
+    public func duration(to other: MediaTime) -> Duration {
+        let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
+        guard overflow else { return .nanoseconds(difference) }
+        return .nanoseconds(other.nanoseconds < 0 ? Int64.min : Int64.max)
+    }
+
+    public static func - (left: MediaTime, right: MediaTime) -> Duration {
+        right.duration(to: left)
+    }
+}
+
+extension MediaTime: CustomStringConvertible {
+    /// The seconds with all nine decimals, as in `12.345678901 s`.
+    public var description: String {
+        let magnitude = nanoseconds.magnitude
+        let fraction = String(magnitude % 1_000_000_000)
+        let padding = String(repeating: "0", count: 9 - fraction.count)
+        return "\(nanoseconds < 0 ? "-" : "")\(magnitude / 1_000_000_000).\(padding)\(fraction) s"
+    }
+}
+
+extension Duration {
+    /// The duration in whole nanoseconds, rounded toward zero and clamped to 64 bits.
+    public var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        let (sum, carry) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return carry ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// The duration in seconds, for display and for ratios; not exact.
+    public var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) * 1e-18
+    }
+}

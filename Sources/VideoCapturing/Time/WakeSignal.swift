@@ -1,0 +1,47 @@
+/// A latch that ends a wait: once raised it stays raised until it is reset.
+///
+/// A ``CaptureClock`` waits on it, so that stopping a capture never waits for a frame interval.
+/// Safe to use from any thread.
+public final class WakeSignal: Sendable {
+    private struct State {
+        var isRaised = false
+        /// Counts ``pulse()``s, so that a waiter can tell one from a spurious wake-up.
+        var pulses: UInt64 = 0
+    }
+
+    private let state = Locked(State())
+
+    public init() {}
+
+    /// Whether the signal is raised.
+    public var isRaised: Bool { state.withLock { $0.isRaised } }
+
+    /// Ends all waits, those to come as well.
+    public func raise() {
+        state.withLock { $0.isRaised = true }
+        state.wakeAll()
+    }
+
+    /// Lets later waits wait again.
+    public func reset() {
+        state.withLock { $0.isRaised = false }
+    }
+
+    /// Ends the waits that are under way, without raising the signal. For clocks whose time can be
+    /// set from outside.
+    public func pulse() {
+        state.withLock { $0.pulses &+= 1 }
+        state.wakeAll()
+    }
+
+    /// Blocks until the signal is raised or pulsed, or until `deadline` on `CLOCK_MONOTONIC`; without
+    /// a deadline for as long as it takes.
+    public func wait(until deadline: MediaTime? = nil) {
+        var pulsesAtStart: UInt64?
+        _ = state.wait(until: deadline) { state -> Void? in
+            let before = pulsesAtStart ?? state.pulses
+            pulsesAtStart = before
+            return state.isRaised || state.pulses != before ? () : nil
+        }
+    }
+}
