@@ -12,18 +12,14 @@ public final class FrameContext: Sendable {
 
     let clock: any CaptureClock
     let stop = WakeSignal()
-    private let pool: PixelBufferPool
-    private let stopEvent: Locked<StopEvent>
-    private let onInterruption: @Sendable (InterruptionReason) -> Void
+    private let pool = PixelBufferPool()
+    private let stopEvent = Locked(StopEvent())
+    private let stopHandler = Locked<(@Sendable () -> Void)?>(nil)
+    private let control: SourceControl
 
-    init(
-        clock: any CaptureClock, pool: PixelBufferPool,
-        onInterruption: @escaping @Sendable (InterruptionReason) -> Void
-    ) {
+    init(clock: any CaptureClock, control: SourceControl) {
         self.clock = clock
-        self.pool = pool
-        self.stopEvent = Locked(StopEvent())
-        self.onInterruption = onInterruption
+        self.control = control
     }
 
     /// Whether the capture is being stopped; the source should return soon.
@@ -70,12 +66,20 @@ public final class FrameContext: Sendable {
 
     /// Tells that no frames come for now, and why; the next frame ends the interruption.
     public func reportInterruption(_ reason: InterruptionReason) {
-        onInterruption(reason)
+        control.noteInterruption(reason)
+    }
+
+    /// Has `handler` called, on the thread that stops, once the capture is being stopped; it must only wake
+    /// whoever ``FrameSource/nextFrame(_:)`` waits for. For sources that wait for something other than time
+    /// or a descriptor.
+    package func setStopHandler(_ handler: (@Sendable () -> Void)?) {
+        stopHandler.withLock { $0 = handler }
     }
 
     func raiseStop() {
         stop.raise()
         stopEvent.withLock { $0.set() }
+        stopHandler.withLock { $0 }?()
     }
 
     func resetStop() {

@@ -34,6 +34,9 @@ package struct CaptureThread: Sendable {
         self.identifier = identifier
     }
 
+    /// A number that no other living thread has.
+    package static var currentIdentifier: UInt { UInt(pthread_self()) }
+
     /// Whether the caller runs on this thread.
     package var isCurrent: Bool { pthread_equal(pthread_self(), identifier) != 0 }
 

@@ -1,0 +1,178 @@
+/// What a full queue does with the next frame.
+public enum QueuePolicy: String, Sendable, Hashable, CaseIterable {
+    /// The oldest waiting frame makes room: for live viewers, who want the present.
+    case newestWins
+    /// The new frame is turned away: for consumers that must work through what they have begun.
+    case oldestStays
+    /// The producer waits for room: for files, which want every frame. The only policy that can slow a
+    /// capture down.
+    case wait
+}
+
+/// A bounded queue of frames between two threads, with a stated policy and a count of what it drops.
+///
+/// Safe to use from any thread. No allocation once made.
+public final class FrameQueue: Sendable {
+    /// What became of a frame that was pushed.
+    public enum PushResult: Sendable, Hashable {
+        /// It waits in the queue.
+        case accepted
+        /// It waits in the queue; the oldest frame was dropped for it.
+        case replacedOldest
+        /// The queue was full; the frame was dropped.
+        case refused
+        /// The queue is closed; the frame was dropped.
+        case closed
+    }
+
+    /// The most frames that wait.
+    public let capacity: Int
+    /// What happens when it is full.
+    public let policy: QueuePolicy
+
+    private struct Contents {
+        var slots: [VideoFrame?]
+        var first = 0
+        var count = 0
+        var isClosed = false
+        var received: UInt64 = 0
+        var dropped = DropCounts()
+        var waitingProducers = 0
+        var waitingConsumers = 0
+
+        mutating func append(_ frame: VideoFrame) {
+            slots[(first + count) % slots.count] = frame
+            count += 1
+        }
+
+        mutating func removeFirst() -> VideoFrame? {
+            guard count > 0 else { return nil }
+            let frame = slots[first].take()
+            first = (first + 1) % slots.count
+            count -= 1
+            return frame
+        }
+    }
+
+    private let contents: Locked<Contents>
+
+    /// - Parameter capacity: the most frames that wait; at least 1.
+    public init(capacity: Int, policy: QueuePolicy) {
+        self.capacity = max(1, capacity)
+        self.policy = policy
+        contents = Locked(Contents(slots: Array(repeating: nil, count: self.capacity)))
+    }
+
+    /// Puts a frame in. Blocks only with the policy ``QueuePolicy/wait``, until there is room or the queue
+    /// is closed.
+    @discardableResult
+    public func push(_ frame: VideoFrame) -> PushResult {
+        push(frame, isWanted: { true })
+    }
+
+    /// As ``push(_:)``, but a wait for room also ends, with `refused`, when `isWanted` is false; call
+    /// ``wakeWaiters()`` when it has become so.
+    package func push(_ frame: VideoFrame, isWanted: () -> Bool) -> PushResult {
+        // A frame that is dropped is let go of after the lock, since its end may run a driver's code.
+        var displaced: VideoFrame?
+        var hasArrived = false
+        var mustWake = false
+        let result: PushResult? = contents.wait { contents -> PushResult? in
+            if !hasArrived {
+                contents.received += 1
+                hasArrived = true
+            }
+            if contents.isClosed {
+                contents.dropped.abandoned += 1
+                return .closed
+            }
+            var result = PushResult.accepted
+            if contents.count == contents.slots.count {
+                switch policy {
+                case .newestWins:
+                    displaced = contents.removeFirst()
+                    contents.dropped.replaced += 1
+                    result = .replacedOldest
+                case .oldestStays:
+                    contents.dropped.refused += 1
+                    return .refused
+                case .wait:
+                    guard isWanted() else {
+                        contents.dropped.refused += 1
+                        return .refused
+                    }
+                    contents.waitingProducers += 1
+                    return nil
+                }
+            }
+            contents.append(frame)
+            mustWake = contents.waitingConsumers > 0
+            return result
+        }
+        if mustWake { contents.wakeAll() }
+        _ = displaced
+        return result!
+    }
+
+    /// Takes the oldest frame out; blocks until there is one. Nil once the queue is closed and empty.
+    public func pop() -> VideoFrame? {
+        pop(isWanted: { true })
+    }
+
+    /// As ``pop()``, but the wait also ends, with nil, when `isWanted` is false; call ``wakeWaiters()`` when
+    /// it has become so.
+    package func pop(isWanted: () -> Bool) -> VideoFrame? {
+        var mustWake = false
+        let frame: VideoFrame?? = contents.wait { contents -> VideoFrame?? in
+            guard isWanted() else { return .some(nil) }
+            if let frame = contents.removeFirst() {
+                mustWake = contents.waitingProducers > 0
+                contents.waitingProducers = 0
+                contents.waitingConsumers = 0
+                return .some(frame)
+            }
+            guard !contents.isClosed else { return .some(nil) }
+            contents.waitingConsumers = 1
+            return nil
+        }
+        if mustWake { contents.wakeAll() }
+        return frame!
+    }
+
+    /// Ends the queue: further frames are turned away, waits end. Frames that wait can still be taken out,
+    /// unless they are discarded, which counts them as abandoned.
+    public func close(discardingWaitingFrames: Bool = false) {
+        contents.withLock { $0.isClosed = true }
+        if discardingWaitingFrames { discardWaitingFrames() }
+        contents.wakeAll()
+    }
+
+    /// Drops all frames that wait and counts them as abandoned.
+    public func discardWaitingFrames() {
+        while true {
+            let frame = contents.withLock { contents in
+                let frame = contents.removeFirst()
+                if frame != nil { contents.dropped.abandoned += 1 }
+                return frame
+            }
+            guard frame != nil else { break }
+        }
+        contents.wakeAll()
+    }
+
+    /// Lets blocked threads look at their conditions again.
+    package func wakeWaiters() {
+        // Through the lock: a thread between its check and its sleep must not miss this.
+        contents.withLock { _ in }
+        contents.wakeAll()
+    }
+
+    /// The number of frames that wait now.
+    public var count: Int { contents.withLock { $0.count } }
+
+    /// Frames that were pushed.
+    public var received: UInt64 { contents.withLock { $0.received } }
+
+    /// Frames that were dropped, by reason.
+    public var dropped: DropCounts { contents.withLock { $0.dropped } }
+}

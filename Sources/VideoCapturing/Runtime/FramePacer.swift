@@ -1,0 +1,75 @@
+/// Waits for the moments at which frames are due, measured from one epoch so that nothing drifts.
+///
+/// Used on the capture thread.
+struct FramePacer {
+    /// A moment for a frame.
+    struct Slot {
+        /// When the frame is due; the time of the call for sources that are not paced.
+        var time: MediaTime
+        /// How many earlier moments have passed unused.
+        var missed: UInt64 = 0
+    }
+
+    /// The rate that is kept, or for other kinds of pacing nil.
+    private(set) var rate: FrameRate?
+
+    private let pacing: FramePacing
+    private var epoch: MediaTime
+    private var nextIndex: Int64 = 0
+    /// The first timestamp of a source with a time scale of its own.
+    private var sourceEpoch: MediaTime?
+
+    /// - Parameter after: the last timestamp of the start before; the new ones come after it.
+    init(pacing: FramePacing, context: FrameContext, after last: MediaTime?) {
+        self.pacing = pacing
+        let now = context.now
+        epoch = last.map { max(now, $0.advanced(by: .nanoseconds(1))) } ?? now
+        if case .rate(let rate) = pacing { self.rate = rate }
+    }
+
+    /// Whether the pacer keeps the rate that consumers want by itself.
+    var seesToRate: Bool {
+        if case .rate = pacing { return true }
+        return false
+    }
+
+    /// Lowers the rate to `limit`, or raises it again to the source's own.
+    mutating func setRate(limit: FrameRate?, now: MediaTime) {
+        guard case .rate(let own) = pacing else { return }
+        let wanted = limit.map { min($0, own) } ?? own
+        guard wanted != rate else { return }
+        // The new rate begins where the next frame of the old one was due.
+        if let rate { epoch = epoch.advanced(by: rate.time(ofFrame: nextIndex)) }
+        nextIndex = 0
+        rate = wanted
+    }
+
+    /// Waits until a frame is due; nil when the capture is being stopped.
+    mutating func awaitSlot(_ context: FrameContext) -> Slot? {
+        guard let rate else { return Slot(time: context.now) }
+        let due = epoch.advanced(by: rate.time(ofFrame: nextIndex))
+        guard context.wait(until: due) else { return nil }
+        let current = max(nextIndex, rate.frameIndex(at: context.now - epoch))
+        let missed = UInt64(current - nextIndex)
+        nextIndex = current + 1
+        return Slot(time: epoch.advanced(by: rate.time(ofFrame: current)), missed: missed)
+    }
+
+    /// The timestamp of a frame that the source has given, after waiting for it where the source's own times
+    /// are kept; nil when the capture is being stopped.
+    mutating func awaitTimestamp(of frame: SourceFrame, slot: Slot, _ context: FrameContext) -> MediaTime? {
+        switch pacing {
+        case .rate, .unpaced:
+            return slot.time
+        case .device:
+            return frame.timestamp ?? context.now
+        case .sourceTimestamps, .sourceTimestampsWithoutWaiting:
+            guard let own = frame.timestamp else { return context.now }
+            let first = sourceEpoch ?? own
+            sourceEpoch = first
+            let due = epoch.advanced(by: own - first)
+            if pacing == .sourceTimestamps, !context.wait(until: due) { return nil }
+            return due
+        }
+    }
+}

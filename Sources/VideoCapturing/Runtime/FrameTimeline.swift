@@ -1,0 +1,26 @@
+/// Gives the frames of a capture their places in time: strictly increasing timestamps and a sequence number
+/// that counts the lost ones, over all restarts.
+struct FrameTimeline {
+    /// The timestamp of the last frame; nil before the first.
+    private(set) var lastTimestamp: MediaTime?
+    private var nextSequenceNumber: UInt64 = 0
+    private var estimator = FrameRateEstimator()
+
+    /// Leaves room in the sequence for frames that were lost.
+    mutating func skip(lost: UInt64) {
+        nextSequenceNumber &+= lost
+    }
+
+    /// The whole frame; a timestamp that does not increase is moved to a nanosecond after the last one.
+    mutating func stamp(_ frame: SourceFrame, timestamp: MediaTime, nominal: FrameRate?) -> VideoFrame {
+        var timestamp = timestamp
+        if let lastTimestamp, timestamp <= lastTimestamp { timestamp = lastTimestamp.advanced(by: .nanoseconds(1)) }
+        lastTimestamp = timestamp
+        defer { nextSequenceNumber &+= 1 }
+        return VideoFrame(
+            buffer: frame.buffer, timestamp: timestamp, sequenceNumber: nextSequenceNumber,
+            orientation: frame.orientation, isMirrored: frame.isMirrored, color: frame.color,
+            estimatedFrameRate: estimator.add(timestamp, nominal: nominal),
+            estimatedCaptureDelay: frame.captureDelay, damage: frame.damage, metadata: frame.metadata)
+    }
+}

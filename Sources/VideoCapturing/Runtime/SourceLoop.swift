@@ -1,0 +1,174 @@
+/// What runs on the capture thread: obeys the orders of a ``SourceRunner`` and calls the source.
+///
+/// `@unchecked Sendable`: `source` and `timeline` are used on the capture thread only. There is one at a time,
+/// and each begins after the one before has said, through the control's lock, that it has ended.
+final class SourceLoop: @unchecked Sendable {
+    private let control: SourceControl
+    private let context: FrameContext
+    private var source: any FrameSource
+    private var timeline = FrameTimeline()
+    private var wants = CaptureWants()
+
+    init(_ source: sending some FrameSource, control: SourceControl, context: FrameContext) {
+        self.source = source
+        self.control = control
+        self.context = context
+    }
+
+    /// The thread's whole life, from open to close.
+    func run() {
+        control.contents.withLock { $0.thread = CaptureThread.currentIdentifier }
+        do {
+            try source.open()
+        } catch {
+            let failure = captureError(error, operation: "open")
+            control.update { contents, _ in
+                contents.failure = failure
+                end(&contents)
+            }
+            return
+        }
+        control.update { [settings = source.settings] contents, states in
+            contents.settings = settings
+            contents.phase = .ready
+            states.transition(to: .initialized, reason: .requested)
+        }
+        while nextOrder() == .start { runSession() }
+        source.close()
+        control.update { contents, states in
+            end(&contents)
+            states.transition(to: .idle, reason: .requested)
+        }
+    }
+
+    private func end(_ contents: inout SourceControl.Contents) {
+        contents.phase = .idle
+        contents.order = .none
+        contents.thread = nil
+    }
+
+    private func nextOrder() -> SourceControl.Order {
+        control.contents.wait { contents -> SourceControl.Order? in
+            switch contents.order {
+            case .none: return nil
+            case .start: contents.order = .none
+            case .close: contents.phase = .closing
+            }
+            return contents.order == .close ? .close : .start
+        }!
+    }
+
+    /// From start to stop.
+    private func runSession() {
+        var ending: StopReason
+        do {
+            try source.start(context)
+            let settings = source.settings
+            control.update { contents, states in
+                contents.phase = .running
+                contents.settings = settings
+                contents.statistics.starts += 1
+                if !contents.isStopOrdered { states.transition(to: .running, reason: .source) }
+            }
+            ending = try deliverFrames()
+        } catch {
+            let failure = captureError(error, operation: "capture")
+            control.contents.withLock { contents in
+                if contents.phase == .starting, !contents.isStopOrdered { contents.failure = failure }
+            }
+            switch failure.code {
+            case .deviceLost: ending = .deviceLost(failure)
+            case .endOfStream: ending = .endOfStream
+            default: ending = .error(failure)
+            }
+        }
+        // A source that runs out or fails by itself is stopped before anyone is told.
+        source.stop()
+        control.update { contents, states in
+            let wasOrdered = contents.isStopOrdered
+            contents.phase = .ready
+            contents.isStopOrdered = false
+            contents.isInterrupted = false
+            context.resetStop()
+            if wasOrdered {
+                // Unless the stop has been given up and reported as an error already.
+                if case .stopped = states.state { return }
+                states.transition(to: .stopped(.user), reason: .requested)
+            } else {
+                let reason = ending.error.map { CaptureStateChange.Reason.failure($0) } ?? .source
+                states.transition(to: .stopped(ending), reason: reason)
+            }
+        }
+    }
+
+    private func deliverFrames() throws -> StopReason {
+        var pacer = FramePacer(pacing: source.pacing, context: context, after: timeline.lastTimestamp)
+        var decimator = FrameDecimator()
+        adoptWants(pacer: &pacer, isFirst: true)
+        while !context.isStopping {
+            if control.contents.withLock({ $0.pendingWants != nil }) { adoptWants(pacer: &pacer, isFirst: false) }
+            guard let slot = pacer.awaitSlot(context) else { break }
+            guard let frame = try source.nextFrame(context) else {
+                return context.isStopping ? .user : .endOfStream
+            }
+            guard let timestamp = pacer.awaitTimestamp(of: frame, slot: slot, context) else { break }
+            timeline.skip(lost: frame.lostBefore &+ frame.corruptBefore &+ slot.missed)
+            let isWanted = pacer.seesToRate || decimator.keeps(timestamp, atMost: wants.maximumFrameRate)
+            if isWanted {
+                deliver(
+                    timeline.stamp(frame, timestamp: timestamp, nominal: pacer.rate), after: frame, missed: slot.missed)
+            }
+        }
+        return .user
+    }
+
+    /// Hands one frame to the consumer, unless a stop has been ordered meanwhile.
+    private func deliver(_ frame: VideoFrame, after source: SourceFrame, missed: UInt64) {
+        let consumer = control.contents.withLock { contents -> (any VideoCaptureConsumer)? in
+            contents.statistics.framesDropped.source &+= source.lostBefore
+            contents.statistics.framesDropped.corrupt &+= source.corruptBefore
+            contents.statistics.framesDropped.late &+= missed
+            guard !contents.isStopOrdered else { return nil }
+            if contents.isInterrupted {
+                contents.isInterrupted = false
+                control.states.transition(to: .running, reason: .source)
+            }
+            contents.statistics.measuredFrameRate = frame.estimatedFrameRate
+            guard let consumer = contents.consumer else {
+                contents.statistics.framesDropped.noConsumer += 1
+                return nil
+            }
+            contents.statistics.framesDelivered += 1
+            contents.isDelivering = true
+            return consumer
+        }
+        guard let consumer else { return }
+        consumer.consumeFrame(frame)
+        let isAwaited = control.contents.withLock { contents in
+            contents.isDelivering = false
+            return contents.isStopOrdered
+        }
+        if isAwaited { control.contents.wakeAll() }
+    }
+
+    private func adoptWants(pacer: inout FramePacer, isFirst: Bool) {
+        let pending = control.contents.withLock { $0.pendingWants.take() }
+        if let pending {
+            wants = pending
+            source.adapt(to: pending)
+        }
+        pacer.setRate(limit: wants.maximumFrameRate, now: context.now)
+        let settings = source.settings
+        let rate = pacer.rate
+        control.contents.withLock { contents in
+            contents.settings = settings
+            contents.statistics.requestedFrameRate = rate
+        }
+    }
+
+    private func captureError(_ error: any Error, operation: String) -> CaptureError {
+        if let error = error as? CaptureError { return error }
+        return CaptureError(
+            .system, operation: operation, subject: source.settings.sourceName, message: "\(error)")
+    }
+}

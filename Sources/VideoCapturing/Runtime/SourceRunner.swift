@@ -1,0 +1,136 @@
+/// Carries the orders of a ``SourceCapturer`` to the capture thread, and waits for its answers.
+///
+/// An order is a change of ``SourceControl``; the thread (``SourceLoop``) obeys and changes the phase.
+final class SourceRunner: Sendable {
+    let control: SourceControl
+    private let context: FrameContext
+    private let loop: SourceLoop
+    private let name: String
+    private let patience: Duration
+
+    init(_ source: sending some FrameSource, name: String, clock: any CaptureClock, patience: Duration) {
+        self.name = name
+        self.patience = patience
+        control = SourceControl(settings: source.settings, contentHint: source.contentHint)
+        context = FrameContext(clock: clock, control: control)
+        loop = SourceLoop(source, control: control, context: context)
+    }
+
+    func open() throws(CaptureError) {
+        let mustOpen: Bool? = control.contents.wait(until: limit) { contents -> Bool? in
+            if contents.isBusy { return nil }
+            guard contents.phase == .idle else { return false }
+            contents.phase = .opening
+            contents.failure = nil
+            contents.statistics = CaptureStatistics()
+            return true
+        }
+        guard let mustOpen else { throw stalled("open") }
+        guard mustOpen else { return }
+        do {
+            try CaptureThread(name: name) { [loop] in loop.run() }.detach()
+        } catch {
+            control.update { contents, _ in contents.phase = .idle }
+            throw error
+        }
+        let isAnswered: Void? = control.contents.wait(until: limit) { $0.phase == .opening ? nil : () }
+        guard isAnswered != nil else {
+            control.update { contents, _ in contents.order = .close }
+            throw stalled("open")
+        }
+        if let failure = control.contents.withLock({ $0.failure }) { throw failure }
+    }
+
+    func start() throws(CaptureError) {
+        enum Answer { case mustWait, isStarted, isIdle }
+        // A stop that has not been obeyed yet came from inside `consumeFrame`, or gave up on the source.
+        let answer: Answer? = control.contents.wait(until: limit) { [states = control.states] contents -> Answer? in
+            if contents.phase == .idle { return .isIdle }
+            if contents.isBusy { return nil }
+            guard contents.phase == .ready else { return .isStarted }
+            contents.phase = .starting
+            contents.order = .start
+            contents.failure = nil
+            states.transition(to: .starting, reason: .requested)
+            return .mustWait
+        }
+        switch answer {
+        case nil: throw stalled("start")
+        case .isIdle: throw outOfOrder("start")
+        case .isStarted: return
+        case .mustWait: break
+        }
+        control.contents.wakeAll()
+        let isAnswered: Void? = control.contents.wait(until: limit) { contents in
+            contents.phase == .starting && !contents.isStopOrdered ? nil : ()
+        }
+        guard isAnswered != nil else {
+            let error = stalled("start")
+            orderStop(state: .stopped(.error(error)), reason: .failure(error))
+            throw error
+        }
+        if let failure = control.contents.withLock({ $0.failure }) { throw failure }
+    }
+
+    func stop() throws(CaptureError) {
+        let (isKnown, isOnCaptureThread) = control.contents.withLock { contents in
+            (
+                [.ready, .starting, .running].contains(contents.phase) && contents.order != .close,
+                contents.thread == CaptureThread.currentIdentifier
+            )
+        }
+        guard isKnown else { throw outOfOrder("stop") }
+        orderStop(state: .stopping, reason: .requested)
+        guard !isOnCaptureThread else { return }
+        let isAtRest: Void? = control.contents.wait(until: limit) { $0.phase.isStarted ? nil : () }
+        if isAtRest != nil { return }
+        // The rule that no consumer runs after a stop holds even now, however long the consumer takes.
+        let isStuck = control.contents.wait { $0.isDelivering ? nil : $0.phase.isStarted } ?? true
+        guard isStuck else { return }
+        let error = stalled("stop")
+        control.update { contents, states in
+            guard contents.phase.isStarted else { return }
+            states.transition(to: .stopped(.error(error)), reason: .failure(error))
+        }
+        throw error
+    }
+
+    /// A source that does not let go is left behind on its thread, and closed there when it does.
+    func release() {
+        let isOnCaptureThread = control.contents.withLock { $0.thread == CaptureThread.currentIdentifier }
+        var hasLetGo = true
+        do { try stop() } catch { hasLetGo = error.code != .stalled }
+        control.update { contents, _ in
+            if contents.phase != .idle, contents.phase != .closing { contents.order = .close }
+        }
+        guard !isOnCaptureThread, hasLetGo else { return }
+        _ = control.contents.wait(until: limit) { $0.phase == .idle ? () : nil }
+    }
+
+    /// Nothing is delivered from here on, and the source's waits end.
+    private func orderStop(state: CaptureState, reason: CaptureStateChange.Reason) {
+        control.update { [context] contents, states in
+            guard contents.phase.isStarted, !contents.isStopOrdered else { return }
+            contents.isStopOrdered = true
+            states.transition(to: state, reason: reason)
+            context.raiseStop()
+        }
+    }
+
+    /// Patience is about a person's time, so it is the machine's clock even when the capture's is virtual.
+    private var limit: MediaTime { MonotonicClock().now.advanced(by: patience) }
+
+    private var subject: String { control.contents.withLock { $0.settings.sourceName } ?? name }
+
+    private func stalled(_ operation: String) -> CaptureError {
+        CaptureError(
+            .stalled, operation: operation, subject: subject,
+            message: "The source has not answered for \(patience); check the device, then start again.")
+    }
+
+    private func outOfOrder(_ operation: String) -> CaptureError {
+        CaptureError(
+            .invalidState, operation: operation, subject: subject,
+            message: "Cannot \(operation): the capture is not initialized. Call initCapture first.")
+    }
+}
