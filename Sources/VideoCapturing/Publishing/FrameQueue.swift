@@ -39,6 +39,8 @@ public final class FrameQueue: Sendable {
         var dropped = DropCounts()
         var waitingProducers = 0
         var waitingConsumers = 0
+        /// A frame was taken for delivery and its consumer has not returned.
+        var isDelivering = false
 
         mutating func append(_ frame: VideoFrame) {
             slots[(first + count) % slots.count] = frame
@@ -71,7 +73,7 @@ public final class FrameQueue: Sendable {
     }
 
     /// As ``push(_:)``, but a wait for room also ends, with `refused`, when `isWanted` is false; call
-    /// ``wakeWaiters()`` when it has become so.
+    /// ``wakeWaiters()`` when it has become so. It is called with the queue locked.
     package func push(_ frame: VideoFrame, isWanted: () -> Bool) -> PushResult {
         // A frame that is dropped is let go of after the lock, since its end may run a driver's code.
         var displaced: VideoFrame?
@@ -116,19 +118,41 @@ public final class FrameQueue: Sendable {
 
     /// Takes the oldest frame out; blocks until there is one. Nil once the queue is closed and empty.
     public func pop() -> VideoFrame? {
-        pop(isWanted: { true })
+        pop(isWanted: { _ in true })
     }
 
-    /// As ``pop()``, but the wait also ends, with nil, when `isWanted` is false; call ``wakeWaiters()`` when
-    /// it has become so.
-    package func pop(isWanted: () -> Bool) -> VideoFrame? {
+    /// As ``pop()``, but the wait also ends, with nil, when `isWanted`, told whether the queue is empty, is
+    /// false; call ``wakeWaiters()`` when it has become so. It is called with the queue locked.
+    package func pop(isWanted: (_ isEmpty: Bool) -> Bool) -> VideoFrame? {
+        take(forDelivery: false, isWanted: isWanted)
+    }
+
+    /// As ``pop()``, and marks the frame as being delivered until ``endDelivery()`` is called, so that nobody
+    /// finds the queue at rest in between. For a single consumer thread.
+    func takeForDelivery() -> VideoFrame? {
+        take(forDelivery: true, isWanted: { _ in true })
+    }
+
+    /// The consumer has returned.
+    func endDelivery() {
+        contents.withLock { $0.isDelivering = false }
+        contents.wakeAll()
+    }
+
+    /// Blocks until no frame is being delivered and, if asked for, none waits.
+    func awaitRest(whenEmpty: Bool) {
+        _ = contents.wait { $0.isDelivering || (whenEmpty && $0.count > 0) ? nil : () }
+    }
+
+    private func take(forDelivery: Bool, isWanted: (_ isEmpty: Bool) -> Bool) -> VideoFrame? {
         var mustWake = false
         let frame: VideoFrame?? = contents.wait { contents -> VideoFrame?? in
-            guard isWanted() else { return .some(nil) }
+            guard isWanted(contents.count == 0) else { return .some(nil) }
             if let frame = contents.removeFirst() {
                 mustWake = contents.waitingProducers > 0
                 contents.waitingProducers = 0
                 contents.waitingConsumers = 0
+                contents.isDelivering = forDelivery
                 return .some(frame)
             }
             guard !contents.isClosed else { return .some(nil) }

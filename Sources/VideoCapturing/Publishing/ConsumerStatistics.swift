@@ -1,0 +1,37 @@
+/// What was counted for one consumer of a publisher.
+public struct ConsumerStatistics: Sendable, Hashable {
+    /// The consumer's name, as given when it was added.
+    public var name: String
+    /// Frames put before its queue.
+    public var received: UInt64 = 0
+    /// Frames handed to it.
+    public var delivered: UInt64 = 0
+    /// Frames it did not get, by reason.
+    public var dropped = DropCounts()
+    /// Frames that wait now.
+    public var waiting = 0
+    /// The time from a frame's timestamp to its delivery that half of the frames did not exceed.
+    public var medianAge: Duration?
+    /// The time from a frame's timestamp to its delivery that 99 of 100 frames did not exceed.
+    public var ageOf99Percent: Duration?
+
+    public init(name: String) {
+        self.name = name
+    }
+}
+
+/// What a publisher has counted.
+public struct PublisherStatistics: Sendable, Hashable {
+    /// Of the capture that is published now.
+    public var capture: CaptureStatistics
+    /// Of each consumer, in the order in which they were added.
+    public var consumers: [ConsumerStatistics]
+    /// Frames that were sent again to keep the minimum rate.
+    public var repeats: UInt64
+
+    public init(capture: CaptureStatistics, consumers: [ConsumerStatistics], repeats: UInt64) {
+        self.capture = capture
+        self.consumers = consumers
+        self.repeats = repeats
+    }
+}

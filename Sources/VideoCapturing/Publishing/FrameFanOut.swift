@@ -1,0 +1,189 @@
+/// Takes the frames of a publisher's capture and puts each before every consumer's queue.
+///
+/// Two locks. `settings` guards what callers change and is held for moments only. `emission` puts frames and
+/// their repeats in one order and is held while they are pushed, which may block on a queue that waits; so
+/// nothing that a caller does needs it.
+final class FrameFanOut: Sendable {
+    let clock: any CaptureClock
+
+    private struct Settings {
+        var subscriptions: [PublisherSubscription] = []
+        var mute: MuteMode?
+        var minimumFrameRate: FrameRate?
+        var inlet: CaptureInlet?
+        /// Takes over with its first frame.
+        var nextInlet: CaptureInlet?
+        var repeats: UInt64 = 0
+    }
+
+    private struct Emission {
+        var sequencer = FrameSequencer()
+        /// The last frame as it was sent, for repeats and the mute that holds it.
+        var lastFrame: VideoFrame?
+        var black: PixelBuffer?
+        /// The capture whose frames were sent last.
+        var inlet: ObjectIdentifier?
+    }
+
+    private let settings = Locked(Settings())
+    private let emission = Locked(Emission())
+    private let repeater = Locked<FrameRepeater?>(nil)
+
+    init(clock: any CaptureClock) {
+        self.clock = clock
+    }
+
+    // MARK: Frames
+
+    /// On the capture's thread.
+    func accept(_ frame: VideoFrame, from inlet: CaptureInlet) {
+        let mute = settings.withLock { settings -> MuteMode?? in
+            if settings.nextInlet === inlet {
+                settings.inlet = inlet
+                settings.nextInlet = nil
+            }
+            return settings.inlet === inlet ? .some(settings.mute) : nil
+        }
+        guard let mute else { return }
+        settings.wakeAll()
+        emission.withLock { emission in
+            if emission.inlet != ObjectIdentifier(inlet) {
+                emission.inlet = ObjectIdentifier(inlet)
+                emission.sequencer.beginCapture()
+            }
+            var frame = frame
+            if let mute, !FrameFanOut.hide(&frame, mode: mute, emission: &emission) { return }
+            emission.sequencer.place(&frame)
+            send(frame, emission: &emission)
+        }
+    }
+
+    /// Sends the last frame again if it is older than `interval`; on the repeater's thread. Gives the time of
+    /// the last frame, or nil when there was none.
+    func repeatLastFrame(ifOlderThan interval: Duration) -> MediaTime? {
+        emission.withLock { emission in
+            guard var frame = emission.lastFrame else { return nil }
+            let now = clock.now
+            guard now - frame.timestamp >= interval else { return frame.timestamp }
+            if settings.withLock({ $0.mute == .black }), !FrameFanOut.hide(&frame, mode: .black, emission: &emission) {
+                return frame.timestamp
+            }
+            frame.timestamp = now
+            frame.isRepeat = true
+            frame.damage = []
+            emission.sequencer.placeRepeat(&frame)
+            settings.withLock { $0.repeats += 1 }
+            send(frame, emission: &emission)
+            return frame.timestamp
+        }
+    }
+
+    private func send(_ frame: VideoFrame, emission: inout Emission) {
+        emission.lastFrame = frame
+        for subscription in settings.withLock({ $0.subscriptions }) { subscription.queue.push(frame) }
+    }
+
+    /// Puts another picture in place of the frame's own. False when there is no memory for one; the frame must
+    /// then not be sent, since a muted picture is never to be seen.
+    private static func hide(_ frame: inout VideoFrame, mode: MuteMode, emission: inout Emission) -> Bool {
+        frame.damage = nil
+        frame.metadata = nil
+        if mode == .holdLast, let last = emission.lastFrame {
+            frame.buffer = last.buffer
+            frame.color = last.color
+            frame.orientation = last.orientation
+            frame.isMirrored = last.isMirrored
+            frame.isRepeat = true
+            return true
+        }
+        // Compressed pictures cannot be blackened as they are: they become black pictures that can be encoded.
+        if frame.pixelFormat.isCompressed { frame.color = .bt601 }
+        let format = frame.pixelFormat.isCompressed ? PixelFormat.i420 : frame.pixelFormat
+        if let black = emission.black, black.pixelFormat == format, black.width == frame.width,
+            black.height == frame.height
+        {
+            frame.buffer = black
+        } else if let black = try? PixelBuffer.black(
+            format, width: frame.width, height: frame.height, color: frame.color)
+        {
+            emission.black = black
+            frame.buffer = black
+        } else {
+            return false
+        }
+        return true
+    }
+
+    // MARK: Consumers
+
+    var subscriptions: [PublisherSubscription] { settings.withLock { $0.subscriptions } }
+
+    func add(_ subscription: PublisherSubscription) {
+        settings.withLock { $0.subscriptions.append(subscription) }
+    }
+
+    func remove(_ subscription: PublisherSubscription) {
+        settings.withLock { settings in settings.subscriptions.removeAll { $0 === subscription } }
+    }
+
+    func removeAll() -> [PublisherSubscription] {
+        settings.withLock { settings in
+            defer { settings.subscriptions = [] }
+            return settings.subscriptions
+        }
+    }
+
+    /// What satisfies every consumer.
+    var mergedWants: CaptureWants {
+        let all = subscriptions.map { subscription in subscription.wants.withLock { $0 } }
+        guard let first = all.first else { return CaptureWants() }
+        return all.dropFirst().reduce(first) { $0.merged(with: $1) }
+    }
+
+    // MARK: The capture
+
+    func setInlet(_ inlet: CaptureInlet) {
+        settings.withLock { $0.inlet = inlet }
+    }
+
+    /// Lets the first frame of `inlet` take over; blocks until then.
+    func handOver(to inlet: CaptureInlet, patience: Duration) throws(CaptureError) {
+        settings.withLock { $0.nextInlet = inlet }
+        let deadline = MonotonicClock().now.advanced(by: patience)
+        let hasTakenOver: Void? = settings.wait(until: deadline) { $0.inlet === inlet ? () : nil }
+        guard hasTakenOver == nil else { return }
+        settings.withLock { $0.nextInlet = nil }
+        throw CaptureError(
+            .stalled, operation: "replace the capture",
+            message: "The new capture has delivered no frame within \(patience); the old one goes on.")
+    }
+
+    // MARK: Mute and repeats
+
+    func setMute(_ mode: MuteMode?) {
+        settings.withLock { $0.mute = mode }
+    }
+
+    var repeats: UInt64 { settings.withLock { $0.repeats } }
+
+    var minimumFrameRate: FrameRate? { settings.withLock { $0.minimumFrameRate } }
+
+    func setMinimumFrameRate(_ rate: FrameRate?, isRunning: Bool) {
+        settings.withLock { $0.minimumFrameRate = rate }
+        stopRepeating()
+        if isRunning { startRepeating() }
+    }
+
+    func startRepeating() {
+        guard let rate = minimumFrameRate else { return }
+        repeater.withLock { repeater in
+            guard repeater == nil else { return }
+            // Without a thread there are no repeats, but the capture's own frames go on.
+            repeater = try? FrameRepeater(interval: rate.frameInterval, clock: clock, fanOut: self)
+        }
+    }
+
+    func stopRepeating() {
+        repeater.withLock { $0.take() }?.stop()
+    }
+}

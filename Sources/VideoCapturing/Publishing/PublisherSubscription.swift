@@ -1,0 +1,91 @@
+/// The place of one consumer at a ``VideoPublisher``: its queue, its thread, its counts.
+///
+/// Safe to use from any thread.
+public final class PublisherSubscription: Sendable {
+    /// The consumer's name, for statistics and its thread.
+    public let name: String
+
+    let queue: FrameQueue
+    let wants = Locked(CaptureWants())
+    private let delivery: Locked<Delivery>
+    private let onWants: @Sendable () -> Void
+
+    private struct Delivery {
+        var delivered: UInt64 = 0
+        var age = LatencyHistogram()
+        var hasEnded = false
+        var thread: UInt?
+    }
+
+    /// Starts the consumer's thread, which holds the consumer until the subscription has ended.
+    init(
+        _ consumer: any VideoCaptureConsumer, name: String, queue: FrameQueue, clock: any CaptureClock,
+        onWants: @escaping @Sendable () -> Void
+    ) throws(CaptureError) {
+        self.name = name
+        self.queue = queue
+        self.onWants = onWants
+        let delivery = Locked(Delivery())
+        self.delivery = delivery
+        let thread = try CaptureThread(name: name) {
+            delivery.withLock { $0.thread = CaptureThread.currentIdentifier }
+            while let frame = queue.takeForDelivery() {
+                let age = clock.now - frame.timestamp
+                consumer.consumeFrame(frame)
+                delivery.withLock { delivery in
+                    delivery.delivered += 1
+                    delivery.age.record(nanoseconds: age.nanoseconds)
+                }
+                queue.endDelivery()
+            }
+            delivery.withLock { delivery in
+                delivery.hasEnded = true
+                delivery.thread = nil
+            }
+            delivery.wakeAll()
+        }
+        thread.detach()
+    }
+
+    deinit {
+        queue.close(discardingWaitingFrames: true)
+    }
+
+    /// What was counted for this consumer.
+    public var statistics: ConsumerStatistics {
+        var result = ConsumerStatistics(name: name)
+        result.received = queue.received
+        result.dropped = queue.dropped
+        result.waiting = queue.count
+        delivery.withLock { delivery in
+            result.delivered = delivery.delivered
+            result.medianAge = delivery.age.quantile(0.5)
+            result.ageOf99Percent = delivery.age.quantile(0.99)
+        }
+        return result
+    }
+
+    /// Tells what the consumer can use; the publisher asks the capture for what satisfies all of its consumers.
+    public func updateWants(_ wants: CaptureWants) {
+        self.wants.withLock { $0 = wants }
+        onWants()
+    }
+
+    /// Blocks until no call of the consumer is running, and until it has worked through what waits or that
+    /// is dropped. Not on its own thread, where it returns at once.
+    func awaitRest(discardingWaitingFrames: Bool) {
+        if discardingWaitingFrames { queue.discardWaitingFrames() }
+        guard !isOnOwnThread else { return }
+        queue.awaitRest(whenEmpty: true)
+    }
+
+    /// Ends the supply. When it returns, no call of the consumer is running and none will come, unless it was
+    /// called from inside one.
+    func end(discardingWaitingFrames: Bool) {
+        queue.close(discardingWaitingFrames: discardingWaitingFrames)
+        guard !isOnOwnThread else { return }
+        _ = delivery.wait { $0.hasEnded ? () : nil }
+    }
+
+    private var isOnOwnThread: Bool { delivery.withLock { $0.thread == CaptureThread.currentIdentifier } }
+}

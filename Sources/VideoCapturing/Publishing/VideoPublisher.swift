@@ -1,0 +1,186 @@
+/// Owns one capture and spreads its frames to any number of consumers, each behind a queue and a thread of its
+/// own, so that a slow one delays neither the capture nor another (unless its policy is to wait).
+///
+/// ```swift
+/// let publisher = VideoPublisher(NoiseCapturer())
+/// try publisher.add(encoder, name: "vp8", queue: .init(capacity: 4, policy: .wait))
+/// try publisher.start()
+/// …
+/// try publisher.stop()
+/// ```
+/// Safe to use from any thread; start, stop, add, remove and replace must not be called from a consumer's
+/// `consumeFrame` of another publisher that waits for this one. Closed when it is destroyed.
+public final class VideoPublisher: Sendable {
+    /// A consumer's queue: how many frames may wait, and what happens when it is full.
+    public struct QueueSettings: Sendable, Hashable {
+        public var capacity: Int
+        public var policy: QueuePolicy
+
+        public init(capacity: Int = 2, policy: QueuePolicy = .newestWins) {
+            self.capacity = capacity
+            self.policy = policy
+        }
+    }
+
+    private let fanOut: FrameFanOut
+    private let current: Locked<Current>
+
+    private struct Current {
+        var capture: any VideoCapture
+        /// Held here, since a capture holds its consumer weakly.
+        var inlet: CaptureInlet
+        var isReplacing = false
+        /// Between start and stop, even when the capture has ended by itself.
+        var isStarted = false
+    }
+
+    /// - Parameter capture: what is published; the publisher sets its consumer, and releases it in the end.
+    public init(_ capture: any VideoCapture, clock: any CaptureClock = MonotonicClock()) {
+        fanOut = FrameFanOut(clock: clock)
+        let inlet = CaptureInlet(fanOut)
+        fanOut.setInlet(inlet)
+        capture.videoCaptureConsumer = inlet
+        current = Locked(Current(capture: capture, inlet: inlet))
+    }
+
+    deinit {
+        close()
+    }
+
+    /// The capture that is published now.
+    public var capture: any VideoCapture { current.withLock { $0.capture } }
+
+    // MARK: Life
+
+    /// Initializes the capture if need be, and starts it. Throws what the capture throws.
+    public func start() throws(CaptureError) {
+        let capture = self.capture
+        try capture.initCapture()
+        try capture.startCapture()
+        current.withLock { $0.isStarted = true }
+        fanOut.startRepeating()
+    }
+
+    /// Stops the capture. When it returns, no call of a consumer is running; queues that wait (files) have been
+    /// worked through, what waits in others is dropped and counted as abandoned. Consumers stay for the next
+    /// start. Throws what the capture throws.
+    public func stop() throws(CaptureError) {
+        current.withLock { $0.isStarted = false }
+        fanOut.stopRepeating()
+        let stopped = Result { () throws(CaptureError) in try capture.stopCapture() }
+        for subscription in fanOut.subscriptions {
+            subscription.awaitRest(discardingWaitingFrames: subscription.queue.policy == .newestWins)
+        }
+        try stopped.get()
+    }
+
+    /// Stops, releases the capture, and ends every subscription. Harmless when called twice.
+    public func close() {
+        current.withLock { $0.isStarted = false }
+        fanOut.stopRepeating()
+        let capture = self.capture
+        if capture.isCaptureStarted { try? capture.stopCapture() }
+        capture.releaseCapture()
+        for subscription in fanOut.removeAll() {
+            subscription.end(discardingWaitingFrames: subscription.queue.policy == .newestWins)
+        }
+    }
+
+    // MARK: Consumers
+
+    /// Adds a consumer, which gets every frame from now on. It is held until it is removed.
+    ///
+    /// - Parameters:
+    ///   - name: for statistics and the consumer's thread.
+    ///   - queue: its queue; the default is a live viewer's.
+    /// - Throws: `CaptureError` with the code `system` when no thread can be had.
+    @discardableResult
+    public func add(
+        _ consumer: any VideoCaptureConsumer, name: String = "consumer", queue: QueueSettings = QueueSettings()
+    ) throws(CaptureError) -> PublisherSubscription {
+        let subscription = try PublisherSubscription(
+            consumer, name: name, queue: FrameQueue(capacity: queue.capacity, policy: queue.policy),
+            clock: fanOut.clock,
+            onWants: { [weak self] in self?.passWantsOn() })
+        fanOut.add(subscription)
+        return subscription
+    }
+
+    /// Removes a consumer. When it returns, no call of the consumer is running and none will come; called from
+    /// inside `consumeFrame`, that is so once the call has returned. Frames that wait are delivered first, or
+    /// dropped where the policy is that the newest wins.
+    public func remove(_ subscription: PublisherSubscription) {
+        fanOut.remove(subscription)
+        subscription.end(discardingWaitingFrames: subscription.queue.policy == .newestWins)
+        passWantsOn()
+    }
+
+    private func passWantsOn() {
+        capture.adapt(to: fanOut.mergedWants)
+    }
+
+    // MARK: Pictures
+
+    /// Sends other pictures in place of the capture's until ``unmute()``; timestamps go on.
+    public func mute(_ mode: MuteMode = .black) { fanOut.setMute(mode) }
+
+    /// Ends ``mute(_:)``.
+    public func unmute() { fanOut.setMute(nil) }
+
+    /// The rate below which the last picture is sent again, so that viewers of a static source keep getting
+    /// frames; nil, the default, for never.
+    public var minimumFrameRate: FrameRate? {
+        get { fanOut.minimumFrameRate }
+        set { fanOut.setMinimumFrameRate(newValue, isRunning: capture.isCaptureStarted) }
+    }
+
+    /// Puts another capture in place of this one, without a gap: the new one is started, its first frame takes
+    /// over, then the old one is stopped and released. Timestamps and sequence numbers go on.
+    ///
+    /// While the publisher is stopped the captures are only exchanged.
+    ///
+    /// - Parameter patience: how long the first frame may take.
+    /// - Throws: what the new capture throws, `stalled` when it delivers no frame in time, `invalidState` while
+    ///   another replacement is under way. The old capture then goes on.
+    public func replaceCapture(with new: any VideoCapture, patience: Duration = .seconds(10)) throws(CaptureError) {
+        let old = current.withLock { current -> (any VideoCapture)? in
+            guard !current.isReplacing else { return nil }
+            current.isReplacing = true
+            return current.capture
+        }
+        guard let old else {
+            throw CaptureError(
+                .invalidState, operation: "replace the capture",
+                message: "Another replacement is under way; wait for its end.")
+        }
+        defer { current.withLock { $0.isReplacing = false } }
+        guard new !== old else { return }
+        let inlet = CaptureInlet(fanOut)
+        new.videoCaptureConsumer = inlet
+        new.adapt(to: fanOut.mergedWants)
+        if current.withLock({ $0.isStarted }) {
+            do {
+                try new.initCapture()
+                try new.startCapture()
+                try fanOut.handOver(to: inlet, patience: patience)
+            } catch {
+                if new.isCaptureStarted { try? new.stopCapture() }
+                new.releaseCapture()
+                throw error
+            }
+        } else {
+            fanOut.setInlet(inlet)
+        }
+        current.withLock { current in
+            current.capture = new
+            current.inlet = inlet
+        }
+        old.releaseCapture()
+    }
+
+    /// What was counted, of the capture and of each consumer.
+    public var statistics: PublisherStatistics {
+        PublisherStatistics(
+            capture: capture.statistics, consumers: fanOut.subscriptions.map(\.statistics), repeats: fanOut.repeats)
+    }
+}

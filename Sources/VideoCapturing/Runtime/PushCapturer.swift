@@ -1,0 +1,133 @@
+/// A capture for frames that an application already has: it pushes them, from any thread.
+///
+/// ```swift
+/// let capture = PushCapturer(format: .nv12(width: 640, height: 480))
+/// …                                   // hand it to a publisher, start it
+/// capture.push(buffer)                // as often as there is a picture
+/// ```
+/// Frames wait in a small queue and are delivered on the capture's own thread. Safe to use from any thread.
+public final class PushCapturer: VideoCapture {
+    private let mailbox: FrameMailbox
+    private let capture: SourceCapturer
+
+    /// - Parameters:
+    ///   - format: what will be pushed, as far as is known; each frame's own format is what counts.
+    ///   - queueCapacity: how many frames may wait for the consumer.
+    ///   - policy: what happens to a frame that finds the queue full.
+    public init(
+        format: VideoFormat, name: String = "push", queueCapacity: Int = 4, policy: QueuePolicy = .newestWins,
+        clock: any CaptureClock = MonotonicClock()
+    ) {
+        mailbox = FrameMailbox(FrameQueue(capacity: queueCapacity, policy: policy), clock: clock)
+        capture = SourceCapturer(
+            PushSource(settings: CaptureSettings(format: format, sourceName: name), mailbox: mailbox), name: name,
+            clock: clock)
+    }
+
+    /// Gives the capture a picture. Does not block, unless the policy is ``QueuePolicy/wait``.
+    ///
+    /// - Parameters:
+    ///   - timestamp: when the picture was taken, on the monotonic clock; nil for now. One that does not
+    ///     increase is moved to just after the last.
+    ///   - orientation: the clockwise turn that makes the picture upright.
+    /// - Returns: false when the capture is not started, or the queue turned the frame away.
+    @discardableResult
+    public func push(
+        _ buffer: PixelBuffer, timestamp: MediaTime? = nil, orientation: VideoOrientation = .up,
+        color: ColorDescription? = nil, metadata: FrameMetadata? = nil
+    ) -> Bool {
+        push(
+            VideoFrame(
+                buffer: buffer, timestamp: timestamp ?? mailbox.clock.now, orientation: orientation, color: color,
+                metadata: metadata))
+    }
+
+    /// Gives the capture a frame with all that is known of it; its sequence number is not kept.
+    @discardableResult
+    public func push(_ frame: VideoFrame) -> Bool {
+        guard capture.isCaptureStarted else { return false }
+        switch mailbox.queue.push(frame, isWanted: { capture.isCaptureStarted }) {
+        case .accepted, .replacedOldest: return true
+        case .refused, .closed: return false
+        }
+    }
+
+    /// Tells that no frame will follow: the capture stops with the end of the stream once those that wait are
+    /// delivered. A restart begins anew.
+    public func finish() {
+        mailbox.isFinished.withLock { $0 = true }
+        mailbox.queue.wakeWaiters()
+    }
+
+    /// Frames that were pushed and dropped, by reason.
+    public var droppedInQueue: DropCounts { mailbox.queue.dropped }
+
+    public var videoCaptureConsumer: (any VideoCaptureConsumer)? {
+        get { capture.videoCaptureConsumer }
+        set { capture.videoCaptureConsumer = newValue }
+    }
+
+    public var videoContentHint: VideoContentHint {
+        get { capture.videoContentHint }
+        set { capture.videoContentHint = newValue }
+    }
+
+    public func initCapture() throws(CaptureError) { try capture.initCapture() }
+    public func startCapture() throws(CaptureError) { try capture.startCapture() }
+    public func stopCapture() throws(CaptureError) { try capture.stopCapture() }
+    public func releaseCapture() { capture.releaseCapture() }
+    public var isCaptureStarted: Bool { capture.isCaptureStarted }
+    public func captureSettings() -> CaptureSettings { capture.captureSettings() }
+    public func adapt(to wants: CaptureWants) { capture.adapt(to: wants) }
+    public var state: CaptureState { capture.state }
+    public func stateChanges() -> AsyncStream<CaptureStateChange> { capture.stateChanges() }
+    public var statistics: CaptureStatistics { capture.statistics }
+}
+
+/// What the pushing threads and the capture thread share.
+private final class FrameMailbox: Sendable {
+    let queue: FrameQueue
+    let isFinished = Locked(false)
+    let clock: any CaptureClock
+
+    init(_ queue: FrameQueue, clock: any CaptureClock) {
+        self.queue = queue
+        self.clock = clock
+    }
+}
+
+private struct PushSource: FrameSource {
+    var settings: CaptureSettings
+    let mailbox: FrameMailbox
+    var lostSoFar: UInt64 = 0
+
+    var pacing: FramePacing { .device }
+
+    mutating func start(_ context: FrameContext) {
+        mailbox.isFinished.withLock { $0 = false }
+        context.setStopHandler { [mailbox] in mailbox.queue.wakeWaiters() }
+    }
+
+    mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+        let next = mailbox.queue.pop(isWanted: { isEmpty in
+            !context.isStopping && !(isEmpty && mailbox.isFinished.withLock { $0 })
+        })
+        guard let frame = next else { return nil }
+        let lost = mailbox.queue.dropped.total
+        defer { lostSoFar = lost }
+        var result = SourceFrame(frame.buffer, timestamp: frame.timestamp)
+        result.lostBefore = lost - lostSoFar
+        result.orientation = frame.orientation
+        result.isMirrored = frame.isMirrored
+        result.color = frame.color
+        result.captureDelay = frame.estimatedCaptureDelay
+        result.damage = frame.damage
+        result.metadata = frame.metadata
+        return result
+    }
+
+    mutating func stop() {
+        // What waits is of the past when the capture starts again. Also frees producers that wait for room.
+        mailbox.queue.discardWaitingFrames()
+    }
+}
