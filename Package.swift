@@ -17,6 +17,15 @@ let package = Package(
     targets: [
         // The contract and its runtime. No Foundation, no C library.
         .target(name: "VideoCapturing", swiftSettings: strict),
+
+        // One capturer each; none imports a codec or another capturer.
+        .target(
+            name: "NoiseCapturer", dependencies: ["VideoCapturing"], path: "Capturers/NoiseCapturer",
+            swiftSettings: strict),
+
+        // Tests mirror Sources and Capturers.
         .testTarget(name: "VideoCapturingTests", dependencies: ["VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "VideoCapturing"], swiftSettings: strict),
     ]
 )

@@ -6,9 +6,9 @@
 /// capture.push(buffer)                // as often as there is a picture
 /// ```
 /// Frames wait in a small queue and are delivered on the capture's own thread. Safe to use from any thread.
-public final class PushCapturer: VideoCapture {
+public final class PushCapturer: ForwardingVideoCapture {
     private let mailbox: FrameMailbox
-    private let capture: SourceCapturer
+    public let forwardedCapture: SourceCapturer
 
     /// - Parameters:
     ///   - format: what will be pushed, as far as is known; each frame's own format is what counts.
@@ -19,7 +19,7 @@ public final class PushCapturer: VideoCapture {
         clock: any CaptureClock = MonotonicClock()
     ) {
         mailbox = FrameMailbox(FrameQueue(capacity: queueCapacity, policy: policy), clock: clock)
-        capture = SourceCapturer(
+        forwardedCapture = SourceCapturer(
             PushSource(settings: CaptureSettings(format: format, sourceName: name), mailbox: mailbox), name: name,
             clock: clock)
     }
@@ -45,8 +45,8 @@ public final class PushCapturer: VideoCapture {
     /// Gives the capture a frame with all that is known of it; its sequence number is not kept.
     @discardableResult
     public func push(_ frame: VideoFrame) -> Bool {
-        guard capture.isCaptureStarted else { return false }
-        switch mailbox.queue.push(frame, isWanted: { capture.isCaptureStarted }) {
+        guard isCaptureStarted else { return false }
+        switch mailbox.queue.push(frame, isWanted: { isCaptureStarted }) {
         case .accepted, .replacedOldest: return true
         case .refused, .closed: return false
         }
@@ -61,27 +61,6 @@ public final class PushCapturer: VideoCapture {
 
     /// Frames that were pushed and dropped, by reason.
     public var droppedInQueue: DropCounts { mailbox.queue.dropped }
-
-    public var videoCaptureConsumer: (any VideoCaptureConsumer)? {
-        get { capture.videoCaptureConsumer }
-        set { capture.videoCaptureConsumer = newValue }
-    }
-
-    public var videoContentHint: VideoContentHint {
-        get { capture.videoContentHint }
-        set { capture.videoContentHint = newValue }
-    }
-
-    public func initCapture() throws(CaptureError) { try capture.initCapture() }
-    public func startCapture() throws(CaptureError) { try capture.startCapture() }
-    public func stopCapture() throws(CaptureError) { try capture.stopCapture() }
-    public func releaseCapture() { capture.releaseCapture() }
-    public var isCaptureStarted: Bool { capture.isCaptureStarted }
-    public func captureSettings() -> CaptureSettings { capture.captureSettings() }
-    public func adapt(to wants: CaptureWants) { capture.adapt(to: wants) }
-    public var state: CaptureState { capture.state }
-    public func stateChanges() -> AsyncStream<CaptureStateChange> { capture.stateChanges() }
-    public var statistics: CaptureStatistics { capture.statistics }
 }
 
 /// What the pushing threads and the capture thread share.
