@@ -12,7 +12,8 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "swift-video-capturing",
     products: [
-        .library(name: "VideoCapturing", targets: ["VideoCapturing"])
+        .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
+        .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
     ],
     targets: [
         // The contract and its runtime. No Foundation, no C library.
@@ -20,8 +21,11 @@ let package = Package(
 
         // One capturer each; none imports a codec or another capturer.
         .target(
-            name: "NoiseCapturer", dependencies: ["VideoCapturing"], path: "Capturers/NoiseCapturer",
+            name: "NoiseCapturer", dependencies: ["VideoCapturing", "CNoiseKernel"], path: "Capturers/NoiseCapturer",
             swiftSettings: strict),
+
+        // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
+        .target(name: "CNoiseKernel"),
 
         // Tests mirror Sources and Capturers.
         .testTarget(name: "VideoCapturingTests", dependencies: ["VideoCapturing"], swiftSettings: strict),

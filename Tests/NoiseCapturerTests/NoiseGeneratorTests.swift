@@ -54,15 +54,12 @@ import Testing
         #expect(noise(1000, seed: 7).prefix(33) == noise(33, seed: 7)[...])
     }
 
-    /// xoshiro256++ from its authors' reference code: state 1, 2, 3, 4 gives these numbers first.
-    @Test func isXoshiro256PlusPlus() {
-        var generator = NoiseGenerator(words: (1, 2, 3, 4))
-        var lanes = [UInt64](repeating: 0, count: 12)
+    /// What NumPy's SFC64 gives from the state 1, 2, 3 and the counter 1.
+    @Test func isSFC64() {
+        var generator = NoiseGenerator(stateOfLane: { _ in (a: 1, b: 2, c: 3, counter: 1) })
+        var lanes = [UInt64](repeating: 0, count: 32)
         lanes.withUnsafeMutableBytes { generator.fill($0) }
-        for lane in 0..<4 {
-            #expect(lanes[lane] == 41_943_041)
-            #expect(lanes[lane + 4] == 58_720_359)
-            #expect(lanes[lane + 8] == 3_588_806_011_781_223)
-        }
+        let expected: [UInt64] = [0x4, 0x1f, 0x1b00_0042, 0x1b_0000_3f03_613f]
+        for index in lanes.indices { #expect(lanes[index] == expected[index / 8]) }
     }
 }
