@@ -139,9 +139,9 @@ public final class FrameQueue: Sendable {
         contents.wakeAll()
     }
 
-    /// Blocks until no frame is being delivered and, if asked for, none waits.
-    func awaitRest(whenEmpty: Bool) {
-        _ = contents.wait { $0.isDelivering || (whenEmpty && $0.count > 0) ? nil : () }
+    /// Blocks until no frame waits and none is being delivered.
+    func awaitRest() {
+        _ = contents.wait { $0.isDelivering || $0.count > 0 ? nil : () }
     }
 
     private func take(forDelivery: Bool, isWanted: (_ isEmpty: Bool) -> Bool) -> VideoFrame? {

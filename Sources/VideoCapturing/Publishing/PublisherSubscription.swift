@@ -71,12 +71,10 @@ public final class PublisherSubscription: Sendable {
         onWants()
     }
 
-    /// Blocks until no call of the consumer is running, and until it has worked through what waits or that
-    /// is dropped. Not on its own thread, where it returns at once.
-    func awaitRest(discardingWaitingFrames: Bool) {
-        if discardingWaitingFrames { queue.discardWaitingFrames() }
+    /// Blocks until the consumer has worked through what waits; not on its own thread, where it returns at once.
+    func awaitRest() {
         guard !isOnOwnThread else { return }
-        queue.awaitRest(whenEmpty: true)
+        queue.awaitRest()
     }
 
     /// Ends the supply. When it returns, no call of the consumer is running and none will come, unless it was

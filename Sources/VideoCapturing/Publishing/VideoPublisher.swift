@@ -68,9 +68,12 @@ public final class VideoPublisher: Sendable {
         current.withLock { $0.isStarted = false }
         fanOut.stopRepeating()
         let stopped = Result { () throws(CaptureError) in try capture.stopCapture() }
-        for subscription in fanOut.subscriptions {
-            subscription.awaitRest(discardingWaitingFrames: subscription.queue.policy == .newestWins)
+        let subscriptions = fanOut.subscriptions
+        // First of all, so that no live queue is worked through while a file is waited for.
+        for subscription in subscriptions where subscription.queue.policy == .newestWins {
+            subscription.queue.discardWaitingFrames()
         }
+        for subscription in subscriptions { subscription.awaitRest() }
         try stopped.get()
     }
 

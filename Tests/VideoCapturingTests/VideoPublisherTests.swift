@@ -1,0 +1,111 @@
+import Testing
+import VideoCapturing
+
+@Suite struct VideoPublisherTests {
+    @Test func everyConsumerGetsEveryFrame() throws {
+        let (capture, publisher) = try startedPublisher()
+        let consumers = (0..<8).map { _ in CollectingConsumer() }
+        for consumer in consumers { try publisher.add(consumer, queue: .init(capacity: 2, policy: .wait)) }
+        for value in 0..<50 { #expect(capture.push(try flatPicture(UInt8(value)))) }
+        for consumer in consumers { _ = consumer.wait(for: 50) }
+        try publisher.stop()
+        for consumer in consumers {
+            #expect(consumer.collected.map(firstLuma) == (0..<50).map { UInt8($0) })
+            #expect(consumer.collected.map(\.sequenceNumber) == Array(0..<50))
+        }
+        let statistics = publisher.statistics
+        #expect(statistics.consumers.count == 8)
+        for consumer in statistics.consumers {
+            #expect(consumer.received == 50)
+            #expect(consumer.delivered == 50)
+            #expect(consumer.dropped.total == 0)
+            #expect(consumer.medianAge != nil)
+        }
+    }
+
+    @Test func aSlowConsumerDelaysNobody() throws {
+        let (capture, publisher) = try startedPublisher()
+        let gate = WakeSignal()
+        let slow = CollectingConsumer(gate: gate)
+        let fast = CollectingConsumer()
+        let slowPlace = try publisher.add(slow, name: "slow", queue: .init(capacity: 2, policy: .newestWins))
+        try publisher.add(fast, name: "fast", queue: .init(capacity: 2, policy: .wait))
+        for value in 0..<20 { capture.push(try flatPicture(UInt8(value))) }
+        #expect(fast.wait(for: 20).count == 20)
+        gate.raise()
+        // One frame was in its hands, two waited; the others were replaced, and each is counted.
+        #expect(slow.wait(for: 3).map(firstLuma).suffix(2) == [18, 19])
+        #expect(slowPlace.statistics.received == 20)
+        #expect(slowPlace.statistics.dropped.replaced == 20 - UInt64(slow.collected.count))
+        try publisher.stop()
+    }
+
+    @Test func oldestStaysRefusesTheNew() throws {
+        let (capture, publisher) = try startedPublisher()
+        let gate = WakeSignal()
+        let slow = CollectingConsumer(gate: gate)
+        let place = try publisher.add(slow, queue: .init(capacity: 2, policy: .oldestStays))
+        capture.push(try flatPicture(0))
+        while place.statistics.waiting > 0 || place.statistics.received == 0 {}
+        for value in 1..<10 { capture.push(try flatPicture(UInt8(value))) }
+        while place.statistics.received < 10 {}
+        gate.raise()
+        #expect(slow.wait(for: 3).map(firstLuma) == [0, 1, 2])
+        #expect(place.statistics.dropped.refused == 7)
+        try publisher.stop()
+    }
+
+    @Test func nothingComesAfterRemove() throws {
+        let (capture, publisher) = try startedPublisher()
+        let consumer = CollectingConsumer()
+        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        capture.push(try flatPicture(1))
+        _ = consumer.wait(for: 1)
+        publisher.remove(place)
+        capture.push(try flatPicture(2))
+        let other = CollectingConsumer()
+        try publisher.add(other)
+        capture.push(try flatPicture(3))
+        #expect(other.wait(for: 1).map(firstLuma).last == 3)
+        #expect(consumer.collected.map(firstLuma) == [1])
+        publisher.close()
+    }
+
+    @Test func stopWorksThroughQueuesThatWait() throws {
+        let (capture, publisher) = try startedPublisher()
+        let gate = WakeSignal()
+        let file = CollectingConsumer(gate: gate)
+        let live = CollectingConsumer(gate: gate)
+        let filePlace = try publisher.add(file, queue: .init(capacity: 8, policy: .wait))
+        let livePlace = try publisher.add(live, queue: .init(capacity: 8, policy: .newestWins))
+        for value in 0..<5 { capture.push(try flatPicture(UInt8(value))) }
+        while filePlace.statistics.received < 5 || livePlace.statistics.received < 5 {}
+        let opener = try CaptureThread(name: "opener") {
+            MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: WakeSignal())
+            gate.raise()
+        }
+        try publisher.stop()
+        #expect(file.collected.count == 5)
+        #expect(live.collected.count == 1)
+        #expect(livePlace.statistics.dropped.abandoned == 4)
+        opener.join()
+    }
+
+    @Test func restartsWithTimestampsThatGoOn() throws {
+        let (capture, publisher) = try startedPublisher()
+        let consumer = CollectingConsumer()
+        try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        for round in 1...3 {
+            capture.push(try flatPicture(UInt8(round)))
+            _ = consumer.wait(for: round)
+            try publisher.stop()
+            #expect(!capture.push(try flatPicture(99)))
+            try publisher.start()
+        }
+        publisher.close()
+        publisher.close()
+        #expect(consumer.collected.map(firstLuma) == [1, 2, 3])
+        #expect(zip(consumer.collected, consumer.collected.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
+        #expect(capture.state == .idle)
+    }
+}
