@@ -13,11 +13,17 @@ let package = Package(
     name: "swift-video-capturing",
     products: [
         .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
+        .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
+        .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
     ],
     targets: [
         // The contract and its runtime. No Foundation, no C library.
         .target(name: "VideoCapturing", swiftSettings: strict),
+
+        // What works on frames and packets.
+        .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV"], swiftSettings: strict),
+        .target(name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], swiftSettings: strict),
 
         // One capturer each; none imports a codec or another capturer.
         .target(
@@ -27,8 +33,16 @@ let package = Package(
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel"),
 
+        // Libraries of the system: a module map and a shim header each.
+        .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
+        .systemLibrary(name: "CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
+
         // Tests mirror Sources and Capturers.
         .testTarget(name: "VideoCapturingTests", dependencies: ["VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "FrameProcessingTests", dependencies: ["FrameProcessing", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "VP8CodecTests", dependencies: ["VP8Codec", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "VideoCapturing"], swiftSettings: strict),
     ]

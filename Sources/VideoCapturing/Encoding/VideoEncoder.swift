@@ -5,7 +5,10 @@ public protocol VideoEncoder: AnyObject {
     ///
     /// The frame may have another size than the one before.
     ///
-    /// - Parameter forceKeyFrame: whether decoding must be able to begin with this frame.
+    /// - Parameters:
+    ///   - frame: the picture; not kept.
+    ///   - forceKeyFrame: whether decoding must be able to begin with this frame.
+    ///   - output: takes each packet; what it throws is thrown on.
     func encode(
         _ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void
     ) throws

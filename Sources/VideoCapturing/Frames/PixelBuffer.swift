@@ -18,7 +18,7 @@ import Synchronization
 /// plane 1 …
 /// ```
 ///
-/// Make one with ``PixelBufferPool/makeBuffer(_:)``, or ``init(wrapping:as:width:height:release:)`` for
+/// Make one with ``PixelBufferPool/makeBuffer(_:width:height:fill:)``, or ``init(wrapping:as:width:height:release:)`` for
 /// memory that belongs to somebody else. May be read from any number of threads at once.
 ///
 /// `@unchecked Sendable`: the memory is written only by a ``PixelWriter``, before the buffer has been
@@ -88,6 +88,9 @@ public final class PixelBuffer: @unchecked Sendable {
     /// - Parameters:
     ///   - memory: for each plane its first byte, how many bytes may be read from there, and the bytes
     ///     from row to row. Must stay readable and unchanged until `release` is called.
+    ///   - pixelFormat: how the samples lie in `memory`.
+    ///   - width: the width in pixels.
+    ///   - height: the height in pixels.
     ///   - release: called once, on whichever thread lets go of the buffer last; must return soon.
     ///     Not called when this initializer throws.
     /// - Throws: `invalidConfiguration` when a plane is missing, a row is shorter than its samples, or

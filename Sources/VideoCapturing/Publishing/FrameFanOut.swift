@@ -10,9 +10,10 @@ final class FrameFanOut: Sendable {
         var subscriptions: [PublisherSubscription] = []
         var mute: MuteMode?
         var minimumFrameRate: FrameRate?
-        var inlet: CaptureInlet?
+        /// Where frames are taken from. The publisher holds the inlet; an inlet holds this fan-out.
+        var inlet: ObjectIdentifier?
         /// Takes over with its first frame.
-        var nextInlet: CaptureInlet?
+        var nextInlet: ObjectIdentifier?
         var repeats: UInt64 = 0
     }
 
@@ -37,16 +38,9 @@ final class FrameFanOut: Sendable {
 
     /// On the capture's thread.
     func accept(_ frame: VideoFrame, from inlet: CaptureInlet) {
-        let mute = settings.withLock { settings -> MuteMode?? in
-            if settings.nextInlet === inlet {
-                settings.inlet = inlet
-                settings.nextInlet = nil
-            }
-            return settings.inlet === inlet ? .some(settings.mute) : nil
-        }
-        guard let mute else { return }
-        settings.wakeAll()
         emission.withLock { emission in
+            // Asked for under the emission lock, so that no frame of an old capture follows one of the new.
+            guard let mute = admit(inlet) else { return }
             if emission.inlet != ObjectIdentifier(inlet) {
                 emission.inlet = ObjectIdentifier(inlet)
                 emission.sequencer.beginCapture()
@@ -56,6 +50,21 @@ final class FrameFanOut: Sendable {
             emission.sequencer.place(&frame)
             send(frame, emission: &emission)
         }
+    }
+
+    /// How a frame of this inlet is to be shown; nil when it is not to be taken. An expected inlet takes over.
+    private func admit(_ inlet: CaptureInlet) -> MuteMode?? {
+        let (mode, hasTakenOver) = settings.withLock { settings -> (MuteMode??, Bool) in
+            let inlet = ObjectIdentifier(inlet)
+            let takesOver = settings.nextInlet == inlet
+            if takesOver {
+                settings.inlet = inlet
+                settings.nextInlet = nil
+            }
+            return (settings.inlet == inlet ? .some(settings.mute) : nil, takesOver)
+        }
+        if hasTakenOver { settings.wakeAll() }
+        return mode
     }
 
     /// Sends the last frame again if it is older than `interval`; on the repeater's thread. Gives the time of
@@ -142,17 +151,24 @@ final class FrameFanOut: Sendable {
 
     // MARK: The capture
 
+    /// Takes frames from this inlet only, and ends a hand-over.
     func setInlet(_ inlet: CaptureInlet) {
-        settings.withLock { $0.inlet = inlet }
+        settings.withLock { settings in
+            settings.inlet = ObjectIdentifier(inlet)
+            settings.nextInlet = nil
+        }
     }
 
-    /// Lets the first frame of `inlet` take over; blocks until then.
-    func handOver(to inlet: CaptureInlet, patience: Duration) throws(CaptureError) {
-        settings.withLock { $0.nextInlet = inlet }
+    /// Lets the first frame of `inlet` take over. Called before its capture starts, which may give but one frame.
+    func expect(_ inlet: CaptureInlet) {
+        settings.withLock { $0.nextInlet = ObjectIdentifier(inlet) }
+    }
+
+    /// Blocks until the first frame of `inlet` has taken over.
+    func awaitHandOver(to inlet: CaptureInlet, patience: Duration) throws(CaptureError) {
         let deadline = MonotonicClock().now.advanced(by: patience)
-        let hasTakenOver: Void? = settings.wait(until: deadline) { $0.inlet === inlet ? () : nil }
+        let hasTakenOver: Void? = settings.wait(until: deadline) { $0.inlet == ObjectIdentifier(inlet) ? () : nil }
         guard hasTakenOver == nil else { return }
-        settings.withLock { $0.nextInlet = nil }
         throw CaptureError(
             .stalled, operation: "replace the capture",
             message: "The new capture has delivered no frame within \(patience); the old one goes on.")

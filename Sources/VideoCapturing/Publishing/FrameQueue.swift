@@ -58,7 +58,9 @@ public final class FrameQueue: Sendable {
 
     private let contents: Locked<Contents>
 
-    /// - Parameter capacity: the most frames that wait; at least 1.
+    /// - Parameters:
+    ///   - capacity: the most frames that wait; at least 1.
+    ///   - policy: what happens to a frame that finds the queue full.
     public init(capacity: Int, policy: QueuePolicy) {
         self.capacity = max(1, capacity)
         self.policy = policy

@@ -34,7 +34,9 @@ public final class VideoPublisher: Sendable {
         var isStarted = false
     }
 
-    /// - Parameter capture: what is published; the publisher sets its consumer, and releases it in the end.
+    /// - Parameters:
+    ///   - capture: what is published; the publisher sets its consumer, and releases it in the end.
+    ///   - clock: what ages and repeats are measured by.
     public init(_ capture: any VideoCapture, clock: any CaptureClock = MonotonicClock()) {
         fanOut = FrameFanOut(clock: clock)
         let inlet = CaptureInlet(fanOut)
@@ -94,6 +96,7 @@ public final class VideoPublisher: Sendable {
     /// Adds a consumer, which gets every frame from now on. It is held until it is removed.
     ///
     /// - Parameters:
+    ///   - consumer: takes the frames, on a thread of its own.
     ///   - name: for statistics and the consumer's thread.
     ///   - queue: its queue; the default is a live viewer's.
     /// - Throws: `CaptureError` with the code `system` when no thread can be had.
@@ -142,7 +145,9 @@ public final class VideoPublisher: Sendable {
     ///
     /// While the publisher is stopped the captures are only exchanged.
     ///
-    /// - Parameter patience: how long the first frame may take.
+    /// - Parameters:
+    ///   - new: the capture that takes over.
+    ///   - patience: how long its first frame may take.
     /// - Throws: what the new capture throws, `stalled` when it delivers no frame in time, `invalidState` while
     ///   another replacement is under way. The old capture then goes on.
     public func replaceCapture(with new: any VideoCapture, patience: Duration = .seconds(10)) throws(CaptureError) {
@@ -162,11 +167,13 @@ public final class VideoPublisher: Sendable {
         new.videoCaptureConsumer = inlet
         new.adapt(to: fanOut.mergedWants)
         if current.withLock({ $0.isStarted }) {
+            fanOut.expect(inlet)
             do {
                 try new.initCapture()
                 try new.startCapture()
-                try fanOut.handOver(to: inlet, patience: patience)
+                try fanOut.awaitHandOver(to: inlet, patience: patience)
             } catch {
+                fanOut.setInlet(current.withLock { $0.inlet })
                 if new.isCaptureStarted { try? new.stopCapture() }
                 new.releaseCapture()
                 throw error

@@ -12,8 +12,10 @@ public final class PushCapturer: ForwardingVideoCapture {
 
     /// - Parameters:
     ///   - format: what will be pushed, as far as is known; each frame's own format is what counts.
+    ///   - name: the name of the source, and of its thread.
     ///   - queueCapacity: how many frames may wait for the consumer.
     ///   - policy: what happens to a frame that finds the queue full.
+    ///   - clock: what gives the time of a picture that comes without one.
     public init(
         format: VideoFormat, name: String = "push", queueCapacity: Int = 4, policy: QueuePolicy = .newestWins,
         clock: any CaptureClock = MonotonicClock()
@@ -27,9 +29,12 @@ public final class PushCapturer: ForwardingVideoCapture {
     /// Gives the capture a picture. Does not block, unless the policy is ``QueuePolicy/wait``.
     ///
     /// - Parameters:
+    ///   - buffer: the pixels; kept, not copied.
     ///   - timestamp: when the picture was taken, on the monotonic clock; nil for now. One that does not
     ///     increase is moved to just after the last.
     ///   - orientation: the clockwise turn that makes the picture upright.
+    ///   - color: how the numbers map to light; nil for the pixel format's usual.
+    ///   - metadata: bytes that travel with the frame.
     /// - Returns: false when the capture is not started, or the queue turned the frame away.
     @discardableResult
     public func push(

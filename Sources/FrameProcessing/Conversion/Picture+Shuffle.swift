@@ -1,0 +1,63 @@
+import CLibYUV
+import VideoCapturing
+
+extension Picture {
+    /// One RGB format into another; the alpha of three bytes is 255.
+    func shuffle(into target: MutablePicture, scratch: inout ScratchMemory) throws(CaptureError) {
+        let (width, height) = (Int32(width), Int32(height))
+        switch (layout, target.layout) {
+        case _ where pixelFormat == target.pixelFormat:
+            copy(into: target)
+        case (.rgb24, _):
+            _ = RAWToARGB(y.base, y.stride, target.y.base, target.y.stride, width, height)
+            if target.pixelFormat != .bgra {
+                shuffleBytes(target.y.readable, .bgra, into: target.y, target.pixelFormat, self.width, self.height)
+            }
+        case (_, .rgb24):
+            let bgra = try scratch.reservePlanes(1, rowBytes: self.width * 4, rows: pixelStripRows)[0]
+            forEachStrip(ofHeight: self.height, rows: pixelStripRows) { rows in
+                let (strip, target) = (self.rows(rows), target.rows(rows))
+                let source = strip.asBGRA(scratch: bgra)
+                _ = ARGBToRAW(
+                    source.base, source.stride, target.y.base, target.y.stride, width, Int32(rows.count))
+            }
+        default:
+            shuffleBytes(y, pixelFormat, into: target.y, target.pixelFormat, self.width, self.height)
+        }
+    }
+
+    /// The pixels of any RGB format in the order that libyuv knows best, its "ARGB"; in place if they have
+    /// it already, else in `scratch`.
+    func asBGRA(scratch: MutablePicturePlane) -> PicturePlane {
+        switch pixelFormat {
+        case .bgra:
+            return y
+        case .rgb24:
+            _ = RAWToARGB(y.base, y.stride, scratch.base, scratch.stride, Int32(width), Int32(height))
+        default:
+            shuffleBytes(y, pixelFormat, into: scratch, .bgra, width, height)
+        }
+        return scratch.readable
+    }
+}
+
+/// Puts the four bytes of each pixel into another order; source and target may be the same.
+private func shuffleBytes(
+    _ source: PicturePlane, _ from: PixelFormat, into target: MutablePicturePlane, _ to: PixelFormat,
+    _ width: Int, _ height: Int
+) {
+    let (old, new) = (from.componentOffsets, to.componentOffsets)
+    var order = SIMD16<UInt8>(repeating: 0)
+    for pixel in 0..<4 {
+        let first = UInt8(pixel * 4)
+        order[pixel * 4 + Int(new.red)] = first + old.red
+        order[pixel * 4 + Int(new.green)] = first + old.green
+        order[pixel * 4 + Int(new.blue)] = first + old.blue
+        order[pixel * 4 + Int(new.alpha)] = first + old.alpha
+    }
+    withUnsafeBytes(of: order) { order in
+        _ = ARGBShuffle(
+            source.base, source.stride, target.base, target.stride,
+            order.baseAddress!.assumingMemoryBound(to: UInt8.self), Int32(width), Int32(height))
+    }
+}

@@ -1,0 +1,157 @@
+import VideoCapturing
+
+/// Converts, cuts, scales, turns and mirrors pictures, with libyuv.
+///
+/// Keeps its memory from frame to frame: as long as format and size of what goes in and comes out stay the
+/// same, it allocates nothing (but libyuv takes some rows for itself while it scales). So use one for each place where frames are processed, not one for all.
+///
+/// May be used from any thread, one call at a time: others wait. For work in parallel use several.
+public final class FrameProcessor: Sendable {
+    /// One pool for each step, since a pool gives its memory up when the size changes.
+    private let firsts: PixelBufferPool
+    private let scaled: PixelBufferPool
+    private let turned: PixelBufferPool
+    private let lasts: PixelBufferPool
+    private let cut: PixelBufferPool
+    private let scratch = Locked(ScratchMemory())
+
+    /// - Parameter capacity: the most pictures of each step that are kept for reuse; the default serves
+    ///   several queues behind.
+    public init(capacity: Int = 32) {
+        firsts = PixelBufferPool(capacity: capacity)
+        scaled = PixelBufferPool(capacity: capacity)
+        turned = PixelBufferPool(capacity: capacity)
+        lasts = PixelBufferPool(capacity: capacity)
+        cut = PixelBufferPool(capacity: capacity)
+    }
+
+    /// Does what `transform` asks for to a picture. The very same buffer comes back where there is nothing
+    /// to do.
+    ///
+    /// - Parameters:
+    ///   - color: how the numbers of the picture map to light; nil for the format's usual.
+    ///   - orientation: the clockwise turn that makes the picture upright.
+    /// - Returns: the picture, and how its numbers map to light.
+    /// - Throws: `invalidConfiguration` for a part outside of the picture or a size out of range,
+    ///   `formatUnsupported` for a format that cannot be made, `corruptData` for damaged JPEG pictures,
+    ///   `outOfMemory`.
+    public func apply(
+        _ transform: FrameTransform, to buffer: PixelBuffer, color: ColorDescription? = nil,
+        orientation: VideoOrientation = .up
+    ) throws(CaptureError) -> (buffer: PixelBuffer, color: ColorDescription) {
+        let plan = try TransformPlan(
+            transform, pixelFormat: buffer.pixelFormat, size: PixelSize(width: buffer.width, height: buffer.height),
+            color: color ?? .assumed(for: buffer.pixelFormat), orientation: orientation)
+        return (try run(plan, filter: transform.filter, on: buffer), plan.color)
+    }
+
+    func run(
+        _ plan: TransformPlan, filter: ScaleFilter, on buffer: PixelBuffer
+    ) throws(CaptureError) -> PixelBuffer {
+        if plan.isIdentity { return buffer }
+        return try scratch.withLock { (scratch) throws(CaptureError) -> PixelBuffer in
+            try run(plan, filter, on: buffer, &scratch)
+        }
+    }
+
+    private func run(
+        _ plan: TransformPlan, _ filter: ScaleFilter, on buffer: PixelBuffer, _ scratch: inout ScratchMemory
+    ) throws(CaptureError) -> PixelBuffer {
+        var work = CutPicture(buffer: buffer, rect: plan.crop)
+        if let format = plan.first {
+            let color = plan.last == nil ? plan.color : plan.firstColor(format)
+            work = try convert(work, from: plan.sourceColor, to: format, color, in: firsts, &scratch)
+        }
+        if let size = plan.scaled {
+            work = CutPicture(
+                whole: try work.withPicture { (source) throws(CaptureError) in
+                    try scaled.makePicture(source.pixelFormat, size) { (target) throws(CaptureError) in
+                        try source.scale(into: target, filter: filter, scratch: &scratch)
+                    }
+                })
+        }
+        if !plan.turn.isNothing {
+            work = CutPicture(
+                whole: try work.withPicture { (source) throws(CaptureError) in
+                    let size = PixelSize(width: source.width, height: source.height)
+                    return try turned.makePicture(
+                        source.pixelFormat, plan.turn.rotation.swapsDimensions ? size.transposed : size
+                    ) { (target) throws(CaptureError) in
+                        try source.turn(plan.turn, into: target, scratch: &scratch)
+                    }
+                })
+        }
+        if let format = plan.last {
+            let color = plan.first.map { plan.firstColor($0) } ?? plan.sourceColor
+            work = try convert(work, from: color, to: format, plan.color, in: lasts, &scratch)
+        }
+        if work.isWhole { return work.buffer }
+        return try work.withPicture { (source) throws(CaptureError) in
+            try cut.makePicture(source.pixelFormat, PixelSize(width: source.width, height: source.height)) {
+                source.copy(into: $0)
+            }
+        }
+    }
+
+    /// Converts the part that is kept; more of it where the format can't be cut there, with the rest to
+    /// be cut later.
+    private func convert(
+        _ work: CutPicture, from color: ColorDescription, to format: PixelFormat, _ targetColor: ColorDescription,
+        in pool: PixelBufferPool, _ scratch: inout ScratchMemory
+    ) throws(CaptureError) -> CutPicture {
+        let (now, later) = work.cutBeforeConversion
+        let converted = try now.withPicture { (source) throws(CaptureError) in
+            try pool.makePicture(format, PixelSize(width: source.width, height: source.height)) {
+                (target) throws(CaptureError) in
+                try source.convert(from: color, into: target, targetColor, scratch: &scratch)
+            }
+        }
+        return CutPicture(buffer: converted, rect: later)
+    }
+}
+
+extension TransformPlan {
+    /// The colour between two conversions: as it came, for the last one to change.
+    fileprivate func firstColor(_ format: PixelFormat) -> ColorDescription {
+        let isRGB = format.isRGB
+        return isRGB ? ColorDescription(matrix: sourceColor.matrix, range: .full) : sourceColor
+    }
+}
+
+/// A picture and the part of it that is kept.
+private struct CutPicture {
+    let buffer: PixelBuffer
+    let rect: PixelRect
+
+    init(buffer: PixelBuffer, rect: PixelRect) {
+        self.buffer = buffer
+        self.rect = rect
+    }
+
+    init(whole buffer: PixelBuffer) {
+        self.init(buffer: buffer, rect: PixelRect(x: 0, y: 0, width: buffer.width, height: buffer.height))
+    }
+
+    var isWhole: Bool { rect.width == buffer.width && rect.height == buffer.height }
+
+    func withPicture<Result>(_ body: (Picture) throws(CaptureError) -> Result) throws(CaptureError) -> Result {
+        try buffer.withPicture { (picture) throws(CaptureError) in
+            try body(isWhole ? picture : picture.cropped(to: rect))
+        }
+    }
+
+    /// What can be cut while it is read, and the rest.
+    var cutBeforeConversion: (now: CutPicture, later: PixelRect) {
+        switch buffer.pixelFormat.layout {
+        case .compressed:
+            return (CutPicture(whole: buffer), rect)
+        case .packed where rect.x % 2 == 1:
+            let even = PixelRect(x: rect.x - 1, y: rect.y, width: rect.width + 1, height: rect.height)
+            return (
+                CutPicture(buffer: buffer, rect: even), PixelRect(x: 1, y: 0, width: rect.width, height: rect.height)
+            )
+        default:
+            return (self, PixelRect(x: 0, y: 0, width: rect.width, height: rect.height))
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import VideoCapturing
+
+extension PixelBuffer {
+    /// Runs `body` with a view of the pixels.
+    ///
+    /// Throws `invalidConfiguration` where the rows of foreign memory lie so far apart that libyuv, which
+    /// counts in 32 bits, could not reach them all.
+    func withPicture<Result>(
+        _ body: (Picture) throws(CaptureError) -> Result
+    ) throws(CaptureError) -> Result {
+        let strides = try strides(planes, pixelFormat, width, height)
+        return try withUnsafePlanes { (bases) throws(CaptureError) -> Result in
+            var parts = PlaneList<PicturePlane>()
+            for index in bases.indices {
+                parts.append(
+                    PicturePlane(base: bases[index].assumingMemoryBound(to: UInt8.self), stride: strides[index]))
+            }
+            return try body(
+                Picture(
+                    pixelFormat: pixelFormat, width: width, height: height, planes: parts,
+                    // Not `byteCount`, which counts the padding that follows.
+                    compressedByteCount: pixelFormat.isCompressed ? planes[0].rowBytes : 0))
+        }
+    }
+}
+
+extension PixelWriter {
+    /// Runs `body` with a view of the pixels to be written.
+    borrowing func withPicture(
+        _ body: (MutablePicture) throws(CaptureError) -> Void
+    ) throws(CaptureError) {
+        let strides = try strides(planes, pixelFormat, width, height)
+        try withUnsafePlanes { (bases) throws(CaptureError) in
+            var parts = PlaneList<PicturePlane>()
+            for index in bases.indices {
+                parts.append(
+                    PicturePlane(base: bases[index].assumingMemoryBound(to: UInt8.self), stride: strides[index]))
+            }
+            try body(
+                MutablePicture(
+                    picture: Picture(pixelFormat: pixelFormat, width: width, height: height, planes: parts)))
+        }
+    }
+}
+
+private func strides(
+    _ planes: PlaneList<Plane>, _ pixelFormat: PixelFormat, _ width: Int, _ height: Int
+) throws(CaptureError) -> PlaneList<Int32> {
+    try planes.mapPlanes { (plane) throws(CaptureError) -> Int32 in
+        // Of a single row the distance to the next means nothing and may be anything.
+        if plane.rows == 1 { return Int32(clamping: plane.rowBytes) }
+        let (extent, overflow) = plane.bytesPerRow.multipliedReportingOverflow(by: plane.rows)
+        guard !overflow, extent <= Int(Int32.max) else {
+            throw CaptureError(
+                .invalidConfiguration, operation: "process a picture", subject: "\(pixelFormat) \(width)x\(height)",
+                message: "A plane extends over 2 GiB; copy the picture into one with closer rows first.")
+        }
+        return Int32(plane.bytesPerRow)
+    }
+}
+
+extension PixelBufferPool {
+    /// A picture with what `fill` writes; ``makeBuffer(_:width:height:fill:)`` with typed errors.
+    func makePicture(
+        _ pixelFormat: PixelFormat, _ size: PixelSize, fill: (MutablePicture) throws(CaptureError) -> Void
+    ) throws(CaptureError) -> PixelBuffer {
+        do {
+            return try makeBuffer(pixelFormat, width: size.width, height: size.height) { pixels in
+                try pixels.withPicture(fill)
+            }
+        } catch let error as CaptureError {
+            throw error
+        } catch {
+            // `makeBuffer` and `fill` throw nothing else, which the signature of the former cannot say.
+            throw CaptureError(.system, operation: "make a picture", message: "\(error)")
+        }
+    }
+}

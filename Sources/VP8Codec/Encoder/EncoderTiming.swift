@@ -1,0 +1,49 @@
+import VideoCapturing
+
+/// The encoder's own time, in 100 ns: an even line at the nominal rate.
+///
+/// Rate control budgets each frame by its duration; the true intervals of a live capture would make the budget
+/// jump, so the encoder is told even ones (1 to 125 ms). The true timestamps travel with the packets.
+struct EncoderTiming {
+    struct Slot {
+        var start: Int64
+        var duration: UInt
+        /// The frame's interval as far as it is known.
+        var nominalDuration: Duration
+    }
+
+    /// libvpx counts in these inside, so nothing is rounded twice.
+    static let unitsPerSecond: Int64 = 10_000_000
+
+    private let nominal: FrameRate
+    private var rate: FrameRate
+    private var epoch: Int64 = 0
+    private var index: Int64 = 0
+
+    init(nominal: FrameRate) {
+        self.nominal = nominal
+        rate = nominal
+    }
+
+    mutating func place(_ frame: VideoFrame) -> Slot {
+        let wanted = EncoderTiming.clamped(frame.estimatedFrameRate ?? nominal)
+        // Measured rates tremble; a new line is begun only for a change that matters.
+        if abs(wanted.framesPerSecond - rate.framesPerSecond) > rate.framesPerSecond * 0.02 {
+            epoch += units(index)
+            index = 0
+            rate = wanted
+        }
+        let start = epoch + units(index)
+        index += 1
+        return Slot(start: start, duration: UInt(epoch + units(index) - start), nominalDuration: rate.frameInterval)
+    }
+
+    private func units(_ index: Int64) -> Int64 {
+        let product = Int128(index) * Int128(rate.seconds) * Int128(EncoderTiming.unitsPerSecond)
+        return Int64(clamping: product / Int128(rate.frames))
+    }
+
+    private static func clamped(_ rate: FrameRate) -> FrameRate {
+        min(max(rate, 8), 1000)
+    }
+}

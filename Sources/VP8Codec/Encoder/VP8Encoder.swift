@@ -1,0 +1,130 @@
+import CLibVPX
+import VideoCapturing
+
+/// Encodes frames as VP8 (RFC 6386) with libvpx, in real time.
+///
+/// NV12 and I420 frames go into libvpx as they are; other formats throw `formatUnsupported` (convert them with
+/// `FrameProcessing`). VP8 carries neither colour nor orientation: packets bring both for the container, and most
+/// players need pixels that are upright. Frames may change their size at any time, which gives a key frame.
+///
+/// ``encode(_:forceKeyFrame:output:)`` and ``flush(output:)`` are for one thread at a time, the others for any.
+///
+/// `@unchecked Sendable`: `library` and the members beside it are used by the encoding thread only; what other
+/// threads ask for waits in `requests`, behind a lock.
+public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
+    private struct Requests {
+        var bitrate: Int?
+        var keyFrame = false
+    }
+
+    private let requests = Locked(Requests())
+    private let packets = PacketBufferPool()
+    private let onWants: Locked<(@Sendable (CaptureWants) -> Void)?> = Locked(nil)
+
+    private var configuration: VP8EncoderConfiguration
+    private var library: VP8EncoderLibrary?
+    private var timing: EncoderTiming
+    private var layers: TemporalLayerPattern
+    private var ladder: OverloadLadder
+    private var lastKeyFrame: MediaTime?
+    /// The pixels of the largest frame: of one without relief.
+    private var fullPixelCount = 0
+
+    /// Throws `CodecError` with the code `invalidConfiguration`. libvpx is set up with the first frame, whose size
+    /// it needs.
+    public init(_ configuration: VP8EncoderConfiguration) throws(CodecError) {
+        try configuration.validate()
+        self.configuration = configuration
+        timing = EncoderTiming(nominal: configuration.frameRate)
+        layers = TemporalLayerPattern(layerCount: configuration.temporalLayers)
+        ladder = OverloadLadder(speed: configuration.speed)
+    }
+
+    /// Aims at another bitrate, in bits per second, from the next frame on. Throws `invalidConfiguration` for one
+    /// that is out of range.
+    public func setBitrate(_ bitrate: Int) throws(CodecError) {
+        var trial = VP8EncoderConfiguration(bitrate: bitrate)
+        trial.threads = 1
+        try trial.validate()
+        requests.withLock { $0.bitrate = bitrate }
+    }
+
+    /// Makes the next frame a key frame.
+    public func requestKeyFrame() {
+        requests.withLock { $0.keyFrame = true }
+    }
+
+    /// Has `handler` called, on the encoding thread, when the load asks for fewer or smaller frames, and when it
+    /// has passed. Pass the wants on with `PublisherSubscription.updateWants(_:)`.
+    public func setWantsHandler(_ handler: (@Sendable (CaptureWants) -> Void)?) {
+        onWants.withLock { $0 = handler }
+    }
+
+    public func encode(
+        _ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void
+    ) throws {
+        let requests = self.requests.withLock { requests in
+            defer { requests = Requests() }
+            return requests
+        }
+        if let bitrate = requests.bitrate { configuration.bitrate = bitrate }
+        let library = try prepareLibrary(for: frame, isBitrateNew: requests.bitrate != nil)
+        let slot = timing.place(frame)
+        let isKeyFrameDue = lastKeyFrame.map { last in
+            configuration.keyFrameInterval.map { frame.timestamp - last >= $0 } ?? false
+        }
+        let mustBeKey = forceKeyFrame || requests.keyFrame || isKeyFrameDue ?? true
+        if mustBeKey { layers.restart() }
+        let place = layers.next(isKeyFrame: mustBeKey)
+        if configuration.temporalLayers > 1 { try library.setTemporalLayer(place.layer) }
+
+        let begin = MonotonicClock().now
+        try library.encode(frame, slot: slot, flags: place.flags)
+        // Screen content and rate control may leave a frame out: then there is no packet, which is no error.
+        while let packet = library.nextPacket() {
+            if packet.isKeyFrame { lastKeyFrame = frame.timestamp }
+            try output(
+                EncodedPacket(
+                    data: packets.makeBuffer(copying: packet.bytes), timestamp: frame.timestamp,
+                    duration: slot.nominalDuration, isKeyFrame: packet.isKeyFrame, isDroppable: packet.isDroppable,
+                    temporalLayer: packet.isKeyFrame ? 0 : place.layer, width: frame.width, height: frame.height,
+                    capture: EncodedPacket.CaptureInformation(frame)))
+        }
+        if configuration.adaptsToLoad {
+            try followLoad(
+                encodeTime: MonotonicClock().now - begin, interval: slot.nominalDuration, frame: frame, library: library
+            )
+        }
+    }
+
+    /// Nothing is ever held back: there is no look-ahead.
+    public func flush(output: (EncodedPacket) throws -> Void) throws {}
+
+    private func prepareLibrary(for frame: VideoFrame, isBitrateNew: Bool) throws -> VP8EncoderLibrary {
+        guard frame.pixelFormat == .nv12 || frame.pixelFormat == .i420 else {
+            throw CodecError(
+                .formatUnsupported, operation: "encode a frame", subject: "VP8",
+                message: "VP8 encodes NV12 and I420; convert \(frame.pixelFormat) frames with FrameProcessing first.")
+        }
+        if let library, library.canTake(width: frame.width, height: frame.height) {
+            if isBitrateNew || library.width != frame.width || library.height != frame.height {
+                try library.update(configuration, width: frame.width, height: frame.height)
+            }
+            return library
+        }
+        let made = try VP8EncoderLibrary(configuration, width: frame.width, height: frame.height)
+        library = made
+        lastKeyFrame = nil
+        return made
+    }
+
+    private func followLoad(
+        encodeTime: Duration, interval: Duration, frame: VideoFrame, library: VP8EncoderLibrary
+    ) throws {
+        fullPixelCount = max(fullPixelCount, frame.width * frame.height)
+        guard ladder.add(encodeTime: encodeTime, interval: interval, at: frame.timestamp) else { return }
+        try library.setSpeed(ladder.rung.speed)
+        let wants = ladder.wants(frameRate: configuration.frameRate, pixelCount: fullPixelCount)
+        onWants.withLock { $0 }?(wants)
+    }
+}

@@ -1,0 +1,101 @@
+/// What an ``EncodingConsumer`` has counted.
+public struct EncodingStatistics: Sendable, Hashable {
+    /// Frames given to the encoder.
+    public var framesIn: UInt64 = 0
+    /// Frames for which the encoder gave no packet.
+    public var framesDropped: UInt64 = 0
+    /// Packets handed out.
+    public var packets: UInt64 = 0
+    /// Packets at which decoding can begin.
+    public var keyFrames: UInt64 = 0
+    /// Encoded bytes.
+    public var bytes: UInt64 = 0
+    /// Bits per second over the last two seconds or so; nil until there are two packets.
+    public var bitrate: Double?
+    /// The time to encode a frame that half of the frames did not exceed.
+    public var medianEncodeTime: Duration?
+    /// The time to encode a frame that 99 of 100 frames did not exceed.
+    public var encodeTimeOf99Percent: Duration?
+    /// The time from a frame's timestamp to its packet that half of the frames did not exceed.
+    public var medianLatency: Duration?
+    /// The time from a frame's timestamp to its packet that 99 of 100 frames did not exceed.
+    public var latencyOf99Percent: Duration?
+    /// The time from a frame's timestamp to its packet, less the time that encoding it took, that 99 of 100 frames
+    /// did not exceed: what the pipeline around the encoder adds.
+    public var overheadOf99Percent: Duration?
+
+    public init() {}
+}
+
+/// The counters behind ``EncodingStatistics``. Fixed memory.
+struct EncodingCounts {
+    var framesIn: UInt64 = 0
+    var framesDropped: UInt64 = 0
+    private var packets: UInt64 = 0
+    private var keyFrames: UInt64 = 0
+    private var bytes: UInt64 = 0
+    private var encodeTime = LatencyHistogram()
+    private var latency = LatencyHistogram()
+    private var overhead = LatencyHistogram()
+    private var meter = BitrateMeter()
+
+    mutating func add(_ packet: EncodedPacket, encodeTime: Duration, latency: Duration) {
+        packets += 1
+        if packet.isKeyFrame { keyFrames += 1 }
+        bytes += UInt64(packet.data.count)
+        self.encodeTime.record(nanoseconds: encodeTime.nanoseconds)
+        self.latency.record(nanoseconds: latency.nanoseconds)
+        overhead.record(nanoseconds: (latency - encodeTime).nanoseconds)
+        meter.add(bytes: packet.data.count, at: packet.timestamp)
+    }
+
+    var statistics: EncodingStatistics {
+        var result = EncodingStatistics()
+        result.framesIn = framesIn
+        result.framesDropped = framesDropped
+        result.packets = packets
+        result.keyFrames = keyFrames
+        result.bytes = bytes
+        result.bitrate = meter.bitsPerSecond
+        result.medianEncodeTime = encodeTime.quantile(0.5)
+        result.encodeTimeOf99Percent = encodeTime.quantile(0.99)
+        result.medianLatency = latency.quantile(0.5)
+        result.latencyOf99Percent = latency.quantile(0.99)
+        result.overheadOf99Percent = overhead.quantile(0.99)
+        return result
+    }
+}
+
+/// Bits per second of the last packets, by their timestamps: of up to 64 packets, or two seconds.
+struct BitrateMeter {
+    private static let window = 64
+    private var entries = [(time: Int64, bytes: Int)](repeating: (0, 0), count: window)
+    private var count = 0
+    private var next = 0
+
+    mutating func add(bytes: Int, at time: MediaTime) {
+        entries[next] = (time.nanoseconds, bytes)
+        next = (next + 1) % BitrateMeter.window
+        count = min(count + 1, BitrateMeter.window)
+    }
+
+    var bitsPerSecond: Double? {
+        guard count >= 2 else { return nil }
+        let last = entry(0)
+        var bytes = 0
+        var first = last
+        for age in 0..<count {
+            let entry = entry(age)
+            guard last.time - entry.time <= 2_000_000_000 else { break }
+            first = entry
+            bytes += entry.bytes
+        }
+        // The bytes of the first packet belong to the interval before it.
+        let span = last.time - first.time
+        return span > 0 ? Double(bytes - first.bytes) * 8e9 / Double(span) : nil
+    }
+
+    private func entry(_ age: Int) -> (time: Int64, bytes: Int) {
+        entries[(next - 1 - age + 2 * BitrateMeter.window) % BitrateMeter.window]
+    }
+}
