@@ -1,0 +1,101 @@
+# make            says what there is
+# make demo       records five seconds of white noise
+# make test       everything that CI runs
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+STEP := scripts/step
+# Swift Testing only: XCTest's own leaks would fail the address sanitizer.
+SWIFT_TEST := swift test --disable-xctest
+# How long each fuzz target runs.
+FUZZ_SECONDS ?= 15
+# Which unit tests a sanitizer run takes; a regular expression of `swift test --filter`.
+FILTER ?= .
+TSAN := TSAN_OPTIONS="halt_on_error=1"
+ASAN := ASAN_OPTIONS="detect_leaks=1"
+
+.PHONY: help
+help: ## say what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## install what building and running needs (Debian 12)
+	@scripts/setup
+
+.PHONY: setup-tests
+setup-tests: ## install what the tests need besides
+	@scripts/setup --tests
+
+.PHONY: build
+build: setup ## build everything for debugging
+	@$(STEP) "build (debug)" swift build --build-tests
+
+.PHONY: release
+release: setup ## build the tool with optimization
+	@$(STEP) "build (release)" swift build --configuration release --product capturer-demo
+
+.PHONY: demo
+demo: release ## record white noise to capture.webm and say how to play it
+	@scripts/demo
+
+# What is cheapest to find out comes first. A check that fails does not keep the others from running; the
+# summary fails when any did.
+CHECKS := check-format check-structure unit docs end-to-end thread-sanitizer address-sanitizer fuzz examples
+
+.PHONY: test
+test: setup-tests ## check everything, as CI does
+	@$(STEP) --begin
+	@$(MAKE) --no-print-directory --keep-going $(CHECKS) || true
+	@$(STEP) --summary
+
+.PHONY: check-format
+check-format: ## check that the Swift files are formatted
+	@$(STEP) "format" scripts/check-format
+
+.PHONY: check-structure
+check-structure: ## check the direction of imports and the size of files
+	@$(STEP) "structure" scripts/check-structure
+
+.PHONY: unit
+unit: build ## run the unit tests
+	@$(STEP) "unit tests" $(SWIFT_TEST) --skip-build
+
+.PHONY: end-to-end
+end-to-end: setup-tests release ## run the tool against ffmpeg, vpxdec and Chromium
+	@CAPTURER_DEMO="$$(swift build --configuration release --show-bin-path)/capturer-demo" \
+		$(STEP) "end-to-end tests" Tests/EndToEnd/run
+
+.PHONY: thread-sanitizer
+thread-sanitizer: setup ## run the unit tests under ThreadSanitizer
+	@$(TSAN) $(STEP) "unit tests, thread sanitizer" \
+		$(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan --filter '$(FILTER)'
+	@$(TSAN) $(STEP) "the tool, thread sanitizer" scripts/sanitized-run .build-tsan
+
+.PHONY: address-sanitizer
+address-sanitizer: setup ## run the unit tests under AddressSanitizer
+	@$(ASAN) $(STEP) "unit tests, address sanitizer" \
+		$(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --filter '$(FILTER)'
+	@$(ASAN) $(STEP) "the tool, address sanitizer" scripts/sanitized-run .build-asan
+
+.PHONY: fuzz
+fuzz: setup ## feed the parsers with broken input, FUZZ_SECONDS for each
+	@$(STEP) "fuzz" Fuzz/run $(FUZZ_SECONDS)
+
+.PHONY: examples
+examples: setup ## build and run each example
+	@$(STEP) "examples" scripts/run-examples
+
+.PHONY: docs
+docs: setup ## build the documentation into .build/docs
+	@$(STEP) "documentation" scripts/docs
+
+.PHONY: bench
+bench: setup-tests ## measure, and compare with other tools; writes docs/benchmarks.md
+	@$(STEP) "benchmarks" Benchmarks/run
+
+.PHONY: clean
+clean: ## remove all that was built
+	rm -rf .build .build-* */.build
