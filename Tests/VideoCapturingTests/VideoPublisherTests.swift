@@ -94,6 +94,38 @@ import VideoCapturing
         opener.join()
     }
 
+    /// The capture waits for room in the queue of the consumer that stops it.
+    @Test func aConsumerMayStopThePublisher() throws {
+        final class Stopper: VideoCaptureConsumer {
+            let publisher: VideoPublisher
+            let frames = Locked<[UInt64]>([])
+            let stopped = WakeSignal()
+            init(_ publisher: VideoPublisher) { self.publisher = publisher }
+            func consumeFrame(_ frame: VideoFrame) {
+                frames.withLock { $0.append(frame.sequenceNumber) }
+                guard frame.sequenceNumber == 5 else { return }
+                try? publisher.stop()
+                stopped.raise()
+            }
+        }
+        struct Fast: FrameSource {
+            let settings = CaptureSettings(format: .nv12(width: 8, height: 6))
+            func nextFrame(_ context: FrameContext) throws -> SourceFrame? { SourceFrame(try flatPicture(1)) }
+        }
+        let publisher = VideoPublisher(SourceCapturer(Fast(), patience: .milliseconds(500)))
+        let stopper = Stopper(publisher)
+        try publisher.add(stopper, queue: .init(capacity: 2, policy: .wait))
+        try publisher.start()
+        stopper.stopped.wait(until: MonotonicClock().now.advanced(by: .seconds(5)))
+        #expect(stopper.stopped.isRaised)
+        #expect(publisher.capture.state == .stopped(.user))
+        publisher.close()
+        // What waited was worked through: the two in the queue and the one for which there was no room.
+        let seen = stopper.frames.withLock { $0 }
+        #expect(seen == Array(0..<UInt64(seen.count)))
+        #expect(seen.count <= 9)
+    }
+
     @Test func restartsWithTimestampsThatGoOn() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()

@@ -35,6 +35,8 @@ public final class FrameQueue: Sendable {
         var first = 0
         var count = 0
         var isClosed = false
+        /// No producer waits any more; see ``FrameQueue/setStopping(_:)``.
+        var isStopping = false
         var received: UInt64 = 0
         var dropped = DropCounts()
         var waitingProducers = 0
@@ -64,7 +66,8 @@ public final class FrameQueue: Sendable {
     public init(capacity: Int, policy: QueuePolicy) {
         self.capacity = max(1, capacity)
         self.policy = policy
-        contents = Locked(Contents(slots: Array(repeating: nil, count: self.capacity)))
+        // One more than the capacity, for the frame that waits when the producer is stopped.
+        contents = Locked(Contents(slots: Array(repeating: nil, count: self.capacity + 1)))
     }
 
     /// Puts a frame in. Blocks only with the policy ``QueuePolicy/wait``, until there is room or the queue
@@ -91,7 +94,7 @@ public final class FrameQueue: Sendable {
                 return .closed
             }
             var result = PushResult.accepted
-            if contents.count == contents.slots.count {
+            if contents.count >= capacity {
                 switch policy {
                 case .newestWins:
                     displaced = contents.removeFirst()
@@ -100,6 +103,11 @@ public final class FrameQueue: Sendable {
                 case .oldestStays:
                     contents.dropped.refused += 1
                     return .refused
+                case .wait where contents.isStopping:
+                    guard contents.count < contents.slots.count else {
+                        contents.dropped.abandoned += 1
+                        return .refused
+                    }
                 case .wait:
                     guard isWanted() else {
                         contents.dropped.refused += 1
@@ -183,6 +191,13 @@ public final class FrameQueue: Sendable {
             }
             guard frame != nil else { break }
         }
+        contents.wakeAll()
+    }
+
+    /// Lets a producer that waits for room go, with its frame, and turns away what comes after while the queue is
+    /// full; false ends that. For stopping a capture without waiting for its slowest consumer.
+    func setStopping(_ isStopping: Bool) {
+        contents.withLock { $0.isStopping = isStopping }
         contents.wakeAll()
     }
 

@@ -57,6 +57,7 @@ public final class VideoPublisher: Sendable {
     /// Initializes the capture if need be, and starts it. Throws what the capture throws.
     public func start() throws(CaptureError) {
         let capture = self.capture
+        for subscription in fanOut.subscriptions { subscription.queue.setStopping(false) }
         try capture.initCapture()
         try capture.startCapture()
         current.withLock { $0.isStarted = true }
@@ -68,6 +69,8 @@ public final class VideoPublisher: Sendable {
     /// start. Throws what the capture throws.
     public func stop() throws(CaptureError) {
         current.withLock { $0.isStarted = false }
+        // The capture may wait for room in a queue whose consumer is the one that calls this.
+        for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
         fanOut.stopRepeating()
         let stopped = Result { () throws(CaptureError) in try capture.stopCapture() }
         let subscriptions = fanOut.subscriptions
@@ -82,6 +85,7 @@ public final class VideoPublisher: Sendable {
     /// Stops, releases the capture, and ends every subscription. Harmless when called twice.
     public func close() {
         current.withLock { $0.isStarted = false }
+        for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
         fanOut.stopRepeating()
         let capture = self.capture
         if capture.isCaptureStarted { try? capture.stopCapture() }
