@@ -14,7 +14,9 @@ let package = Package(
     products: [
         .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
+        .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
+        .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
     ],
     targets: [
@@ -23,6 +25,7 @@ let package = Package(
 
         // What works on frames and packets.
         .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV"], swiftSettings: strict),
+        .target(name: "MediaFiles", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
         .target(name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], swiftSettings: strict),
 
         // One capturer each; none imports a codec or another capturer.
@@ -30,19 +33,27 @@ let package = Package(
             name: "NoiseCapturer", dependencies: ["VideoCapturing", "CNoiseKernel"], path: "Capturers/NoiseCapturer",
             swiftSettings: strict),
 
+        .target(
+            name: "FileCapturer", dependencies: ["VideoCapturing", "MediaFiles"], path: "Capturers/FileCapturer",
+            swiftSettings: strict),
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel"),
 
         // Libraries of the system: a module map and a shim header each.
         .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
+        .systemLibrary(name: "CLibMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
         .systemLibrary(name: "CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers.
         .testTarget(name: "VideoCapturingTests", dependencies: ["VideoCapturing"], swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "FileCapturerTests",
+            dependencies: ["FileCapturer", "MediaFiles", "VP8Codec", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "VideoCapturing"], swiftSettings: strict),
     ]

@@ -1,0 +1,24 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The fuzz targets, apart from the package so that nobody else builds them. `./run` builds and runs all.
+///
+/// A target is one file with the function `LLVMFuzzerTestOneInput`; libFuzzer has the `main`. To add one:
+/// a folder in Sources, a line in `fuzzers`, and a folder of small inputs in Corpus.
+let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
+    ("FuzzY4M", [.product(name: "MediaFiles", package: "swift-video-capturing")]),
+    ("FuzzIVF", [.product(name: "MediaFiles", package: "swift-video-capturing")]),
+]
+
+let package = Package(
+    name: "Fuzz",
+    dependencies: [.package(name: "swift-video-capturing", path: "..")],
+    targets: [
+        .target(name: "FuzzSupport", dependencies: [.product(name: "MediaFiles", package: "swift-video-capturing")])
+    ]
+        + fuzzers.map { name, dependencies in
+            .executableTarget(
+                name: name, dependencies: dependencies + ["FuzzSupport"],
+                swiftSettings: [.unsafeFlags(["-parse-as-library"])])
+        }
+)

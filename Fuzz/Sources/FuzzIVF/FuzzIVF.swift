@@ -1,0 +1,27 @@
+import FuzzSupport
+import MediaFiles
+import VideoCapturing
+
+/// Any bytes end in packets or in an error, and the packets are no more than the bytes.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzIVF(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+    withFuzzFiles(UnsafeRawBufferPointer(start: start, count: count)) { file in
+        guard let reader = try? IVFReader(file) else { return }
+        precondition(reader.fourCC.utf8.count == 4)
+        var bytes = 32
+        var packets = 0
+        while let packet = try? reader.nextPacket() {
+            // What a user does with the time must not trap.
+            _ = MediaTime.zero.advanced(by: packet.timestamp)
+            bytes += 12 + packet.data.count
+            packets += 1
+        }
+        precondition(bytes <= count, "more packets than bytes")
+        guard reader.canRewind else { return }
+        guard (try? reader.rewind()) != nil else { fatalError("what was read once is read again") }
+        var again = 0
+        while (try? reader.nextPacket()) != nil { again += 1 }
+        precondition(again == packets)
+    }
+    return 0
+}

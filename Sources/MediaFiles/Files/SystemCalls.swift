@@ -1,0 +1,95 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Writes all of `first`, then all of `second`, without copying them together. Goes on after signals and
+/// short writes, and waits where the descriptor does not block. Returns 0, or the `errno` that ended it.
+func writeAll(_ descriptor: Int32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Int32 {
+    var done = 0
+    let total = first.count + second.count
+    while done < total {
+        let result: Int
+        if done < first.count, second.count > 0 {
+            var vectors = (vector(first, from: done), vector(second, from: 0))
+            result = withUnsafeBytes(of: &vectors) {
+                writev(descriptor, $0.baseAddress!.assumingMemoryBound(to: iovec.self), 2)
+            }
+        } else if done < first.count {
+            result = write(descriptor, first.baseAddress! + done, first.count - done)
+        } else {
+            let start = done - first.count
+            result = write(descriptor, second.baseAddress! + start, second.count - start)
+        }
+        if result > 0 {
+            done += result
+        } else if let failure = failure(of: result, waitFor: Int16(POLLOUT), descriptor) {
+            return failure
+        }
+    }
+    return 0
+}
+
+/// Writes all of `bytes` at a place of the file, and leaves the position where it is. Returns 0, or the
+/// `errno` that ended it.
+func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+    var done = 0
+    while done < bytes.count {
+        let result = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + done)
+        if result > 0 {
+            done += result
+        } else if let failure = failure(of: result, waitFor: Int16(POLLOUT), descriptor) {
+            return failure
+        }
+    }
+    return 0
+}
+
+/// Reads what there is, at least one byte unless the file has ended. Returns the number of bytes, or
+/// minus the `errno`.
+func readSome(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer) -> Int {
+    while true {
+        let result = read(descriptor, bytes.baseAddress!, bytes.count)
+        if result >= 0 { return result }
+        if let failure = failure(of: result, waitFor: Int16(POLLIN), descriptor) { return -Int(failure) }
+    }
+}
+
+/// Opens a file; goes on after signals. Returns the descriptor, or minus the `errno`.
+func openFile(_ path: String, _ flags: Int32) -> Int32 {
+    while true {
+        let descriptor = open(path, flags | O_CLOEXEC, 0o666)
+        if descriptor >= 0 { return descriptor }
+        if errno != EINTR { return -errno }
+    }
+}
+
+/// What a call that did nothing means: nil to try again, or the `errno`.
+private func failure(of result: Int, waitFor events: Int16, _ descriptor: Int32) -> Int32? {
+    // Nothing written and no error: a broken driver. Trying for ever would hang.
+    guard result < 0 else { return EIO }
+    switch errno {
+    case EINTR: return nil
+    case EAGAIN:
+        var request = pollfd(fd: descriptor, events: events, revents: 0)
+        _ = poll(&request, 1, -1)
+        return nil
+    case let code: return code
+    }
+}
+
+private func vector(_ bytes: UnsafeRawBufferPointer, from start: Int) -> iovec {
+    iovec(
+        iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + start }),
+        iov_len: bytes.count - start)
+}
+
+/// `close`, under a name that the methods called so do not hide.
+func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }
+
+/// Whether every write goes to the end of the file, `pwrite` included, as after a shell's `>>`.
+func isAppending(_ descriptor: Int32) -> Bool {
+    let flags = fcntl(descriptor, F_GETFL)
+    return flags >= 0 && flags & O_APPEND != 0
+}

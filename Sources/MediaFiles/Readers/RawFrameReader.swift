@@ -1,0 +1,60 @@
+import VideoCapturing
+
+/// Reads bare samples, frame after frame without padding, whose format nobody but the user knows.
+public final class RawFrameReader: FrameReader {
+    public let format: VideoFormat
+    public let color: ColorDescription
+    public let estimatedFrameCount: Int64?
+
+    private let file: InputFile
+    private let rate: FrameRate
+    private let frameBytes: Int
+    private let pool = PixelBufferPool()
+    private var index: Int64 = 0
+    private var hasEnded = false
+
+    /// - Parameters:
+    ///   - format: pixel format, size and rate; without a rate it is 30 frames a second.
+    ///   - color: how the numbers map to light; nil for the pixel format's usual.
+    /// - Throws: `formatUnsupported` for a compressed format or a size out of range.
+    public init(_ file: InputFile, format: VideoFormat, color: ColorDescription? = nil) throws(MediaFileError) {
+        let sides = 1...VideoFormat.maximumSide
+        guard !format.pixelFormat.isCompressed, sides.contains(format.imageWidth), sides.contains(format.imageHeight)
+        else {
+            throw MediaFileError(
+                .formatUnsupported, operation: "read raw frames", path: file.path,
+                message: "\(format.pixelFormat) \(format.imageWidth)x\(format.imageHeight) is no raw format; give an "
+                    + "uncompressed one with sides of 1 to \(VideoFormat.maximumSide) pixels.")
+        }
+        self.file = file
+        rate = format.estimatedFramesPerSecond ?? 30
+        self.format = VideoFormat(
+            format.pixelFormat, width: format.imageWidth, height: format.imageHeight, estimatedFramesPerSecond: rate)
+        self.color = color ?? .assumed(for: format.pixelFormat)
+        frameBytes = format.pixelFormat.packedByteCount(width: format.imageWidth, height: format.imageHeight)
+        estimatedFrameCount = file.bytesRemaining.map { [frameBytes] in $0 / Int64(frameBytes) }
+    }
+
+    public var canRewind: Bool { file.isSeekable }
+
+    public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
+        guard !hasEnded else { return nil }
+        // True until the frame is whole, so that an error is the last thing that comes.
+        hasEnded = true
+        guard try file.peek(1, { $0.count }) == 1 else { return nil }
+        try file.checkHolds(frameBytes)
+        let buffer = try pool.makeBuffer(format.pixelFormat, width: format.imageWidth, height: format.imageHeight) {
+            pixels in
+            guard try file.readPixels(into: pixels) else { throw file.endsWithinFrame() }
+        }
+        hasEnded = false
+        defer { index += 1 }
+        return (buffer, rate.time(ofFrame: index))
+    }
+
+    public func rewind() throws {
+        try file.rewind()
+        index = 0
+        hasEnded = false
+    }
+}

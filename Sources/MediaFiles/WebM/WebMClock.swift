@@ -1,0 +1,39 @@
+import VideoCapturing
+
+/// Makes the file's milliseconds, counted from the first packet, out of capture times.
+struct WebMClock {
+    private var start: MediaTime?
+    private var last: Int64 = -1
+    private var lastElapsed: Int64 = 0
+    /// The end of the last picture in milliseconds, fractions included: the time of its capture, not rounded,
+    /// and its duration.
+    private(set) var end: Double = 0
+
+    /// The time of a packet: the nearest millisecond, never before the last packet's.
+    ///
+    /// Packets in one millisecond are set apart by one, as long as that is less than a millisecond from the
+    /// truth; closer ones share the time, which Matroska allows.
+    mutating func timestamp(of packet: EncodedPacket) -> Int64 {
+        let first = start ?? packet.timestamp
+        start = first
+        let elapsed = max(0, (packet.timestamp - first).nanoseconds)
+        var time = (elapsed / 500_000 + 1) / 2
+        if time <= last {
+            // By division, since a time near the end of 64 bits must not overflow.
+            let isTruthLater = elapsed > 0 && last <= (elapsed - 1) / 1_000_000
+            time = isTruthLater ? last + 1 : last
+        }
+        return time
+    }
+
+    /// Notes that the packet is in the file under that time.
+    mutating func advance(to time: Int64, _ packet: EncodedPacket) {
+        let elapsed = max(0, (packet.timestamp - (start ?? packet.timestamp)).nanoseconds)
+        // A packet that does not know its duration is shown as long as the one before it.
+        let known = packet.duration.nanoseconds
+        let duration = known > 0 ? known : max(0, elapsed - lastElapsed)
+        last = time
+        lastElapsed = elapsed
+        end = max(end, Double(elapsed) / 1e6 + Double(duration) / 1e6)
+    }
+}

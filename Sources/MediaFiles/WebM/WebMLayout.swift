@@ -1,0 +1,110 @@
+import VideoCapturing
+
+/// Where the parts of the file that are rewritten later lie.
+///
+/// ```
+/// EBML header │ Segment, size unknown
+///   Void, to become SeekHead       (files only)
+///   Info, in it a Void to become Duration (files only)
+///   Tracks
+///   Cluster … Cluster
+///   Cues                           (files only)
+/// ```
+struct WebMLayout {
+    /// The eight bytes of the Segment's size.
+    var segmentSize: Int64 = 0
+    /// The first byte of the Segment's content: what positions in the file count from.
+    var segmentStart: Int64 = 0
+    /// The Void that is to become the SeekHead.
+    var seekHead: Int64 = 0
+    /// The Void that is to become the Duration.
+    var duration: Int64 = 0
+    var info: Int64 = 0
+    var tracks: Int64 = 0
+
+    /// The bytes kept for the SeekHead: three entries take 63 to 77.
+    static let seekHeadBytes = 96
+    /// The bytes of a Duration element.
+    static let durationBytes = 11
+
+    /// Adds all that comes before the first cluster to `output`, which must be empty, and notes the places.
+    init(
+        appendingHeaderTo output: inout EBML, width: Int, height: Int, color: ColorDescription, isSeekable: Bool
+    ) {
+        output.master(.ebml) { header in
+            header.unsigned(.ebmlVersion, 1)
+            header.unsigned(.ebmlReadVersion, 1)
+            header.unsigned(.ebmlMaxIDLength, 4)
+            header.unsigned(.ebmlMaxSizeLength, 8)
+            header.text(.docType, "webm")
+            // Colour is of version 4; a reader of version 2 can play the rest.
+            header.unsigned(.docTypeVersion, 4)
+            header.unsigned(.docTypeReadVersion, 2)
+        }
+        output.openMaster(.segment)
+        segmentStart = Int64(output.count)
+        segmentSize = segmentStart - 8
+        if isSeekable {
+            seekHead = Int64(output.count)
+            output.void(totalBytes: WebMLayout.seekHeadBytes)
+        }
+        info = Int64(output.count)
+        output.master(.info) { info in
+            // In nanoseconds: timestamps count milliseconds.
+            info.unsigned(.timestampScale, 1_000_000)
+            info.text(.muxingApp, "swift-video-capturing")
+            info.text(.writingApp, "swift-video-capturing")
+            // The last one, so that its place follows from the end. A Duration of zero is not allowed.
+            if isSeekable { info.void(totalBytes: WebMLayout.durationBytes) }
+        }
+        duration = Int64(output.count - WebMLayout.durationBytes)
+        tracks = Int64(output.count)
+        output.master(.tracks) { tracks in
+            tracks.master(.trackEntry) { $0.appendTrack(width: width, height: height, color: color) }
+        }
+    }
+}
+
+extension EBML {
+    /// One VP8 track. No frame rate and no default duration: frames come when they come.
+    fileprivate mutating func appendTrack(width: Int, height: Int, color: ColorDescription) {
+        unsigned(.trackNumber, 1)
+        unsigned(.trackUID, 1)
+        unsigned(.trackType, 1)
+        unsigned(.flagLacing, 0)
+        text(.codecID, "V_VP8")
+        master(.video) { video in
+            video.unsigned(.flagInterlaced, 2)
+            video.unsigned(.pixelWidth, UInt64(width))
+            video.unsigned(.pixelHeight, UInt64(height))
+            // Always: VP8 carries none of it, and browsers take BT.709 when it is absent.
+            video.master(.colour) { colour in
+                let code = UInt64(color.matrix.h273Code)
+                colour.unsigned(.matrixCoefficients, code)
+                colour.unsigned(.range, color.range == .limited ? 1 : 2)
+                // H.273 numbers the curve and the primaries of BT.601 and BT.709 as their matrices.
+                colour.unsigned(.transferCharacteristics, code)
+                colour.unsigned(.primaries, code)
+            }
+        }
+    }
+
+    /// The SeekHead that takes the place of the Void.
+    mutating func appendSeekHead(_ layout: WebMLayout, cues: Int64?) {
+        let before = count
+        master(.seekHead) { head in
+            head.appendSeek(.info, layout.info - layout.segmentStart)
+            head.appendSeek(.tracks, layout.tracks - layout.segmentStart)
+            if let cues { head.appendSeek(.cues, cues - layout.segmentStart) }
+        }
+        void(totalBytes: WebMLayout.seekHeadBytes - (count - before))
+    }
+
+    private mutating func appendSeek(_ id: MatroskaID, _ position: Int64) {
+        master(.seek) { seek in
+            seek.header(.seekID, size: 4)
+            seek.append(bigEndian: UInt64(id.rawValue), byteCount: 4)
+            seek.unsigned(.seekPosition, UInt64(position))
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import VideoCapturing
+
+/// Writes VP8 into WebM (RFC 9559 and the WebM guidelines): a file that can be searched, or a live stream
+/// when the output is a pipe.
+///
+/// A cluster begins with each key frame, and when the open one reaches a limit. Each packet is handed to the
+/// kernel at once, and each cluster's start is a write of its own. In a file the sizes of closed clusters and
+/// the Duration are kept up to date, so that a file cut off anywhere plays up to the cut; ``finish()`` adds
+/// the index. Into a pipe nothing is rewritten: Segment and clusters have unknown sizes, as players of live
+/// streams expect.
+///
+/// Timestamps are the capture's, to the millisecond, from 0 at the first packet. Orientation and mirroring
+/// are not recorded, since browsers ignore them: turn the frames before they are encoded. A size that changes
+/// in mid-file is written as it comes, since VP8 key frames carry it; the header keeps the first one, and
+/// players differ in what they make of it. Without a packet the file stays empty.
+public final class WebMWriter: PacketWriter {
+    /// When a cluster is closed without waiting for a key frame.
+    public struct Options: Sendable, Hashable {
+        /// The longest cluster; at most 32.767 s, which is as far as a block's 16-bit time reaches.
+        public var maximumClusterDuration: Duration
+        /// The bytes after which a cluster is closed.
+        public var maximumClusterBytes: Int64
+
+        public init(maximumClusterDuration: Duration = .seconds(5), maximumClusterBytes: Int64 = 4 << 20) {
+            self.maximumClusterDuration = maximumClusterDuration
+            self.maximumClusterBytes = maximumClusterBytes
+        }
+    }
+
+    private let file: OutputFile
+    private let clusterMilliseconds: Int64
+    private let clusterBytes: Int64
+    private let state = Locked(State())
+
+    private struct State {
+        var scratch = EBML(capacity: 1024)
+        var clock = WebMClock()
+        var cues = WebMCues()
+        var layout: WebMLayout?
+        var cluster: Cluster?
+        var isFinished = false
+    }
+
+    private struct Cluster {
+        /// Where it begins in the file.
+        var position: Int64
+        /// Its own timestamp, from which its blocks count.
+        var time: Int64
+        /// Where its content begins, after id and size.
+        var content: Int64 { position + 12 }
+    }
+
+    public init(_ file: OutputFile, options: Options = Options()) {
+        self.file = file
+        clusterMilliseconds = min(max(options.maximumClusterDuration.nanoseconds / 1_000_000, 1), 32_767)
+        clusterBytes = options.maximumClusterBytes
+    }
+
+    public var bytesWritten: Int64 { file.bytesWritten }
+
+    /// Adds a packet. A packet without bytes is left out.
+    public func consumePacket(_ packet: EncodedPacket) throws {
+        guard packet.data.count > 0 else { return }
+        try state.withLock { state in
+            if state.layout == nil { try begin(&state, packet) }
+            let time = state.clock.timestamp(of: packet)
+            if needsCluster(state, at: time, packet.isKeyFrame) {
+                try closeCluster(&state)
+                openCluster(&state, at: time, packet.isKeyFrame)
+            } else {
+                state.scratch.removeAll()
+            }
+            let offset = time - (state.cluster?.time ?? time)
+            state.scratch.appendBlockHeader(offset: offset, packet)
+            try file.write(state.scratch)
+            try packet.data.withUnsafeBytes { bytes in try file.write(bytes) }
+            try file.endRecord()
+            state.clock.advance(to: time, packet)
+        }
+    }
+
+    /// Closes the last cluster; in a file writes the index, the exact duration and the sizes. After a failed
+    /// write it only corrects the header of what there is, closes, and throws the failure again.
+    public func finish() throws {
+        try state.withLock { state in
+            guard !state.isFinished else { return }
+            state.isFinished = true
+            defer { try? file.close() }
+            try closeCluster(&state)
+            if file.isSeekable, let layout = state.layout { try writeIndex(&state, layout) }
+            try file.close()
+        }
+    }
+
+    private func begin(_ state: inout State, _ packet: EncodedPacket) throws(MediaFileError) {
+        state.scratch.removeAll()
+        let layout = WebMLayout(
+            appendingHeaderTo: &state.scratch, width: packet.width, height: packet.height,
+            color: packet.capture.color, isSeekable: file.isSeekable)
+        try file.write(state.scratch)
+        try file.endRecord()
+        state.layout = layout
+    }
+
+    private func needsCluster(_ state: State, at time: Int64, _ isKeyFrame: Bool) -> Bool {
+        guard let cluster = state.cluster, !isKeyFrame else { return true }
+        return time - cluster.time >= clusterMilliseconds || file.bytesWritten - cluster.position >= clusterBytes
+    }
+
+    /// Leaves the cluster's start in `scratch`, to be written together with its first block.
+    private func openCluster(_ state: inout State, at time: Int64, _ isKeyFrame: Bool) {
+        let cluster = Cluster(position: file.bytesWritten, time: time)
+        state.scratch.removeAll()
+        state.scratch.openMaster(.cluster)
+        state.scratch.unsigned(.timestamp, UInt64(time))
+        state.cluster = cluster
+        if isKeyFrame, file.isSeekable, let layout = state.layout {
+            state.cues.add(time: time, position: cluster.position - layout.segmentStart)
+        }
+    }
+
+    /// In a file: writes the cluster's size, and how long the file is by now.
+    private func closeCluster(_ state: inout State) throws(MediaFileError) {
+        // A cluster whose first block could not be written is not in the file.
+        guard file.isSeekable, let layout = state.layout, let cluster = state.cluster,
+            cluster.content < file.bytesWritten
+        else { return }
+        state.scratch.removeAll()
+        state.scratch.fixedSize(file.bytesWritten - cluster.content)
+        try file.patch(state.scratch, at: cluster.position + 4)
+        state.scratch.removeAll()
+        state.scratch.float(.duration, state.clock.end)
+        try file.patch(state.scratch, at: layout.duration)
+        state.cluster = nil
+    }
+
+    private func writeIndex(_ state: inout State, _ layout: WebMLayout) throws(MediaFileError) {
+        let position = file.bytesWritten
+        let hasCues = !state.cues.isEmpty
+        if hasCues {
+            state.scratch.removeAll()
+            state.cues.append(to: &state.scratch)
+            try file.write(state.scratch)
+            try file.endRecord()
+        }
+        state.scratch.removeAll()
+        state.scratch.appendSeekHead(layout, cues: hasCues ? position : nil)
+        try file.patch(state.scratch, at: layout.seekHead)
+        state.scratch.removeAll()
+        state.scratch.fixedSize(file.bytesWritten - layout.segmentStart)
+        try file.patch(state.scratch, at: layout.segmentSize)
+    }
+}
+
+extension EBML {
+    /// The start of a SimpleBlock: all but the packet's bytes.
+    fileprivate mutating func appendBlockHeader(offset: Int64, _ packet: EncodedPacket) {
+        header(.simpleBlock, size: 4 + packet.data.count)
+        // Track 1, as a variable-length number.
+        append(bigEndian: 0x81, byteCount: 1)
+        append(bigEndian: UInt64(bitPattern: offset), byteCount: 2)
+        append(bigEndian: (packet.isKeyFrame ? 0x80 : 0) | (packet.isDroppable ? 0x01 : 0), byteCount: 1)
+    }
+}
