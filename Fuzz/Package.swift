@@ -6,15 +6,17 @@ import PackageDescription
 /// A target is one file with the function `LLVMFuzzerTestOneInput`; libFuzzer has the `main`. To add one:
 /// a folder in Sources, a line in `fuzzers`, and a folder of small inputs in Corpus.
 let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
-    ("FuzzY4M", [.product(name: "MediaFiles", package: "swift-video-capturing")]),
-    ("FuzzIVF", [.product(name: "MediaFiles", package: "swift-video-capturing")]),
+    ("FuzzY4M", [framework("MediaFiles"), framework("VideoCapturing")]),
+    ("FuzzIVF", [framework("MediaFiles"), framework("VideoCapturing")]),
 ]
+
+func framework(_ product: String) -> Target.Dependency { .product(name: product, package: "swift-video-capturing") }
 
 let package = Package(
     name: "Fuzz",
     dependencies: [.package(name: "swift-video-capturing", path: "..")],
     targets: [
-        .target(name: "FuzzSupport", dependencies: [.product(name: "MediaFiles", package: "swift-video-capturing")])
+        .target(name: "FuzzSupport", dependencies: [framework("MediaFiles")])
     ]
         + fuzzers.map { name, dependencies in
             .executableTarget(

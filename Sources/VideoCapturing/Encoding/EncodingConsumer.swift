@@ -33,6 +33,7 @@ public final class EncodingConsumer: VideoCaptureConsumer {
     /// - Parameters:
     ///   - encoder: handed over for good.
     ///   - packetConsumers: who gets the packets, each with a name for failures.
+    ///   - clock: the clock of the frames' timestamps.
     ///   - onFailure: called on the encoding thread for each consumer that fails, and when the encoder does.
     public init(
         _ encoder: sending any VideoEncoder, to packetConsumers: [(name: String, consumer: any PacketConsumer)],
