@@ -18,6 +18,11 @@ let package = Package(
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
+        .library(name: "CapturerDemoKit", targets: ["CapturerDemoKit"]),
+        .executable(name: "capturer-demo", targets: ["capturer-demo"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ],
     targets: [
         // The contract and its runtime. No Foundation, no C library.
@@ -38,6 +43,15 @@ let package = Package(
             swiftSettings: strict),
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel"),
+
+        // The command-line tool; all of it but the call of its entry is a library, for tests and fuzzing.
+        .executableTarget(name: "capturer-demo", dependencies: ["CapturerDemoKit"], swiftSettings: strict),
+        .target(
+            name: "CapturerDemoKit",
+            dependencies: [
+                "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaFiles", "NoiseCapturer", "FileCapturer",
+                "CLibVPX", "CLibYUV", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
         .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),

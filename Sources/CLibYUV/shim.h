@@ -10,6 +10,7 @@
 #include <libyuv/rotate_argb.h>
 #include <libyuv/row.h>
 #include <libyuv/scale.h>
+#include <libyuv/version.h>
 #include <libyuv/scale_argb.h>
 #include <libyuv/scale_uv.h>
 #include <stdbool.h>

@@ -1,0 +1,47 @@
+import VideoCapturing
+
+/// The help: one screen, written by hand in the order in which one thinks of things. A test holds it against the
+/// options that there are.
+enum HelpText {
+    static func text(_ catalog: CapturerCatalog) -> String {
+        let sources = catalog.names.joined(separator: ", ")
+        return """
+            capturer-demo: captures video and writes it to files.
+              capturer-demo --source noise           to capture.webm, until Ctrl-C
+              capturer-demo --source noise --preset 720p --frames 300 -o a.webm -o a.y4m
+              capturer-demo --input clip.y4m --fps max -o clip.webm
+              capturer-demo --source noise -o - | ffplay -
+              capturer-demo list [--json]            the sources and their options
+              capturer-demo doctor [--json]          what this machine can do, and how to mend it
+
+            Source
+              --source NAME             \(sources); noise without it
+              --input PATH              the file to play; - is standard input
+              --preset, --size SIZE     640x480, or a name: cif, vga, 720p, 1080p, 4k …
+              --fps RATE                30, 12.5, 30000/1001, or max for as fast as possible
+              --pixel-format FORMAT     nv12, i420, argb
+              --seed NUMBER             chooses the noise; the same gives the same
+              --orientation DEGREES     0, 90, 180, 270: turns the picture clockwise
+              --content-hint HINT       none, motion, detail, text: tunes the encoder
+            Length
+              --frames N                ends after N frames
+              --duration SECONDS        ends after so long; 2.5
+            Output
+              -o, --output PATH         .webm .ivf (VP8) .y4m .yuv .nv12 .md5; null; md5; - is
+                                        WebM to standard output, y4m:- another format; repeatable
+              -f, --force               overwrites files that exist
+              --keep-going              goes on with the other outputs when one fails
+              --bitrate BITS            per second: 800k, 1.5M; by size and rate without it
+              --keyframe-interval TIME  seconds (2) or frames (60f)
+              --threads N               of the encoder, 1 to 64, or auto
+            Watching
+              --preview                 shows the picture in the terminal
+              --stats STYLE             text, json (one object a line, on standard error), none
+              -q, --quiet               says nothing but what goes wrong
+              -h, --help, --version
+
+            Exit codes: 0 done, 64 usage, 66 no such input, 69 library missing, 74 input or output
+            failed, 75 device busy, 77 not allowed, 130 interrupted twice.
+            """
+    }
+}

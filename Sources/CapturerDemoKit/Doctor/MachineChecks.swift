@@ -1,0 +1,99 @@
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// What the machine and the user's session have: cameras, a display, programs, a place to write to.
+enum MachineChecks {
+    static func run(environment: (String) -> String? = environmentVariable) -> [Finding] {
+        [system] + cameras(in: "/dev") + [display(environment)] + programs(environment) + [place(".")]
+    }
+
+    private static var system: Finding {
+        var name = utsname()
+        uname(&name)
+        func text(_ field: some Any) -> String {
+            withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        }
+        let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        return Finding(
+            "system", "kernel", .ok, "\(text(name.sysname)) \(text(name.release)) \(text(name.machine)), \(cores) cores"
+        )
+    }
+
+    /// The video devices in a folder, and whether the user may use them.
+    static func cameras(in folder: String) -> [Finding] {
+        let names = entries(of: folder).filter { name in
+            name.hasPrefix("video") && !name.dropFirst(5).isEmpty && name.dropFirst(5).allSatisfy(\.isNumber)
+        }
+        guard !names.isEmpty else {
+            return [
+                Finding(
+                    "devices", "cameras", .missing, "no \(folder)/video*",
+                    remedy: "Plug in a camera; in a virtual machine, hand it through. Noise and files need none.")
+            ]
+        }
+        return names.sorted().map { name in
+            let path = "\(folder)/\(name)"
+            guard access(path, R_OK | W_OK) != 0 else { return Finding("devices", path, .ok, "may be used") }
+            return Finding(
+                "devices", path, .missing, String(cString: strerror(errno)),
+                remedy: "sudo usermod -aG video $USER, then log in again.")
+        }
+    }
+
+    private static func entries(of folder: String) -> [String] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+        }
+        return names
+    }
+
+    static func display(_ environment: (String) -> String?) -> Finding {
+        let found = ["WAYLAND_DISPLAY", "DISPLAY"].compactMap { name in
+            environment(name).flatMap { $0.isEmpty ? nil : "\(name)=\($0)" }
+        }
+        guard found.isEmpty else { return Finding("display", "display", .ok, found.joined(separator: ", ")) }
+        return Finding(
+            "display", "display", .missing, "neither DISPLAY nor WAYLAND_DISPLAY is set",
+            remedy: "Run this in a graphical session, or export DISPLAY=:0. Only windows and players need one.")
+    }
+
+    /// Programs that play or check what was written. None is needed to capture.
+    private static func programs(_ environment: (String) -> String?) -> [Finding] {
+        let folders = (environment("PATH") ?? "/usr/bin:/bin").split(separator: ":").map(String.init)
+        return [("ffplay", "ffmpeg"), ("ffprobe", "ffmpeg"), ("vpxdec", "vpx-tools"), ("chromium", "chromium")].map {
+            (name: String, package: String) -> Finding in
+            let found = folders.map { folder -> String in "\(folder)/\(name)" }.first { access($0, X_OK) == 0 }
+            if let found { return Finding("programs", name, .ok, found) }
+            return Finding(
+                "programs", name, .missing, "not in PATH; plays or checks what was written",
+                remedy: "sudo apt-get install \(package)")
+        }
+    }
+
+    /// Whether files can be written to a folder.
+    static func place(_ folder: String) -> Finding {
+        guard access(folder, W_OK | X_OK) == 0 else {
+            return Finding(
+                "place", "current folder", .missing, "cannot be written: \(String(cString: strerror(errno)))",
+                remedy: "cd to a folder of yours, or name one with --output.")
+        }
+        var space = statvfs()
+        guard statvfs(folder, &space) == 0 else { return Finding("place", "current folder", .ok, "can be written") }
+        let free = Double(space.f_bavail) * Double(space.f_frsize)
+        guard free >= 100e6 else {
+            return Finding(
+                "place", "current folder", .missing, "only \(scaled(free, "B")) free",
+                remedy: "Free some space, or write to another disk with --output.")
+        }
+        return Finding("place", "current folder", .ok, "can be written, \(scaled(free, "B")) free")
+    }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+
+/// The options of a capture as they were typed. ``CapturePlan`` makes sense of them.
+///
+/// All are plain strings, so that every fault of a value is told in this program's own words. The help is written
+/// by hand (``HelpText``), to fit a screen.
+struct CaptureOptions: ParsableArguments {
+    @Option var source: String?
+    @Option var input: String?
+    @Option(name: [.customLong("size"), .customLong("preset")]) var size: String?
+    @Option var fps: String?
+    @Option var pixelFormat: String?
+    @Option var seed: String?
+    @Option var orientation: String?
+    @Option var contentHint: String?
+    @Option var frames: String?
+    @Option var duration: String?
+    @Option(name: [.long, .customShort("o")]) var output: [String] = []
+    @Flag(name: [.long, .customShort("f")]) var force = false
+    @Flag var keepGoing = false
+    @Option var bitrate: String?
+    @Option var keyframeInterval: String?
+    @Option var threads: String?
+    @Flag var preview = false
+    @Option var stats: String?
+    @Flag(name: [.long, .customShort("q")]) var quiet = false
+}

@@ -1,0 +1,111 @@
+import VideoCapturing
+
+/// A capture that ends by itself after so many frames, or so long by the frames' own times. To the frame: what comes
+/// after is not passed on.
+///
+/// Also states how the pictures are to be turned, for sources that do not know.
+final class LimitedCapture: VideoCapture {
+    private let capture: any VideoCapture
+    private let gate: FrameGate
+
+    /// - Parameter onLimit: called once, on the capture's thread, when the last frame was passed on.
+    init(
+        _ capture: any VideoCapture, frames: UInt64? = nil, duration: Duration? = nil,
+        orientation: VideoOrientation = .up, onLimit: @escaping @Sendable () -> Void
+    ) {
+        self.capture = capture
+        // From inside `consumeFrame`, where a stop takes effect at once without waiting.
+        gate = FrameGate(frames: frames, duration: duration, orientation: orientation) { [weak capture] in
+            try? capture?.stopCapture()
+            onLimit()
+        }
+        capture.videoCaptureConsumer = gate
+    }
+
+    /// What was passed on.
+    var passed: PassedFrames { gate.passed }
+
+    var videoCaptureConsumer: (any VideoCaptureConsumer)? {
+        get { gate.consumer }
+        set { gate.consumer = newValue }
+    }
+    var videoContentHint: VideoContentHint {
+        get { capture.videoContentHint }
+        set { capture.videoContentHint = newValue }
+    }
+    func initCapture() throws(CaptureError) { try capture.initCapture() }
+    func startCapture() throws(CaptureError) { try capture.startCapture() }
+    func stopCapture() throws(CaptureError) { try capture.stopCapture() }
+    func releaseCapture() { capture.releaseCapture() }
+    var isCaptureStarted: Bool { capture.isCaptureStarted }
+    func captureSettings() -> CaptureSettings { capture.captureSettings() }
+    func adapt(to wants: CaptureWants) { capture.adapt(to: wants) }
+    var state: CaptureState { capture.state }
+    func stateChanges() -> AsyncStream<CaptureStateChange> { capture.stateChanges() }
+    var statistics: CaptureStatistics { capture.statistics }
+}
+
+/// The frames that a ``LimitedCapture`` has passed on.
+struct PassedFrames: Sendable {
+    var count: UInt64 = 0
+    var first: MediaTime?
+    var last: MediaTime?
+
+    /// From the first to the last, and one mean interval for the last one's own time.
+    var duration: Duration {
+        guard let first, let last, count > 1 else { return .zero }
+        return (last - first) * Int(clamping: count) / Int(clamping: count - 1)
+    }
+}
+
+/// Lets frames through until a limit is reached.
+private final class FrameGate: VideoCaptureConsumer {
+    private struct State {
+        var passed = PassedFrames()
+        var hasEnded = false
+        weak var consumer: (any VideoCaptureConsumer)?
+    }
+
+    private let state = Locked(State())
+    private let frames: UInt64?
+    private let duration: Duration?
+    private let orientation: VideoOrientation
+    private let onLimit: @Sendable () -> Void
+
+    init(
+        frames: UInt64?, duration: Duration?, orientation: VideoOrientation, onLimit: @escaping @Sendable () -> Void
+    ) {
+        self.frames = frames
+        self.duration = duration
+        self.orientation = orientation
+        self.onLimit = onLimit
+    }
+
+    var passed: PassedFrames { state.withLock { $0.passed } }
+
+    var consumer: (any VideoCaptureConsumer)? {
+        get { state.withLock { $0.consumer } }
+        set { state.withLock { $0.consumer = newValue } }
+    }
+
+    func consumeFrame(_ frame: VideoFrame) {
+        let (consumer, isLast) = state.withLock { state -> ((any VideoCaptureConsumer)?, Bool) in
+            guard !state.hasEnded else { return (nil, false) }
+            if let duration, let first = state.passed.first, frame.timestamp - first >= duration {
+                state.hasEnded = true
+                return (nil, true)
+            }
+            state.passed.first = state.passed.first ?? frame.timestamp
+            state.passed.last = frame.timestamp
+            state.passed.count += 1
+            state.hasEnded = state.passed.count == frames
+            return (state.consumer, state.hasEnded)
+        }
+        if let consumer {
+            var frame = frame
+            if orientation != .up { frame.orientation = orientation }
+            consumer.consumeFrame(frame)
+        }
+        if isLast { onLimit() }
+    }
+}

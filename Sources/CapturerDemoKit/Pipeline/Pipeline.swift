@@ -1,0 +1,121 @@
+import FrameProcessing
+import MediaFiles
+import VP8Codec
+import VideoCapturing
+
+/// The way of the frames of one run:
+/// ```
+///                 ┌─ queue ─▶ converter ─▶ VP8 encoder ─▶ webm, ivf …
+/// capture ─▶ publisher ─ queue ─▶ converter ─▶ y4m        (one converter for each pixel format)
+///                 └─ queue ─▶ md5
+/// ```
+/// Every queue waits, so that each output gets each frame.
+final class Pipeline: Sendable {
+    let capture: LimitedCapture
+    let publisher: VideoPublisher
+    let writers: [OutputWriter]
+    let encoder: EncodingConsumer?
+    /// The bitrate that the encoder aims at.
+    let bitrate: Int?
+    private let encoderSubscription: PublisherSubscription?
+    private let frameOutputs: [FrameOutput]
+
+    /// The frames that may wait for an output.
+    private static let queue = VideoPublisher.QueueSettings(capacity: 4, policy: .wait)
+
+    private struct FrameOutput: Sendable {
+        let index: Int
+        let consumer: FrameWritingConsumer
+        let subscription: PublisherSubscription
+    }
+
+    /// - Parameters:
+    ///   - capture: initialized, so that its format is known.
+    ///   - rate: what the encoder plans for.
+    ///   - events: where failures go.
+    /// - Throws: `CodecError` for settings that the encoder does not take, `CaptureError` without threads.
+    init(
+        _ capture: LimitedCapture, writers: [OutputWriter], plan: CapturePlan, rate: FrameRate, events: RunEvents
+    ) throws {
+        let format = capture.captureSettings().format
+        let publisher = VideoPublisher(capture)
+        let targets = writers.map { writer -> PixelFormat? in
+            writer.name.isEncoded ? Pipeline.encoderFormat(for: format.pixelFormat) : writer.name.format.pixelFormat
+        }
+        // All encoded outputs are one consumer.
+        let encoded = writers.indices.filter { writers[$0].name.isEncoded }
+        let consumers = writers.indices.filter { !writers[$0].name.isEncoded } + encoded.prefix(1)
+        var converters: [PixelFormat?: SharedConverter] = [:]
+        for target in Set(consumers.map { targets[$0] }) {
+            converters[target] = SharedConverter(
+                pixelFormat: target, userCount: consumers.filter { targets[$0] == target }.count,
+                reach: 2 * Pipeline.queue.capacity)
+        }
+
+        var encoder: EncodingConsumer?
+        var encoderSubscription: PublisherSubscription?
+        var bitrate: Int?
+        if let first = encoded.first, let converter = converters[targets[first]] {
+            let configuration = plan.encoding.configuration(
+                for: format, rate: rate, hint: plan.contentHint ?? capture.videoContentHint)
+            bitrate = configuration.bitrate
+            let packetConsumers = encoded.compactMap { index -> (name: String, consumer: any PacketConsumer)? in
+                guard case .packets(let writer) = writers[index].kind else { return nil }
+                return ("\(index)", writer)
+            }
+            let encoding = EncodingConsumer(try VP8Encoder(configuration), to: packetConsumers) { failure in
+                // The names are the numbers of the outputs.
+                events.post(RunEvents.Failure(output: failure.consumer.flatMap { Int($0) }, error: failure.error))
+            }
+            encoder = encoding
+            encoderSubscription = try publisher.add(
+                ConvertingConsumer(converter, to: encoding) { error in
+                    events.post(RunEvents.Failure(output: nil, error: error))
+                }, name: "vp8", queue: Pipeline.queue)
+        }
+        var frameOutputs: [FrameOutput] = []
+        for index in writers.indices {
+            guard case .frames(let writer) = writers[index].kind, let converter = converters[targets[index]] else {
+                continue
+            }
+            let fail: @Sendable (any Error) -> Void = { error in
+                events.post(RunEvents.Failure(output: index, error: error))
+            }
+            let consumer = FrameWritingConsumer(writer, onFailure: fail)
+            let subscription = try publisher.add(
+                ConvertingConsumer(converter, to: consumer, onFailure: fail), name: writers[index].name.format.name,
+                queue: Pipeline.queue)
+            frameOutputs.append(FrameOutput(index: index, consumer: consumer, subscription: subscription))
+        }
+        self.capture = capture
+        self.publisher = publisher
+        self.writers = writers
+        self.encoder = encoder
+        self.bitrate = bitrate
+        self.encoderSubscription = encoderSubscription
+        self.frameOutputs = frameOutputs
+    }
+
+    /// What the encoder is to be given: NV12 and I420 as they are.
+    private static func encoderFormat(for source: PixelFormat) -> PixelFormat {
+        source == .nv12 || source == .i420 ? source : .i420
+    }
+
+    /// Completes every file; what fails is posted. After the publisher's stop.
+    func finish(_ events: RunEvents) {
+        encoder?.finish()
+        for output in frameOutputs where output.consumer.isActive {
+            do { try output.consumer.finish() } catch {
+                events.post(RunEvents.Failure(output: output.index, error: error))
+            }
+        }
+    }
+
+    /// Whether any output is still being written.
+    var isActive: Bool { encoder?.isActive ?? false || frameOutputs.contains { $0.consumer.isActive } }
+
+    /// What each consumer at the publisher has counted; the encoder first.
+    var consumers: [ConsumerStatistics] {
+        ([encoderSubscription] + frameOutputs.map(\.subscription)).compactMap { $0?.statistics }
+    }
+}

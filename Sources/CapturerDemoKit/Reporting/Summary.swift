@@ -1,0 +1,51 @@
+import MediaFiles
+import VideoCapturing
+
+/// What a run has done, told at its end: a line for the capture and one for each output, with how to play it.
+enum Summary {
+    /// What is told at the beginning.
+    static func beginning(_ run: RunSnapshot) -> String {
+        let rate = run.askedRate.map { "at \($0) fps" } ?? "as fast as possible"
+        let outputs = run.outputs.map { output in
+            let bitrate = output.name.isEncoded ? run.targetBitrate.map { ", \(scaled(Double($0), "b/s"))" } ?? "" : ""
+            let format =
+                output.name.path == nil || output.name.format == .md5 ? "" : " (\(output.name.format)\(bitrate))"
+            return printable(output.name.displayName, limit: 200) + format
+        }
+        return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate), "
+            + "to \(outputs.joined(separator: ", ")). Ctrl-C ends it."
+    }
+
+    /// What was captured, and what became of it.
+    static func captureLine(_ run: RunSnapshot) -> String {
+        var first = "Captured \(run.captured) frames in \(fixed(run.capturedTime.seconds, 1)) s"
+        if let rate = run.meanRate { first += " (\(fixed(rate, 1)) fps)" }
+        first += ", \(run.lost.total) lost at the source"
+        for (index, consumer) in run.consumers.enumerated() {
+            if index == 0, let encoding = run.encoding {
+                first += "; \(consumer.name) encoded \(encoding.packets), dropped "
+                first += "\(consumer.dropped.total + encoding.framesDropped)"
+            } else {
+                first += "; \(consumer.name) wrote \(consumer.delivered), dropped \(consumer.dropped.total)"
+            }
+        }
+        return first + "."
+    }
+
+    /// A line for each output.
+    static func outputLines(_ run: RunSnapshot) -> [String] {
+        run.outputs.map { line($0, run) }
+    }
+
+    private static func line(_ output: RunSnapshot.Output, _ run: RunSnapshot) -> String {
+        let name = printable(output.name.displayName, limit: 4096)
+        guard let path = output.name.path else { return "\(name): nothing was written." }
+        if output.name.format == .md5 {
+            return output.digest.map { "\(name): MD5 \($0) of \(run.captured) frames." } ?? "\(name): not finished."
+        }
+        var text = "\(name): \(scaled(Double(output.bytes), "B")), \(output.name.format.description)"
+        text += output.hasFailed ? ", incomplete." : "."
+        if output.bytes > 0, let hint = PlayHint.text(output.name, path: path, run) { text += " \(hint)" }
+        return text
+    }
+}

@@ -1,0 +1,173 @@
+import Synchronization
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Standard error, where people look: lines, one status line that is written over and over, and a picture above it.
+///
+/// Safe to use from any thread. What cannot be written (a closed pipe) is lost without a word: there is nobody to
+/// tell it to.
+final class Terminal: Sendable {
+    /// Whether somebody looks at it, rather than a file or a program.
+    let isInteractive: Bool
+    let style: TextStyle
+
+    private struct State {
+        var hasStatus = false
+        var showsPicture = false
+        var pictureSize: (columns: Int, rows: Int)?
+        /// Lines that came while the picture screen was shown; it takes them with it when it goes.
+        var held: [String] = []
+    }
+
+    private let descriptor: Int32
+    private let state = Locked(State())
+    /// As in the state, for who must not wait for its lock.
+    private let isPictureShown = Atomic(false)
+
+    init(descriptor: Int32 = STDERR_FILENO, environment: (String) -> String? = environmentVariable) {
+        self.descriptor = descriptor
+        isInteractive = isatty(descriptor) == 1 && environment("TERM") != "dumb"
+        style = TextStyle(isTerminal: isInteractive, environment: environment)
+    }
+
+    /// The size in characters, asked for anew each time, since windows are resized.
+    var size: (columns: Int, rows: Int) {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    // MARK: Lines
+
+    /// Writes a line above the status line.
+    func writeLine(_ text: String) {
+        state.withLock { state in
+            guard !state.showsPicture else {
+                state.held.append(text)
+                return
+            }
+            let erase = state.hasStatus ? "\r\u{1B}[K" : ""
+            state.hasStatus = false
+            write(erase + text + "\n")
+        }
+    }
+
+    /// Writes a line that says what went wrong.
+    func writeError(_ text: String) {
+        writeLine("\(style.error("error:")) \(text)")
+    }
+
+    /// Puts a line in the place of the last status line.
+    ///
+    /// - Parameter text: makes the line, to fit into so many columns.
+    func rewriteStatus(_ text: (_ columns: Int, _ style: TextStyle) -> String) {
+        let size = self.size
+        // The last column is left free: some terminals wrap as soon as it is filled.
+        let line = text(size.columns - 1, style)
+        state.withLock { state in
+            state.hasStatus = true
+            let place = state.showsPicture ? "\u{1B}[\(size.rows);1H" : "\r"
+            write("\(place)\(line)\u{1B}[K")
+        }
+    }
+
+    /// Takes the status line away.
+    func clearStatus() {
+        state.withLock { state in
+            guard state.hasStatus else { return }
+            state.hasStatus = false
+            write("\r\u{1B}[K")
+        }
+    }
+
+    // MARK: Picture
+
+    /// Shows a screen of its own for a picture, without a cursor.
+    func enterPictureScreen() {
+        state.withLock { state in
+            state.showsPicture = true
+            isPictureShown.store(true, ordering: .relaxed)
+            write(Terminal.enterPicture)
+        }
+    }
+
+    /// Brings back what was on the terminal before. Harmless when there is no picture.
+    func leavePictureScreen() {
+        state.withLock { state in
+            guard state.showsPicture else { return }
+            state.showsPicture = false
+            isPictureShown.store(false, ordering: .relaxed)
+            state.hasStatus = false
+            state.pictureSize = nil
+            write(Terminal.leavePicture)
+            for line in state.held { write(line + "\n") }
+            state.held = []
+        }
+    }
+
+    /// Writes a picture, if its screen is shown; a change of the size clears the screen before.
+    func writePicture(_ bytes: UnsafeRawBufferPointer, size: (columns: Int, rows: Int)) {
+        state.withLock { state in
+            guard state.showsPicture else { return }
+            if let last = state.pictureSize, last != size { write("\u{1B}[2J") }
+            state.pictureSize = size
+            write(bytes)
+        }
+    }
+
+    /// Brings the terminal back into its usual state at once, from the thread of a signal: without waiting for whoever
+    /// writes to it, or for a terminal that is stopped.
+    func restoreForExit() {
+        guard isInteractive else { return }
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard poll(&waiting, 1, 0) == 1, waiting.revents & Int16(POLLOUT) != 0 else { return }
+        write(isPictureShown.load(ordering: .relaxed) ? Terminal.leavePicture : "\u{1B}[0m\n")
+    }
+
+    /// Before the process is stopped by Ctrl-Z, and after it goes on.
+    func suspend() {
+        state.withLock { if $0.showsPicture { write(Terminal.leavePicture) } }
+    }
+    func resume() {
+        state.withLock { state in
+            guard state.showsPicture else { return }
+            state.pictureSize = nil
+            write(Terminal.enterPicture)
+        }
+    }
+
+    private static let enterPicture = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
+    private static let leavePicture = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
+
+    private func write(_ text: String) {
+        var text = text
+        text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest)
+            #if canImport(Glibc)
+                let count = Glibc.write(descriptor, part.baseAddress, part.count)
+            #else
+                let count = Musl.write(descriptor, part.baseAddress, part.count)
+            #endif
+            if count < 0 {
+                guard errno == EINTR else { return }
+            } else {
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+}
+
+/// A variable of the environment.
+func environmentVariable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+}

@@ -1,0 +1,39 @@
+/// How text on a terminal is set off: as little as serves, and not at all where the user does not want colour.
+struct TextStyle: Sendable, Hashable {
+    /// How many colours the terminal can show.
+    enum Colors: Sendable, Hashable {
+        case none
+        /// The 6 × 6 × 6 cube of xterm and most others.
+        case indexed256
+        /// 24 bits.
+        case direct
+    }
+
+    var colors: Colors
+
+    static let plain = TextStyle(colors: .none)
+
+    /// What a terminal can do, by what its environment says: `NO_COLOR` (no-color.org) above all, then
+    /// `COLORTERM`, then `TERM`.
+    init(isTerminal: Bool, environment: (String) -> String?) {
+        let term = environment("TERM") ?? ""
+        let isUnwanted = environment("NO_COLOR").map { !$0.isEmpty } ?? false
+        guard isTerminal, !isUnwanted, term != "dumb", !term.isEmpty else {
+            colors = .none
+            return
+        }
+        let isDirect = ["truecolor", "24bit"].contains(environment("COLORTERM") ?? "") || term.hasSuffix("-direct")
+        colors = isDirect ? .direct : .indexed256
+    }
+
+    private init(colors: Colors) {
+        self.colors = colors
+    }
+
+    func warning(_ text: String) -> String { wrap(text, "33") }
+    func error(_ text: String) -> String { wrap(text, "1;31") }
+
+    private func wrap(_ text: String, _ code: String) -> String {
+        colors == .none ? text : "\u{1B}[\(code)m\(text)\u{1B}[0m"
+    }
+}

@@ -1,0 +1,9 @@
+import CapturerDemoKit
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+exit(CapturerDemo.run(Array(CommandLine.arguments.dropFirst())))
