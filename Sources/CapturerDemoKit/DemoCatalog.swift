@@ -47,7 +47,7 @@ private func makeFileCapture(_ request: CaptureRequest) throws(CaptureError) -> 
             estimatedFramesPerSecond: request.frameRate(default: 30))
     } else if ["yuv", "i420", "nv12", "raw"].contains(ending) {
         throw CaptureError(
-            .invalidConfiguration, operation: "open the file", subject: path,
+            .invalidConfiguration, operation: Refusal.checkingOptions, subject: path,
             message: "Raw pictures do not tell their size; add --size WIDTHxHEIGHT.")
     }
     return FileCapturer(

@@ -15,7 +15,7 @@ import time
 from support import tool
 from support.tool import ToolTestCase
 
-RECORD = ("--source", "noise", "--preset", "320x240", "--duration", 2, "--output", "a.webm", "--force")
+RECORD = ("--source", "noise", "--preset", "320x240", "--frames", 60, "--output", "a.webm", "--force")
 COLOR = re.compile(rb"\x1b\[[0-9;]*m")
 # Moves within a line and erasing are no colours; they rewrite the status.
 CONTROL = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")

@@ -35,21 +35,25 @@ public enum CapturerDemo {
             guard RootCommand.exitCode(for: error) == .success else {
                 throw Refusal(.usage, message(for: error, arguments: arguments))
             }
-            try StandardOutput.write(answer(to: error, arguments: arguments))
+            let isHelp = !arguments.contains("--version")
+            try StandardOutput.write(isHelp ? help(arguments) : RootCommand.fullMessage(for: error))
             return .success
         }
         guard let command = command as? any ToolCommand else {
-            throw Refusal(.usage, "no command; see capturer-demo --help.")
+            // The parser's own command, which stands for `--help` and `help`.
+            try StandardOutput.write(help(arguments))
+            return .success
         }
         return try command.execute(ToolContext(terminal: terminal))
     }
 
-    /// Help and version.
-    private static func answer(to request: any Error, arguments: [String]) -> String {
-        let names = arguments.filter { !$0.hasPrefix("-") && $0 != "help" }
-        let isOfCommand = names.first.map { ["list", "doctor"].contains($0) } ?? false
-        if isOfCommand || arguments.contains("--version") { return RootCommand.fullMessage(for: request) }
-        return HelpText.text(demoCatalog)
+    /// The help of the tool, or of the command that is named.
+    private static func help(_ arguments: [String]) -> String {
+        switch arguments.first(where: { !$0.hasPrefix("-") && $0 != "help" }) {
+        case "list": RootCommand.helpMessage(for: ListCommand.self)
+        case "doctor": RootCommand.helpMessage(for: DoctorCommand.self)
+        default: HelpText.text(demoCatalog)
+        }
     }
 
     /// What is wrong with the command line, on one line.

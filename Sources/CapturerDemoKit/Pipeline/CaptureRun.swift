@@ -59,18 +59,16 @@ struct CaptureRun {
             return capture
         } catch {
             // Settings are the user's fault when the tool itself finds them wanting.
-            throw Refusal(error, hasInput: hasInput && error.operation != CaptureRun.agreement)
+            throw Refusal(error, hasInput: hasInput && error.operation != Refusal.checkingOptions)
         }
     }
-
-    private static let agreement = "compare with the options"
 
     /// A file has a format of its own; options that say otherwise are a mistake and not to be passed over.
     private func checkAgreement(_ format: VideoFormat) throws(CaptureError) {
         guard hasInput else { return }
         func differ(_ option: String, _ own: String) -> CaptureError {
             CaptureError(
-                .invalidConfiguration, operation: CaptureRun.agreement, subject: plan.request.input,
+                .invalidConfiguration, operation: Refusal.checkingOptions, subject: plan.request.input,
                 message: "This file has \(own) of its own; leave \(option) out.")
         }
         if let size = plan.request.size, size != (format.imageWidth, format.imageHeight) {

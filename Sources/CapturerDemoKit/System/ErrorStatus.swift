@@ -2,6 +2,10 @@ import MediaFiles
 import VideoCapturing
 
 extension Refusal {
+    /// The operation of errors that the tool itself makes when options do not fit the input: then the command line is
+    /// at fault, and not the input.
+    static let checkingOptions = "compare with the options"
+
     /// A capture that could not be set up or started.
     ///
     /// - Parameter hasInput: whether the source reads what the user named, which is then at fault, rather than the

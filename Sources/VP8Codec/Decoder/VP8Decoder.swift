@@ -9,14 +9,22 @@ public final class VP8Decoder: VideoDecoder {
     /// For readers that are given the codecs a program links; VP8's code is `VP80`.
     public static let factory = VideoDecoderFactory(fourCC: "VP80") { try VP8Decoder() }
 
+    /// The most pixels of a picture that are decoded unless told otherwise: 8192 × 4320.
+    public static let defaultMaximumPixelCount = 8192 * 4320
+
+    private let maximumPixelCount: Int
     private let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
     private let pool = PixelBufferPool()
     /// libvpx cannot take a first packet that is no key frame, and its state after an error is not to be trusted.
     private var needsKeyFrame = true
 
-    /// - Parameter threads: libvpx's threads for decoding; of use from about 1280 × 720 on.
+    /// - Parameters:
+    ///   - threads: libvpx's threads for decoding; of use from about 1280 × 720 on.
+    ///   - maximumPixelCount: larger pictures are refused with `corruptData`, so that a few damaged bytes cannot ask for
+    ///     half a gigabyte.
     /// - Throws: `CodecError`.
-    public init(threads: Int = 1) throws(CodecError) {
+    public init(threads: Int = 1, maximumPixelCount: Int = VP8Decoder.defaultMaximumPixelCount) throws(CodecError) {
+        self.maximumPixelCount = maximumPixelCount
         context.initialize(to: vpx_codec_ctx_t())
         var settings = vpx_codec_dec_cfg_t(threads: UInt32(min(max(threads, 1), 16)), w: 0, h: 0)
         let result = vpx_codec_dec_init_ver(
@@ -36,6 +44,7 @@ public final class VP8Decoder: VideoDecoder {
         guard packet.count >= 3 else { throw corrupt("The packet has only \(packet.count) bytes.") }
         let isKeyFrame = packet[0] & 1 == 0
         if needsKeyFrame, !isKeyFrame { throw corrupt("The packet needs a key frame that is missing or damaged.") }
+        if isKeyFrame { try checkKeyFrame(packet) }
         let result = vpx_codec_decode(
             context, packet.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(clamping: packet.count), nil, 0)
         guard result == VPX_CODEC_OK else {
@@ -54,6 +63,21 @@ public final class VP8Decoder: VideoDecoder {
         var iterator: vpx_codec_iter_t?
         while let image = vpx_codec_get_frame(context, &iterator) {
             try output(try copy(image.pointee))
+        }
+    }
+
+    /// RFC 6386, 9.1: three bytes of frame tag, a start code, and 14 bits each of width and height.
+    private func checkKeyFrame(_ packet: UnsafeRawBufferPointer) throws(CodecError) {
+        guard packet.count >= 10, packet[3] == 0x9d, packet[4] == 0x01, packet[5] == 0x2a else {
+            needsKeyFrame = true
+            throw corrupt("The key frame does not begin as one.")
+        }
+        let width = Int(packet[6]) | Int(packet[7] & 0x3f) << 8
+        let height = Int(packet[8]) | Int(packet[9] & 0x3f) << 8
+        guard width > 0, height > 0, width * height <= maximumPixelCount else {
+            needsKeyFrame = true
+            throw corrupt(
+                "The picture claims to have \(width)x\(height) pixels; at most \(maximumPixelCount) are decoded.")
         }
     }
 

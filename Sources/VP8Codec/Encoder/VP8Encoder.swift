@@ -70,8 +70,9 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
         if let bitrate = requests.bitrate { configuration.bitrate = bitrate }
         let library = try prepareLibrary(for: frame, isBitrateNew: requests.bitrate != nil)
         let slot = timing.place(frame)
+        // To the nearest frame, so that the rounding of timestamps moves no key frame.
         let isKeyFrameDue = lastKeyFrame.map { last in
-            configuration.keyFrameInterval.map { frame.timestamp - last >= $0 } ?? false
+            configuration.keyFrameInterval.map { frame.timestamp - last + slot.nominalDuration / 2 >= $0 } ?? false
         }
         let mustBeKey = forceKeyFrame || requests.keyFrame || isKeyFrameDue ?? true
         if mustBeKey { layers.restart() }

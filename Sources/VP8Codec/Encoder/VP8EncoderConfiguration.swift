@@ -6,7 +6,7 @@ public struct VP8EncoderConfiguration: Sendable, Hashable {
     public var bitrate: Int
     /// The rate to plan for when a frame states none; 30 by default.
     public var frameRate: FrameRate
-    /// Threads; nil for as many as the size is worth and the machine has cores to spare. Fixed once a size is
+    /// Threads, never more than the machine has cores; nil for as many as the size is worth. Fixed once a size is
     /// being encoded.
     public var threads: Int?
     /// The longest time between key frames; nil for key frames on request only.
