@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
+        .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
         .library(name: "CapturerDemoKit", targets: ["CapturerDemoKit"]),
@@ -32,6 +33,9 @@ let package = Package(
         .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV"], swiftSettings: strict),
         .target(name: "MediaFiles", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
         .target(name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], swiftSettings: strict),
+
+        // For everyone's tests: the conformance suite, faults, a virtual clock.
+        .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
 
         // One capturer each; none imports a codec or another capturer.
         .target(
@@ -59,7 +63,10 @@ let package = Package(
         .systemLibrary(name: "CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers.
-        .testTarget(name: "VideoCapturingTests", dependencies: ["VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
+        .testTarget(
+            name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "VideoCapturing"], swiftSettings: strict),
         .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "VideoCapturing"], swiftSettings: strict),
@@ -67,8 +74,10 @@ let package = Package(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
             name: "FileCapturerTests",
-            dependencies: ["FileCapturer", "MediaFiles", "VP8Codec", "VideoCapturing"], swiftSettings: strict),
+            dependencies: ["FileCapturer", "MediaFiles", "VP8Codec", "CapturerTestKit", "VideoCapturing"],
+            swiftSettings: strict),
         .testTarget(
-            name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "VideoCapturing"], swiftSettings: strict),
+            name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
+            swiftSettings: strict),
     ]
 )

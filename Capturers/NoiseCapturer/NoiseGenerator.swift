@@ -16,7 +16,7 @@ struct NoiseGenerator {
         // Mixed twice, so that neighbouring seeds and streams share nothing.
         mixer = SplitMix64(state: mixer.next() ^ (stream &* 0xD1B5_4A32_D192_ED03))
         self.init(stateOfLane: { _ in (mixer.next(), mixer.next(), mixer.next(), 1) })
-        withUnsafeTemporaryAllocation(byteCount: 12 * 64, alignment: 64) { fill($0) }
+        withUnsafeTemporaryAllocation(byteCount: 12 * 64, alignment: 16) { fill($0) }
     }
 
     /// A state of one's own in each lane, for comparison with other implementations.

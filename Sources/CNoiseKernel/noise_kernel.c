@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) void fill(noise_state *state, unsig
     memcpy(&c, state->c, sizeof c);
     memcpy(&counter, state->counter, sizeof counter);
     unsigned char *end = bytes + count / sizeof(lanes) * sizeof(lanes);
-#pragma clang loop unroll_count(4)
+#pragma clang loop unroll(disable)
     for (; bytes != end; bytes += sizeof(lanes)) {
         *(unaligned_lanes *)bytes = STEP(a, b, c, counter);
     }

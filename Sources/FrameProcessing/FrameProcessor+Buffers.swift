@@ -4,7 +4,9 @@ extension FrameProcessor {
     /// A picture in another format or colour; as ``convert(_:to:color:)`` of frames, for bare pixels.
     ///
     /// - Parameters:
+    ///   - buffer: the picture; it is not changed.
     ///   - color: how the numbers of the picture map to light; nil for the format's usual.
+    ///   - pixelFormat: the format of the result.
     ///   - targetColor: the same of the result; nil to keep it.
     public func convert(
         _ buffer: PixelBuffer, color: ColorDescription? = nil, to pixelFormat: PixelFormat,

@@ -31,8 +31,11 @@ extension FrameProcessor {
     /// From every format to I420, YV12, NV12, NV21 and the RGB formats. BT.601 and BT.709, limited and full
     /// range are true in both directions; a colour that differs is a conversion and never only a label.
     ///
-    /// - Parameter color: the matrix and range of the result; nil to keep the frame's, for which RGB becomes
-    ///   luma and chroma of limited range. An RGB result is of full range always.
+    /// - Parameters:
+    ///   - frame: the frame; its own colour says how its numbers are read.
+    ///   - pixelFormat: the format of the result.
+    ///   - color: the matrix and range of the result; nil to keep the frame's, for which RGB becomes
+    ///     luma and chroma of limited range. An RGB result is of full range always.
     public func convert(
         _ frame: VideoFrame, to pixelFormat: PixelFormat, color: ColorDescription? = nil
     ) throws(CaptureError) -> VideoFrame {

@@ -29,6 +29,8 @@ public final class FrameProcessor: Sendable {
     /// to do.
     ///
     /// - Parameters:
+    ///   - transform: what is to become of the picture.
+    ///   - buffer: the picture; it is not changed.
     ///   - color: how the numbers of the picture map to light; nil for the format's usual.
     ///   - orientation: the clockwise turn that makes the picture upright.
     /// - Returns: the picture, and how its numbers map to light.

@@ -1,3 +1,4 @@
+import CapturerTestKit
 import FileCapturer
 import MediaFiles
 import Testing
@@ -32,7 +33,7 @@ private final class Collector: VideoCaptureConsumer {
 
     private func picture(_ value: Int, _ format: PixelFormat = .i420) throws -> VideoFrame {
         let buffer = try PixelBuffer.make(format, width: 18, height: 10) { pixels in
-            for plane in 0..<format.planeCount { pixels.fill(plane: plane, with: UInt8(value * 10 + plane)) }
+            for plane in 0..<format.planeCount { pixels.fill(plane: plane, with: UInt8(value % 20 * 10 + plane)) }
         }
         return VideoFrame(
             buffer: buffer, timestamp: MediaTime(nanoseconds: Int64(value) * 40_000_000), estimatedFrameRate: 25)
@@ -56,6 +57,17 @@ private final class Collector: VideoCaptureConsumer {
     }
 
     private func luma(_ frame: VideoFrame) -> Int { frame.buffer.withRow(0, ofPlane: 0) { Int($0[0]) } }
+
+    @Test(arguments: FileCapturer.Pacing.allCases)
+    func keepsTheContract(pacing: FileCapturer.Pacing) async throws {
+        let folder = Folder()
+        try writeY4M(folder.file("clip.y4m"), frames: 30)
+        let path = folder.file("clip.y4m")
+        let report = await ConformanceSuite(
+            name: "file \(pacing)", frameDeadline: .seconds(2), timestampsMayRunAhead: pacing == .asFastAsPossible
+        ) { FileCapturer(path: path, pacing: pacing) }.runDetached()
+        #expect(report.failures.isEmpty, "\(report)")
+    }
 
     @Test func readsY4M() throws {
         let folder = Folder()

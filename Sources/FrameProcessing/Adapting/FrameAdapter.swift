@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// Fits the frames for one consumer: the rate, the size and the alignment that its ``CaptureWants`` ask for,
+/// Fits the frames for one consumer: the rate, the size and the alignment that its `CaptureWants` ask for,
 /// where the capture itself does not, or other consumers want more. As WebRTC's `VideoAdapter`.
 ///
 /// Stands between a queue and the consumer:

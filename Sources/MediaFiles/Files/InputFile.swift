@@ -38,6 +38,7 @@ public final class InputFile {
     /// Reads from a descriptor that is open already, from its present position on.
     ///
     /// - Parameters:
+    ///   - descriptor: the file or pipe, open for reading.
     ///   - name: what error messages call it.
     ///   - closing: whether the descriptor is closed when the last reference goes.
     public init(descriptor: Int32, name: String, closing: Bool) {

@@ -69,6 +69,7 @@ public final class OutputFile: Sendable {
     /// Writes to a descriptor that is open already.
     ///
     /// - Parameters:
+    ///   - descriptor: the file or pipe, open for writing.
     ///   - name: what error messages call it.
     ///   - closing: whether ``close()`` closes the descriptor; without it a failed write does not shorten
     ///     the file either.

@@ -5,6 +5,7 @@ extension OutputFormat {
     ///
     /// - Parameters:
     ///   - path: the file, or `-` for standard output.
+    ///   - overwrite: whether to replace a file that exists, which is an error otherwise.
     ///   - rate: what a header with a rate says.
     ///   - keepsConstantRate: see ``Y4MWriter``; the other formats write what comes.
     /// - Throws: `MediaFileError`; `formatUnsupported` for a format that takes packets only.

@@ -6,7 +6,9 @@ public final class RawFrameWriter: FrameWriter {
     private let file: OutputFile
     private let shape: Locked<FrameShape>
 
-    /// - Parameter pixelFormat: the only format that is taken; frames in another are to be converted before.
+    /// - Parameters:
+    ///   - file: where the samples go; `finish` closes it.
+    ///   - pixelFormat: the only format that is taken; frames in another are to be converted before.
     public init(_ file: OutputFile, pixelFormat: PixelFormat) {
         self.file = file
         shape = Locked(FrameShape(pixelFormat))

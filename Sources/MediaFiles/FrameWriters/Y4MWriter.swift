@@ -28,6 +28,7 @@ public final class Y4MWriter: FrameWriter {
     }
 
     /// - Parameters:
+    ///   - file: where header and frames go; `finish` closes it.
     ///   - rate: the rate in the header, exact.
     ///   - keepsConstantRate: whether frames are repeated and skipped to keep it.
     public init(_ file: OutputFile, rate: FrameRate, keepsConstantRate: Bool = false) {

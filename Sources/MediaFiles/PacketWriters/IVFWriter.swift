@@ -36,7 +36,9 @@ public final class IVFWriter: PacketWriter {
         var isFinished = false
     }
 
-    /// - Parameter headerLength: what the header's length is to say, once it is known.
+    /// - Parameters:
+    ///   - file: where header and packets go; `finish` closes it.
+    ///   - headerLength: what the header's length is to say, once it is known.
     public init(_ file: OutputFile, headerLength: HeaderLength = .duration) {
         self.file = file
         self.headerLength = headerLength

@@ -14,6 +14,7 @@ public final class RawFrameReader: FrameReader {
     private var hasEnded = false
 
     /// - Parameters:
+    ///   - file: the samples, read from its present position on.
     ///   - format: pixel format, size and rate; without a rate it is 30 frames a second.
     ///   - color: how the numbers map to light; nil for the pixel format's usual.
     /// - Throws: `formatUnsupported` for a compressed format or a size out of range.
@@ -41,7 +42,7 @@ public final class RawFrameReader: FrameReader {
         guard !hasEnded else { return nil }
         // True until the frame is whole, so that an error is the last thing that comes.
         hasEnded = true
-        guard try file.peek(1, { $0.count }) == 1 else { return nil }
+        guard try hasMore() else { return nil }
         try file.checkHolds(frameBytes)
         let buffer = try pool.makeBuffer(format.pixelFormat, width: format.imageWidth, height: format.imageHeight) {
             pixels in
@@ -56,5 +57,11 @@ public final class RawFrameReader: FrameReader {
         try file.rewind()
         index = 0
         hasEnded = false
+    }
+
+    /// Of a pipe that can be told only by reading ahead, which costs a copy; of a file by its size.
+    private func hasMore() throws(MediaFileError) -> Bool {
+        if let rest = file.bytesRemaining { return rest > 0 }
+        return try file.peek(1) { $0.count } == 1
     }
 }

@@ -27,7 +27,12 @@ public struct CapturerEntry: Sendable {
 
     private let make: @Sendable (CaptureRequest) throws(CaptureError) -> any VideoCapture
 
-    /// - Parameter make: makes the capture; it opens nothing yet, `initCapture` does.
+    /// - Parameters:
+    ///   - name: the name by which it is chosen; in lower case, or the catalog does not find it.
+    ///   - summary: one sentence on what it captures.
+    ///   - schemes: the URL schemes that it serves, in lower case, without the colon.
+    ///   - options: what a ``CaptureRequest`` can tell it.
+    ///   - make: makes the capture; it opens nothing yet, `initCapture` does.
     public init(
         name: String, summary: String, schemes: [String] = [], options: [Option] = [],
         make: @escaping @Sendable (CaptureRequest) throws(CaptureError) -> any VideoCapture

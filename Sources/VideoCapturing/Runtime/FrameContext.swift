@@ -76,9 +76,14 @@ public final class FrameContext: Sendable {
         stopHandler.withLock { $0 = handler }
     }
 
+    /// With the control locked, so that it cannot come after the stop has been obeyed.
     func raiseStop() {
         stop.raise()
         stopEvent.withLock { $0.set() }
+    }
+
+    /// Without the control locked, since the handler takes locks of its own. Too late it does no harm.
+    func callStopHandler() {
         stopHandler.withLock { $0 }?()
     }
 

@@ -56,7 +56,8 @@ public enum FramePacing: Sendable, Hashable {
     /// As fast as the source gives them and the consumer takes them; the timestamp is the time of
     /// ``FrameSource/nextFrame(_:)``'s call.
     case unpaced
-    /// At the source's own times (``SourceFrame/timestamp``), counted from its first frame: a file.
+    /// At the source's own times (``SourceFrame/timestamp``), counted from its first frame: a file. A frame that
+    /// waits for its time when the capture is stopped is the first one after the restart.
     case sourceTimestamps
     /// As ``sourceTimestamps``, but without waiting: the timestamps keep the source's spacing and may run
     /// ahead of the clock. For converting a file as fast as possible.

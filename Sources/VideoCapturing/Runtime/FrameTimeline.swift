@@ -6,6 +6,11 @@ struct FrameTimeline {
     private var nextSequenceNumber: UInt64 = 0
     private var estimator = FrameRateEstimator()
 
+    /// Forgets the rate, so that the pause between stop and start is not measured.
+    mutating func beginSession() {
+        estimator = FrameRateEstimator()
+    }
+
     /// Leaves room in the sequence for frames that were lost.
     mutating func skip(lost: UInt64) {
         nextSequenceNumber &+= lost

@@ -52,7 +52,7 @@ public final class SourceCapturer: VideoCapture {
     public func stopCapture() throws(CaptureError) { try runner.stop() }
     public func releaseCapture() { runner.release() }
 
-    public var isCaptureStarted: Bool { runner.control.contents.withLock { $0.phase.isStarted } }
+    public var isCaptureStarted: Bool { runner.control.contents.withLock { $0.isStarted } }
     public func captureSettings() -> CaptureSettings { runner.control.contents.withLock { $0.settings } }
     public func adapt(to wants: CaptureWants) { runner.control.contents.withLock { $0.pendingWants = wants } }
     public var state: CaptureState { runner.control.states.state }

@@ -5,9 +5,16 @@
 final class SourceControl: Sendable {
     struct Contents {
         var phase = Phase.idle
-        var order = Order.none
+        /// A start that the thread has not seen yet.
+        var isStartOrdered = false
+        /// The thread is to close the source and end, once no start is left to obey.
+        var isCloseOrdered = false
         /// Set by a stop until the thread has obeyed; from then on nothing is delivered.
         var isStopOrdered = false
+        /// Counts the ends of sessions (start to stop) and of lives (open to close), so that who waits for one
+        /// knows that it has been, even if the next has begun already.
+        var sessionsEnded: UInt64 = 0
+        var livesEnded: UInt64 = 0
         /// A call of the consumer is running.
         var isDelivering = false
         /// The capture thread, from its beginning to its end.
@@ -21,8 +28,11 @@ final class SourceControl: Sendable {
         var pendingWants: CaptureWants?
         var statistics = CaptureStatistics()
 
+        /// Whether frames are being delivered or are about to be.
+        var isStarted: Bool { phase.isStarted && !isStopOrdered }
+
         /// Whether a stop or a close is under way that the thread has not obeyed yet.
-        var isBusy: Bool { isStopOrdered || order == .close || phase == .opening || phase == .closing }
+        var isBusy: Bool { isStopOrdered || isCloseOrdered || phase == .opening || phase == .closing }
     }
 
     enum Phase {
@@ -34,12 +44,6 @@ final class SourceControl: Sendable {
         case closing
 
         var isStarted: Bool { self == .starting || self == .running }
-    }
-
-    enum Order {
-        case none
-        case start
-        case close
     }
 
     let contents: Locked<Contents>

@@ -8,6 +8,8 @@ final class SourceLoop: @unchecked Sendable {
     private var source: any FrameSource
     private var timeline = FrameTimeline()
     private var wants = CaptureWants()
+    /// A frame that a stop overtook while it waited for its time: the first one after the restart.
+    private var overtaken: SourceFrame?
 
     init(_ source: sending some FrameSource, control: SourceControl, context: FrameContext) {
         self.source = source
@@ -33,7 +35,8 @@ final class SourceLoop: @unchecked Sendable {
             contents.phase = .ready
             states.transition(to: .initialized, reason: .requested)
         }
-        while nextOrder() == .start { runSession() }
+        while awaitStart() { runSession() }
+        overtaken = nil
         source.close()
         control.update { contents, states in
             end(&contents)
@@ -43,18 +46,23 @@ final class SourceLoop: @unchecked Sendable {
 
     private func end(_ contents: inout SourceControl.Contents) {
         contents.phase = .idle
-        contents.order = .none
+        contents.livesEnded += 1
+        contents.isStartOrdered = false
+        contents.isCloseOrdered = false
         contents.thread = nil
     }
 
-    private func nextOrder() -> SourceControl.Order {
-        control.contents.wait { contents -> SourceControl.Order? in
-            switch contents.order {
-            case .none: return nil
-            case .start: contents.order = .none
-            case .close: contents.phase = .closing
+    /// Blocks until there is an order; false when it is to close. A start that came first is obeyed first: its
+    /// stop has been ordered too by then.
+    private func awaitStart() -> Bool {
+        control.contents.wait { contents -> Bool? in
+            if contents.isStartOrdered {
+                contents.isStartOrdered = false
+                return true
             }
-            return contents.order == .close ? .close : .start
+            guard contents.isCloseOrdered else { return nil }
+            contents.phase = .closing
+            return false
         }!
     }
 
@@ -87,6 +95,7 @@ final class SourceLoop: @unchecked Sendable {
         control.update { contents, states in
             let wasOrdered = contents.isStopOrdered
             contents.phase = .ready
+            contents.sessionsEnded += 1
             contents.isStopOrdered = false
             contents.isInterrupted = false
             context.resetStop()
@@ -104,31 +113,43 @@ final class SourceLoop: @unchecked Sendable {
     private func deliverFrames() throws -> StopReason {
         var pacer = FramePacer(pacing: source.pacing, context: context, after: timeline.lastTimestamp)
         var decimator = FrameDecimator()
-        adoptWants(pacer: &pacer, isFirst: true)
+        timeline.beginSession()
+        adoptWants(pacer: &pacer)
         while !context.isStopping {
-            if control.contents.withLock({ $0.pendingWants != nil }) { adoptWants(pacer: &pacer, isFirst: false) }
+            if control.contents.withLock({ $0.pendingWants != nil }) { adoptWants(pacer: &pacer) }
             guard let slot = pacer.awaitSlot(context) else { break }
-            guard let frame = try source.nextFrame(context) else {
+            guard let frame = try overtaken.take() ?? source.nextFrame(context) else {
                 return context.isStopping ? .user : .endOfStream
             }
-            guard let timestamp = pacer.awaitTimestamp(of: frame, slot: slot, context) else { break }
-            timeline.skip(lost: frame.lostBefore &+ frame.corruptBefore &+ slot.missed)
-            let isWanted = pacer.seesToRate || decimator.keeps(timestamp, atMost: wants.maximumFrameRate)
-            if isWanted {
-                deliver(
-                    timeline.stamp(frame, timestamp: timestamp, nominal: pacer.rate), after: frame, missed: slot.missed)
+            guard let timestamp = pacer.awaitTimestamp(of: frame, slot: slot, context) else {
+                overtaken = frame
+                break
             }
+            timeline.skip(lost: frame.lostBefore &+ frame.corruptBefore &+ slot.missed)
+            countLosses(before: frame, missed: slot.missed)
+            let isWanted = pacer.seesToRate || decimator.keeps(timestamp, atMost: wants.maximumFrameRate)
+            if isWanted { deliver(timeline.stamp(frame, timestamp: timestamp, nominal: pacer.rate)) }
         }
         return .user
     }
 
-    /// Hands one frame to the consumer, unless a stop has been ordered meanwhile.
-    private func deliver(_ frame: VideoFrame, after source: SourceFrame, missed: UInt64) {
-        let consumer = control.contents.withLock { contents -> (any VideoCaptureConsumer)? in
-            contents.statistics.framesDropped.source &+= source.lostBefore
-            contents.statistics.framesDropped.corrupt &+= source.corruptBefore
+    private func countLosses(before frame: SourceFrame, missed: UInt64) {
+        guard frame.lostBefore | frame.corruptBefore | missed != 0 else { return }
+        control.contents.withLock { contents in
+            contents.statistics.framesDropped.source &+= frame.lostBefore
+            contents.statistics.framesDropped.corrupt &+= frame.corruptBefore
             contents.statistics.framesDropped.late &+= missed
-            guard !contents.isStopOrdered else { return nil }
+        }
+    }
+
+    /// Hands one frame to the consumer, unless a stop has been ordered meanwhile.
+    private func deliver(_ frame: VideoFrame) {
+        let consumer = control.contents.withLock { contents -> (any VideoCaptureConsumer)? in
+            guard !contents.isStopOrdered else {
+                // It has its number, so it counts.
+                contents.statistics.framesDropped.abandoned += 1
+                return nil
+            }
             if contents.isInterrupted {
                 contents.isInterrupted = false
                 control.states.transition(to: .running, reason: .source)
@@ -151,7 +172,7 @@ final class SourceLoop: @unchecked Sendable {
         if isAwaited { control.contents.wakeAll() }
     }
 
-    private func adoptWants(pacer: inout FramePacer, isFirst: Bool) {
+    private func adoptWants(pacer: inout FramePacer) {
         let pending = control.contents.withLock { $0.pendingWants.take() }
         if let pending {
             wants = pending

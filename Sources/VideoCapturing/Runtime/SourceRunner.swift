@@ -34,9 +34,13 @@ final class SourceRunner: Sendable {
             throw error
         }
         let isAnswered: Void? = control.contents.wait(until: limit) { $0.phase == .opening ? nil : () }
-        guard isAnswered != nil else {
-            control.update { contents, _ in contents.order = .close }
-            throw stalled("open")
+        if isAnswered == nil {
+            let isStuck = control.update { contents, _ in
+                guard contents.phase == .opening else { return false }
+                contents.isCloseOrdered = true
+                return true
+            }
+            if isStuck { throw stalled("open") }
         }
         if let failure = control.contents.withLock({ $0.failure }) { throw failure }
     }
@@ -49,7 +53,7 @@ final class SourceRunner: Sendable {
             if contents.isBusy { return nil }
             guard contents.phase == .ready else { return .isStarted }
             contents.phase = .starting
-            contents.order = .start
+            contents.isStartOrdered = true
             contents.failure = nil
             states.transition(to: .starting, reason: .requested)
             return .mustWait
@@ -75,21 +79,31 @@ final class SourceRunner: Sendable {
     func stop() throws(CaptureError) {
         let (isKnown, isOnCaptureThread) = control.contents.withLock { contents in
             (
-                [.ready, .starting, .running].contains(contents.phase) && contents.order != .close,
+                [.ready, .starting, .running].contains(contents.phase) && !contents.isCloseOrdered,
                 contents.thread == CaptureThread.currentIdentifier
             )
         }
         guard isKnown else { throw outOfOrder("stop") }
-        orderStop(state: .stopping, reason: .requested)
+        let order = orderStop(state: .stopping, reason: .requested)
         guard !isOnCaptureThread else { return }
-        let isAtRest: Void? = control.contents.wait(until: limit) { $0.phase.isStarted ? nil : () }
+        try awaitStop(order.session)
+    }
+
+    /// - Parameter session: how many had ended when the stop was ordered; nil when there was none to stop. What
+    ///   others have started since is not waited for.
+    private func awaitStop(_ session: UInt64?) throws(CaptureError) {
+        guard let session else { return }
+        func isGoingOn(_ contents: SourceControl.Contents) -> Bool {
+            contents.phase.isStarted && contents.sessionsEnded == session
+        }
+        let isAtRest: Void? = control.contents.wait(until: limit) { isGoingOn($0) ? nil : () }
         if isAtRest != nil { return }
         // The rule that no consumer runs after a stop holds even now, however long the consumer takes.
-        let isStuck = control.contents.wait { $0.isDelivering ? nil : $0.phase.isStarted } ?? true
+        let isStuck = control.contents.wait { isGoingOn($0) && $0.isDelivering ? nil : isGoingOn($0) } ?? true
         guard isStuck else { return }
         let error = stalled("stop")
         control.update { contents, states in
-            guard contents.phase.isStarted else { return }
+            guard isGoingOn(contents) else { return }
             states.transition(to: .stopped(.error(error)), reason: .failure(error))
         }
         throw error
@@ -98,23 +112,33 @@ final class SourceRunner: Sendable {
     /// A source that does not let go is left behind on its thread, and closed there when it does.
     func release() {
         let isOnCaptureThread = control.contents.withLock { $0.thread == CaptureThread.currentIdentifier }
-        var hasLetGo = true
-        do { try stop() } catch { hasLetGo = error.code != .stalled }
-        control.update { contents, _ in
-            if contents.phase != .idle, contents.phase != .closing { contents.order = .close }
-        }
-        guard !isOnCaptureThread, hasLetGo else { return }
-        _ = control.contents.wait(until: limit) { $0.phase == .idle ? () : nil }
+        // In one step with the stop: a start in between would never be stopped.
+        let order = orderStop(state: .stopping, reason: .requested, andClose: true)
+        guard !isOnCaptureThread else { return }
+        do { try awaitStop(order.session) } catch { return }
+        guard let life = order.life else { return }
+        _ = control.contents.wait(until: limit) { $0.livesEnded != life ? () : nil }
     }
 
     /// Nothing is delivered from here on, and the source's waits end.
-    private func orderStop(state: CaptureState, reason: CaptureStateChange.Reason) {
-        control.update { [context] contents, states in
-            guard contents.phase.isStarted, !contents.isStopOrdered else { return }
+    @discardableResult
+    private func orderStop(
+        state: CaptureState, reason: CaptureStateChange.Reason, andClose: Bool = false
+    ) -> (session: UInt64?, life: UInt64?) {
+        let order = control.update { [context] contents, states in
+            if andClose, contents.phase != .idle, contents.phase != .closing { contents.isCloseOrdered = true }
+            let order = (
+                session: contents.phase.isStarted ? contents.sessionsEnded : nil,
+                life: contents.phase != .idle ? contents.livesEnded : nil
+            )
+            guard contents.phase.isStarted, !contents.isStopOrdered else { return order }
             contents.isStopOrdered = true
             states.transition(to: state, reason: reason)
             context.raiseStop()
+            return order
         }
+        context.callStopHandler()
+        return order
     }
 
     /// Patience is about a person's time, so it is the machine's clock even when the capture's is virtual.

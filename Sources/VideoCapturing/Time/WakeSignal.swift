@@ -37,8 +37,15 @@ public final class WakeSignal: Sendable {
     /// Blocks until the signal is raised or pulsed, or until `deadline` on `CLOCK_MONOTONIC`; without
     /// a deadline for as long as it takes.
     public func wait(until deadline: MediaTime? = nil) {
+        wait(until: deadline, unless: { false })
+    }
+
+    /// As ``wait(until:)``, but returns at once when `isOver` is true. It is called with the signal locked, so a
+    /// pulse that follows a change of what it looks at is never missed.
+    package func wait(until deadline: MediaTime? = nil, unless isOver: () -> Bool) {
         var pulsesAtStart: UInt64?
         _ = state.wait(until: deadline) { state -> Void? in
+            if isOver() { return () }
             let before = pulsesAtStart ?? state.pulses
             pulsesAtStart = before
             return state.isRaised || state.pulses != before ? () : nil

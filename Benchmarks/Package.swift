@@ -1,0 +1,36 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// As strict as the package that is measured.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "benchmarks",
+    dependencies: [.package(name: "swift-video-capturing", path: "..")],
+    targets: [
+        .executableTarget(
+            name: "capturer-bench",
+            dependencies: [
+                "CAllocationCount", "CBareEncoder", "CNoiseKernelHeader",
+                .product(name: "VideoCapturing", package: "swift-video-capturing"),
+                .product(name: "VP8Codec", package: "swift-video-capturing"),
+                .product(name: "MediaFiles", package: "swift-video-capturing"),
+                .product(name: "NoiseCapturer", package: "swift-video-capturing"),
+                .product(name: "FileCapturer", package: "swift-video-capturing"),
+            ], swiftSettings: strict),
+
+        // Takes the place of malloc and its kin in the whole process, and counts.
+        .target(name: "CAllocationCount"),
+
+        // So that the noise's inner loop can be measured by itself.
+        .target(name: "CNoiseKernelHeader"),
+
+        // libvpx and nothing else: what every encoding tool is measured against.
+        .target(name: "CBareEncoder", linkerSettings: [.linkedLibrary("vpx")]),
+    ]
+)

@@ -1,0 +1,1 @@
+#include "noise_kernel_header.h"

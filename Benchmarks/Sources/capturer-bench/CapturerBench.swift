@@ -1,0 +1,66 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Measures this project's parts; see `Benchmarks/run`, which runs all of it and compares with other tools.
+@main
+struct CapturerBench {
+    static let help = """
+        usage: capturer-bench COMMAND [OPTIONS]
+
+        Prints Markdown tables. CPU is that of the whole process, kernel included. All that is compared runs in
+        turns; figures are medians of the turns.
+
+          noise         noise in CPU per frame, beside memset
+          runtime       what a frame costs besides its pixels
+          allocations   heap allocations per frame; --stacks says who allocates
+          memory        resident memory over a million frames
+          latency       timestamp to packet, beyond the encoder's own time
+          all           all of these
+
+          --quick       fewer turns and frames
+
+        For comparisons with other programs:
+
+          make-noise    noise to nowhere: --format nv12|i420|argb --size WxH --frames N
+          vp8           a raw clip to VP8 in IVF, through the pipeline
+          bare          the same, the clip in memory, through libvpx alone; prints `CPU WALL` in seconds
+                        both: --input CLIP --format nv12|i420 --size WxH --fps N --bitrate KBPS --output FILE
+        """
+
+    static func main() {
+        do {
+            var arguments = try Arguments(CommandLine.arguments.dropFirst())
+            let command = arguments.command
+            try run(command, &arguments)
+            try arguments.finish()
+        } catch {
+            let line = "capturer-bench: \(error)\n"
+            _ = write(STDERR_FILENO, line, line.utf8.count)
+            exit(error is UsageError ? 64 : 1)
+        }
+    }
+
+    private static func run(_ command: String, _ arguments: inout Arguments) throws {
+        switch command {
+        case "help", "--help", "-h": print(help)
+        case "noise": try NoiseBenchmark(Effort(&arguments)).run()
+        case "runtime": try RuntimeBenchmark(Effort(&arguments)).run()
+        case "allocations":
+            try AllocationBenchmark(Effort(&arguments), printsStacks: arguments.flag("stacks")).run()
+        case "memory": try MemoryBenchmark(Effort(&arguments)).run()
+        case "latency": try LatencyBenchmark(Effort(&arguments)).run()
+        case "make-noise": try makeNoise(&arguments)
+        case "vp8": try encodeFile(Clip(&arguments))
+        case "bare": try encodeBare(Clip(&arguments))
+        case "all":
+            let effort = Effort(&arguments)
+            try NoiseBenchmark(effort).run()
+            try RuntimeBenchmark(effort).run()
+            try AllocationBenchmark(effort, printsStacks: false).run()
+            try MemoryBenchmark(effort).run()
+            try LatencyBenchmark(effort).run()
+        default: throw UsageError("no command \(command); see capturer-bench help")
+        }
+    }
+}

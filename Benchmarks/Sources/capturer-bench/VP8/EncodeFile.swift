@@ -1,0 +1,33 @@
+import Dispatch
+import FileCapturer
+import MediaFiles
+import VP8Codec
+import VideoCapturing
+
+/// A raw clip to VP8 in IVF, the way an application does it: file → publisher → queue → encoder → writer. The next
+/// frames are read while one is encoded.
+func encodeFile(_ clip: Clip) throws {
+    let capture = FileCapturer(path: clip.input, rawFormat: clip.format, pacing: .asFastAsPossible)
+    var configuration = encoderConfiguration(bitrate: clip.bitrate * 1000)
+    configuration.frameRate = clip.format.estimatedFramesPerSecond ?? configuration.frameRate
+    let encoding = EncodingConsumer(
+        try VP8Encoder(configuration),
+        to: [(name: clip.output, consumer: IVFWriter(try OutputFile(path: clip.output, overwrite: true)))],
+        onFailure: { fatalError("\($0.error)") })
+    let publisher = VideoPublisher(capture)
+    try publisher.add(encoding, name: "vp8", queue: .init(capacity: 4, policy: .wait))
+
+    let end = DispatchSemaphore(value: 0)
+    let changes = capture.stateChanges()
+    Task.detached {
+        for await change in changes {
+            if case .stopped = change.new { end.signal() }
+        }
+    }
+    try publisher.start()
+    end.wait()
+    // Waits for the frames that are still in the queue.
+    try publisher.stop()
+    encoding.finish()
+    publisher.close()
+}

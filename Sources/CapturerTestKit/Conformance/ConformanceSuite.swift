@@ -1,0 +1,93 @@
+import VideoCapturing
+
+/// Checks every sentence of the contract of `VideoCapture` against any capture.
+///
+/// ```swift
+/// let suite = ConformanceSuite(name: "noise") { NoiseCapturer() }
+/// let report = await suite.runDetached()
+/// #expect(report.failures.isEmpty, "\(report)")
+/// ```
+/// Each check makes captures of its own, and runs on a thread of its own under a time limit, so that a capture
+/// that hangs fails its check instead of hanging the test.
+public struct ConformanceSuite: Sendable {
+    /// The name of what is checked, for the report.
+    public var name: String
+    /// How long a frame, an end or a change of state may take to come.
+    public var frameDeadline: Duration
+    /// How long `stopCapture()` may take while the consumer is quick.
+    public var stopDeadline: Duration
+    /// How long one check may take before it counts as hung.
+    public var ruleDeadline: Duration
+    /// Whether timestamps may run ahead of the clock, as those of a file that is read as fast as possible do.
+    public var timestampsMayRunAhead: Bool
+
+    let makeCapture: @Sendable () throws -> any VideoCapture
+    let makeFailingCapture: (@Sendable () throws -> any VideoCapture)?
+
+    /// - Parameters:
+    ///   - name: the name of what is checked, for the report.
+    ///   - frameDeadline: how long a frame, an end or a change of state may take to come.
+    ///   - stopDeadline: how long a stop may take while the consumer is quick.
+    ///   - ruleDeadline: how long one check may take before it counts as hung.
+    ///   - timestampsMayRunAhead: whether timestamps may run ahead of the clock.
+    ///   - makeFailingCapture: makes a capture that fails by itself at its first start, or soon after, and works
+    ///     when it is started again; nil when there is no way to have one.
+    ///   - makeCapture: makes a new capture in the state idle.
+    public init(
+        name: String, frameDeadline: Duration = .seconds(5), stopDeadline: Duration = .seconds(1),
+        ruleDeadline: Duration = .seconds(60), timestampsMayRunAhead: Bool = false,
+        makeFailingCapture: (@Sendable () throws -> any VideoCapture)? = nil,
+        makeCapture: @escaping @Sendable () throws -> any VideoCapture
+    ) {
+        self.name = name
+        self.frameDeadline = frameDeadline
+        self.stopDeadline = stopDeadline
+        self.ruleDeadline = ruleDeadline
+        self.timestampsMayRunAhead = timestampsMayRunAhead
+        self.makeCapture = makeCapture
+        self.makeFailingCapture = makeFailingCapture
+    }
+
+    /// Checks all rules, one after the other. Blocks; not to be called on the cooperative pool.
+    public func run() -> ConformanceReport {
+        ConformanceReport(name: name, checks: Rule.allCases.map { check($0) })
+    }
+
+    /// As ``run()``, for asynchronous code: blocks a thread of its own instead of the caller's.
+    public func runDetached() async -> ConformanceReport {
+        await withCheckedContinuation { continuation in
+            onOwnThread { continuation.resume(returning: run()) }
+        }
+    }
+
+    /// Checks one rule. Blocks; not to be called on the cooperative pool.
+    public func check(_ rule: Rule) -> ConformanceCheck {
+        let trial = ConformanceTrial(self)
+        let outcome = Locked<ConformanceCheck.Outcome?>(nil)
+        onOwnThread {
+            let result = trial.perform(rule)
+            outcome.withLock { $0 = result }
+            outcome.wakeAll()
+        }
+        let limit = MonotonicClock().now.advanced(by: ruleDeadline)
+        let result = outcome.wait(until: limit) { $0 }
+        return ConformanceCheck(
+            rule: rule, outcome: result ?? .failed("It hung for \(ruleDeadline), at: \(trial.currentStep)."))
+    }
+
+    /// As ``check(_:)``, for asynchronous code.
+    public func checkDetached(_ rule: Rule) async -> ConformanceCheck {
+        await withCheckedContinuation { continuation in
+            onOwnThread { continuation.resume(returning: check(rule)) }
+        }
+    }
+}
+
+/// Runs `body` on a new thread.
+func onOwnThread(_ body: @escaping @Sendable () -> Void) {
+    do {
+        try CaptureThread(name: "conformance", body).detach()
+    } catch {
+        fatalError("no thread for the conformance suite: \(error)")
+    }
+}

@@ -1,0 +1,66 @@
+import CapturerTestKit
+import Testing
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The suite catches each flaw by the rule that is meant for it, and finds no fault where there is none.
+@Suite(.serialized) struct BrokenCaptureTests {
+    private func suite(_ flaw: Flaw?) -> ConformanceSuite {
+        var suite = ConformanceSuite(
+            name: flaw?.rawValue ?? "no flaw", frameDeadline: .milliseconds(500), stopDeadline: .milliseconds(400),
+            ruleDeadline: .seconds(10),
+            makeFailingCapture: {
+                BrokenCapture(
+                    flaw,
+                    inner: FaultInjectingCapturer(script: [
+                        3: [.failure(CaptureError(.stalled, operation: "test", message: "x"))]
+                    ]))
+            }
+        ) {
+            switch flaw {
+            case .restartAfterEndThrows: BrokenCapture(flaw, inner: SourceCapturer(FiniteSource()))
+            case .limitedRGB: BrokenCapture(flaw, inner: FaultInjectingCapturer(format: rgb))
+            default: BrokenCapture(flaw, inner: FaultInjectingCapturer())
+            }
+        }
+        if flaw == .stopIsSlow { suite.frameDeadline = .seconds(2) }
+        return suite
+    }
+
+    @Test(arguments: Flaw.allCases)
+    func isCaught(flaw: Flaw) async {
+        let check = await suite(flaw).checkDetached(flaw.rule)
+        #expect(check.isFailure, "\(flaw): \(check)")
+    }
+
+    @Test func everyRuleHasAFlaw() {
+        let caught = Set(Flaw.allCases.map(\.rule))
+        #expect(ConformanceSuite.Rule.allCases.filter { !caught.contains($0) }.isEmpty)
+    }
+
+    @Test func theHarnessIsFaultless() async {
+        let report = await suite(nil).runDetached()
+        #expect(report.failures.isEmpty, "\(report)")
+    }
+
+    /// No other rule fails, but those that are named. Takes a minute, so only when asked for.
+    @Test(.enabled(if: getenv("CONFORMANCE_MATRIX") != nil, "set CONFORMANCE_MATRIX=1"))
+    func breaksNothingElse() async {
+        await withTaskGroup(of: Void.self) { group in
+            for (index, flaw) in Flaw.allCases.enumerated() {
+                if index >= 6 { await group.next() }
+                group.addTask {
+                    let report = await suite(flaw).runDetached()
+                    let others = report.failures.filter { $0.rule != flaw.rule && !flaw.alsoBreaks.contains($0.rule) }
+                    let list = others.map { ".\($0.rule)" }.joined(separator: ", ")
+                    #expect(others.isEmpty, "case .\(flaw): [\(list)]")
+                }
+            }
+        }
+    }
+}
+
+private let rgb = VideoFormat(.bgra, width: 16, height: 8, estimatedFramesPerSecond: 200)

@@ -1,0 +1,189 @@
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Stands between a good capture and its consumer, and spoils the frames or their delivery.
+final class FlawedInlet: VideoCaptureConsumer {
+    private struct Contents {
+        weak var outer: (any VideoCaptureConsumer)?
+        /// Frames that came when the consumer had just gone.
+        var unseen: UInt64 = 0
+        var starts = 0
+        var framesInStart = 0
+        var frames: UInt64 = 0
+        var lastTimestamp = MediaTime.zero
+        var isMuted = false
+        var deliveringThread: UInt?
+        var starter: UInt = 0
+    }
+
+    private let flaw: Flaw?
+    private let contents = Locked(Contents())
+    private let keepsThreads = Locked(false)
+    /// For a frame that the starting thread is to deliver.
+    private let held = Locked<VideoFrame?>(nil)
+    private let changing = ChangingMemory()
+
+    init(_ flaw: Flaw?) {
+        self.flaw = flaw
+    }
+
+    var outer: (any VideoCaptureConsumer)? {
+        get { contents.withLock { $0.outer } }
+        set { contents.withLock { $0.outer = newValue } }
+    }
+
+    var unseen: UInt64 { contents.withLock { $0.unseen } }
+    var isOnDeliveringThread: Bool { contents.withLock { $0.deliveringThread == CaptureThread.currentIdentifier } }
+    func muteForGood() { contents.withLock { $0.isMuted = true } }
+    func keepThreads() { keepsThreads.withLock { $0 = true } }
+
+    /// Delivers the first frame of a start on the caller's thread.
+    func deliverHeld() {
+        let limit = MonotonicClock().now.advanced(by: .milliseconds(500))
+        guard let outer, let frame = held.wait(until: limit, for: { $0 }) else { return }
+        outer.consumeFrame(frame)
+        held.withLock { $0 = nil }
+        held.wakeAll()
+    }
+
+    func beginStart() {
+        contents.withLock { contents in
+            contents.starts += 1
+            contents.framesInStart = 0
+            if flaw == .restartGivesNothing, contents.starts > 1 { contents.isMuted = true }
+        }
+    }
+
+    func consumeFrame(_ frame: VideoFrame) {
+        let (consumer, starts, number, isMuted) = contents.withLock { contents in
+            contents.deliveringThread = CaptureThread.currentIdentifier
+            contents.frames += 1
+            contents.framesInStart += 1
+            if contents.outer == nil { contents.unseen += 1 }
+            return (contents.outer, contents.starts, contents.framesInStart, contents.isMuted)
+        }
+        defer { contents.withLock { $0.deliveringThread = nil } }
+        guard let consumer, !isMuted else { return }
+        let spoiled = spoil(frame, starts: starts)
+        switch flaw {
+        case .deliversOnStarter where number == 1:
+            held.withLock { $0 = spoiled }
+            held.wakeAll()
+            let limit = MonotonicClock().now.advanced(by: .milliseconds(500))
+            _ = held.wait(until: limit) { $0 == nil ? () : nil }
+        case .overlapsCalls where number % 4 == 0:
+            onThread { consumer.consumeFrame(spoiled) }
+        case .deliversOnMainThread:
+            onAnotherThread { body in
+                Task { @MainActor in body() }
+            } perform: {
+                consumer.consumeFrame(spoiled)
+            }
+        case .deliversInTask:
+            onAnotherThread { body in
+                Task.detached { body() }
+            } perform: {
+                consumer.consumeFrame(spoiled)
+            }
+        case .changesThreads where number % 2 == 0:
+            onAnotherThread {
+                onThread($0)
+            } perform: {
+                consumer.consumeFrame(spoiled)
+            }
+        case .threadStays where keepsThreads.withLock({ $0 }):
+            onAnotherThread { body in
+                onThread {
+                    body()
+                    sleep(3)
+                }
+            } perform: {
+                consumer.consumeFrame(spoiled)
+            }
+        case .ratesDoubleAfterManyStarts where starts > 10:
+            var second = spoiled
+            second.timestamp = spoiled.timestamp.advanced(by: .microseconds(2500))
+            second.sequenceNumber = spoiled.sequenceNumber * 2 + 1
+            consumer.consumeFrame(spoiled)
+            consumer.consumeFrame(second)
+        default:
+            consumer.consumeFrame(spoiled)
+        }
+    }
+
+    /// Blocks this thread until `perform` has been done where `send` sends it.
+    private func onAnotherThread(
+        _ send: (@escaping @Sendable () -> Void) -> Void, perform: @escaping @Sendable () -> Void
+    ) {
+        let isDone = Locked(false)
+        send {
+            perform()
+            isDone.withLock { $0 = true }
+            isDone.wakeAll()
+        }
+        _ = isDone.wait { $0 ? () : nil }
+    }
+
+    private func spoil(_ frame: VideoFrame, starts: Int) -> VideoFrame {
+        var frame = frame
+        switch flaw {
+        case .usesWallClock:
+            var time = timespec()
+            clock_gettime(CLOCK_REALTIME, &time)
+            frame.timestamp = MediaTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+        case .repeatsTimestamps:
+            frame.timestamp = contents.withLock { contents in
+                if contents.frames % 3 != 0 { contents.lastTimestamp = frame.timestamp }
+                return contents.lastTimestamp
+            }
+        case .timestampsBeginAnew: frame.timestamp = frame.timestamp.advanced(by: .seconds(-starts))
+        case .sequenceBeginsAnew:
+            frame.sequenceNumber = contents.withLock { UInt64($0.framesInStart) }
+        case .hidesGaps: frame.sequenceNumber *= 2
+        case .wrongRate: frame.estimatedFrameRate = 1
+        case .limitedRGB: frame.color = .bt601
+        case .unreadableRows: frame.buffer = unreadable(like: frame.buffer) ?? frame.buffer
+        case .changesKeptFrames: frame.buffer = changing.next(like: frame.buffer) ?? frame.buffer
+        default: break
+        }
+        return frame
+    }
+
+    private func unreadable(like buffer: PixelBuffer) -> PixelBuffer? {
+        guard let page = mmap(nil, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) else { return nil }
+        let address = UInt(bitPattern: page)
+        return try? wrap(page, like: buffer) { munmap(UnsafeMutableRawPointer(bitPattern: address)!, 65536) }
+    }
+}
+
+/// One piece of memory for every frame, as in captures that hand out a buffer they go on writing to.
+private final class ChangingMemory: Sendable {
+    private let memory = UInt(bitPattern: malloc(65536))
+    private let count = Locked<UInt8>(0)
+
+    func next(like buffer: PixelBuffer) -> PixelBuffer? {
+        let memory = UnsafeMutableRawPointer(bitPattern: memory)!
+        let value = count.withLock { count in
+            count &+= 1
+            return count
+        }
+        memset(memory, Int32(value), 65536)
+        // Never freed: frames may outlive this.
+        return try? wrap(memory, like: buffer) {}
+    }
+}
+
+private func wrap(
+    _ memory: UnsafeMutableRawPointer, like buffer: PixelBuffer, release: @escaping @Sendable () -> Void
+) throws -> PixelBuffer {
+    var offset = 0
+    let planes = buffer.planes.mapPlanes { plane in
+        defer { offset += plane.byteCount }
+        return PlaneMemory(base: memory + offset, byteCount: plane.byteCount, bytesPerRow: plane.bytesPerRow)
+    }
+    return try PixelBuffer(
+        wrapping: planes, as: buffer.pixelFormat, width: buffer.width, height: buffer.height, release: release)
+}

@@ -1,0 +1,46 @@
+import CapturerTestKit
+import Testing
+import VideoCapturing
+
+@Suite struct ConformanceTests {
+    static let suites: [ConformanceSuite] = [
+        ConformanceSuite(
+            name: "sample", frameDeadline: .seconds(2),
+            makeFailingCapture: {
+                FaultInjectingCapturer(script: [3: [.failure(CaptureError(.stalled, operation: "test", message: "x"))]])
+            }
+        ) { SourceCapturer(Gradient()) },
+        ConformanceSuite(
+            name: "faultless script, failing start", frameDeadline: .seconds(2),
+            makeFailingCapture: {
+                FaultInjectingCapturer(startFailures: [CaptureError(.deviceBusy, operation: "test", message: "x")])
+            }
+        ) { FaultInjectingCapturer() },
+        ConformanceSuite(name: "finite", frameDeadline: .seconds(2)) { SourceCapturer(FiniteSource()) },
+        ConformanceSuite(name: "one frame", frameDeadline: .seconds(2)) {
+            SourceCapturer(FiniteSource(frameCount: 1))
+        },
+        ConformanceSuite(name: "source timestamps", frameDeadline: .seconds(2)) {
+            SourceCapturer(FiniteSource(frameCount: 100, pacing: .sourceTimestamps))
+        },
+        ConformanceSuite(name: "without waiting", frameDeadline: .seconds(2), timestampsMayRunAhead: true) {
+            SourceCapturer(FiniteSource(frameCount: 1000, pacing: .sourceTimestampsWithoutWaiting))
+        },
+        ConformanceSuite(name: "polling device", frameDeadline: .seconds(2)) { SourceCapturer(PollingSource()) },
+        ConformanceSuite(name: "unpaced", frameDeadline: .seconds(2)) { SourceCapturer(UnpacedSource()) },
+    ]
+
+    @Test(arguments: suites.indices)
+    func runtimeConforms(index: Int) async {
+        let report = await ConformanceTests.suites[index].runDetached()
+        #expect(report.failures.isEmpty, "\(report)")
+        #expect(report.checks.count == ConformanceSuite.Rule.allCases.count)
+    }
+
+    @Test func tellsWhatIsNotApplicable() async {
+        let endless = await ConformanceTests.suites[0].checkDetached(.restartAfterOwnEnd)
+        #expect(endless.outcome == .notApplicable("It did not end by itself."))
+        let finite = await ConformanceTests.suites[2].checkDetached(.restartAfterOwnEnd)
+        #expect(finite.outcome == .passed)
+    }
+}

@@ -1,0 +1,60 @@
+import CapturerTestKit
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The rules quote the contract, and leave nothing of it out.
+@Suite struct ContractSentencesTests {
+    /// The doc comments of a source file, as one line of text.
+    private func comments(of path: String) throws -> String {
+        var root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+        root += path.split(separator: "/")
+        let name = root.joined(separator: "/")
+        let file = try #require(fopen(name, "r"), "\(name)")
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n").compactMap { line in
+            let text = line.drop { $0 == " " }
+            return text.hasPrefix("///") ? String(text.dropFirst(3).drop { $0 == " " }) : nil
+        }.joined(separator: " ")
+    }
+
+    @Test func everyRuleQuotesTheContract() throws {
+        let contract =
+            try comments(of: "Sources/VideoCapturing/Contract/VideoCapture.swift")
+            + comments(of: "Sources/VideoCapturing/Frames/VideoFrame.swift")
+        for rule in ConformanceSuite.Rule.allCases {
+            #expect(contract.contains(rule.sentence), "\(rule): \(rule.sentence)")
+        }
+    }
+
+    @Test func everySentenceHasARule() throws {
+        var contract = try comments(of: "Sources/VideoCapturing/Contract/VideoCapture.swift")
+        // The contract proper begins with “Order” and ends with the first member.
+        let begin = try #require(contract.range(of: "**Order.**"))
+        let end = try #require(contract.range(of: "Where frames go; held weakly."))
+        contract = String(contract[begin.upperBound..<end.lowerBound])
+        for rule in ConformanceSuite.Rule.allCases {
+            while let range = contract.range(of: rule.sentence) { contract.removeSubrange(range) }
+        }
+        for heading in ["**Threads.**", "**Stop.**", "**Frames.**", "**States.**"] {
+            if let range = contract.range(of: heading) { contract.removeSubrange(range) }
+        }
+        #expect(contract.allSatisfy { $0 == " " }, "No rule checks: \(contract)")
+    }
+}
+
+extension String {
+    /// The first place of `text`; here since Foundation is not linked.
+    fileprivate func range(of text: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,43 @@
+import Testing
+import VideoCapturing
+
+@Suite struct CaptureWantsTests {
+    @Test func theStrictestWins() {
+        let first = CaptureWants(
+            maximumPixelCount: 1000, maximumFrameRate: 30, sizeAlignment: 4, keyFrameRequests: 2, isBlackEnough: true)
+        let second = CaptureWants(maximumFrameRate: FrameRate(30000, per: 1001), sizeAlignment: 6, keyFrameRequests: 3)
+        let merged = first.merged(with: second)
+        #expect(merged.maximumPixelCount == 1000)
+        #expect(merged.maximumFrameRate == FrameRate(30000, per: 1001))
+        #expect(merged.sizeAlignment == 12)
+        #expect(merged.keyFrameRequests == 5)
+        #expect(!merged.isBlackEnough)
+        #expect(merged == second.merged(with: first))
+    }
+
+    @Test func alignmentIsAtLeastOne() {
+        #expect(CaptureWants(sizeAlignment: 0).sizeAlignment == 1)
+        #expect(CaptureWants(sizeAlignment: -8).sizeAlignment == 1)
+    }
+
+    @Test(arguments: [
+        (CaptureWants(), 641, 481, 641, 481), (CaptureWants(sizeAlignment: 16), 641, 481, 640, 480),
+        (CaptureWants(maximumPixelCount: 320 * 240), 640, 480, 320, 240),
+        (CaptureWants(maximumPixelCount: 640 * 480), 640, 480, 640, 480),
+        (CaptureWants(maximumPixelCount: 0), 640, 480, 1, 1), (CaptureWants(sizeAlignment: 64), 32, 48, 32, 48),
+        (CaptureWants(maximumPixelCount: 10), 0, -3, 0, -3),
+    ])
+    func sizes(wants: CaptureWants, width: Int, height: Int, newWidth: Int, newHeight: Int) {
+        let size = wants.adaptedSize(width: width, height: height)
+        #expect(size.width == newWidth && size.height == newHeight, "\(size)")
+    }
+
+    @Test(arguments: [1, 7, 100, 12_345, 1_000_000])
+    func neverMoreThanAsked(limit: Int) {
+        for (width, height) in [(1920, 1080), (353, 287), (16383, 1), (3, 5000)] {
+            let size = CaptureWants(maximumPixelCount: limit).adaptedSize(width: width, height: height)
+            #expect(size.width >= 1 && size.height >= 1)
+            if size.width > 1, size.height > 1 { #expect(size.width * size.height <= limit) }
+        }
+    }
+}
