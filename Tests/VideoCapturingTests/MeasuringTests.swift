@@ -38,27 +38,29 @@ import VideoCapturing
     @Test(arguments: [(100, 25, 100), (30, 20, 200), (60, 60, 300), (30, 60, 150), (100, 1, 5)])
     func decimatesEvenly(source: Int32, limit: Int32, expected: Int) {
         let (own, wanted) = (FrameRate(source, per: 1)!, FrameRate(limit, per: 1)!)
-        var decimator = FrameDecimator()
+        var limiter = FrameRateLimiter()
         var kept = 0
         for index in 0..<(Int64(source) * (source == 100 && limit == 25 ? 4 : source == 30 && limit == 20 ? 10 : 5)) {
-            if decimator.keeps(MediaTime(nanoseconds: own.time(ofFrame: index).nanoseconds), atMost: wanted) {
+            if limiter.shouldPass(
+                MediaTime(nanoseconds: own.time(ofFrame: index).nanoseconds), sequenceNumber: UInt64(index), at: wanted)
+            {
                 kept += 1
             }
         }
-        // A quarter of an interval counts as due already, so one more may fit in at the end.
+        // Half a frame early counts as due already, so one more may fit in at the end.
         #expect(kept == expected || kept == expected + 1)
     }
 
     @Test func jitterAtTheLimitDropsNothing() {
-        var decimator = FrameDecimator()
+        var limiter = FrameRateLimiter()
         let rate: FrameRate = 30
         for index in 0..<300 as Range<Int64> {
             let jitter = Int64([0, -6, 5, -3][Int(index % 4)]) * 1_000_000
             let time = MediaTime(nanoseconds: rate.time(ofFrame: index).nanoseconds + 1_000_000_000 + jitter)
-            let isKept = decimator.keeps(time, atMost: rate)
+            let isKept = limiter.shouldPass(time, sequenceNumber: UInt64(index), at: rate)
             #expect(isKept)
         }
-        let isKeptWithoutLimit = decimator.keeps(.zero, atMost: nil)
+        let isKeptWithoutLimit = limiter.shouldPass(.zero, sequenceNumber: 0, at: nil)
         #expect(isKeptWithoutLimit)
     }
 

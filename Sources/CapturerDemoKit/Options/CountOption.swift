@@ -1,6 +1,9 @@
 /// Reads a whole number within a range.
 public enum CountOption {
-    /// - Parameter option: the option's name, for what is thrown.
+    /// - Parameters:
+    ///   - text: what was given.
+    ///   - option: the option's name, for what is thrown.
+    ///   - range: the numbers that are allowed.
     public static func parse<Value: FixedWidthInteger>(
         _ text: String, option: String, range: ClosedRange<Value>
     ) throws(OptionError) -> Value {

@@ -3,7 +3,9 @@ public enum TimeOption {
     /// A year: more is a slip of the finger.
     static let longest: Int64 = 366 * 86_400 * 1_000_000_000
 
-    /// - Parameter option: the option's name, for what is thrown.
+    /// - Parameters:
+    ///   - text: what was given, in seconds.
+    ///   - option: the option's name, for what is thrown.
     public static func parse(_ text: String, option: String) throws(OptionError) -> Duration {
         let digits = text.hasSuffix("s") ? text.dropLast() : text[...]
         guard let nanoseconds = parseDecimal(digits, decimals: 9), (1...longest).contains(nanoseconds) else {

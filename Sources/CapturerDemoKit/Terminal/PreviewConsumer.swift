@@ -12,7 +12,7 @@ final class PreviewConsumer: VideoCaptureConsumer {
     private let state: Locked<State>
 
     private struct State {
-        var decimator = FrameDecimator()
+        var limiter = FrameRateLimiter()
         var picture: HalfBlockPicture
     }
 
@@ -25,7 +25,10 @@ final class PreviewConsumer: VideoCaptureConsumer {
 
     func consumeFrame(_ frame: VideoFrame) {
         state.withLock { state in
-            guard state.decimator.keeps(frame.timestamp, atMost: PreviewConsumer.rate) else { return }
+            guard
+                state.limiter.shouldPass(
+                    frame.timestamp, sequenceNumber: frame.sequenceNumber, at: PreviewConsumer.rate)
+            else { return }
             let terminal = self.terminal
             let size = terminal.size
             let upright = frame.orientation.swapsDimensions ? (frame.height, frame.width) : (frame.width, frame.height)

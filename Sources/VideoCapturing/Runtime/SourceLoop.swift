@@ -112,7 +112,8 @@ final class SourceLoop: @unchecked Sendable {
 
     private func deliverFrames() throws -> StopReason {
         var pacer = FramePacer(pacing: source.pacing, context: context, after: timeline.lastTimestamp)
-        var decimator = FrameDecimator()
+        var limiter = FrameRateLimiter()
+        var framesDue: UInt64 = 0
         timeline.beginSession()
         adoptWants(pacer: &pacer)
         while !context.isStopping {
@@ -127,7 +128,10 @@ final class SourceLoop: @unchecked Sendable {
             }
             timeline.skip(lost: frame.lostBefore &+ frame.corruptBefore &+ slot.missed)
             countLosses(before: frame, missed: slot.missed)
-            let isWanted = pacer.seesToRate || decimator.keeps(timestamp, atMost: wants.maximumFrameRate)
+            framesDue &+= 1 &+ frame.lostBefore &+ frame.corruptBefore
+            let isWanted =
+                pacer.seesToRate
+                || limiter.shouldPass(timestamp, sequenceNumber: framesDue, at: wants.maximumFrameRate)
             if isWanted { deliver(timeline.stamp(frame, timestamp: timestamp, nominal: pacer.rate)) }
         }
         return .user

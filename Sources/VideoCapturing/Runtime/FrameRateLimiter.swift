@@ -1,12 +1,10 @@
-import VideoCapturing
-
 /// Chooses the frames of a stream that come nearest to a lower rate.
 ///
 /// The times of the lower rate are laid out once, from the first frame on, and exact: nothing adds up to a
 /// drift, and an irregular frame moves none after it. Each such time takes the frame nearest to it, which is
 /// found without waiting for the next: a frame is due from half a frame's distance before the time on. So
 /// no two frames go to one time, and a stream that is slower than the rate passes whole.
-struct FrameRateLimiter {
+package struct FrameRateLimiter {
     private var rate: FrameRate?
     /// The first frame, for which time number 0 stands.
     private var origin = MediaTime.zero
@@ -19,9 +17,11 @@ struct FrameRateLimiter {
     /// The usual distance of the frames that come, in nanoseconds; zero until known.
     private var distance: Int64 = 0
 
+    package init() {}
+
     /// Whether the frame of this time is to be passed on. Timestamps are expected to increase; one that does
     /// not is taken for the start of a new stream.
-    mutating func shouldPass(_ timestamp: MediaTime, sequenceNumber: UInt64, at limit: FrameRate?) -> Bool {
+    package mutating func shouldPass(_ timestamp: MediaTime, sequenceNumber: UInt64, at limit: FrameRate?) -> Bool {
         defer { lastSequenceNumber = sequenceNumber }
         guard let limit else {
             self = FrameRateLimiter()
