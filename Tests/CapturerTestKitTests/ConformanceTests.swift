@@ -8,14 +8,12 @@ import VideoCapturing
             name: "sample", frameDeadline: .seconds(2),
             makeFailingCapture: {
                 FaultInjectingCapturer(script: [3: [.failure(CaptureError(.stalled, operation: "test", message: "x"))]])
-            }
-        ) { SourceCapturer(Gradient()) },
+            }, makeCapture: { SourceCapturer(Gradient()) }),
         ConformanceSuite(
             name: "faultless script, failing start", frameDeadline: .seconds(2),
             makeFailingCapture: {
                 FaultInjectingCapturer(startFailures: [CaptureError(.deviceBusy, operation: "test", message: "x")])
-            }
-        ) { FaultInjectingCapturer() },
+            }, makeCapture: { FaultInjectingCapturer() }),
         ConformanceSuite(name: "finite", frameDeadline: .seconds(2)) { SourceCapturer(FiniteSource()) },
         ConformanceSuite(name: "one frame", frameDeadline: .seconds(2)) {
             SourceCapturer(FiniteSource(frameCount: 1))

@@ -48,12 +48,12 @@ import VideoCapturing
         #expect(consumer.count == 0)
     }
 
-    @Test func seesOverlap() async throws {
+    @Test func seesOverlap() throws {
         let consumer = SlowConsumer(delay: .milliseconds(100))
         let buffer = try PixelBuffer.black(.i420, width: 2, height: 2, color: .bt601)
         let frame = VideoFrame(buffer: buffer, timestamp: .zero)
-        for _ in 0..<2 { Task.detached { consumer.consumeFrame(frame) } }
-        while consumer.count < 2 { await Task.yield() }
+        let threads = try (0..<2).map { _ in try CaptureThread(name: "overlap") { consumer.consumeFrame(frame) } }
+        for thread in threads { thread.join() }
         #expect(consumer.haveCallsOverlapped)
     }
 }

@@ -39,7 +39,8 @@ import VideoCapturing
         capture.videoCaptureConsumer = consumer
         try capture.initCapture()
         try capture.startCapture()
-        #expect(eventually { capture.state == .stopped(.endOfStream) })
+        // Milliseconds, but for sanitizers.
+        #expect(eventually(within: .seconds(60)) { capture.state == .stopped(.endOfStream) })
         let (count, wrong, last) = consumer.state.withLock { $0 }
         #expect(count == 107_893)
         #expect(wrong == 0)

@@ -39,9 +39,9 @@ func changesOfOneLife(_ stream: AsyncStream<CaptureStateChange>) async -> [Captu
     return changes
 }
 
-/// Blocks until `condition` holds; false after five seconds.
-func eventually(_ condition: () -> Bool) -> Bool {
-    let limit = MonotonicClock().now.advanced(by: .seconds(5))
+/// Blocks until `condition` holds; false after some time.
+func eventually(within limit: Duration = .seconds(5), _ condition: () -> Bool) -> Bool {
+    let limit = MonotonicClock().now.advanced(by: limit)
     while !condition() {
         if MonotonicClock().now > limit { return false }
         WakeSignal().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)))

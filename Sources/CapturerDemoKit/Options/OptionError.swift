@@ -10,7 +10,8 @@ public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
     public init(_ option: String, _ value: String? = nil, _ message: String) {
         // A value of a megabyte, or with control characters, is not to be shown as it is.
         let shown = value.map { " '\(printable($0, limit: 60))'" } ?? ""
-        description = "\(option)\(shown): \(message)"
+        // The message may quote a part of the value.
+        description = "\(option)\(shown): \(printable(message, limit: 500))"
     }
 }
 

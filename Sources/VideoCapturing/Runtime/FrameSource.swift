@@ -14,7 +14,7 @@ public protocol FrameSource {
     /// What kind of pictures these are; the default is ``VideoContentHint/none``.
     var contentHint: VideoContentHint { get }
 
-    /// Acquires the device or file. What it throws is thrown by `initCapture`.
+    /// Acquires the device or file. What it throws is thrown by `initCapture`; ``close()`` is not called then.
     mutating func open() throws
 
     /// Makes the device stream. What it throws is thrown by `startCapture`.

@@ -159,6 +159,7 @@ final class SourceLoop: @unchecked Sendable {
                 control.states.transition(to: .running, reason: .source)
             }
             contents.statistics.measuredFrameRate = frame.estimatedFrameRate
+            follow(frame, &contents.settings.format)
             guard let consumer = contents.consumer else {
                 contents.statistics.framesDropped.noConsumer += 1
                 return nil
@@ -174,6 +175,17 @@ final class SourceLoop: @unchecked Sendable {
             return contents.isStopOrdered
         }
         if isAwaited { control.contents.wakeAll() }
+    }
+
+    /// A source may change its pictures in mid-stream without being asked to.
+    private func follow(_ frame: VideoFrame, _ format: inout VideoFormat) {
+        let isSame =
+            format.imageWidth == frame.width && format.imageHeight == frame.height
+            && format.pixelFormat == frame.pixelFormat
+        guard !isSame else { return }
+        let rate = format.estimatedFramesPerSecond
+        format = frame.format
+        format.estimatedFramesPerSecond = rate
     }
 
     private func adoptWants(pacer: inout FramePacer) {
