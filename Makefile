@@ -9,7 +9,8 @@ SHELL := /bin/bash
 
 STEP := scripts/step
 # Swift Testing only: XCTest's own leaks would fail the address sanitizer.
-SWIFT_TEST := swift test --disable-xctest
+# One test at a time: many block a thread while they wait, and there are no more of these than cores.
+SWIFT_TEST := swift test --disable-xctest --no-parallel
 # How long each fuzz target runs.
 FUZZ_SECONDS ?= 15
 # Which unit tests a sanitizer run takes; a regular expression of `swift test --filter`.

@@ -77,6 +77,12 @@ let package = Package(
             dependencies: ["FileCapturer", "MediaFiles", "VP8Codec", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
+            name: "CapturerDemoTests",
+            dependencies: [
+                "CapturerDemoKit", "FrameProcessing", "MediaFiles", "NoiseCapturer", "VideoCapturing",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
+        .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
     ]

@@ -11,6 +11,8 @@ struct FileSource: FrameSource {
     private var reader: (any FrameReader)?
     private var damagedSoFar: UInt64 = 0
     private var hasEnded = false
+    /// Read, but overtaken by a stop before its time.
+    private var takenBack: SourceFrame?
 
     init(path: String, decoders: [VideoDecoderFactory], rawFormat: VideoFormat?, isPaced: Bool) {
         self.path = path
@@ -44,6 +46,7 @@ struct FileSource: FrameSource {
     }
 
     mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+        if let takenBack = takenBack.take() { return takenBack }
         guard let reader, !hasEnded else { return nil }
         do {
             guard let next = try reader.nextFrame() else {
@@ -62,7 +65,12 @@ struct FileSource: FrameSource {
         }
     }
 
+    mutating func takeBack(_ frame: SourceFrame) {
+        takenBack = frame
+    }
+
     mutating func close() {
+        takenBack = nil
         reader = nil
     }
 

@@ -82,7 +82,10 @@ import VideoCapturing
         let filePlace = try publisher.add(file, queue: .init(capacity: 8, policy: .wait))
         let livePlace = try publisher.add(live, queue: .init(capacity: 8, policy: .newestWins))
         for value in 0..<5 { capture.push(try flatPicture(UInt8(value))) }
-        while filePlace.statistics.received < 5 || livePlace.statistics.received < 5 {}
+        // One is in the consumer's hands, four wait.
+        for place in [filePlace, livePlace] {
+            while place.statistics.received < 5 || place.statistics.waiting > 4 {}
+        }
         let opener = try CaptureThread(name: "opener") {
             MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: WakeSignal())
             gate.raise()

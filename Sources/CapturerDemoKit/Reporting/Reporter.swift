@@ -91,7 +91,7 @@ final class Reporter {
             terminal.writeLine(StatisticsJSON.line("summary", run))
         } else {
             if plan.statistics == .text { terminal.writeLine(Summary.captureLine(run)) }
-            for line in Summary.outputLines(run) { terminal.writeLine(line) }
+            for line in Summary.outputLines(run) { terminal.writeLine(printable(line, limit: 10_000)) }
         }
     }
 

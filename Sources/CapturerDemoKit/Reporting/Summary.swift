@@ -9,7 +9,7 @@ enum Summary {
         let outputs = run.outputs.map { output in
             let bitrate = output.name.isEncoded ? run.targetBitrate.map { ", \(scaled(Double($0), "b/s"))" } ?? "" : ""
             let format =
-                output.name.path == nil || output.name.format == .md5 ? "" : " (\(output.name.format)\(bitrate))"
+                output.name.path == nil || output.name.format == .md5 ? "" : " (\(output.name.format.name)\(bitrate))"
             return printable(output.name.displayName, limit: 200) + format
         }
         return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate), "
@@ -18,7 +18,7 @@ enum Summary {
 
     /// What was captured, and what became of it.
     static func captureLine(_ run: RunSnapshot) -> String {
-        var first = "Captured \(run.captured) frames in \(fixed(run.capturedTime.seconds, 1)) s"
+        var first = "Captured \(frames(run.captured)) in \(fixed(run.capturedTime.seconds, 1)) s"
         if let rate = run.meanRate { first += " (\(fixed(rate, 1)) fps)" }
         first += ", \(run.lost.total) lost at the source"
         for (index, consumer) in run.consumers.enumerated() {
@@ -41,11 +41,13 @@ enum Summary {
         let name = printable(output.name.displayName, limit: 4096)
         guard let path = output.name.path else { return "\(name): nothing was written." }
         if output.name.format == .md5 {
-            return output.digest.map { "\(name): MD5 \($0) of \(run.captured) frames." } ?? "\(name): not finished."
+            return output.digest.map { "\(name): MD5 \($0) of \(frames(run.captured))." } ?? "\(name): not finished."
         }
         var text = "\(name): \(scaled(Double(output.bytes), "B")), \(output.name.format.description)"
         text += output.hasFailed ? ", incomplete." : "."
         if output.bytes > 0, let hint = PlayHint.text(output.name, path: path, run) { text += " \(hint)" }
         return text
     }
+
+    private static func frames(_ count: UInt64) -> String { count == 1 ? "1 frame" : "\(count) frames" }
 }

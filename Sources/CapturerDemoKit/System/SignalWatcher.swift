@@ -23,7 +23,7 @@ final class SignalWatcher: Sendable {
         self.terminal = terminal
         // A closed pipe is an error of the write that finds it, and ends nothing else.
         signal(SIGPIPE, SIG_IGN)
-        var signals = [SIGINT, SIGTERM, SIGTSTP, SIGQUIT]
+        var signals = [SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGCONT]
         // Under nohup the end of the terminal is not the end of the run.
         if !SignalWatcher.isIgnored(SIGHUP) { signals.append(SIGHUP) }
         let watched = signals
@@ -50,6 +50,8 @@ final class SignalWatcher: Sendable {
         case SIGTSTP:
             terminal.suspend()
             kill(getpid(), SIGSTOP)
+        case SIGCONT:
+            // Not right after the stop, which another thread may be the first to obey.
             terminal.resume()
         case SIGQUIT:
             // Its meaning is to end at once, with a core file.

@@ -19,6 +19,8 @@ final class Terminal: Sendable {
     private struct State {
         var hasStatus = false
         var showsPicture = false
+        /// Between Ctrl-Z and `fg` the terminal is somebody else's.
+        var isSuspended = false
         var pictureSize: (columns: Int, rows: Int)?
         /// Lines that came while the picture screen was shown; it takes them with it when it goes.
         var held: [String] = []
@@ -59,7 +61,8 @@ final class Terminal: Sendable {
 
     /// Writes a line that says what went wrong.
     func writeError(_ text: String) {
-        writeLine("\(style.error("error:")) \(text)")
+        // Names of files may hold anything, line ends and orders to the terminal included.
+        writeLine("\(style.error("error:")) \(printable(text, limit: 4096))")
     }
 
     /// Puts a line in the place of the last status line.
@@ -70,6 +73,7 @@ final class Terminal: Sendable {
         // The last column is left free: some terminals wrap as soon as it is filled.
         let line = text(size.columns - 1, style)
         state.withLock { state in
+            guard !state.isSuspended else { return }
             state.hasStatus = true
             let place = state.showsPicture ? "\u{1B}[\(size.rows);1H" : "\r"
             write("\(place)\(line)\u{1B}[K")
@@ -113,7 +117,7 @@ final class Terminal: Sendable {
     /// Writes a picture, if its screen is shown; a change of the size clears the screen before.
     func writePicture(_ bytes: UnsafeRawBufferPointer, size: (columns: Int, rows: Int)) {
         state.withLock { state in
-            guard state.showsPicture else { return }
+            guard state.showsPicture, !state.isSuspended else { return }
             if let last = state.pictureSize, last != size { write("\u{1B}[2J") }
             state.pictureSize = size
             write(bytes)
@@ -129,15 +133,21 @@ final class Terminal: Sendable {
         write(isPictureShown.load(ordering: .relaxed) ? Terminal.leavePicture : "\u{1B}[0m\n")
     }
 
-    /// Before the process is stopped by Ctrl-Z, and after it goes on.
+    /// Before the process is stopped by Ctrl-Z: gives the terminal back, and draws nothing until ``resume()``.
     func suspend() {
-        state.withLock { if $0.showsPicture { write(Terminal.leavePicture) } }
+        state.withLock { state in
+            state.isSuspended = true
+            write(state.showsPicture ? Terminal.leavePicture : state.hasStatus ? "\n" : "")
+            state.hasStatus = false
+        }
     }
+
+    /// After the process goes on.
     func resume() {
         state.withLock { state in
-            guard state.showsPicture else { return }
+            state.isSuspended = false
             state.pictureSize = nil
-            write(Terminal.enterPicture)
+            if state.showsPicture { write(Terminal.enterPicture) }
         }
     }
 

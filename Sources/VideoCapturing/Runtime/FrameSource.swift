@@ -27,6 +27,10 @@ public protocol FrameSource {
     /// device's. What it returns after that is not delivered.
     mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame?
 
+    /// Takes back the last frame, which a stop overtook before it was delivered, so that a source which goes on
+    /// where it was stopped can give it again. The default lets it go.
+    mutating func takeBack(_ frame: SourceFrame)
+
     /// Lets the device rest. Also called after an error and after the end of the stream.
     mutating func stop()
 
@@ -43,6 +47,7 @@ extension FrameSource {
     public var contentHint: VideoContentHint { .none }
     public mutating func open() {}
     public mutating func start(_ context: FrameContext) {}
+    public mutating func takeBack(_ frame: SourceFrame) {}
     public mutating func stop() {}
     public mutating func close() {}
     public mutating func adapt(to wants: CaptureWants) {}
@@ -56,8 +61,7 @@ public enum FramePacing: Sendable, Hashable {
     /// As fast as the source gives them and the consumer takes them; the timestamp is the time of
     /// ``FrameSource/nextFrame(_:)``'s call.
     case unpaced
-    /// At the source's own times (``SourceFrame/timestamp``), counted from its first frame: a file. A frame that
-    /// waits for its time when the capture is stopped is the first one after the restart.
+    /// At the source's own times (``SourceFrame/timestamp``), counted from its first frame: a file.
     case sourceTimestamps
     /// As ``sourceTimestamps``, but without waiting: the timestamps keep the source's spacing and may run
     /// ahead of the clock. For converting a file as fast as possible.

@@ -8,8 +8,6 @@ final class SourceLoop: @unchecked Sendable {
     private var source: any FrameSource
     private var timeline = FrameTimeline()
     private var wants = CaptureWants()
-    /// A frame that a stop overtook while it waited for its time: the first one after the restart.
-    private var overtaken: SourceFrame?
 
     init(_ source: sending some FrameSource, control: SourceControl, context: FrameContext) {
         self.source = source
@@ -36,7 +34,6 @@ final class SourceLoop: @unchecked Sendable {
             states.transition(to: .initialized, reason: .requested)
         }
         while awaitStart() { runSession() }
-        overtaken = nil
         source.close()
         control.update { contents, states in
             end(&contents)
@@ -119,11 +116,11 @@ final class SourceLoop: @unchecked Sendable {
         while !context.isStopping {
             if control.contents.withLock({ $0.pendingWants != nil }) { adoptWants(pacer: &pacer) }
             guard let slot = pacer.awaitSlot(context) else { break }
-            guard let frame = try overtaken.take() ?? source.nextFrame(context) else {
+            guard let frame = try source.nextFrame(context) else {
                 return context.isStopping ? .user : .endOfStream
             }
-            guard let timestamp = pacer.awaitTimestamp(of: frame, slot: slot, context) else {
-                overtaken = frame
+            guard let timestamp = pacer.awaitTimestamp(of: frame, slot: slot, context), !context.isStopping else {
+                source.takeBack(frame)
                 break
             }
             timeline.skip(lost: frame.lostBefore &+ frame.corruptBefore &+ slot.missed)

@@ -164,6 +164,8 @@ private final class ChangingMemory: Sendable {
     private let memory = UInt(bitPattern: malloc(65536))
     private let count = Locked<UInt8>(0)
 
+    deinit { free(UnsafeMutableRawPointer(bitPattern: memory)) }
+
     func next(like buffer: PixelBuffer) -> PixelBuffer? {
         let memory = UnsafeMutableRawPointer(bitPattern: memory)!
         let value = count.withLock { count in
@@ -171,8 +173,8 @@ private final class ChangingMemory: Sendable {
             return count
         }
         memset(memory, Int32(value), 65536)
-        // Never freed: frames may outlive this.
-        return try? wrap(memory, like: buffer) {}
+        // Frames may outlive the capture, so each holds the memory.
+        return try? wrap(memory, like: buffer) { withExtendedLifetime(self) {} }
     }
 }
 

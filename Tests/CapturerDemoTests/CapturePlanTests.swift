@@ -1,0 +1,69 @@
+import ArgumentParser
+import MediaFiles
+import Testing
+import VideoCapturing
+
+@testable import CapturerDemoKit
+
+@Suite struct CapturePlanTests {
+    @Test func withoutOptionsNoiseGoesToAFile() throws {
+        let plan = try plan()
+        #expect(plan.source.name == "noise")
+        #expect(plan.request == CaptureRequest())
+        #expect(plan.outputs == [OutputName(format: .webm, path: "capture.webm")])
+        #expect(!plan.overwrites)
+        #expect(plan.statistics == .text)
+    }
+
+    @Test func everythingIsTaken() throws {
+        let plan = try plan(
+            "--source", "noise", "--preset", "cif", "--fps", "max", "--pixel-format", "argb", "--seed", "7",
+            "--orientation", "90", "--content-hint", "text", "--frames", "10", "--duration", "2", "-o", "a.ivf",
+            "--output", "-", "--force", "--keep-going", "--bitrate", "1M", "--keyframe-interval", "30f", "--threads",
+            "2", "--preview", "--stats", "none", "--quiet")
+        #expect(plan.request.size! == (352, 288))
+        #expect(plan.request.rate == .maximum)
+        #expect(plan.request.pixelFormat == .argb)
+        #expect(plan.request.seed == 7)
+        #expect(plan.orientation == .left)
+        #expect(plan.contentHint == .text)
+        #expect(plan.frames == 10)
+        #expect(plan.duration == .seconds(2))
+        #expect(plan.outputs.map(\.format) == [.ivf, .webm])
+        #expect(plan.overwrites && plan.keepsGoing && plan.showsPreview && plan.isQuiet)
+        #expect(plan.encoding.bitrate == 1_000_000)
+        #expect(plan.encoding.keyFrameInterval == .frames(30))
+        #expect(plan.encoding.threads == 2)
+        #expect(plan.statistics == .none)
+    }
+
+    @Test func anInputChoosesItsSource() throws {
+        #expect(try plan("--input", "a.y4m").source.name == "file")
+        #expect(try plan("--input", "file:///a.y4m").source.name == "file")
+    }
+
+    @Test(arguments: [
+        (["--source", "niose"], "Did you mean noise?"), (["--source", "file"], "needs --input"),
+        (["--source", "file", "--input", ""], "needs --input"),
+        (["--source", "noise", "--input", "x"], "no such option"),
+        (["--input", "x", "--seed", "1"], "no such option"), (["--frames", "0"], "from 1 to"),
+        (["--threads", "65"], "from 1 to 64"), (["-o", "-", "-o", "md5"], "only one output"),
+        (["-o", "a.y4m", "--bitrate", "1M"], "no output is encoded"),
+        (["--quiet", "--stats", "json"], "does not go with --quiet"),
+        (["--preview", "--stats", "json"], "does not go with --stats json"),
+    ])
+    func whatDoesNotFitTogether(arguments: [String], reason: String) throws {
+        let options = try CaptureOptions.parse(arguments)
+        let error = try #require(
+            error { () throws(OptionError) in try CapturePlan(options, catalog: demoCatalog) })
+        #expect(error.description.contains(reason))
+    }
+
+    @Test func fileURLs() {
+        #expect(localPath("a.y4m") == "a.y4m")
+        #expect(localPath("file:a.y4m") == "a.y4m")
+        #expect(localPath("file:///tmp/a%20b.y4m") == "/tmp/a b.y4m")
+        #expect(localPath("file://localhost/tmp/a.y4m") == "/tmp/a.y4m")
+        #expect(localPath("file:%zz%") == "%zz%")
+    }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import Testing
+import VideoCapturing
+
+@testable import CapturerDemoKit
+
+@Suite struct CommandTests {
+    /// The help is written by hand; this is what keeps it true.
+    @Test func theHelpHasEveryOptionAndFitsAScreen() {
+        let help = HelpText.text(demoCatalog)
+        let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 40)
+        #expect((lines.map(\.count).max() ?? 0) <= 90)
+        let generated = CaptureCommand.helpMessage(columns: 200)
+        let options = generated.split { !($0.isLetter || $0.isNumber || $0 == "-") }.filter { $0.hasPrefix("--") }
+        #expect(options.count > 20)
+        for option in options { #expect(help.contains(option), "\(option) is missing") }
+        for source in demoCatalog.names { #expect(help.contains(source)) }
+    }
+
+    @Test(arguments: [
+        (["lst"], "capturer-demo list"), (["--durations", "1"], "--duration"), (["docter"], "capturer-demo doctor"),
+        (["--fps"], "--fps"),
+    ])
+    func aWrongCommandLineIsToldOnOneLine(arguments: [String], hint: String) {
+        do {
+            _ = try RootCommand.parseAsRoot(arguments)
+            Issue.record("\(arguments) was taken")
+        } catch {
+            let message = CapturerDemo.message(for: error, arguments: arguments)
+            #expect(message.contains(hint))
+            #expect(!message.contains { $0.isNewline })
+        }
+    }
+
+    @Test func withoutACommandItCaptures() throws {
+        let command = try RootCommand.parseAsRoot(["--source", "noise"]) as? CaptureCommand
+        #expect(command?.options.source == "noise")
+        #expect(try RootCommand.parseAsRoot(["list", "--json"]) is ListCommand)
+    }
+
+    @Test func theListSaysWhatIsRequired() {
+        let text = ListCommand.text(demoCatalog)
+        #expect(text.contains("--input"))
+        #expect(text.contains("(required)"))
+        #expect(ListCommand.json(demoCatalog).text.contains(#""name":"noise""#))
+    }
+
+    @Test func theDoctorFindsTheLibrariesWorking() {
+        let findings = LibraryChecks.run()
+        #expect(findings.map(\.name) == ["Swift", "libvpx", "libyuv"])
+        #expect(findings.allSatisfy { $0.state == .ok })
+        #expect(DoctorReport(findings: findings).canCapture)
+    }
+
+    @Test func theDoctorSaysHowToMend() {
+        let folder = TemporaryFolder()
+        let none = MachineChecks.cameras(in: folder.path)
+        #expect(none.count == 1 && none[0].state == .missing && none[0].remedy != nil)
+        for name in ["video0", "video10", "videodev", "vide"] { folder.make(name, text: "") }
+        #expect(
+            MachineChecks.cameras(in: folder.path).map(\.name) == ["\(folder.path)/video0", "\(folder.path)/video10"])
+        #expect(MachineChecks.display { _ in nil }.state == .missing)
+        #expect(MachineChecks.display { $0 == "DISPLAY" ? ":0" : nil }.detail == "DISPLAY=:0")
+        let broken = DoctorReport(findings: [Finding("libraries", "x", .broken, "1", remedy: "mend it")])
+        #expect(!broken.canCapture)
+        #expect(broken.text(.plain).contains("to mend it: mend it"))
+    }
+}
