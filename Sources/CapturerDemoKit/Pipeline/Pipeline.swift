@@ -20,8 +20,11 @@ final class Pipeline: Sendable {
     private let encoderSubscription: PublisherSubscription?
     private let frameOutputs: [FrameOutput]
 
-    /// The frames that may wait for an output.
-    private static let queue = VideoPublisher.QueueSettings(capacity: 4, policy: .wait)
+    /// The frames that may wait for an output. A source with a rate of its own needs room for an output that falters;
+    /// one that is as fast as its outputs only loses the cache by it.
+    private static func queue(_ plan: CapturePlan) -> VideoPublisher.QueueSettings {
+        VideoPublisher.QueueSettings(capacity: plan.request.rate == .maximum ? 1 : 4, policy: .wait)
+    }
 
     private struct FrameOutput: Sendable {
         let index: Int
@@ -39,6 +42,7 @@ final class Pipeline: Sendable {
     ) throws {
         let format = capture.captureSettings().format
         let publisher = VideoPublisher(capture)
+        let queue = Pipeline.queue(plan)
         let targets = writers.map { writer -> PixelFormat? in
             writer.name.isEncoded ? Pipeline.encoderFormat(for: format.pixelFormat) : writer.name.format.pixelFormat
         }
@@ -49,7 +53,7 @@ final class Pipeline: Sendable {
         for target in Set(consumers.map { targets[$0] }) {
             converters[target] = SharedConverter(
                 pixelFormat: target, userCount: consumers.filter { targets[$0] == target }.count,
-                reach: 2 * Pipeline.queue.capacity)
+                reach: queue.capacity + 4)
         }
 
         var encoder: EncodingConsumer?
@@ -71,7 +75,7 @@ final class Pipeline: Sendable {
             encoderSubscription = try publisher.add(
                 ConvertingConsumer(converter, to: encoding) { error in
                     events.post(RunEvents.Failure(output: nil, error: error))
-                }, name: "vp8", queue: Pipeline.queue)
+                }, name: "vp8", queue: queue)
         }
         var frameOutputs: [FrameOutput] = []
         for index in writers.indices {
@@ -84,7 +88,7 @@ final class Pipeline: Sendable {
             let consumer = FrameWritingConsumer(writer, onFailure: fail)
             let subscription = try publisher.add(
                 ConvertingConsumer(converter, to: consumer, onFailure: fail), name: writers[index].name.format.name,
-                queue: Pipeline.queue)
+                queue: queue)
             frameOutputs.append(FrameOutput(index: index, consumer: consumer, subscription: subscription))
         }
         self.capture = capture

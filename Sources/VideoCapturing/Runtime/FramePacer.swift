@@ -34,7 +34,7 @@ struct FramePacer {
     }
 
     /// Lowers the rate to `limit`, or raises it again to the source's own.
-    mutating func setRate(limit: FrameRate?, now: MediaTime) {
+    mutating func setRate(limit: FrameRate?) {
         guard case .rate(let own) = pacing else { return }
         let wanted = limit.map { min($0, own) } ?? own
         guard wanted != rate else { return }

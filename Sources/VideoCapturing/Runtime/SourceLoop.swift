@@ -191,7 +191,7 @@ final class SourceLoop: @unchecked Sendable {
             wants = pending
             source.adapt(to: pending)
         }
-        pacer.setRate(limit: wants.maximumFrameRate, now: context.now)
+        pacer.setRate(limit: wants.maximumFrameRate)
         let settings = source.settings
         let rate = pacer.rate
         control.contents.withLock { contents in
