@@ -45,7 +45,7 @@ demo: release ## record white noise to capture.webm and say how to play it
 
 # What is cheapest to find out comes first. A check that fails does not keep the others from running; the
 # summary fails when any did.
-CHECKS := check-format check-structure unit docs end-to-end thread-sanitizer address-sanitizer fuzz examples
+CHECKS := check-format check-structure unit docs end-to-end camera thread-sanitizer address-sanitizer fuzz examples
 
 .PHONY: test
 test: setup-tests ## check everything, as CI does
@@ -69,6 +69,16 @@ unit: build ## run the unit tests
 end-to-end: setup-tests release ## run the tool against ffmpeg, vpxdec and Chromium
 	@CAPTURER_DEMO="$$(swift build --configuration release --show-bin-path)/capturer-demo" \
 		$(STEP) "end-to-end tests" Tests/EndToEnd/run
+
+.PHONY: camera
+camera: setup-tests release ## run the tests that need camera drivers, in a guest with a kernel of its own
+	@CAPTURER_DEMO="$$(swift build --configuration release --show-bin-path)/capturer-demo" \
+		$(STEP) "camera tests, guest kernel" Tests/CameraGuest/run
+
+.PHONY: camera-faults
+camera-faults: setup-tests release ## write docs/camera-faults.md: what clients do when a camera fails
+	@CAPTURER_DEMO="$$(swift build --configuration release --show-bin-path)/capturer-demo" \
+		$(STEP) "camera faults" Tests/CameraGuest/table
 
 .PHONY: thread-sanitizer
 thread-sanitizer: setup ## run the unit tests under ThreadSanitizer

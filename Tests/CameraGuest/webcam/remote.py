@@ -1,0 +1,89 @@
+"""Starts a webcam in the guest and tells it what to do."""
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent
+
+
+class RemoteWebcam:
+    """A webcam process of its own. A context: it is pulled at the end."""
+
+    def __init__(self, serial="SW0001"):
+        self.serial = serial
+        self.path = os.path.join(tempfile.mkdtemp(prefix="webcam-"), "orders")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "webcam", self.path, "--serial", serial], cwd=FOLDER, stdin=subprocess.DEVNULL)
+        self.orders = None
+
+    def __enter__(self):
+        try:
+            self.wait_for(self.connect, "the webcam to start")
+            self.wait_for(self.node, "uvcvideo to take the webcam")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        if self.orders:
+            self.orders.close()
+        self.process.kill()
+        self.process.wait()
+
+    def wait_for(self, condition, what, limit=10):
+        deadline = time.monotonic() + limit
+        while not condition():
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the webcam ended with exit code {self.process.returncode}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"waited {limit} s in vain for {what}")
+            time.sleep(0.02)
+
+    def connect(self):
+        orders = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            orders.connect(self.path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            orders.close()
+            return False
+        self.orders = orders
+        return True
+
+    def __call__(self, *order):
+        """Gives an order and returns the state after it."""
+        self.orders.sendall(" ".join(str(word) for word in order).encode())
+        answer = b""
+        while not answer.endswith(b"\n"):
+            part = self.orders.recv(65536)
+            if not part:
+                raise RuntimeError("the webcam is gone")
+            answer += part
+        state = json.loads(answer)
+        if "error" in state:
+            raise ValueError(state["error"])
+        return state
+
+    def node(self):
+        """The device node that gives its frames, or None: the second node of a webcam gives metadata."""
+        for entry in pathlib.Path("/sys/class/video4linux").iterdir():
+            try:
+                usb = (entry / "device" / "..").resolve()
+                if (usb / "serial").read_text().strip() == self.serial and (entry / "index").read_text().strip() == "0":
+                    return f"/dev/{entry.name}"
+            except OSError:
+                continue
+        return None
+
+    def wait_for_node(self, limit=10):
+        self.wait_for(self.node, "the webcam's node", limit)
+        return self.node()
+
+    def wait_until_gone(self, limit=10):
+        self.wait_for(lambda: self.node() is None, "the webcam's node to go", limit)

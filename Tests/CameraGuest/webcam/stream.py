@@ -1,0 +1,94 @@
+"""The stream of frames: when the next is due, and how it is cut into bulk transfers."""
+
+import random
+import time
+
+from . import modes, pictures
+
+PAYLOAD = 16384  # bytes of one transfer, header included
+HEADER = 2
+
+FRAME_ID, END_OF_FRAME, ERROR, END_OF_HEADER = 0x01, 0x02, 0x40, 0x80
+
+DAMAGES = ("error", "truncate", "garbage", "missing-eoi", "drop")
+
+
+class Stream:
+    """What the endpoint gives. A frame that nobody has fetched when the next is due is lost, as in a camera."""
+
+    def __init__(self, clock=time.monotonic):
+        self.clock = clock
+        self.mode, self.rate = modes.MODES[0], 30
+        self.dark = False
+        self.stalled_until = 0
+        self.damage = dict.fromkeys(DAMAGES, 0)  # how many frames still get it
+        self.sent = 0  # frames
+        self.stop()
+
+    def stop(self):
+        self.due, self.number, self.toggle, self.transfers = None, 0, 0, []
+
+    def start(self, mode, rate):
+        self.stop()
+        self.mode, self.rate = mode, rate
+
+    def interval(self, slow):
+        return (2 if self.dark and slow else 1) / self.rate
+
+    def next_event(self):
+        """When `advance` has something to do."""
+        return None if self.due is None else max(self.due, self.stalled_until)
+
+    def advance(self, wanted, slow):
+        """Makes the frame that is due, if any. `wanted`: whether a transfer waits for it."""
+        now = self.clock()
+        if self.due is None:
+            if not wanted:
+                return
+            self.due = now + self.interval(slow)
+        if now < self.next_event():
+            return
+        if now - self.due > 1:
+            self.due = now  # after a stall, no burst
+        self.due += self.interval(slow)
+        if not self.transfers or not self.transfers_begun:
+            self.transfers = self.make_transfers()
+        self.number += 1
+
+    def take(self):
+        """The bytes of the next transfer, or None."""
+        if not self.transfers or self.clock() < self.stalled_until:
+            return None
+        self.transfers_begun = True
+        transfer = self.transfers.pop(0)
+        self.sent += not self.transfers
+        return transfer
+
+    def uses(self, damage):
+        left = self.damage[damage]
+        if left:
+            self.damage[damage] -= 1
+        return left > 0
+
+    def make_transfers(self):
+        self.transfers_begun = False
+        if self.uses("drop"):
+            return []
+        data = pictures.picture(self.mode, self.number)
+        flags = END_OF_HEADER | self.toggle
+        self.toggle ^= FRAME_ID
+        if self.uses("error"):
+            flags |= ERROR
+        if self.uses("truncate"):
+            data = data[: len(data) // 2]
+        if self.uses("garbage"):
+            data = random.Random(self.number).randbytes(len(data))
+        if self.uses("missing-eoi"):
+            data = data[:-2]
+        room = PAYLOAD - HEADER
+        parts = [data[at : at + room] for at in range(0, len(data), room)]
+        last = len(parts) - 1
+        return [
+            bytes((HEADER, flags | (END_OF_FRAME if index == last else 0))) + part
+            for index, part in enumerate(parts)
+        ]
