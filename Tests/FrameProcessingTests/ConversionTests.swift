@@ -23,7 +23,7 @@ import VideoCapturing
             case (false, true): 2
             case (true, false): result.color == .bt601 ? 2 : 1
             case (false, false):
-                (result.color != color ? 1 : 0) + (format == .yuy2 || format == .uyvy ? 0.5 : 0)
+                (result.color != color ? 1 : 0) + ([.yuy2, .uyvy, .nv16].contains(format) ? 0.5 : 0)
             }
         var worst = 0.0
         var alphaIsRight = true
@@ -95,7 +95,8 @@ import VideoCapturing
         #expect(try processor.apply(FrameTransform(), to: frame).buffer === picture)
     }
 
-    @Test(arguments: [PixelFormat.yuy2, .uyvy, .mjpeg]) func refusesWhatCannotBeMade(target: PixelFormat) throws {
+    @Test(arguments: [PixelFormat.yuy2, .uyvy, .nv16, .mjpeg]) func refusesWhatCannotBeMade(target: PixelFormat) throws
+    {
         let picture = try noise(.nv12, 4, 4)
         #expect {
             try processor.convert(picture, to: target)

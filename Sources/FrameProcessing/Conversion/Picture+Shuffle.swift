@@ -8,8 +8,11 @@ extension Picture {
         switch (layout, target.layout) {
         case _ where pixelFormat == target.pixelFormat:
             copy(into: target)
+        case (.rgb24, .rgb24):
+            // Exchanges the first and the third byte, whichever they are.
+            _ = RAWToRGB24(y.base, y.stride, target.y.base, target.y.stride, width, height)
         case (.rgb24, _):
-            _ = RAWToARGB(y.base, y.stride, target.y.base, target.y.stride, width, height)
+            widenToBGRA(target.y)
             if target.pixelFormat != .bgra {
                 shuffleBytes(target.y.readable, .bgra, into: target.y, target.pixelFormat, self.width, self.height)
             }
@@ -18,7 +21,7 @@ extension Picture {
             forEachStrip(ofHeight: self.height, rows: pixelStripRows) { rows in
                 let (strip, target) = (self.rows(rows), target.rows(rows))
                 let source = strip.asBGRA(scratch: bgra)
-                _ = ARGBToRAW(
+                _ = (target.pixelFormat == .rgb24 ? ARGBToRAW : ARGBToRGB24)(
                     source.base, source.stride, target.y.base, target.y.stride, width, Int32(rows.count))
             }
         default:
@@ -32,12 +35,18 @@ extension Picture {
         switch pixelFormat {
         case .bgra:
             return y
-        case .rgb24:
-            _ = RAWToARGB(y.base, y.stride, scratch.base, scratch.stride, Int32(width), Int32(height))
+        case .rgb24, .bgr24:
+            widenToBGRA(scratch)
         default:
             shuffleBytes(y, pixelFormat, into: scratch, .bgra, width, height)
         }
         return scratch.readable
+    }
+
+    /// Three bytes a pixel as four, with an alpha of 255.
+    private func widenToBGRA(_ target: MutablePicturePlane) {
+        _ = (pixelFormat == .rgb24 ? RAWToARGB : RGB24ToARGB)(
+            y.base, y.stride, target.base, target.stride, Int32(width), Int32(height))
     }
 }
 

@@ -17,6 +17,14 @@ extension Picture {
                 LumaChroma(y: strip.y, u: chroma[0].readable, v: chroma[1].readable, isHalfHeight: true)
                     .toRGB(into: target.rows(rows), color: color)
             }
+        case .semiplanar422:
+            let chroma = try scratch.reservePlanes(2, rowBytes: chromaWidth, rows: pixelStripRows)
+            forEachStrip(ofHeight: height, rows: pixelStripRows) { rows in
+                let strip = self.rows(rows)
+                strip.splitChroma(intoU: chroma[0], v: chroma[1])
+                LumaChroma(y: strip.y, u: chroma[0].readable, v: chroma[1].readable, isHalfHeight: false)
+                    .toRGB(into: target.rows(rows), color: color)
+            }
         case .packed:
             // Through 4:2:2, so that no row of chroma is lost.
             let unpack = pixelFormat == .yuy2 ? YUY2ToI422 : UYVYToI422
@@ -54,7 +62,7 @@ private struct LumaChroma {
             switch target.pixelFormat {
             case .bgra, .rgba: isHalfHeight ? I420ToARGBMatrix : I422ToARGBMatrix
             case .abgr, .argb: isHalfHeight ? I420ToRGBAMatrix : I422ToRGBAMatrix
-            case .rgb24: isHalfHeight ? I420ToRGB24Matrix : I422ToRGB24Matrix
+            case .rgb24, .bgr24: isHalfHeight ? I420ToRGB24Matrix : I422ToRGB24Matrix
             default: preconditionFailure("\(target.pixelFormat) is not RGB")
             }
         _ = convert(

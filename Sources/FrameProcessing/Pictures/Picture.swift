@@ -65,6 +65,7 @@ extension PixelFormat {
         switch layout {
         case .planar: plane == 0 ? y * bytesPerRow + x : y / 2 * bytesPerRow + x / 2
         case .semiplanar: plane == 0 ? y * bytesPerRow + x : y / 2 * bytesPerRow + x / 2 * 2
+        case .semiplanar422: plane == 0 ? y * bytesPerRow + x : y * bytesPerRow + x / 2 * 2
         case .packed: y * bytesPerRow + x / 2 * 4
         case .rgb32: y * bytesPerRow + x * 4
         case .rgb24: y * bytesPerRow + x * 3

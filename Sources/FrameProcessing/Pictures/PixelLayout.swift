@@ -6,6 +6,8 @@ enum PixelLayout {
     case planar
     /// 4:2:0, luma, then one plane of chroma pairs.
     case semiplanar
+    /// 4:2:2, luma, then one plane of chroma pairs.
+    case semiplanar422
     /// 4:2:2 in one plane.
     case packed
     /// Four bytes a pixel.
@@ -21,9 +23,10 @@ extension PixelFormat {
         switch self {
         case .i420, .yv12: .planar
         case .nv12, .nv21: .semiplanar
+        case .nv16: .semiplanar422
         case .yuy2, .uyvy: .packed
         case .argb, .bgra, .abgr, .rgba: .rgb32
-        case .rgb24: .rgb24
+        case .rgb24, .bgr24: .rgb24
         case .mjpeg: .compressed
         }
     }
@@ -35,12 +38,12 @@ extension PixelFormat {
     var isGeometric: Bool {
         switch layout {
         case .planar, .semiplanar, .rgb32: true
-        case .packed, .rgb24, .compressed: false
+        case .semiplanar422, .packed, .rgb24, .compressed: false
         }
     }
 
     /// Whether a conversion can produce it.
-    var isConversionTarget: Bool { layout != .packed && layout != .compressed }
+    var isConversionTarget: Bool { isGeometric || layout == .rgb24 }
 
     /// The format that stands in for one that cannot be scaled and turned.
     var geometricSubstitute: PixelFormat {

@@ -37,14 +37,14 @@ extension PixelBuffer {
         let luma: UInt8 = color.range == .limited ? 16 : 0
         let chroma: UInt8 = 128
         switch pixelFormat {
-        case .i420, .yv12, .nv12, .nv21:
+        case .i420, .yv12, .nv12, .nv21, .nv16:
             pixels.fill(plane: 0, with: luma)
             for plane in 1..<pixelFormat.planeCount { pixels.fill(plane: plane, with: chroma) }
         case .yuy2: pixels.fill(plane: 0) { column, _ in column % 2 == 0 ? luma : chroma }
         case .uyvy: pixels.fill(plane: 0) { column, _ in column % 2 == 0 ? chroma : luma }
         case .argb, .abgr: pixels.fill(plane: 0) { column, _ in column % 4 == 0 ? 255 : 0 }
         case .bgra, .rgba: pixels.fill(plane: 0) { column, _ in column % 4 == 3 ? 255 : 0 }
-        case .rgb24: pixels.fill(plane: 0, with: 0)
+        case .rgb24, .bgr24: pixels.fill(plane: 0, with: 0)
         case .mjpeg:
             throw CaptureError(
                 .formatUnsupported, operation: "make a black picture", subject: "\(pixelFormat)",

@@ -18,6 +18,8 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
     case yuy2 = "YUY2"
     /// 4:2:2 packed: U, Y0, V, Y1.
     case uyvy = "UYVY"
+    /// 4:2:2, two planes: Y, and U and V interleaved.
+    case nv16 = "NV16"
     /// 8 bits each of blue, green, red, alpha; bytes in this order.
     case bgra = "BGRA"
     /// 8 bits each of alpha, blue, green, red; bytes in this order.
@@ -26,14 +28,16 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
     case rgba = "RGBA"
     /// 8 bits each of red, green, blue; bytes in this order.
     case rgb24 = "RGB24"
+    /// 8 bits each of blue, green, red; bytes in this order.
+    case bgr24 = "BGR24"
     /// One JPEG picture; a single plane of as many bytes as the picture has.
     case mjpeg = "MJPEG"
 
     /// Whether the samples are red, green and blue rather than luma and chroma.
     public var isRGB: Bool {
         switch self {
-        case .argb, .bgra, .abgr, .rgba, .rgb24: true
-        case .i420, .nv12, .nv21, .yv12, .yuy2, .uyvy, .mjpeg: false
+        case .argb, .bgra, .abgr, .rgba, .rgb24, .bgr24: true
+        case .i420, .nv12, .nv21, .yv12, .yuy2, .uyvy, .nv16, .mjpeg: false
         }
     }
 
@@ -44,8 +48,8 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
     public var planeCount: Int {
         switch self {
         case .i420, .yv12: 3
-        case .nv12, .nv21: 2
-        case .argb, .yuy2, .uyvy, .bgra, .abgr, .rgba, .rgb24, .mjpeg: 1
+        case .nv12, .nv21, .nv16: 2
+        case .argb, .yuy2, .uyvy, .bgra, .abgr, .rgba, .rgb24, .bgr24, .mjpeg: 1
         }
     }
 
@@ -55,10 +59,10 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
         precondition(plane < planeCount, "\(self) has \(planeCount) planes")
         switch self {
         case .i420, .yv12: return plane == 0 ? width : (width + 1) / 2
-        case .nv12, .nv21: return plane == 0 ? width : (width + 1) / 2 * 2
+        case .nv12, .nv21, .nv16: return plane == 0 ? width : (width + 1) / 2 * 2
         case .yuy2, .uyvy: return (width + 1) / 2 * 4
         case .argb, .bgra, .abgr, .rgba: return width * 4
-        case .rgb24: return width * 3
+        case .rgb24, .bgr24: return width * 3
         case .mjpeg: return 0
         }
     }
@@ -68,7 +72,7 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
         precondition(plane < planeCount, "\(self) has \(planeCount) planes")
         switch self {
         case .i420, .yv12, .nv12, .nv21: return plane == 0 ? height : (height + 1) / 2
-        case .argb, .yuy2, .uyvy, .bgra, .abgr, .rgba, .rgb24: return height
+        case .argb, .yuy2, .uyvy, .nv16, .bgra, .abgr, .rgba, .rgb24, .bgr24: return height
         case .mjpeg: return 1
         }
     }

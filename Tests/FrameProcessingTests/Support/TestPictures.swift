@@ -3,7 +3,7 @@ import VideoCapturing
 /// Every format that is not compressed.
 let rawFormats = PixelFormat.allCases.filter { !$0.isCompressed }
 /// Every format that pictures can be converted to.
-let targetFormats: [PixelFormat] = [.i420, .yv12, .nv12, .nv21, .argb, .bgra, .abgr, .rgba, .rgb24]
+let targetFormats: [PixelFormat] = [.i420, .yv12, .nv12, .nv21, .argb, .bgra, .abgr, .rgba, .rgb24, .bgr24]
 /// The four colours that luma and chroma can have.
 let allColors = ColorDescription.Matrix.allCases.flatMap { matrix in
     ColorDescription.Range.allCases.map { ColorDescription(matrix: matrix, range: $0) }
@@ -37,7 +37,7 @@ func flat(_ format: PixelFormat, _ width: Int, _ height: Int, _ values: (UInt8, 
                 switch format {
                 case .i420: [values.0, values.1, values.2][plane]
                 case .yv12: [values.0, values.2, values.1][plane]
-                case .nv12: plane == 0 ? values.0 : [values.1, values.2][column % 2]
+                case .nv12, .nv16: plane == 0 ? values.0 : [values.1, values.2][column % 2]
                 case .nv21: plane == 0 ? values.0 : [values.2, values.1][column % 2]
                 case .yuy2: [values.0, values.1, values.0, values.2][column % 4]
                 case .uyvy: [values.1, values.0, values.2, values.0][column % 4]
@@ -46,6 +46,7 @@ func flat(_ format: PixelFormat, _ width: Int, _ height: Int, _ values: (UInt8, 
                 case .rgba: [values.0, values.1, values.2, 255][column % 4]
                 case .bgra: [values.2, values.1, values.0, 255][column % 4]
                 case .rgb24: [values.0, values.1, values.2][column % 3]
+                case .bgr24: [values.2, values.1, values.0][column % 3]
                 case .mjpeg: 0
                 }
             }
@@ -76,6 +77,7 @@ struct Samples {
         case .i420: return (row[x], planes[1][y / 2][x / 2], planes[2][y / 2][x / 2])
         case .yv12: return (row[x], planes[2][y / 2][x / 2], planes[1][y / 2][x / 2])
         case .nv12: return (row[x], planes[1][y / 2][x / 2 * 2], planes[1][y / 2][x / 2 * 2 + 1])
+        case .nv16: return (row[x], planes[1][y][x / 2 * 2], planes[1][y][x / 2 * 2 + 1])
         case .nv21: return (row[x], planes[1][y / 2][x / 2 * 2 + 1], planes[1][y / 2][x / 2 * 2])
         case .yuy2: return (row[x * 2], row[x / 2 * 4 + 1], row[x / 2 * 4 + 3])
         case .uyvy: return (row[x * 2 + 1], row[x / 2 * 4], row[x / 2 * 4 + 2])
@@ -84,6 +86,7 @@ struct Samples {
         case .rgba: return (row[x * 4], row[x * 4 + 1], row[x * 4 + 2])
         case .bgra: return (row[x * 4 + 2], row[x * 4 + 1], row[x * 4])
         case .rgb24: return (row[x * 3], row[x * 3 + 1], row[x * 3 + 2])
+        case .bgr24: return (row[x * 3 + 2], row[x * 3 + 1], row[x * 3])
         case .mjpeg: return (0, 0, 0)
         }
     }
