@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
+        .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
         .library(name: "CapturerDemoKit", targets: ["CapturerDemoKit"]),
@@ -39,6 +40,10 @@ let package = Package(
 
         // One capturer each; none imports a codec or another capturer.
         .target(
+            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
+            path: "Capturers/CameraCapturer", swiftSettings: strict),
+
+        .target(
             name: "NoiseCapturer", dependencies: ["VideoCapturing", "CNoiseKernel"], path: "Capturers/NoiseCapturer",
             swiftSettings: strict),
 
@@ -53,12 +58,14 @@ let package = Package(
         .target(
             name: "CapturerDemoKit",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaFiles", "NoiseCapturer", "FileCapturer",
-                "CLibVPX", "CLibYUV", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaFiles", "CameraCapturer", "NoiseCapturer",
+                "FileCapturer", "CLibVPX", "CLibYUV",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
         .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
+        .systemLibrary(name: "CLibV4L2", pkgConfig: "libv4l2", providers: [.apt(["libv4l-dev"])]),
         .systemLibrary(name: "CLibMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
         .systemLibrary(name: "CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
@@ -72,6 +79,10 @@ let package = Package(
         .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "CameraCapturerTests",
+            dependencies: ["CameraCapturer", "CapturerTestKit", "FrameProcessing", "VideoCapturing", "CLibV4L2"],
+            swiftSettings: strict),
         .testTarget(
             name: "FileCapturerTests",
             dependencies: ["FileCapturer", "MediaFiles", "VP8Codec", "CapturerTestKit", "VideoCapturing"],

@@ -27,6 +27,9 @@ public struct CaptureRequest: Sendable, Hashable {
     public var input: String?
     /// What chooses among pictures that are made by chance.
     public var seed: UInt64?
+    /// Options that only some capturers know, by name, each with the values that were given for it; a switch that is on
+    /// has one empty value.
+    public var further: [String: [String]] = [:]
 
     /// A request that leaves everything to the capturer.
     public init() {}

@@ -201,8 +201,8 @@ extension PixelBuffer {
         finishedReads.wrappingAdd(1, ordering: .releasing)
     }
 
-    /// For the pool: makes what every reader has done with the memory happen before what follows.
-    func acquireForReuse() {
+    /// For the pool, and for drivers' buffers that are used again: makes what every reader has done with the memory happen before what follows.
+    package func acquireForReuse() {
         _ = finishedReads.load(ordering: .acquiring)
     }
 

@@ -2,7 +2,7 @@
 ///
 /// The names and raw values are OpenTok's; OpenTok leaves the direction open, here it is stated: the
 /// angle is **clockwise, and is applied to the picture to make it upright**, as in `EXIF` orientation
-/// handling, WebRTC's `VideoRotation` and V4L2's `V4L2_CID_CAMERA_SENSOR_ROTATION`.
+/// handling and WebRTC's `VideoRotation`. V4L2's `V4L2_CID_CAMERA_SENSOR_ROTATION` counts the other way.
 public enum VideoOrientation: Int, Sendable, Hashable, CaseIterable {
     /// Upright already.
     case up = 1

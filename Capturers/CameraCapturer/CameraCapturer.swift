@@ -1,0 +1,74 @@
+import VideoCapturing
+
+/// A capture of a V4L2 camera: NV12 at the best frame rate that the camera has for the size, through every fault.
+///
+/// ```swift
+/// let capture = CameraCapturer(device: "C920", preset: .hd1280x720, desiredFrameRate: 30)
+/// capture.videoCaptureConsumer = encoder
+/// try capture.initCapture()
+/// print(capture.decision!)
+/// try capture.startCapture()
+/// ```
+///
+/// **Frames** are in the driver's own memory where the camera gives NV12 in the size asked for, and no consumer keeps
+/// so many that the driver would run out of buffers; else they are copied, converted or decoded in one pass. Their
+/// timestamps are the driver's, as far as it can be believed; their delay is measured from there.
+///
+/// **Faults.** A camera that is unplugged, stalls or fails makes the state `interrupted`, and the capture goes on by
+/// itself when the same camera is back, at whichever path: see ``CameraEvent`` for what is told meanwhile. What can
+/// not be got over at the start is thrown by `initCapture` or `startCapture`: `deviceNotFound`, `permissionDenied`,
+/// `deviceBusy`, `formatUnsupported`, `invalidConfiguration`.
+///
+/// V4L2: <https://docs.kernel.org/userspace-api/media/v4l/v4l2.html>.
+public final class CameraCapturer: ForwardingVideoCapture {
+    public let forwardedCapture: SourceCapturer
+
+    /// What is asked of the camera.
+    public let configuration: CameraConfiguration
+    private let status = CameraStatus()
+
+    /// Opens nothing yet; `initCapture` does.
+    ///
+    /// - Parameters:
+    ///   - device: which camera, as ``CameraConfiguration/device`` has it; nil for the first that can be used.
+    ///   - preset: the size of the frames; nil for the camera's own.
+    ///   - desiredFrameRate: the frames a second that are wanted.
+    public convenience init(
+        device: String? = nil, preset: PictureSize? = nil, desiredFrameRate: FrameRate = 30
+    ) {
+        self.init(CameraConfiguration(device: device, preset: preset, desiredFrameRate: desiredFrameRate))
+    }
+
+    /// Opens nothing yet; `initCapture` does.
+    ///
+    /// - Parameters:
+    ///   - configuration: what is asked of the camera.
+    ///   - clock: the clock of the timestamps; must be the driver's, the monotonic clock, but for tests.
+    public convenience init(_ configuration: CameraConfiguration, clock: any CaptureClock = MonotonicClock()) {
+        self.init(configuration, clock: clock, directory: CameraDirectory())
+    }
+
+    init(
+        _ configuration: CameraConfiguration, clock: any CaptureClock, directory: CameraDirectory
+    ) {
+        self.configuration = configuration
+        forwardedCapture = SourceCapturer(
+            CameraSource(configuration, status: status, directory: directory), name: "camera",
+            clock: clock)
+    }
+
+    /// The camera that was found; nil before `initCapture`.
+    public var device: CameraDevice? { status.contents.withLock { $0.device } }
+
+    /// The mode that was settled, and why; nil before `initCapture`.
+    public var decision: CameraModeDecision? { status.contents.withLock { $0.decision } }
+
+    /// What is counted of the camera, beside ``VideoCapture/statistics``.
+    public var cameraStatistics: CameraStatistics { status.contents.withLock { $0.statistics } }
+
+    /// Has `handler` called with what happens to the camera: on the capture thread, so it must return soon and must not
+    /// start, stop or release the capture.
+    public func setEventHandler(_ handler: (@Sendable (CameraEvent) -> Void)?) {
+        status.contents.withLock { $0.eventHandler = handler }
+    }
+}

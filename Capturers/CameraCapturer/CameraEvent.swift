@@ -1,0 +1,74 @@
+import VideoCapturing
+
+/// Something that a user of a camera wants to know while it runs. Its description is one sentence for people.
+///
+/// What interrupts the frames is also a state of the capture; see ``VideoCapture/stateChanges()``.
+public enum CameraEvent: Sendable, Hashable {
+    /// The mode was settled, at first or anew.
+    case negotiated(CameraModeDecision)
+    /// The camera was unplugged, and is waited for.
+    case disconnected
+    /// The same camera is back, maybe under another path.
+    case reconnected(path: String)
+    /// No frames came; a restart is tried. `attempt` counts from 1; the first restarts the stream only.
+    case restarting(attempt: Int, of: Int)
+    /// Restarts have not helped; the next comes after this time, or at once when the camera is plugged in anew.
+    case waiting(Duration)
+    /// Another program has the camera; it is waited for.
+    case busy(holder: String?)
+    /// The user may not open the camera any more; the node's permissions are watched.
+    case noPermission
+    /// Damaged frames were left out: so many, of so many, since the last such event.
+    case damagedFrames(count: UInt64, of: UInt64)
+    /// The camera delivers fewer frames than it has promised, since it exposes longer in low light.
+    case slowInLowLight(measured: FrameRate, negotiated: FrameRate)
+    /// The camera delivers fewer frames than it has promised.
+    case slow(measured: FrameRate, negotiated: FrameRate)
+    /// There is no signal at the input, or none that can be used.
+    case signal(SignalProblem)
+    /// A control could not be given back its value.
+    case controlNotRestored(name: String, reason: String)
+}
+
+/// Why an input of a grabber has no picture.
+public enum SignalProblem: Sendable, Hashable {
+    /// Nothing is connected, or it is switched off (`ENOLINK`).
+    case none
+    /// There is a signal, but it cannot be locked to (`ENOLCK`).
+    case unstable
+    /// The signal's timings are beyond what the device can do (`ERANGE`).
+    case unsupported
+}
+
+extension CameraEvent: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .negotiated(let decision): decision.summary
+        case .disconnected: "The camera was unplugged; waiting for it."
+        case .reconnected(let path): "The camera is back as \(path)."
+        case .restarting(let attempt, let count): "The camera stopped responding; restarting (\(attempt)/\(count))."
+        case .waiting(let time): "The camera does not respond; trying again in \(time.components.seconds) s."
+        case .busy(let holder): "The camera is in use by \(holder ?? "another program"); waiting for it."
+        case .noPermission: "No permission to open the camera; waiting for it."
+        case .damagedFrames(let count, let total):
+            "Poor USB link: \(count) of \(total) frames were damaged and left out; try a shorter cable or another port."
+        case .slowInLowLight(let measured, let negotiated):
+            "The camera gives \(measured.rounded) of \(negotiated.rounded) fps since it exposes longer in low light; "
+                + "--keep-rate keeps the rate, with darker pictures."
+        case .slow(let measured, let negotiated):
+            "The camera gives \(measured.rounded) of the \(negotiated.rounded) fps that it has promised."
+        case .signal(.none): "No signal at the camera's input; waiting for one."
+        case .signal(.unstable): "The signal at the camera's input is unstable; waiting for it."
+        case .signal(.unsupported): "The device cannot take the signal's timings; choose another mode at the sender."
+        case .controlNotRestored(let name, let reason): "The control \(name) could not be restored: \(reason)"
+        }
+    }
+}
+
+extension FrameRate {
+    /// With one decimal at most, for people.
+    fileprivate var rounded: String {
+        let tenths = (Int(frames) * 10 + Int(seconds) / 2) / Int(seconds)
+        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+    }
+}

@@ -1,0 +1,154 @@
+import CLibV4L2
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The controls of an open camera. Belongs to the thread that owns the node; not for the path of every frame, since a
+/// webcam is asked over its cable.
+struct ControlSet {
+    let node: DeviceNode
+    private let query: ControlQuery
+    private let access: ControlAccess
+
+    init(_ node: DeviceNode) {
+        self.node = node
+        query = ControlQuery(node: node)
+        access = ControlAccess(node: node)
+    }
+
+    /// All controls with their values, in the driver's order.
+    func all() -> [CameraControl] {
+        query.all().map { control in
+            var control = control
+            control.value = value(of: control)
+            return control
+        }
+    }
+
+    /// The control of that name with its value; `-` and `_`, upper and lower case are the same.
+    ///
+    /// Throws `invalidConfiguration`, with the nearest name, when the camera has no such control.
+    func control(named name: String) throws(CaptureError) -> CameraControl {
+        let controls = query.all()
+        let wanted = CameraControl.name(for: name)
+        guard var control = controls.first(where: { $0.name == wanted }) else {
+            throw unknown(name, controls.map(\.name))
+        }
+        control.value = value(of: control)
+        return control
+    }
+
+    /// The control of that number with its value; nil when the camera has none.
+    func control(id: Int32) -> CameraControl? {
+        guard var control = query.control(id: UInt32(id)) else { return nil }
+        control.value = value(of: control)
+        return control
+    }
+
+    /// Sets a control from a text, as ``CameraControl/parse(_:)`` reads it, and gives what the driver has made of it:
+    /// drivers round to their steps.
+    ///
+    /// Throws `invalidConfiguration` for an unknown control, one that cannot be set now, or a value that it does not
+    /// take; `deviceLost` when the camera is gone; `system` when it refuses.
+    @discardableResult
+    func set(_ name: String, to text: String) throws(CaptureError) -> CameraControlValue {
+        let control = try control(named: name)
+        try checkSettable(control)
+        return try write(control.parse(text), to: control)
+    }
+
+    /// Sets a control to a value; see ``set(_:to:)-text``.
+    @discardableResult
+    func set(_ name: String, to value: CameraControlValue) throws(CaptureError) -> CameraControlValue {
+        let control = try control(named: name)
+        try checkSettable(control)
+        try control.check(value)
+        return try write(value, to: control)
+    }
+
+    /// Sets several controls in an order that works, whichever they are given in: automatics before what they rule.
+    ///
+    /// Throws at the first that fails; those before it are set.
+    func set(_ settings: [(name: String, text: String)]) throws(CaptureError) {
+        let controls = query.all()
+        let first = Set(controls.filter(AutomaticControls.comesFirst).map(\.name))
+        let isFirst = { (setting: (name: String, text: String)) in first.contains(CameraControl.name(for: setting.name))
+        }
+        for setting in settings.filter(isFirst) + settings.filter({ !isFirst($0) }) {
+            try set(setting.name, to: setting.text)
+        }
+    }
+
+    /// What a control is; nil for what cannot be read, or when the camera does not answer.
+    func value(of control: CameraControl) -> CameraControlValue? {
+        control.kind == .button || control.isWriteOnly ? nil : try? access.value(of: control)
+    }
+
+    /// Sets a control that was checked.
+    @discardableResult
+    func write(_ value: CameraControlValue, to control: CameraControl) throws(CaptureError) -> CameraControlValue {
+        do throws(IoctlFailure) {
+            return try access.set(control, to: value)
+        } catch {
+            throw refusal(control, value, error)
+        }
+    }
+
+    /// Throws when a control cannot be set now, with what has to be done first.
+    func checkSettable(_ control: CameraControl) throws(CaptureError) {
+        if control.isReadOnly {
+            throw invalid(control.name, "This control can be read only; the camera sets it.")
+        }
+        if control.isGrabbed {
+            throw invalid(control.name, "This control cannot be changed while frames are captured; set it before.")
+        }
+        guard control.isInactive else { return }
+        guard let master = AutomaticControls.master(of: control.id), let automatic = self.control(id: Int32(master.id)),
+            let value = automatic.value
+        else {
+            throw invalid(
+                control.name, "This control is inactive while another one rules it; switch the automatic off first.")
+        }
+        let manual = CameraControlValue(master.manual, automatic.kind)
+        throw invalid(
+            control.name,
+            "This control is inactive while \(automatic.name) is \(automatic.describe(value)); "
+                + "set \(automatic.name)=\(automatic.describe(manual)) first.")
+    }
+
+    private func unknown(_ name: String, _ names: [String]) -> CaptureError {
+        if names.isEmpty { return invalid(name, "The camera has no controls; leave it out.") }
+        let guess = nearestName(to: CameraControl.name(for: name), in: names).map { "did you mean \($0)?" }
+        let shown = names.prefix(12).joined(separator: ", ") + (names.count > 12 ? ", …" : "")
+        return invalid(name, "The camera has no such control; \(guess ?? "it has \(shown).")")
+    }
+
+    private func invalid(_ name: String, _ message: String) -> CaptureError {
+        CaptureError(.invalidConfiguration, operation: "set the control", subject: name, message: message)
+    }
+
+    private func refusal(_ control: CameraControl, _ value: CameraControlValue, _ failure: IoctlFailure) -> CaptureError
+    {
+        func error(_ code: CaptureError.Code, _ message: String) -> CaptureError {
+            CaptureError(
+                code, operation: failure.request, subject: control.name, errno: failure.number, message: message)
+        }
+        if failure.isDeviceGone { return error(.deviceLost, "The camera is gone; plug it in again, then try again.") }
+        switch failure.number {
+        case ERANGE, EINVAL:
+            return error(
+                .invalidConfiguration, "The camera does not take \(value) now; try another of \(control.choices).")
+        case EBUSY:
+            return error(
+                .invalidConfiguration, "This control cannot be changed while frames are captured; set it before.")
+        case EACCES:
+            return error(.invalidConfiguration, "This control cannot be set now; switch the automatic off first.")
+        default:
+            return error(.system, "The camera refused \(value); leave the control out, or try another value.")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Small files, folders and links, read without Foundation. Nothing here blocks on anything but a disk.
+enum FileReading {
+    /// The names in a folder, sorted, without `.` and `..`; nil with `errno` set when it cannot be read.
+    static func names(in folder: String) -> [String]? {
+        guard let directory = opendir(folder) else { return nil }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// The beginning of a file; nil when it cannot be read.
+    static func text(of path: String, atMost limit: Int = 4096) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: limit)
+        var count = 0
+        while count < limit {
+            let added = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + count, limit - count) }
+            if added < 0, errno == EINTR { continue }
+            guard added > 0 else { break }
+            count += added
+        }
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+
+    /// The first line of a file, without spaces around it; nil when there is none.
+    static func line(of path: String) -> String? {
+        guard let line = text(of: path)?.split(separator: "\n", maxSplits: 1).first else { return nil }
+        let trimmed = line.drop { $0 == " " }.reversed().drop { $0 == " " || $0 == "\r" }.reversed()
+        return trimmed.isEmpty ? nil : String(trimmed)
+    }
+
+    /// What a link says, as it stands there; nil for what is no link.
+    static func target(of link: String) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+            let count = readlink(link, buffer.baseAddress!, buffer.count)
+            guard count >= 0 else { return nil }
+            return String(decoding: UnsafeRawBufferPointer(buffer).prefix(count), as: UTF8.self)
+        }
+    }
+
+    /// The path with all links followed; nil when nothing is there.
+    static func resolved(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// What the file system knows of a path, links followed; nil with `errno` set when nothing is there.
+    static func status(of path: String) -> stat? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status : nil
+    }
+
+    /// The last part of a path.
+    static func name(of path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+
+    /// The path without its last part.
+    static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

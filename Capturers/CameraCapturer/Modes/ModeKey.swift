@@ -1,0 +1,103 @@
+import VideoCapturing
+
+/// What a mode is ordered by; the least is the best.
+///
+/// By the rate first: the bucket, the fit of the size, the excess, the cost, the distance of the rates, the bytes, the
+/// driver's order. By the size first: the bucket comes after the excess.
+struct ModeKey {
+    /// How a mode's size serves the desired one.
+    enum Fit: Int, Comparable {
+        case exact
+        /// Larger, with the same aspect: scaled.
+        case sameAspect
+        /// Larger, with another aspect: cropped and scaled.
+        case otherAspect
+        /// Smaller on one side at least.
+        case smaller
+
+        static func < (left: Fit, right: Fit) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// The parts of a key.
+    enum Part: Int, CaseIterable {
+        case bucket, fit, excess, cost, distance, bytes, order
+    }
+
+    /// 0 for 99 % of the desired rate, 1 for 80 %, 2 for 50 %, 3 for less and for an unknown rate.
+    var bucket: Int
+    let fit: Fit
+    /// The pixels too many, or for smaller sizes too few.
+    let excess: Int
+    let cost: ConversionCost
+    /// How far the rate is from the desired one: a fraction.
+    private let distance: (numerator: Int64, denominator: Int64)
+    let bytes: Int
+    let order: Int
+    private let policy: CameraModeRequest.Policy
+
+    init(_ mode: CameraMode, for request: CameraModeRequest) {
+        bucket = ModeKey.bucket(of: mode.rate, for: request.rate)
+        fit = ModeKey.fit(of: mode.size, for: request.size)
+        let covered = min(mode.width, request.size.width) * min(mode.height, request.size.height)
+        excess = fit == .smaller ? request.size.area - covered : mode.size.area - request.size.area
+        cost = mode.cost
+        bytes = mode.bytesPerSecond
+        order = mode.index
+        policy = request.policy
+        // |r − desired|, of which the desired rate's denominator is left out, being the same for all.
+        let (desired, scale) = (Int64(request.rate.frames), Int64(request.rate.seconds))
+        distance =
+            mode.rate.map { rate in
+                (abs(Int64(rate.frames) * scale - desired * Int64(rate.seconds)), Int64(rate.seconds))
+            } ?? (.max, 1)
+    }
+
+    /// The first part, in the order of the policy, in which two keys differ, and whether this one is the better; nil
+    /// when they do not differ.
+    func difference(from other: ModeKey) -> (part: Part, isBetter: Bool)? {
+        for part in ModeKey.parts(of: policy) {
+            let order = compare(part, other)
+            if order != 0 { return (part, order < 0) }
+        }
+        return nil
+    }
+
+    private static let ratesFirst: [Part] = [.bucket, .fit, .excess, .cost, .distance, .bytes, .order]
+    private static let sizesFirst: [Part] = [.fit, .excess, .bucket, .cost, .distance, .bytes, .order]
+
+    private static func parts(of policy: CameraModeRequest.Policy) -> [Part] {
+        policy == .sizeFirst ? sizesFirst : ratesFirst
+    }
+
+    private func compare(_ part: Part, _ other: ModeKey) -> Int {
+        func sign<Value: Comparable>(_ left: Value, _ right: Value) -> Int { left < right ? -1 : left > right ? 1 : 0 }
+        switch part {
+        case .bucket: return sign(bucket, other.bucket)
+        case .fit: return sign(fit, other.fit)
+        case .excess: return sign(excess, other.excess)
+        case .cost: return sign(cost, other.cost)
+        case .distance:
+            return sign(
+                Int128(distance.numerator) * Int128(other.distance.denominator),
+                Int128(other.distance.numerator) * Int128(distance.denominator))
+        case .bytes: return sign(bytes, other.bytes)
+        case .order: return sign(order, other.order)
+        }
+    }
+
+    static func bucket(of rate: FrameRate?, for desired: FrameRate) -> Int {
+        guard let rate else { return 3 }
+        return [99, 80, 50].firstIndex { rate.isAtLeast(percent: $0, of: desired) } ?? 3
+    }
+
+    static func fit(of size: PictureSize, for desired: PictureSize) -> Fit {
+        if size == desired { return .exact }
+        if size.width < desired.width || size.height < desired.height { return .smaller }
+        return DeliveryPlan.crop(of: size, to: desired) == nil ? .sameAspect : .otherAspect
+    }
+}
+
+extension ModeKey: Comparable {
+    static func < (left: ModeKey, right: ModeKey) -> Bool { left.difference(from: right)?.isBetter ?? false }
+    static func == (left: ModeKey, right: ModeKey) -> Bool { left.difference(from: right) == nil }
+}

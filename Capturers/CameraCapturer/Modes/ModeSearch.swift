@@ -1,0 +1,106 @@
+import VideoCapturing
+
+/// Finds the modes of a camera that serve a request, and orders them.
+///
+/// One mode for each format and size: at the highest rate that is not above the desired one (half a percent more
+/// counts as the same, so that 30 serves 29.97), else at the lowest above it.
+enum ModeSearch {
+    /// The most formats, sizes of a format and intervals of a size that are looked at: a driver's list may be endless.
+    static let enumerationLimit = 256
+    /// The most pairs of a format and a size whose intervals are asked for.
+    static let pairLimit = 4096
+
+    /// The modes that a camera has for a request, the best first; at least one.
+    ///
+    /// - Parameters:
+    ///   - isConvertible: whether libv4lconvert reads a format.
+    ///   - subject: the camera's name, for errors.
+    /// - Throws: `formatUnsupported` when no format can be taken; what `source` throws.
+    static func candidates(
+        from source: inout some ModeSource, request: CameraModeRequest, isConvertible: (FourCC) -> Bool,
+        subject: String? = nil
+    ) throws(CaptureError) -> ModeRanking {
+        var entries: [ModeRanking.Entry] = []
+        var unusable: [RejectedMode] = []
+        var seen: Set<FourCC> = []
+        var pairs = 0
+        for entry in try source.formats().prefix(enumerationLimit) where seen.insert(entry.fourCC).inserted {
+            guard let format = CaptureFormat.of(entry.fourCC, isConvertible: isConvertible) else {
+                unusable.append(RejectedMode(entry.fourCC, .formatUnusable))
+                continue
+            }
+            if entry.isEmulated {
+                unusable.append(RejectedMode(entry.fourCC, .formatEmulated))
+                continue
+            }
+            guard request.allows(entry.fourCC) else {
+                unusable.append(RejectedMode(entry.fourCC, .formatExcluded))
+                continue
+            }
+            for size in try sizes(of: entry.fourCC, near: request.size, from: &source) where pairs < pairLimit {
+                pairs += 1
+                let found = try rates(of: entry.fourCC, size: size, near: request.rate, from: &source)
+                func add(_ rate: FrameRate?, isReserve: Bool) {
+                    let mode = CameraMode(
+                        format, size, rate: rate, isRateVerified: found.isListed, index: entries.count, for: request)
+                    entries.append(ModeRanking.Entry(mode: mode, isReserve: isReserve))
+                }
+                let best = bestRate(of: found.rates, for: request.rate)
+                add(best, isReserve: false)
+                guard let best else { continue }
+                // At most a few: they serve only where the bus is too slow for anything else.
+                for rate in found.rates.filter({ $0 < best }).sorted(by: >).prefix(4) { add(rate, isReserve: true) }
+            }
+        }
+        guard !entries.isEmpty else { throw noFormat(of: unusable, request, subject) }
+        return ModeRanking(request: request, entries: entries, unusable: unusable)
+    }
+
+    /// The highest rate that is not above the desired one, else the lowest above it; nil of none.
+    static func bestRate(of rates: [FrameRate], for desired: FrameRate) -> FrameRate? {
+        rates.filter { $0.isWithin(desired) }.max() ?? rates.min()
+    }
+
+    /// The valid sizes of a format, each once.
+    private static func sizes(
+        of fourCC: FourCC, near desired: PictureSize, from source: inout some ModeSource
+    ) throws(CaptureError) -> [PictureSize] {
+        var sizes: [PictureSize] = []
+        switch try source.frameSizes(of: fourCC) {
+        case .discrete(let listed): sizes = Array(listed.prefix(enumerationLimit))
+        case .range(let range): sizes = SizeLadder.sizes(in: range, near: desired)
+        case .unknown:
+            for size in [desired] + SizeLadder.common {
+                if let (given, size) = try source.tryFormat(fourCC, size: size), given == fourCC { sizes.append(size) }
+            }
+        }
+        var seen: Set<PictureSize> = []
+        return sizes.filter { $0.isValid && seen.insert($0).inserted }
+    }
+
+    /// The rates of a format and size, and whether the driver lists them.
+    private static func rates(
+        of fourCC: FourCC, size: PictureSize, near desired: FrameRate, from source: inout some ModeSource
+    ) throws(CaptureError) -> (rates: [FrameRate], isListed: Bool) {
+        let listed = try source.frameIntervals(of: fourCC, size: size).rates(near: desired)
+        if !listed.isEmpty { return (listed, true) }
+        return ([try source.currentInterval()?.frameRate].compactMap { $0 }, false)
+    }
+
+    private static func noFormat(
+        of unusable: [RejectedMode], _ request: CameraModeRequest, _ subject: String?
+    ) -> CaptureError {
+        let excluded = unusable.filter { $0.reason == .formatExcluded }.map { "\($0.fourCC)" }
+        let names = unusable.prefix(12).map { "\($0.fourCC)" }.joined(separator: ", ")
+        let message: String
+        if !excluded.isEmpty {
+            let wanted = request.requiredFourCC.map { "The camera has no format \($0)" } ?? "All formats are excluded"
+            message = "\(wanted); choose one of \(excluded.prefix(12).joined(separator: ", "))."
+        } else if unusable.isEmpty {
+            message = "The device lists no mode; choose another camera, or connect this one again."
+        } else {
+            message = "The camera gives \(names) only, which cannot be taken; choose one that has NV12, YUYV or MJPG."
+        }
+        return CaptureError(.formatUnsupported, operation: "choose a mode", subject: subject, message: message)
+    }
+}

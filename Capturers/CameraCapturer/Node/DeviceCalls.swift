@@ -1,0 +1,51 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// What a camera's node is asked through: the system calls, one for one, so that a test can stand in for a driver
+/// and answer any of them as it likes.
+///
+/// Every call is made on the thread that owns the node. A result below zero is `-errno`.
+protocol DeviceCalls: Sendable {
+    /// Opens the node, not blocking and closed on exec; its descriptor.
+    func open(_ path: String) -> Int32
+    func close(_ descriptor: Int32)
+    func ioctl(_ descriptor: Int32, _ request: UInt, _ argument: UnsafeMutableRawPointer) -> Int32
+    /// Maps a buffer of the driver for reading; nil with the error's number.
+    func map(
+        _ descriptor: Int32, byteCount: Int, offset: UInt32
+    ) -> (address: UnsafeMutableRawPointer?, error: Int32)
+    func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int)
+    /// Waits until one of the descriptors is ready, at most `milliseconds`, -1 for as long as it takes.
+    func poll(_ descriptors: UnsafeMutableBufferPointer<pollfd>, milliseconds: Int32) -> Int32
+}
+
+extension DeviceCalls {
+    /// Waits until `descriptor` has one of `events` (`POLL…`), `stop` is readable, or the time is over.
+    ///
+    /// - Parameters:
+    ///   - descriptor: a negative one is not waited for.
+    ///   - stop: ends the wait; a negative one is not waited for.
+    ///   - milliseconds: -1 for as long as it takes.
+    /// - Returns: what `descriptor` has, errors included; zero when only the wait has ended.
+    func waitForInput(_ descriptor: Int32, events: Int16, stop: Int32, milliseconds: Int32) -> Int16 {
+        withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { descriptors in
+            descriptors.initializeElement(at: 0, to: pollfd(fd: descriptor, events: events, revents: 0))
+            descriptors.initializeElement(at: 1, to: pollfd(fd: stop, events: Int16(POLLIN), revents: 0))
+            guard poll(descriptors, milliseconds: milliseconds) > 0 else { return 0 }
+            return descriptors[0].revents
+        }
+    }
+
+    func poll(_ descriptors: UnsafeMutableBufferPointer<pollfd>, milliseconds: Int32) -> Int32 {
+        let count = systemPoll(descriptors.baseAddress, nfds_t(descriptors.count), milliseconds)
+        return count < 0 ? -errno : count
+    }
+}
+
+/// The name is taken by the protocol's function inside of it.
+private func systemPoll(_ descriptors: UnsafeMutablePointer<pollfd>?, _ count: nfds_t, _ milliseconds: Int32) -> Int32 {
+    poll(descriptors, count, milliseconds)
+}

@@ -1,0 +1,44 @@
+import CLibV4L2
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The machine's own devices, through libv4l2 with its conversions switched off.
+///
+/// libv4l2 brings the plug-ins of vendors. It knows single-planar nodes only, and 16 of them at most; it passes
+/// calls for all others on to the kernel as they are.
+struct SystemDeviceCalls: DeviceCalls {
+    init() { clibv4l2_silence() }
+
+    func open(_ path: String) -> Int32 {
+        let descriptor = clibv4l2_kernel_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return -errno }
+        var capability = v4l2_capability()
+        if clibv4l2_kernel_ioctl(descriptor, clibv4l2_QUERYCAP, &capability) == 0,
+            capability.device_caps & UInt32(V4L2_CAP_VIDEO_CAPTURE) != 0
+        {
+            _ = v4l2_fd_open(descriptor, V4L2_DISABLE_CONVERSION)
+        }
+        return descriptor
+    }
+
+    func close(_ descriptor: Int32) { v4l2_close(descriptor) }
+
+    func ioctl(_ descriptor: Int32, _ request: UInt, _ argument: UnsafeMutableRawPointer) -> Int32 {
+        let result = clibv4l2_ioctl(descriptor, request, argument)
+        return result < 0 ? -errno : result
+    }
+
+    func map(
+        _ descriptor: Int32, byteCount: Int, offset: UInt32
+    ) -> (address: UnsafeMutableRawPointer?, error: Int32) {
+        let address = v4l2_mmap(nil, byteCount, PROT_READ, MAP_SHARED, descriptor, Int64(offset))
+        guard let address, address != MAP_FAILED else { return (nil, errno) }
+        return (address, 0)
+    }
+
+    func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int) { v4l2_munmap(address, byteCount) }
+}

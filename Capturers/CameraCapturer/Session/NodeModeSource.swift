@@ -1,0 +1,115 @@
+import CLibV4L2
+import VideoCapturing
+
+/// What a camera says of its modes, asked of its node.
+struct NodeModeSource: ModeSource {
+    let node: DeviceNode
+
+    private var type: UInt32 { StreamFormat.bufferType(isMultiplanar: node.capabilities.isMultiplanar) }
+
+    func formats() throws(CaptureError) -> [FormatEntry] {
+        try entries { (index) throws(IoctlFailure) -> FormatEntry in
+            var description = v4l2_fmtdesc()
+            description.index = index
+            description.type = type
+            try node.request(.enumerateFormats, &description)
+            return FormatEntry(
+                fourCC: FourCC(rawValue: description.pixelformat), name: text(description.description),
+                isEmulated: description.flags & UInt32(V4L2_FMT_FLAG_EMULATED) != 0,
+                isCompressed: description.flags & UInt32(V4L2_FMT_FLAG_COMPRESSED) != 0)
+        }
+    }
+
+    func frameSizes(of fourCC: FourCC) throws(CaptureError) -> FrameSizes {
+        var range: FrameSizes?
+        let sizes = try entries { (index) throws(IoctlFailure) -> PictureSize in
+            var entry = v4l2_frmsizeenum()
+            entry.index = index
+            entry.pixel_format = fourCC.rawValue
+            try node.request(.enumerateFrameSizes, &entry)
+            guard entry.type == V4L2_FRMSIZE_TYPE_DISCRETE.rawValue else {
+                range = .range(FrameSizeRange(entry.stepwise))
+                throw IoctlFailure(request: DeviceRequest.enumerateFrameSizes.name, number: EINVAL)
+            }
+            return PictureSize(width: Int(entry.discrete.width), height: Int(entry.discrete.height))
+        }
+        if let range { return range }
+        return sizes.isEmpty ? .unknown : .discrete(sizes)
+    }
+
+    func frameIntervals(of fourCC: FourCC, size: PictureSize) throws(CaptureError) -> FrameIntervals {
+        var range: FrameIntervals?
+        let intervals = try entries { (index) throws(IoctlFailure) -> FrameInterval in
+            var entry = v4l2_frmivalenum()
+            entry.index = index
+            entry.pixel_format = fourCC.rawValue
+            entry.width = UInt32(clamping: size.width)
+            entry.height = UInt32(clamping: size.height)
+            try node.request(.enumerateFrameIntervals, &entry)
+            guard entry.type == V4L2_FRMIVAL_TYPE_DISCRETE.rawValue else {
+                range = .range(
+                    shortest: FrameInterval(entry.stepwise.min), longest: FrameInterval(entry.stepwise.max),
+                    step: FrameInterval(entry.stepwise.step))
+                throw IoctlFailure(request: DeviceRequest.enumerateFrameIntervals.name, number: EINVAL)
+            }
+            return FrameInterval(entry.discrete)
+        }
+        if let range { return range }
+        return intervals.isEmpty ? .unknown : .discrete(intervals)
+    }
+
+    func tryFormat(_ fourCC: FourCC, size: PictureSize) throws(CaptureError) -> (FourCC, PictureSize)? {
+        var format = v4l2_format()
+        format.type = type
+        clibv4l2_set_picture(
+            &format, UInt32(clamping: size.width), UInt32(clamping: size.height), fourCC.rawValue,
+            V4L2_FIELD_NONE.rawValue)
+        do {
+            try node.request(.tryFormat, &format)
+        } catch {
+            return nil
+        }
+        let picture = clibv4l2_get_picture(&format)
+        return (
+            FourCC(rawValue: picture.pixelformat), PictureSize(width: Int(picture.width), height: Int(picture.height))
+        )
+    }
+
+    /// The interval that is set now, whatever format it belongs to.
+    func currentInterval() -> FrameInterval? {
+        var parameters = v4l2_streamparm()
+        parameters.type = type
+        guard (try? node.request(.getParameters, &parameters)) != nil else { return nil }
+        return FrameInterval(parameters.parm.capture.timeperframe)
+    }
+
+    /// All entries up to the first refusal; at most as many as any real device has.
+    private func entries<Entry>(
+        _ entry: (UInt32) throws(IoctlFailure) -> Entry
+    ) throws(CaptureError) -> [Entry] {
+        var entries: [Entry] = []
+        for index in 0..<UInt32(ModeSearch.enumerationLimit) {
+            do throws(IoctlFailure) {
+                entries.append(try entry(index))
+            } catch {
+                if error.isDeviceGone { throw CameraFault(error, path: node.path).captureError }
+                break
+            }
+        }
+        return entries
+    }
+}
+
+extension FrameSizeRange {
+    fileprivate init(_ range: v4l2_frmsize_stepwise) {
+        self.init(
+            minWidth: Int(range.min_width), maxWidth: Int(range.max_width), stepWidth: Int(range.step_width),
+            minHeight: Int(range.min_height), maxHeight: Int(range.max_height), stepHeight: Int(range.step_height))
+    }
+}
+
+extension FrameInterval {
+    init(_ fraction: v4l2_fract) {
+        self.init(numerator: fraction.numerator, denominator: fraction.denominator)
+    }
+}

@@ -1,0 +1,176 @@
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+extension CameraSource {
+    /// A stream has failed: lets go of it, and says so. ``recover(_:)`` does the rest.
+    ///
+    /// Throws what ends the capture, when it is not to wait for the camera.
+    func note(_ trouble: CameraTrouble, _ context: FrameContext) throws(CaptureError) {
+        switch trouble {
+        case .failed(let error):
+            throw error
+        case .ended:
+            begin(.failing, context)
+        case .sourceChanged:
+            // The format follows from the timings, so all is settled anew.
+            closeSession()
+            outage = .resuming
+        case .stalled:
+            try failUnlessReconnecting(
+                CaptureError(
+                    .stalled, operation: "wait for a frame", subject: device?.name,
+                    message: "The camera is there but gives no frames; unplug it and plug it in again."))
+            begin(.failing, context)
+        case .fault(let fault):
+            try failUnlessReconnecting(fault.captureError)
+            begin(fault.kind == .disconnected ? .disconnected : .failing, context)
+        }
+    }
+
+    /// Does what may bring the frames back, and waits where waiting is all that can be done; returns once something
+    /// has changed, or the capture is being stopped.
+    func recover(_ context: FrameContext) throws(CaptureError) {
+        switch outage ?? .resuming {
+        case .resuming: try resume(context)
+        case .failing: try climb(context)
+        case .disconnected: try awaitReturn(context)
+        case .noPermission, .busy: try awaitAccess(context)
+        case .noSignal(let problem): try awaitSignal(problem, context)
+        }
+    }
+
+    /// Takes the next step of the ladder.
+    private func climb(_ context: FrameContext) throws(CaptureError) {
+        let count = FaultLadder.quickReopens + 1
+        switch ladder.next() {
+        case .restartStream:
+            status.tell(.restarting(attempt: 1, of: count))
+        case .reopen(let attempt, _):
+            status.tell(.restarting(attempt: attempt + 1, of: count))
+            closeSession()
+        case .waitAndReopen(let time):
+            status.tell(.waiting(time))
+            closeSession()
+            awaitHotplug(context, atMost: time)
+        }
+        guard !context.isStopping else { return }
+        status.count { $0.restarts += 1 }
+        try resume(context)
+    }
+
+    private func awaitReturn(_ context: FrameContext) throws(CaptureError) {
+        // Before looking, so that what comes while looking wakes the wait.
+        hotplug?.drain()
+        guard let device else { return }
+        let found = try? directory.camera(like: device)
+        if found != nil {
+            try resume(context)
+            guard outage == .disconnected else {
+                if outage == nil {
+                    ladder = FaultLadder()
+                    status.count { $0.reconnects += 1 }
+                    status.tell(.reconnected(path: self.device?.path ?? device.path))
+                }
+                return
+            }
+        }
+        // A node that is listed but cannot be opened may become usable without a change in its folder.
+        awaitHotplug(context, atMost: found == nil ? nil : .seconds(2))
+    }
+
+    private func awaitAccess(_ context: FrameContext) throws(CaptureError) {
+        // No event tells that another program has closed the camera.
+        awaitHotplug(context, atMost: outage == .busy ? .seconds(1) : nil)
+        if !context.isStopping { try resume(context) }
+    }
+
+    private func awaitSignal(_ problem: SignalProblem, _ context: FrameContext) throws(CaptureError) {
+        guard let session else { return try resume(context) }
+        context.reportInterruption(problem == .none ? .noSignal : .other("\(CameraEvent.signal(problem))"))
+        if reported != .signal(problem) {
+            reported = .signal(problem)
+            status.tell(.signal(problem))
+        }
+        // Not every driver tells of a change, so the input is asked each second as well.
+        _ = calls.waitForInput(
+            session.node.descriptor, events: Int16(POLLPRI), stop: context.stopDescriptor, milliseconds: 1000)
+        guard !context.isStopping else { return }
+        do throws(IoctlFailure) {
+            _ = try NodeEvents.take(session.node)
+            try session.node.checkPresence()
+        } catch {
+            begin(.disconnected, context)
+            return
+        }
+        if let now = VideoInput.problem(session.node) {
+            outage = .noSignal(now)
+        } else {
+            reported = nil
+            closeSession()
+            outage = .resuming
+        }
+    }
+
+    /// Opens the camera if need be, and streams; on failure there is another outage.
+    private func resume(_ context: FrameContext) throws(CaptureError) {
+        running = nil
+        do throws(CaptureError) {
+            try startStream(context)
+        } catch {
+            try failUnlessReconnecting(error)
+            switch error.code {
+            case .deviceLost, .deviceNotFound: begin(.disconnected, context)
+            case .deviceBusy: begin(.busy, context)
+            case .permissionDenied: begin(.noPermission, context)
+            default: begin(.failing, context)
+            }
+        }
+    }
+
+    /// Lets go of the stream, and of the camera where it is gone: a node that is held blocks its number.
+    private func begin(_ outage: Outage, _ context: FrameContext) {
+        running = nil
+        let isNew = self.outage != outage
+        self.outage = outage
+        switch outage {
+        case .disconnected:
+            closeSession()
+            context.reportInterruption(.deviceDisconnected)
+            if isNew { status.tell(.disconnected) }
+        case .busy:
+            closeSession()
+            context.reportInterruption(.deviceBusy)
+            if isNew { status.tell(.busy(holder: device.flatMap { DeviceHolder.find($0.path)?.description })) }
+        case .noPermission:
+            closeSession()
+            context.reportInterruption(.other("\(CameraEvent.noPermission)"))
+            if isNew { status.tell(.noPermission) }
+        case .failing:
+            context.reportInterruption(.stalled)
+        case .resuming, .noSignal:
+            break
+        }
+    }
+
+    func closeSession() {
+        running = nil
+        session?.close()
+        session = nil
+    }
+
+    private func failUnlessReconnecting(_ error: CaptureError) throws(CaptureError) {
+        if !configuration.reconnects { throw error }
+    }
+
+    private func awaitHotplug(_ context: FrameContext, atMost limit: Duration?) {
+        let milliseconds = limit.map { Int32(clamping: $0.nanoseconds / 1_000_000) } ?? -1
+        _ = calls.waitForInput(
+            hotplug?.descriptor ?? -1, events: Int16(POLLIN), stop: context.stopDescriptor,
+            milliseconds: milliseconds)
+    }
+}

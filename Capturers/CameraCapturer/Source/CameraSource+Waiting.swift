@@ -1,0 +1,192 @@
+import CLibV4L2
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+extension CameraSource {
+    /// The next frame that is whole and due; nil when nothing more is ready for now, or the capture is being stopped.
+    func awaitFrame(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) -> SourceFrame? {
+        try faults(running.node) { () throws(IoctlFailure) in try running.stream.reclaim() }
+        if let captured = try dequeue(running) {
+            return try take(captured, running, context)
+        }
+        try awaitDevice(running, context)
+        return nil
+    }
+
+    private func dequeue(_ running: RunningStream) throws(CameraTrouble) -> CapturedBuffer? {
+        do throws(IoctlFailure) {
+            guard let captured = try running.stream.dequeue() else { return nil }
+            if captured.flags & UInt32(V4L2_BUF_FLAG_LAST) != 0 {
+                throw IoctlFailure(request: "VIDIOC_DQBUF", number: EPIPE)
+            }
+            return captured
+        } catch {
+            if error.number == EPIPE { throw .ended }
+            throw .fault(CameraFault(error, path: running.node.path))
+        }
+    }
+
+    /// Makes a frame of a filled buffer, unless it is damaged, late or not due.
+    private func take(
+        _ captured: CapturedBuffer, _ running: RunningStream, _ context: FrameContext
+    ) throws(CameraTrouble) -> SourceFrame? {
+        let stream = running.stream
+        let now = context.now
+        losses.taken &+= 1
+        let lost = running.sequence.lost(before: captured.sequence)
+        losses.lost &+= lost
+        running.stall.noteFrame(at: now)
+        let damage = BufferCheck.damage(of: captured, in: stream, as: running.maker.pixelFormat)
+        noteDamage(damage != nil, running, now)
+        if damage != nil {
+            try giveBack(captured, stream)
+            return nil
+        }
+        ladder.noteFrame(at: now)
+        noteRate(lost: lost, running, now)
+        let (timestamp, isTrusted) = timestamps.judge(captured.timestamp, flags: captured.flags, now: now)
+        if !isTrusted { status.count { $0.timestampsReplaced += 1 } }
+        if isTrusted, isStale(timestamp, running, now), stream.hasFilledBuffer {
+            losses.lost &+= 1
+            status.count { $0.framesSkipped += 1 }
+            try giveBack(captured, stream)
+            return nil
+        }
+        losses.taken &+= lost
+        guard limiter.shouldPass(timestamp, sequenceNumber: losses.taken, at: frameRateLimit(running)) else {
+            status.count { $0.framesDecimated += 1 }
+            try giveBack(captured, stream)
+            return nil
+        }
+        return try makeFrame(captured, running, timestamp: timestamp, delay: isTrusted ? now - timestamp : nil)
+    }
+
+    private func makeFrame(
+        _ captured: CapturedBuffer, _ running: RunningStream, timestamp: MediaTime, delay: Duration?
+    ) throws(CameraTrouble) -> SourceFrame? {
+        let made: FrameMaker.Made
+        do throws(CaptureError) {
+            made = try running.maker.make(captured, wants: wants)
+        } catch {
+            guard error.code == .corruptData else { throw .failed(error) }
+            noteDamage(true, running, timestamp)
+            return nil
+        }
+        status.count { statistics in
+            if made.isLent {
+                statistics.framesLent += 1
+            } else if running.maker.pixelFormat == .nv12, running.plan.isWhole {
+                statistics.framesCopied += 1
+            } else {
+                statistics.framesConverted += 1
+            }
+        }
+        var frame = SourceFrame(made.buffer, timestamp: timestamp)
+        frame.lostBefore = losses.lost
+        frame.corruptBefore = losses.corrupt
+        losses.lost = 0
+        losses.corrupt = 0
+        frame.color = made.color
+        frame.captureDelay = delay
+        frame.orientation = orientation.orientation
+        frame.isMirrored = orientation.isMirrored
+        return frame
+    }
+
+    /// Frames are kept as long as they are fresh, so that a hiccup of the consumer loses none. When it is too slow for
+    /// the camera for good, the newest wins.
+    private func isStale(_ timestamp: MediaTime, _ running: RunningStream, _ now: MediaTime) -> Bool {
+        let interval = running.rate?.frameInterval ?? .milliseconds(33)
+        return now - timestamp > max(interval * 2, .milliseconds(50))
+    }
+
+    /// No more than was asked for, and no more than consumers want; nil when the camera gives no more by itself.
+    private func frameRateLimit(_ running: RunningStream) -> FrameRate? {
+        guard let wanted = wants.maximumFrameRate else { return running.plan.decimatedRate }
+        return running.plan.decimatedRate.map { min($0, wanted) } ?? wanted
+    }
+
+    private func giveBack(_ captured: CapturedBuffer, _ stream: CaptureStream) throws(CameraTrouble) {
+        try faults(stream.node) { () throws(IoctlFailure) in
+            do throws(IoctlFailure) {
+                try stream.queue(captured.index)
+            } catch {
+                // Tried again by `reclaim`.
+                guard !error.isDeviceGone else { throw error }
+            }
+        }
+    }
+
+    private func noteDamage(_ isDamaged: Bool, _ running: RunningStream, _ now: MediaTime) {
+        if isDamaged {
+            losses.corrupt &+= 1
+            status.count { $0.framesDamaged += 1 }
+        }
+        if let report = running.damage.note(isDamaged: isDamaged, at: now) {
+            status.tell(.damagedFrames(count: report.damaged, of: report.total))
+        }
+    }
+
+    private func noteRate(lost: UInt64, _ running: RunningStream, _ now: MediaTime) {
+        guard let promised = running.rate,
+            let measured = running.rateCheck.noteFrame(at: now, lost: lost, promised: promised)
+        else { return }
+        let exposesLonger = controls?.mayLowerRate ?? false
+        status.tell(
+            exposesLonger
+                ? .slowInLowLight(measured: measured, negotiated: promised)
+                : .slow(measured: measured, negotiated: promised))
+    }
+
+    /// Waits for a frame, an event, the stop, or the end of patience.
+    private func awaitDevice(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) {
+        let now = context.now
+        let deadline = running.stall.deadline
+        guard now < deadline else { throw .stalled }
+        // Rounded up, so as not to spin through the last millisecond.
+        let milliseconds = Int32(clamping: ((deadline - now).nanoseconds + 999_999) / 1_000_000)
+        let ready = calls.waitForInput(
+            running.node.descriptor, events: Int16(POLLIN | POLLPRI), stop: context.stopDescriptor,
+            milliseconds: milliseconds)
+        if ready & Int16(POLLPRI) != 0 { try handleEvents(running) }
+        if ready & Int16(POLLERR | POLLHUP | POLLNVAL) != 0, ready & Int16(POLLIN) == 0 || running.errorPolls > 0 {
+            try explainError(running)
+        }
+        running.errorPolls = ready & Int16(POLLERR | POLLHUP) != 0 ? running.errorPolls + 1 : 0
+    }
+
+    private func handleEvents(_ running: RunningStream) throws(CameraTrouble) {
+        var changed = false
+        try faults(running.node) { () throws(IoctlFailure) in
+            let events = try NodeEvents.take(running.node)
+            for control in events.controls { controls?.note(id: control.id, value: control.value) }
+            changed = events.sourceChanged
+        }
+        if changed {
+            orientation = CameraOrientation(running.node)
+            throw .sourceChanged
+        }
+    }
+
+    /// `poll` says that something is wrong; the driver knows what.
+    private func explainError(_ running: RunningStream) throws(CameraTrouble) {
+        try faults(running.node) { () throws(IoctlFailure) in
+            try running.node.checkPresence()
+            guard let captured = try running.stream.dequeue() else {
+                // Nothing is queued, or the queue is in error.
+                throw IoctlFailure(request: "poll", number: EIO)
+            }
+            try running.stream.queue(captured.index)
+            losses.lost &+= 1
+        }
+    }
+
+    private func faults(_ node: DeviceNode, _ body: () throws(IoctlFailure) -> Void) throws(CameraTrouble) {
+        do throws(IoctlFailure) { try body() } catch { throw .fault(CameraFault(error, path: node.path)) }
+    }
+}

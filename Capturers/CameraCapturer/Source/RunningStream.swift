@@ -1,0 +1,27 @@
+import VideoCapturing
+
+/// A stream with what is watched while it runs. Belongs to the capture thread.
+final class RunningStream {
+    let stream: CaptureStream
+    let maker: FrameMaker
+    let plan: DeliveryPlan
+    /// The rate that was negotiated.
+    let rate: FrameRate?
+
+    var stall: StallDetector
+    var sequence = SequenceCounter()
+    var damage = DamageReport()
+    var rateCheck = RateCheck()
+    /// How often in turn `poll` has said that something is wrong.
+    var errorPolls = 0
+
+    var node: DeviceNode { stream.node }
+
+    init(stream: CaptureStream, maker: FrameMaker, decision: CameraModeDecision, startedAt: MediaTime) {
+        self.stream = stream
+        self.maker = maker
+        plan = decision.plan
+        rate = decision.negotiated.rate
+        stall = StallDetector(streamStart: startedAt)
+    }
+}

@@ -1,0 +1,198 @@
+import CLibV4L2
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A driver's queue of mapped buffers while it streams: asks for buffers, maps, queues and dequeues them.
+///
+/// Belongs to the capture thread. What it throws is what the driver has answered; what is to be done about it is
+/// decided elsewhere.
+final class CaptureStream {
+    let node: DeviceNode
+    let format: StreamFormat
+    private(set) var buffers: [DriverBuffer] = []
+    private(set) var isStreaming = false
+
+    /// How many buffers the driver has.
+    private(set) var queuedCount = 0
+
+    private var type: UInt32 { StreamFormat.bufferType(isMultiplanar: format.isMultiplanar) }
+    /// The argument of the buffer requests, and the planes that it points to.
+    private let argument = UnsafeMutablePointer<v4l2_buffer>.allocate(capacity: 1)
+    private let planes = UnsafeMutablePointer<v4l2_plane>.allocate(capacity: Int(VIDEO_MAX_PLANES))
+
+    /// Gets the buffers and queues them all; ``start()`` makes them fill.
+    ///
+    /// - Parameter bufferCount: how many to ask for; the driver may give fewer, but two at least.
+    init(_ node: DeviceNode, format: StreamFormat, bufferCount: Int = 6) throws(IoctlFailure) {
+        self.node = node
+        self.format = format
+        do throws(IoctlFailure) {
+            let count = try requestBuffers(bufferCount)
+            guard count >= 2 else { throw IoctlFailure(request: DeviceRequest.requestBuffers.name, number: ENOMEM) }
+            buffers.reserveCapacity(count)
+            for index in 0..<count { buffers.append(DriverBuffer(mappings: try map(index))) }
+            for index in 0..<count { try queue(index) }
+        } catch {
+            release()
+            throw error
+        }
+    }
+
+    deinit {
+        release()
+        argument.deallocate()
+        planes.deallocate()
+    }
+
+    /// Makes the driver fill the buffers.
+    func start() throws(IoctlFailure) {
+        var type = Int32(bitPattern: type)
+        try node.request(.streamOn, &type)
+        isStreaming = true
+    }
+
+    /// Stops the driver and gives the buffers back. Pictures that are still held keep their memory.
+    func release() {
+        guard node.descriptor >= 0 else { return }
+        var type = Int32(bitPattern: type)
+        _ = try? node.request(.streamOff, &type)
+        isStreaming = false
+        queuedCount = 0
+        buffers.removeAll()
+        // Refused by older drivers while pictures are held; closing the node frees the buffers then.
+        _ = try? requestBuffers(0)
+    }
+
+    /// The oldest buffer that is filled; nil when there is none. It is ours until ``queue(_:)``.
+    func dequeue() throws(IoctlFailure) -> CapturedBuffer? {
+        prepareArgument(0)
+        do {
+            try node.request(.dequeueBuffer, &argument.pointee)
+        } catch  where error.isAgain {
+            return nil
+        }
+        let index = Int(argument.pointee.index)
+        guard buffers.indices.contains(index), buffers[index].holder == .driver else {
+            // Nothing can be given back under a number that is not lent.
+            throw IoctlFailure(request: DeviceRequest.dequeueBuffer.name, number: EBADSLT)
+        }
+        buffers[index].holder = .us
+        queuedCount -= 1
+        return captured(index)
+    }
+
+    /// Whether another buffer is filled already.
+    var hasFilledBuffer: Bool {
+        node.calls.waitForInput(node.descriptor, events: Int16(POLLIN), stop: -1, milliseconds: 0) & Int16(POLLIN) != 0
+    }
+
+    /// Gives a buffer to the driver.
+    func queue(_ index: Int) throws(IoctlFailure) {
+        prepareArgument(index)
+        try node.request(.queueBuffer, &argument.pointee)
+        buffers[index].holder = .driver
+        queuedCount += 1
+    }
+
+    /// Gives back to the driver what delivered frames have let go of, and what it would not take before.
+    func reclaim() throws(IoctlFailure) {
+        for index in buffers.indices {
+            switch buffers[index].holder {
+            case .driver: continue
+            case .frame: guard buffers[index].isLetGo() else { continue }
+            case .us: break
+            }
+            buffers[index].holder = .us
+            do {
+                try queue(index)
+            } catch {
+                guard error.isDeviceGone else { continue }
+                throw error
+            }
+        }
+    }
+
+    /// Marks a buffer as one that a frame has; it comes back by ``reclaim()``.
+    func lend(_ index: Int) { buffers[index].holder = .frame }
+
+    /// The picture in an uncompressed buffer.
+    func picture(in buffer: CapturedBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {
+        try buffers[buffer.index].makePicture(format, as: pixelFormat, offsets: buffer.dataOffsets)
+    }
+
+    /// A descriptor of the memory of a buffer's plane, for other devices (`VIDIOC_EXPBUF`); the caller closes it.
+    func exportBuffer(_ index: Int, plane: Int) throws(IoctlFailure) -> Int32 {
+        var export = v4l2_exportbuffer()
+        export.type = type
+        export.index = UInt32(index)
+        export.plane = UInt32(plane)
+        export.flags = UInt32(O_CLOEXEC | O_RDONLY)
+        try node.request(.exportBuffer, &export)
+        return export.fd
+    }
+
+    private func requestBuffers(_ count: Int) throws(IoctlFailure) -> Int {
+        var request = v4l2_requestbuffers()
+        request.count = UInt32(count)
+        request.type = type
+        request.memory = V4L2_MEMORY_MMAP.rawValue
+        try node.request(.requestBuffers, &request)
+        return Int(request.count)
+    }
+
+    private func map(_ index: Int) throws(IoctlFailure) -> PlaneList<BufferMapping> {
+        prepareArgument(index)
+        try node.request(.queryBuffer, &argument.pointee)
+        guard format.isMultiplanar else {
+            return [
+                try BufferMapping(
+                    node, byteCount: Int(argument.pointee.length), offset: argument.pointee.m.offset)
+            ]
+        }
+        var mappings = PlaneList<BufferMapping>()
+        for plane in 0..<format.memoryPlanes.count {
+            mappings.append(
+                try BufferMapping(
+                    node, byteCount: Int(planes[plane].length), offset: planes[plane].m.mem_offset))
+        }
+        return mappings
+    }
+
+    private func prepareArgument(_ index: Int) {
+        argument.initialize(to: v4l2_buffer())
+        argument.pointee.type = type
+        argument.pointee.memory = V4L2_MEMORY_MMAP.rawValue
+        argument.pointee.index = UInt32(index)
+        guard format.isMultiplanar else { return }
+        planes.initialize(repeating: v4l2_plane(), count: Int(VIDEO_MAX_PLANES))
+        argument.pointee.m.planes = planes
+        argument.pointee.length = UInt32(format.memoryPlanes.count)
+    }
+
+    private func captured(_ index: Int) -> CapturedBuffer {
+        let buffer = argument.pointee
+        var bytesUsed = PlaneList<Int>()
+        var offsets = PlaneList<Int>()
+        if format.isMultiplanar {
+            for plane in 0..<format.memoryPlanes.count {
+                bytesUsed.append(Int(planes[plane].bytesused))
+                offsets.append(Int(planes[plane].data_offset))
+            }
+        } else {
+            bytesUsed = [Int(buffer.bytesused)]
+            offsets = [0]
+        }
+        // Clamped: a damaged time must not trap.
+        let (seconds, overflow) = Int64(buffer.timestamp.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+        return CapturedBuffer(
+            index: index, flags: buffer.flags,
+            timestamp: MediaTime(
+                nanoseconds: overflow ? .max : seconds &+ Int64(buffer.timestamp.tv_usec) &* 1000),
+            sequence: buffer.sequence, bytesUsed: bytesUsed, dataOffsets: offsets)
+    }
+}

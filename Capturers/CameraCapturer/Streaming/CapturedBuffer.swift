@@ -1,0 +1,17 @@
+import VideoCapturing
+
+/// What the driver says of a buffer that it has filled.
+struct CapturedBuffer {
+    /// The number of the buffer in its queue.
+    var index: Int
+    /// `V4L2_BUF_FLAG_…`.
+    var flags: UInt32
+    /// The driver's clock; which one it is, ``flags`` says.
+    var timestamp: MediaTime
+    /// The driver's count of frames.
+    var sequence: UInt32
+    /// For each plane of memory the bytes that were written, from its start.
+    var bytesUsed: PlaneList<Int>
+    /// For each plane of memory where the picture begins.
+    var dataOffsets: PlaneList<Int>
+}

@@ -1,0 +1,93 @@
+import VideoCapturing
+
+/// One buffer of a driver's queue and who has it.
+struct DriverBuffer {
+    enum Holder {
+        /// The driver, which will fill it.
+        case driver
+        /// The capture thread.
+        case us
+        /// A frame that was delivered; back once nobody holds ``picture`` any more.
+        case frame
+    }
+
+    var holder = Holder.us
+    /// The memory of each plane.
+    let mappings: PlaneList<BufferMapping>
+    /// The picture in the memory, made once and used for every frame; nil for formats whose length varies.
+    private(set) var picture: PixelBuffer?
+    private var offsets: PlaneList<Int> = []
+
+    init(mappings: PlaneList<BufferMapping>) {
+        self.mappings = mappings
+    }
+
+    /// The picture whose planes begin at `offsets` in their memory.
+    ///
+    /// Throws `corruptData` when it does not fit into the buffer.
+    mutating func makePicture(
+        _ format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneList<Int>
+    ) throws(CaptureError) -> PixelBuffer {
+        if let picture, self.offsets == offsets { return picture }
+        let planes = try planes(of: format, as: pixelFormat, offsets: offsets)
+        // The mappings are held by the closure for as long as the picture lives.
+        let made = try PixelBuffer(
+            wrapping: planes, as: pixelFormat, width: format.width, height: format.height,
+            release: { [mappings] in withExtendedLifetime(mappings) {} })
+        picture = made
+        self.offsets = offsets
+        return made
+    }
+
+    /// The first `byteCount` bytes as a compressed picture.
+    func makeCompressedPicture(_ format: StreamFormat, offset: Int, byteCount: Int) throws(CaptureError) -> PixelBuffer
+    {
+        try PixelBuffer(
+            wrapping: [PlaneMemory(base: mappings[0].address + offset, byteCount: byteCount, bytesPerRow: byteCount)],
+            as: .mjpeg, width: format.width, height: format.height,
+            release: { [mappings] in withExtendedLifetime(mappings) {} })
+    }
+
+    /// Whether the frame that had the buffer has let go of it.
+    mutating func isLetGo() -> Bool {
+        guard isKnownUniquelyReferenced(&picture) else { return false }
+        picture?.acquireForReuse()
+        return true
+    }
+
+    /// Where the planes of samples are. In one plane of memory they follow each other, chroma with the stride that
+    /// the format's definition derives from luma's ("Multi-planar YUV formats" of the V4L2 specification).
+    private func planes(
+        of format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneList<Int>
+    ) throws(CaptureError) -> PlaneList<PlaneMemory> {
+        var planes = PlaneList<PlaneMemory>()
+        if mappings.count == 1 {
+            let luma = format.memoryPlanes[0].bytesPerRow
+            var offset = offsets[0]
+            for plane in 0..<pixelFormat.planeCount {
+                let stride = plane > 0 && pixelFormat.planeCount == 3 ? luma / 2 : luma
+                let room = mappings[0].byteCount - offset
+                guard room > 0 else { throw DriverBuffer.overrun(format) }
+                planes.append(PlaneMemory(base: mappings[0].address + offset, byteCount: room, bytesPerRow: stride))
+                offset += stride * pixelFormat.rows(ofPlane: plane, height: format.height)
+            }
+            return planes
+        }
+        guard mappings.count == pixelFormat.planeCount else { throw DriverBuffer.overrun(format) }
+        for plane in 0..<pixelFormat.planeCount {
+            let room = mappings[plane].byteCount - offsets[plane]
+            guard room > 0 else { throw DriverBuffer.overrun(format) }
+            planes.append(
+                PlaneMemory(
+                    base: mappings[plane].address + offsets[plane], byteCount: room,
+                    bytesPerRow: format.memoryPlanes[plane].bytesPerRow))
+        }
+        return planes
+    }
+
+    private static func overrun(_ format: StreamFormat) -> CaptureError {
+        CaptureError(
+            .corruptData, operation: "read a buffer", subject: "\(format.fourCC) \(format.width)x\(format.height)",
+            message: "The driver's buffer is too small for the picture that it says is in it.")
+    }
+}

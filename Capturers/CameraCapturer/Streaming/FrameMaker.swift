@@ -1,0 +1,140 @@
+import FrameProcessing
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Makes NV12 pictures of a stream's filled buffers: lends the driver's own memory where it can, copies where the
+/// driver needs it back, and converts, cuts and scales in one pass from the mapping where it must.
+///
+/// Belongs to the capture thread.
+final class FrameMaker {
+    /// A picture, and how its numbers map to light.
+    struct Made {
+        var buffer: PixelBuffer
+        var color: ColorDescription?
+        /// The buffer is the driver's own memory.
+        var isLent: Bool
+    }
+
+    /// What is in the buffers; nil for what only libv4lconvert knows.
+    let pixelFormat: PixelFormat?
+
+    private let stream: CaptureStream
+    private let plan: DeliveryPlan
+    private let processor: FrameProcessor
+    private let pool = PixelBufferPool()
+    private let exotic: ExoticPicture?
+
+    init(_ stream: CaptureStream, plan: DeliveryPlan, processor: FrameProcessor) throws(CaptureError) {
+        self.stream = stream
+        self.plan = plan
+        self.processor = processor
+        pixelFormat = CaptureFormat.of(stream.format.fourCC)?.pixelFormat
+        exotic = pixelFormat == nil ? try ExoticPicture(stream.node, format: stream.format) : nil
+    }
+
+    /// The picture in a filled buffer, which is given back to the driver or lent to the picture.
+    ///
+    /// - Parameter wants: what consumers can use; makes the picture smaller.
+    /// - Throws: `corruptData` for what cannot be decoded; the buffer is given back even then.
+    func make(_ captured: CapturedBuffer, wants: CaptureWants) throws(CaptureError) -> Made {
+        let format = stream.format
+        if let pixelFormat, pixelFormat == .nv12, let whole = wholePicture(wants) {
+            let picture = try picture(in: captured, as: pixelFormat)
+            if stream.queuedCount >= 2 {
+                stream.lend(captured.index)
+                return Made(buffer: picture, color: format.color, isLent: true)
+            }
+            defer { giveBack(captured.index) }
+            return Made(
+                buffer: try copy(picture, width: whole.width, height: whole.height), color: format.color, isLent: false)
+        }
+        defer { giveBack(captured.index) }
+        let picture = try picture(in: captured, as: pixelFormat)
+        let size = wants.adaptedSize(width: plan.size.width, height: plan.size.height)
+        let transform = FrameTransform(
+            crop: plan.crop, size: PixelSize(width: size.width, height: size.height), pixelFormat: .nv12)
+        // JPEG is of full range whatever the driver says of it.
+        let color = picture.pixelFormat.isCompressed ? .jpeg : format.color
+        let (buffer, made) = try processor.apply(transform, to: picture, color: color)
+        return Made(buffer: buffer, color: made, isLent: false)
+    }
+
+    /// The size of the frame if it is the camera's whole picture.
+    private func wholePicture(_ wants: CaptureWants) -> (width: Int, height: Int)? {
+        let (width, height) = (stream.format.width, stream.format.height)
+        guard plan.crop == nil, plan.size.width == width, plan.size.height == height,
+            wants.adaptedSize(width: width, height: height) == (width, height)
+        else { return nil }
+        return (width, height)
+    }
+
+    private func picture(in captured: CapturedBuffer, as pixelFormat: PixelFormat?) throws(CaptureError) -> PixelBuffer
+    {
+        guard let pixelFormat else { return try exotic!.decode(captured, in: stream) }
+        guard pixelFormat.isCompressed else { return try stream.picture(in: captured, as: pixelFormat) }
+        let start = captured.dataOffsets[0]
+        return try stream.buffers[captured.index].makeCompressedPicture(
+            stream.format, offset: start, byteCount: captured.bytesUsed[0] - start)
+    }
+
+    private func copy(_ picture: PixelBuffer, width: Int, height: Int) throws(CaptureError) -> PixelBuffer {
+        do {
+            return try pool.makeBuffer(.nv12, width: width, height: height) { pixels in
+                for plane in 0..<2 {
+                    for row in 0..<pixels.planes[plane].rows {
+                        picture.withRow(row, ofPlane: plane) { source in
+                            pixels.withRow(row, ofPlane: plane) { $0.copyMemory(from: source) }
+                        }
+                    }
+                }
+            }
+        } catch let error as CaptureError {
+            throw error
+        } catch {
+            throw CaptureError(.system, operation: "copy a picture", message: "\(error)")
+        }
+    }
+
+    /// A refusal shows when the driver is asked next, or is tried again by ``CaptureStream/reclaim()``.
+    private func giveBack(_ index: Int) { try? stream.queue(index) }
+}
+
+/// I420 in memory of its own, into which libv4lconvert decodes.
+private final class ExoticPicture {
+    private let converter: ExoticConverter
+    private let memory: UnsafeMutableRawBufferPointer
+    private let picture: PixelBuffer
+
+    init(_ node: DeviceNode, format: StreamFormat) throws(CaptureError) {
+        converter = try ExoticConverter(node, format: format)
+        let (width, height) = (format.width, format.height)
+        memory = .allocate(
+            byteCount: PixelFormat.i420.packedByteCount(width: width, height: height) + 64, alignment: 64)
+        var planes = PlaneList<PlaneMemory>()
+        var offset = 0
+        for plane in 0..<3 {
+            let stride = PixelFormat.i420.rowBytes(ofPlane: plane, width: width)
+            let byteCount = stride * PixelFormat.i420.rows(ofPlane: plane, height: height)
+            planes.append(PlaneMemory(base: memory.baseAddress! + offset, byteCount: byteCount, bytesPerRow: stride))
+            offset += byteCount
+        }
+        // Freed with this object: the picture never leaves the frame maker.
+        picture = try PixelBuffer(wrapping: planes, as: .i420, width: width, height: height, release: {})
+    }
+
+    deinit { memory.deallocate() }
+
+    func decode(_ captured: CapturedBuffer, in stream: CaptureStream) throws(CaptureError) -> PixelBuffer {
+        let mapping = stream.buffers[captured.index].mappings[0]
+        let start = captured.dataOffsets[0]
+        let end = min(captured.bytesUsed[0], mapping.byteCount)
+        try converter.convert(
+            UnsafeMutableRawBufferPointer(start: mapping.address + start, count: max(0, end - start)), into: memory)
+        return picture
+    }
+}

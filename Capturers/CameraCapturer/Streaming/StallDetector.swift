@@ -1,0 +1,33 @@
+import VideoCapturing
+
+/// Decides how long a camera may be silent before it is taken for stalled: five seconds for the first frame, then
+/// four frames at the rate that it has shown, half a second at least.
+///
+/// Long exposures in low light slow the measured rate down and so the limit with it.
+struct StallDetector {
+    static let firstFrameLimit = Duration.seconds(5)
+    static let leastLimit = Duration.milliseconds(500)
+
+    private let streamStart: MediaTime
+    private var last: MediaTime?
+    /// The usual distance of frames in nanoseconds; zero until known.
+    private var interval: Int64 = 0
+
+    /// - Parameter streamStart: when the camera began to stream.
+    init(streamStart: MediaTime) { self.streamStart = streamStart }
+
+    /// When the camera is to be taken for stalled, unless a frame comes first.
+    var deadline: MediaTime {
+        guard let last else { return streamStart.advanced(by: StallDetector.firstFrameLimit) }
+        return last.advanced(by: max(StallDetector.leastLimit, .nanoseconds(interval * 4)))
+    }
+
+    /// A frame has come, damaged or whole.
+    mutating func noteFrame(at now: MediaTime) {
+        if let last {
+            let step = min((now - last).nanoseconds, StallDetector.firstFrameLimit.nanoseconds)
+            interval = interval == 0 ? step : interval + (step - interval) / 4
+        }
+        last = now
+    }
+}

@@ -1,0 +1,74 @@
+import CLibV4L2
+import VideoCapturing
+
+/// The format that a driver has settled on (`VIDIOC_S_FMT`), and how its pictures lie in the buffers.
+struct StreamFormat: Hashable, Sendable {
+    /// One plane of memory of a buffer.
+    struct MemoryPlane: Hashable, Sendable {
+        /// The bytes from row to row of the first plane of samples in it; zero for compressed formats.
+        var bytesPerRow: Int
+        /// The bytes that a whole picture takes.
+        var byteCount: Int
+    }
+
+    var fourCC: FourCC
+    var width: Int
+    var height: Int
+    /// `V4L2_FIELD_…`.
+    var field: UInt32
+    /// One, or for the multi-planar formats one for each plane of samples.
+    var memoryPlanes: PlaneList<MemoryPlane>
+    /// How the numbers map to light; nil when the driver does not say.
+    var color: ColorDescription?
+    /// The kind of the queue: `V4L2_BUF_TYPE_VIDEO_CAPTURE`, or `…_MPLANE`.
+    var isMultiplanar: Bool
+
+    /// The kind of the node's queue, as requests want it.
+    static func bufferType(isMultiplanar: Bool) -> UInt32 {
+        (isMultiplanar ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE : V4L2_BUF_TYPE_VIDEO_CAPTURE).rawValue
+    }
+}
+
+extension StreamFormat {
+    /// What the driver has answered.
+    init(_ format: v4l2_format, isMultiplanar: Bool) {
+        var format = format
+        let picture = clibv4l2_get_picture(&format)
+        fourCC = FourCC(rawValue: picture.pixelformat)
+        width = Int(picture.width)
+        height = Int(picture.height)
+        field = picture.field
+        self.isMultiplanar = isMultiplanar
+        color = ColorDescription(picture)
+        memoryPlanes = []
+        let strides = [picture.bytesperline.0, picture.bytesperline.1, picture.bytesperline.2]
+        let sizes = [picture.sizeimage.0, picture.sizeimage.1, picture.sizeimage.2]
+        for plane in 0..<Int(min(picture.plane_count, 3)) {
+            memoryPlanes.append(MemoryPlane(bytesPerRow: Int(strides[plane]), byteCount: Int(sizes[plane])))
+        }
+    }
+}
+
+extension ColorDescription {
+    /// What the driver says of its colours, by the default mappings of the V4L2 specification ("Colorspaces");
+    /// nil when it says nothing.
+    fileprivate init?(_ picture: clibv4l2_picture) {
+        let colorspace = v4l2_colorspace(picture.colorspace)
+        guard colorspace != V4L2_COLORSPACE_DEFAULT else { return nil }
+        let isHighDefinition = [V4L2_COLORSPACE_REC709, V4L2_COLORSPACE_DCI_P3].contains(colorspace)
+        let matrix: Matrix =
+            switch v4l2_ycbcr_encoding(picture.ycbcr_enc) {
+            case V4L2_YCBCR_ENC_709, V4L2_YCBCR_ENC_XV709: .bt709
+            case V4L2_YCBCR_ENC_DEFAULT: isHighDefinition ? .bt709 : .bt601
+            default: .bt601
+            }
+        let isRGB = CaptureFormat.of(FourCC(rawValue: picture.pixelformat))?.isRGB ?? false
+        let range: Range =
+            switch v4l2_quantization(picture.quantization) {
+            case V4L2_QUANTIZATION_FULL_RANGE: .full
+            case V4L2_QUANTIZATION_LIM_RANGE: .limited
+            default: isRGB || colorspace == V4L2_COLORSPACE_JPEG ? .full : .limited
+            }
+        self.init(matrix: matrix, range: range)
+    }
+}

@@ -1,0 +1,129 @@
+#ifndef CLIBV4L2_SHIM_H
+#define CLIBV4L2_SHIM_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/videodev2.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <libv4l2.h>
+#include <libv4lconvert.h>
+
+// From sys/ioctl.h, which is not included: what else it defines would count as this module's.
+extern int ioctl(int fd, unsigned long request, ...);
+
+// Variadic functions do not reach Swift.
+static inline int clibv4l2_kernel_open(const char *path, int flags) { return open(path, flags); }
+static inline int clibv4l2_kernel_ioctl(int fd, unsigned long request, void *argument) {
+    return ioctl(fd, request, argument);
+}
+static inline int clibv4l2_ioctl(int fd, unsigned long request, void *argument) {
+    return v4l2_ioctl(fd, request, argument);
+}
+
+// libv4l2 tells every failed call on standard error unless it is given a file. The callers report failures
+// themselves; called once, before the first device is opened.
+static inline void clibv4l2_silence(void) {
+    if (!v4l2_log_file) v4l2_log_file = fopen("/dev/null", "we");
+}
+
+// Macros of casts and sizes do not reach Swift.
+#define CLIBV4L2_REQUEST(name) static const unsigned long clibv4l2_##name = VIDIOC_##name
+CLIBV4L2_REQUEST(QUERYCAP);
+CLIBV4L2_REQUEST(ENUM_FMT);
+CLIBV4L2_REQUEST(G_FMT);
+CLIBV4L2_REQUEST(S_FMT);
+CLIBV4L2_REQUEST(TRY_FMT);
+CLIBV4L2_REQUEST(ENUM_FRAMESIZES);
+CLIBV4L2_REQUEST(ENUM_FRAMEINTERVALS);
+CLIBV4L2_REQUEST(G_PARM);
+CLIBV4L2_REQUEST(S_PARM);
+CLIBV4L2_REQUEST(REQBUFS);
+CLIBV4L2_REQUEST(QUERYBUF);
+CLIBV4L2_REQUEST(QBUF);
+CLIBV4L2_REQUEST(DQBUF);
+CLIBV4L2_REQUEST(EXPBUF);
+CLIBV4L2_REQUEST(STREAMON);
+CLIBV4L2_REQUEST(STREAMOFF);
+CLIBV4L2_REQUEST(ENUMINPUT);
+CLIBV4L2_REQUEST(G_INPUT);
+CLIBV4L2_REQUEST(S_INPUT);
+CLIBV4L2_REQUEST(QUERYSTD);
+CLIBV4L2_REQUEST(S_STD);
+CLIBV4L2_REQUEST(QUERY_DV_TIMINGS);
+CLIBV4L2_REQUEST(G_DV_TIMINGS);
+CLIBV4L2_REQUEST(S_DV_TIMINGS);
+CLIBV4L2_REQUEST(SUBSCRIBE_EVENT);
+CLIBV4L2_REQUEST(UNSUBSCRIBE_EVENT);
+CLIBV4L2_REQUEST(DQEVENT);
+CLIBV4L2_REQUEST(QUERY_EXT_CTRL);
+CLIBV4L2_REQUEST(QUERYMENU);
+CLIBV4L2_REQUEST(G_EXT_CTRLS);
+CLIBV4L2_REQUEST(S_EXT_CTRLS);
+CLIBV4L2_REQUEST(TRY_EXT_CTRLS);
+#undef CLIBV4L2_REQUEST
+
+// The picture format of a node, single- or multi-planar. `struct v4l2_pix_format_mplane` is packed, and its fields
+// do not reach Swift.
+struct clibv4l2_picture {
+    unsigned int width, height, pixelformat, field;
+    unsigned int colorspace, ycbcr_enc, quantization, xfer_func;
+    // No picture that is taken has more than three.
+    unsigned int plane_count, bytesperline[3], sizeimage[3];
+};
+
+static inline struct clibv4l2_picture clibv4l2_get_picture(const struct v4l2_format *format) {
+    struct clibv4l2_picture picture = {0};
+    if (V4L2_TYPE_IS_MULTIPLANAR(format->type)) {
+        const struct v4l2_pix_format_mplane *pix = &format->fmt.pix_mp;
+        picture.width = pix->width;
+        picture.height = pix->height;
+        picture.pixelformat = pix->pixelformat;
+        picture.field = pix->field;
+        picture.colorspace = pix->colorspace;
+        picture.ycbcr_enc = pix->ycbcr_enc;
+        picture.quantization = pix->quantization;
+        picture.xfer_func = pix->xfer_func;
+        picture.plane_count = pix->num_planes < 3 ? pix->num_planes : 3;
+        for (unsigned int i = 0; i < picture.plane_count; i++) {
+            picture.bytesperline[i] = pix->plane_fmt[i].bytesperline;
+            picture.sizeimage[i] = pix->plane_fmt[i].sizeimage;
+        }
+    } else {
+        const struct v4l2_pix_format *pix = &format->fmt.pix;
+        picture.width = pix->width;
+        picture.height = pix->height;
+        picture.pixelformat = pix->pixelformat;
+        picture.field = pix->field;
+        picture.colorspace = pix->colorspace;
+        picture.ycbcr_enc = pix->ycbcr_enc;
+        picture.quantization = pix->quantization;
+        picture.xfer_func = pix->xfer_func;
+        picture.plane_count = 1;
+        picture.bytesperline[0] = pix->bytesperline;
+        picture.sizeimage[0] = pix->sizeimage;
+    }
+    return picture;
+}
+
+// Sets what a program asks for; the driver fills in the rest.
+static inline void clibv4l2_set_picture(
+    struct v4l2_format *format, unsigned int width, unsigned int height, unsigned int pixelformat, unsigned int field) {
+    if (V4L2_TYPE_IS_MULTIPLANAR(format->type)) {
+        format->fmt.pix_mp.width = width;
+        format->fmt.pix_mp.height = height;
+        format->fmt.pix_mp.pixelformat = pixelformat;
+        format->fmt.pix_mp.field = field;
+    } else {
+        format->fmt.pix.width = width;
+        format->fmt.pix.height = height;
+        format->fmt.pix.pixelformat = pixelformat;
+        format->fmt.pix.field = field;
+    }
+}
+
+static const unsigned int clibv4l2_control_next = V4L2_CTRL_FLAG_NEXT_CTRL | V4L2_CTRL_FLAG_NEXT_COMPOUND;
+
+#endif
