@@ -6,6 +6,7 @@ import VideoCapturing
 /// The sources that the tool offers. A new one is a line here and an entry of its own.
 public let demoCatalog = CapturerCatalog([
     .noise,
+    .camera,
     .file,
 ])
 

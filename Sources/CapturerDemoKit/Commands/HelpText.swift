@@ -10,17 +10,21 @@ enum HelpText {
               capturer-demo --source noise           to capture.webm, until Ctrl-C
               capturer-demo --source noise --preset 720p --frames 300 -o a.webm -o a.y4m
               capturer-demo --input clip.y4m --fps max -o clip.webm
+              capturer-demo --source camera --preset 352x288 --fps 30
               capturer-demo --source noise -o - | ffplay -
-              capturer-demo list [--json]            the sources and their options
+              capturer-demo list [--modes] [--controls] [--json]  the sources, the cameras
               capturer-demo doctor [--json]          what this machine can do, and how to mend it
 
             Source
               --source NAME             \(sources); noise without it
-              --input PATH              the file to play; - is standard input
+              --input, --device PATH    the file, - is standard input; the camera, or a part of its name
               --preset, --size SIZE     640x480, or a name: cif, vga, 720p, 1080p, 4k …
               --fps RATE                30, 12.5, 30000/1001, or max for as fast as possible
               --pixel-format FORMAT     nv12, i420, argb
               --seed NUMBER             chooses the noise; the same gives the same
+              --control NAME=VALUE      of the camera, as brightness=128; repeatable
+              --capture-format FORMAT   the camera's own: NV12, YUYV, MJPG …; the best without it
+              --keep-rate, --explain    keeps its rate in low light; tells how its mode was chosen
               --orientation DEGREES     0, 90, 180, 270: turns the picture clockwise
               --content-hint HINT       none, motion, detail, text: tunes the encoder
             Length

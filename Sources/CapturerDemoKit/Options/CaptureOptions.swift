@@ -7,10 +7,15 @@ import ArgumentParser
 struct CaptureOptions: ParsableArguments {
     @Option var source: String?
     @Option var input: String?
+    @Option var device: String?
     @Option(name: [.customLong("size"), .customLong("preset")]) var size: String?
     @Option var fps: String?
     @Option var pixelFormat: String?
     @Option var seed: String?
+    @Option var captureFormat: String?
+    @Option var control: [String] = []
+    @Flag var keepRate = false
+    @Flag var explain = false
     @Option var orientation: String?
     @Option var contentHint: String?
     @Option var frames: String?

@@ -6,6 +6,8 @@ import VideoCapturing
 struct CapturePlan: Sendable {
     var source: CapturerEntry
     var request = CaptureRequest()
+    /// Whether to tell how the source came to its mode.
+    var explains = false
     var orientation = VideoOrientation.up
     var contentHint: VideoContentHint?
     var frames: UInt64?
@@ -32,8 +34,10 @@ extension CapturePlan {
     init(_ options: CaptureOptions, catalog: CapturerCatalog) throws(OptionError) {
         source = try CapturePlan.source(options, catalog)
         let given: [(name: String, value: String?)] = [
-            ("input", options.input), ("size", options.size), ("fps", options.fps),
+            ("input", options.input), ("device", options.device), ("size", options.size), ("fps", options.fps),
             ("pixel-format", options.pixelFormat), ("seed", options.seed),
+            ("capture-format", options.captureFormat), ("control", options.control.first),
+            ("keep-rate", options.keepRate ? "" : nil), ("explain", options.explain ? "" : nil),
         ]
         for (name, value) in given where value != nil && source.option(named: name) == nil {
             throw OptionError("--\(name)", value, "\(source.name) has no such option; see capturer-demo list.")
@@ -43,7 +47,11 @@ extension CapturePlan {
                 throw OptionError("--source \(source.name)", nil, "needs --\(option.name), \(option.meaning).")
             }
         }
-        request.input = options.input
+        request.input = options.input ?? options.device
+        request.further["capture-format"] = options.captureFormat.map { [$0] }
+        request.further["control"] = options.control.isEmpty ? nil : options.control
+        request.further["keep-rate"] = options.keepRate ? [""] : nil
+        explains = options.explain
         if let text = options.size {
             let size = try PictureSizeOption.parse(text)
             request.size = (size.width, size.height)
@@ -106,6 +114,9 @@ extension CapturePlan {
         if let name = options.source {
             return try ChoiceOption.parse(
                 name, option: "--source", choices: catalog.entries.map { ($0.name, $0) })
+        }
+        if options.device != nil, let entry = catalog.entries.first(where: { $0.option(named: "device") != nil }) {
+            return entry
         }
         guard let input = options.input else { return catalog.entries[0] }
         if let entry = catalog.entry(forURL: input) ?? catalog.entry(named: "file") { return entry }

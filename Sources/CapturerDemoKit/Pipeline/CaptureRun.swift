@@ -1,3 +1,4 @@
+import CameraCapturer
 import MediaFiles
 import VP8Codec
 import VideoCapturing
@@ -51,11 +52,19 @@ struct CaptureRun {
         do throws(CaptureError) {
             let source = try plan.source.makeCapture(plan.request)
             if let hint = plan.contentHint { source.videoContentHint = hint }
+            (source as? CameraCapturer)?.setEventHandler { event in
+                // Told by `--explain`, and by the line at the beginning.
+                if case .negotiated = event { return }
+                events.post(notice: "\(event)")
+            }
             let capture = LimitedCapture(
                 source, frames: plan.frames, duration: plan.duration, orientation: plan.orientation
             ) { events.post(.limitReached) }
             try capture.initCapture()
             try checkAgreement(capture.captureSettings().format)
+            if plan.explains, let decision = (source as? CameraCapturer)?.decision {
+                terminal.writeLine("\(decision)")
+            }
             return capture
         } catch {
             // Settings are the user's fault when the tool itself finds them wanting.
@@ -128,6 +137,7 @@ struct CaptureRun {
         while true {
             let news = events.wait(until: min(reporter.nextTick, timeLimit(reporter.start)))
             note(news.failures, pipeline, reporter, &status)
+            for notice in news.notices { reporter.tell(notice) }
             if let end = news.end { return end }
             if !news.failures.isEmpty, !plan.keepsGoing || !pipeline.isActive { return .outputFailed }
             let now = MonotonicClock().now

@@ -24,6 +24,15 @@ final class RunEvents: Sendable {
     private struct State {
         var end: End?
         var failures: [Failure] = []
+        var notices: [String] = []
+    }
+
+    /// What has happened since it was asked last.
+    struct News: Sendable {
+        var end: End?
+        var failures: [Failure] = []
+        /// Sentences for the user: nothing is lost, but he may want to know.
+        var notices: [String] = []
     }
 
     private let state = Locked(State())
@@ -40,16 +49,24 @@ final class RunEvents: Sendable {
         state.wakeAll()
     }
 
-    /// Waits until the run is to end, something has failed, or the deadline has passed. Failures are given once.
-    func wait(until deadline: MediaTime) -> (end: End?, failures: [Failure]) {
-        func take(_ state: inout State) -> (end: End?, failures: [Failure]) {
-            defer { state.failures = [] }
-            return (state.end, state.failures)
+    /// Tells what the user may want to know.
+    func post(notice: String) {
+        state.withLock { $0.notices.append(notice) }
+        state.wakeAll()
+    }
+
+    /// Waits until the run is to end, something has happened, or the deadline has passed. Failures and notices are
+    /// given once.
+    func wait(until deadline: MediaTime) -> News {
+        let news = state.wait(until: deadline) { state -> News? in
+            guard state.end != nil || !state.failures.isEmpty || !state.notices.isEmpty else { return nil }
+            defer {
+                state.failures = []
+                state.notices = []
+            }
+            return News(end: state.end, failures: state.failures, notices: state.notices)
         }
-        let news = state.wait(until: deadline) { state -> (end: End?, failures: [Failure])? in
-            state.end != nil || !state.failures.isEmpty ? take(&state) : nil
-        }
-        return news ?? (nil, [])
+        return news ?? News()
     }
 
     /// The failures that nobody has been told of.

@@ -83,6 +83,12 @@ final class Reporter {
         terminal.writeLine(json ? StatisticsJSON.error(message, isWarning: true) : "warning: \(message)")
     }
 
+    /// Something has happened that the user may want to know.
+    func tell(_ notice: String) {
+        guard !saysNothing, plan.statistics != .none else { return }
+        terminal.writeLine(plan.statistics == .json ? StatisticsJSON.notice(notice) : printable(notice, limit: 500))
+    }
+
     func end(at now: MediaTime) {
         terminal.clearStatus()
         guard !saysNothing else { return }

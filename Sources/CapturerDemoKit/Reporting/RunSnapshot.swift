@@ -37,6 +37,8 @@ struct RunSnapshot: Sendable {
     var capturedTime: Duration
     /// Frames that the source or the capture has lost.
     var lost: DropCounts
+    /// No frames come for now.
+    var isInterrupted = false
     var encoding: EncodingStatistics?
     /// What the encoder aims at, in bits per second.
     var targetBitrate: Int?
@@ -79,6 +81,7 @@ extension RunSnapshot {
         captured = passed.count
         capturedTime = passed.duration
         lost = statistics.framesDropped
+        if case .interrupted = pipeline.capture.state { isInterrupted = true }
         encoding = pipeline.encoder?.statistics
         targetBitrate = pipeline.bitrate
         consumers = pipeline.consumers.map { consumer in

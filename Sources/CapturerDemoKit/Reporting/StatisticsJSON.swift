@@ -4,7 +4,7 @@ import VideoCapturing
 /// One line of statistics for programs. `version` grows when a member changes its meaning or goes; new members may
 /// come at any time.
 ///
-/// Events: `start`, `status` each second, `error`, and `summary`, the last line.
+/// Events: `start`, `status` each second, `notice`, `warning`, `error`, and `summary`, the last line.
 enum StatisticsJSON {
     static let version: Int64 = 1
 
@@ -12,7 +12,8 @@ enum StatisticsJSON {
         JSONValue.object([
             ("version", .integer(version)), ("event", .string(event)),
             ("elapsedSeconds", .number(run.elapsed.seconds)),
-            ("source", .string(run.source)), ("width", .integer(Int64(run.width))),
+            ("source", .string(run.source)), ("interrupted", .bool(run.isInterrupted)),
+            ("width", .integer(Int64(run.width))),
             ("height", .integer(Int64(run.height))), ("pixelFormat", .string(run.pixelFormat.rawValue)),
             ("orientationDegrees", .integer(Int64(run.orientation.clockwiseDegrees))),
             ("framesPerSecondAsked", rate(run.askedRate)), ("framesPerSecondMeasured", rate(run.measuredRate)),
@@ -32,6 +33,12 @@ enum StatisticsJSON {
         JSONValue.object([
             ("version", .integer(version)), ("event", .string(isWarning ? "warning" : "error")),
             ("message", .string(message)), ("output", output.map { .string($0) } ?? .null),
+        ]).text
+    }
+
+    static func notice(_ message: String) -> String {
+        JSONValue.object([
+            ("version", .integer(version)), ("event", .string("notice")), ("message", .string(message)),
         ]).text
     }
 

@@ -1,0 +1,48 @@
+import CameraCapturer
+import VideoCapturing
+
+extension CapturerEntry {
+    static let camera = CapturerEntry(
+        name: "camera", summary: "A V4L2 camera: NV12 at the best frame rate that it has for the size.",
+        schemes: ["v4l2"],
+        options: [
+            Option(
+                "device", "/dev/videoN, a link in /dev/v4l, an identifier, or a part of the camera's name",
+                default: "the first that can be used"),
+            Option("size", "WIDTHxHEIGHT, or a name such as cif or 720p", default: "640x480"),
+            Option("fps", "frames per second (30, 12.5, 30000/1001), or max", default: "30"),
+            Option("capture-format", "the camera's format, such as NV12, YUYV or MJPG", default: "the best"),
+            Option("control", "NAME=VALUE, such as brightness=128; repeatable", default: "as it is set"),
+            Option("keep-rate", "keeps the rate in low light, with darker pictures", default: "off"),
+            Option("explain", "tells how the mode was chosen", default: "off"),
+        ],
+        make: { request throws(CaptureError) in CameraCapturer(try cameraConfiguration(request)) })
+}
+
+/// What the options ask of a camera.
+func cameraConfiguration(_ request: CaptureRequest) throws(CaptureError) -> CameraConfiguration {
+    let size = request.size ?? (640, 480)
+    var configuration = CameraConfiguration(
+        device: request.input.map { CapturerCatalog.scheme(of: $0) == "v4l2" ? String($0.dropFirst(5)) : $0 },
+        preset: PictureSize(width: size.width, height: size.height),
+        desiredFrameRate: request.frameRate(default: 30) ?? FrameRate(integerLiteral: 1000))
+    configuration.keepsFrameRate = request.further["keep-rate"] != nil
+    if let text = request.further["capture-format"]?.first {
+        guard let fourCC = FourCC(text) else {
+            throw CaptureError(
+                .invalidConfiguration, operation: Refusal.checkingOptions, subject: "--capture-format \(text)",
+                message: "A format is named by four characters, as in NV12, YUYV or MJPG.")
+        }
+        configuration.captureFormat = fourCC
+    }
+    for text in request.further["control"] ?? [] {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+            throw CaptureError(
+                .invalidConfiguration, operation: Refusal.checkingOptions, subject: "--control \(text)",
+                message: "Give NAME=VALUE, as in brightness=128; capturer-demo list --controls shows the names.")
+        }
+        configuration.controls.append(.init(name: String(parts[0]), value: String(parts[1])))
+    }
+    return configuration
+}
