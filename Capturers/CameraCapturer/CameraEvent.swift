@@ -53,8 +53,8 @@ extension CameraEvent: CustomStringConvertible {
         case .damagedFrames(let count, let total):
             "Poor USB link: \(count) of \(total) frames were damaged and left out; try a shorter cable or another port."
         case .slowInLowLight(let measured, let negotiated):
-            "The camera gives \(measured.rounded) of \(negotiated.rounded) fps since it exposes longer in low light; "
-                + "--keep-rate keeps the rate, with darker pictures."
+            "The camera gives \(measured.rounded) of \(negotiated.rounded) fps, as cameras do that expose longer in "
+                + "low light; --keep-rate keeps the rate, with darker pictures."
         case .slow(let measured, let negotiated):
             "The camera gives \(measured.rounded) of the \(negotiated.rounded) fps that it has promised."
         case .signal(.none): "No signal at the camera's input; waiting for one."

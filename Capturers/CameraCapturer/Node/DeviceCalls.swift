@@ -17,6 +17,8 @@ protocol DeviceCalls: Sendable {
     func map(
         _ descriptor: Int32, byteCount: Int, offset: UInt32
     ) -> (address: UnsafeMutableRawPointer?, error: Int32)
+    /// Makes a mapping ordinary memory with the same content, so that it holds the device no longer.
+    func detach(_ address: UnsafeMutableRawPointer, byteCount: Int)
     func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int)
     /// Waits until one of the descriptors is ready, at most `milliseconds`, -1 for as long as it takes.
     func poll(_ descriptors: UnsafeMutableBufferPointer<pollfd>, milliseconds: Int32) -> Int32

@@ -40,5 +40,8 @@ struct SystemDeviceCalls: DeviceCalls {
         return (address, 0)
     }
 
+    /// Short of memory the mapping stays as it is, and holds the device until it is let go.
+    func detach(_ address: UnsafeMutableRawPointer, byteCount: Int) { _ = clibv4l2_detach(address, byteCount) }
+
     func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int) { v4l2_munmap(address, byteCount) }
 }

@@ -10,6 +10,8 @@ enum CameraTrouble: Error {
     case ended
     /// The input's signal has changed.
     case sourceChanged
+    /// The input has no usable signal, though the driver makes frames.
+    case noSignal(SignalProblem)
     /// Nothing of the camera's.
     case failed(CaptureError)
 }

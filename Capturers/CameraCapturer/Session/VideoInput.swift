@@ -3,6 +3,12 @@ import VideoCapturing
 
 /// The input of a grabber: whether it has a signal, and the signal's timings.
 enum VideoInput {
+    /// Whether the input takes a signal from outside, whose timings or standard it tells: a grabber's.
+    static func hasSignal(_ node: DeviceNode) -> Bool {
+        guard let input = current(node) else { return false }
+        return input.capabilities & UInt32(V4L2_IN_CAP_DV_TIMINGS | V4L2_IN_CAP_STD) != 0
+    }
+
     /// What is wrong with the signal; nil when nothing is, or the node has no inputs to ask about.
     static func problem(_ node: DeviceNode) -> SignalProblem? {
         guard let input = current(node) else { return nil }

@@ -20,6 +20,9 @@ extension CameraSource {
             // The format follows from the timings, so all is settled anew.
             closeSession()
             outage = .resuming
+        case .noSignal(let problem):
+            endStream()
+            outage = .noSignal(problem)
         case .stalled:
             try failUnlessReconnecting(
                 CaptureError(
@@ -79,8 +82,9 @@ extension CameraSource {
                 return
             }
         }
-        // A node that is listed but cannot be opened may become usable without a change in its folder.
-        awaitHotplug(context, atMost: found == nil ? nil : .seconds(2))
+        // A node that is there but cannot be opened may become usable without a change in its folder.
+        let isThere = found != nil || access(device.path, F_OK) == 0
+        awaitHotplug(context, atMost: isThere ? .seconds(2) : nil)
     }
 
     private func awaitAccess(_ context: FrameContext) throws(CaptureError) {
@@ -101,7 +105,7 @@ extension CameraSource {
             session.node.descriptor, events: Int16(POLLPRI), stop: context.stopDescriptor, milliseconds: 1000)
         guard !context.isStopping else { return }
         do throws(IoctlFailure) {
-            _ = try NodeEvents.take(session.node)
+            _ = try takeEvents(session.node)
             try session.node.checkPresence()
         } catch {
             begin(.disconnected, context)
@@ -118,7 +122,7 @@ extension CameraSource {
 
     /// Opens the camera if need be, and streams; on failure there is another outage.
     private func resume(_ context: FrameContext) throws(CaptureError) {
-        running = nil
+        endStream()
         do throws(CaptureError) {
             try startStream(context)
         } catch {
@@ -134,7 +138,7 @@ extension CameraSource {
 
     /// Lets go of the stream, and of the camera where it is gone: a node that is held blocks its number.
     private func begin(_ outage: Outage, _ context: FrameContext) {
-        running = nil
+        endStream()
         let isNew = self.outage != outage
         self.outage = outage
         switch outage {
@@ -157,8 +161,14 @@ extension CameraSource {
         }
     }
 
-    func closeSession() {
+    /// At once, and not only when nobody refers to the stream any more.
+    func endStream() {
+        running?.stream.release()
         running = nil
+    }
+
+    func closeSession() {
+        endStream()
         session?.close()
         session = nil
     }

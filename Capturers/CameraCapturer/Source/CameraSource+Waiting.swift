@@ -37,6 +37,7 @@ extension CameraSource {
     ) throws(CameraTrouble) -> SourceFrame? {
         let stream = running.stream
         let now = context.now
+        try checkSignal(running, now)
         losses.taken &+= 1
         let lost = running.sequence.lost(before: captured.sequence)
         losses.lost &+= lost
@@ -122,6 +123,13 @@ extension CameraSource {
         }
     }
 
+    /// Many drivers make frames without a signal, and tell nobody that it is gone.
+    private func checkSignal(_ running: RunningStream, _ now: MediaTime) throws(CameraTrouble) {
+        guard let due = running.nextSignalCheck, now >= due else { return }
+        running.nextSignalCheck = now.advanced(by: .seconds(1))
+        if let problem = VideoInput.problem(running.node) { throw .noSignal(problem) }
+    }
+
     private func noteDamage(_ isDamaged: Bool, _ running: RunningStream, _ now: MediaTime) {
         if isDamaged {
             losses.corrupt &+= 1
@@ -160,12 +168,17 @@ extension CameraSource {
         running.errorPolls = ready & Int16(POLLERR | POLLHUP) != 0 ? running.errorPolls + 1 : 0
     }
 
+    /// All that the driver has to tell; changes of controls are noted.
+    func takeEvents(_ node: DeviceNode) throws(IoctlFailure) -> NodeEvents {
+        let events = try NodeEvents.take(node)
+        for control in events.controls { controls?.note(id: control.id, value: control.value) }
+        return events
+    }
+
     private func handleEvents(_ running: RunningStream) throws(CameraTrouble) {
         var changed = false
         try faults(running.node) { () throws(IoctlFailure) in
-            let events = try NodeEvents.take(running.node)
-            for control in events.controls { controls?.note(id: control.id, value: control.value) }
-            changed = events.sourceChanged
+            changed = try takeEvents(running.node).sourceChanged
         }
         if changed {
             orientation = CameraOrientation(running.node)

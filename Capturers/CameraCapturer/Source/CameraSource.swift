@@ -65,7 +65,7 @@ final class CameraSource: FrameSource {
     func adapt(to wants: CaptureWants) { self.wants = wants }
 
     func stop() {
-        running = nil
+        endStream()
         outage = nil
         reported = nil
         ladder = FaultLadder()
@@ -73,9 +73,7 @@ final class CameraSource: FrameSource {
 
     func close() {
         session.map { controls?.giveBack($0.node) }
-        running = nil
-        session?.close()
-        session = nil
+        closeSession()
         controls = nil
         hotplug = nil
     }

@@ -12,6 +12,8 @@ final class RunningStream {
     var sequence = SequenceCounter()
     var damage = DamageReport()
     var rateCheck = RateCheck()
+    /// When the input's signal is to be looked at again; nil where there is none that could be lost.
+    var nextSignalCheck: MediaTime?
     /// How often in turn `poll` has said that something is wrong.
     var errorPolls = 0
 
@@ -23,5 +25,6 @@ final class RunningStream {
         plan = decision.plan
         rate = decision.negotiated.rate
         stall = StallDetector(streamStart: startedAt)
+        if VideoInput.hasSignal(stream.node) { nextSignalCheck = startedAt }
     }
 }

@@ -58,13 +58,16 @@ final class CaptureStream {
 
     /// Stops the driver and gives the buffers back. Pictures that are still held keep their memory.
     func release() {
-        guard node.descriptor >= 0 else { return }
         var type = Int32(bitPattern: type)
         _ = try? node.request(.streamOff, &type)
         isStreaming = false
         queuedCount = 0
+        // Frames that are still held stay readable, in memory of their own.
+        for index in buffers.indices where buffers[index].holder == .frame && !buffers[index].isLetGo() {
+            for mapping in buffers[index].mappings { mapping.detach() }
+        }
         buffers.removeAll()
-        // Refused by older drivers while pictures are held; closing the node frees the buffers then.
+        // Refused by older drivers while memory is mapped; closing the node frees the buffers then.
         _ = try? requestBuffers(0)
     }
 

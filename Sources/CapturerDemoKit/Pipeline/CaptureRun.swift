@@ -115,6 +115,8 @@ struct CaptureRun {
     private func record(_ pipeline: Pipeline, _ events: RunEvents, _ reporter: Reporter) -> ExitStatus {
         var status = ExitStatus.success
         let reason = wait(for: events, pipeline, reporter, &status)
+        // A script must not take what was cut short by a lost camera for complete.
+        let wasInterrupted = if case .interrupted = pipeline.capture.state { true } else { false }
         let stopFailure = stop(pipeline.publisher)
         pipeline.finish(events)
         terminal.leavePictureScreen()
@@ -125,6 +127,10 @@ struct CaptureRun {
             status = refusal.status
         } else if let stopFailure {
             reporter.warn("\(stopFailure)")
+        }
+        if wasInterrupted, status == .success {
+            reporter.failCapture("The source was away when the capture ended; what came before is complete.")
+            status = .inputOutput
         }
         reporter.end(at: MonotonicClock().now)
         return status

@@ -128,6 +128,9 @@ final class FakeCamera: DeviceCalls, @unchecked Sendable {
         }
     }
 
+    /// The memory is ordinary already.
+    func detach(_ address: UnsafeMutableRawPointer, byteCount: Int) {}
+
     func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int) {
         state.withLock { $0.mapped -= 1 }
         address.deallocate()
