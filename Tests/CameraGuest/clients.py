@@ -75,7 +75,8 @@ def ours(camera, node):
     width, height = SIZE[camera]
     output = os.path.join(tempfile.mkdtemp(prefix="faults-"), "recording.webm")
     return [os.environ["CAPTURER_DEMO"], "--source", "camera", "--device", node, "--size", f"{width}x{height}",
-            "--fps", "30", "-o", output, "--stats", "json"]
+            "--fps", "30",
+            "--capture-format", "NV12" if camera == VIVID else "MJPG", "-o", output, "--stats", "json"]
 
 
 def captured(text):

@@ -32,7 +32,7 @@ def jpegs(width, height):
     command = [
         "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size={width}x{height}:rate={LOOP}",
         "-vf", f"format=yuv420p,{NUMBERED},scale=out_range=full,format=yuvj422p", "-frames:v", str(LOOP), "-q:v", "5",
-        "-c:v", "mjpeg", "-huffman", "default", "-f", "image2pipe", "-",
+        "-pix_fmt", "yuvj420p", "-c:v", "mjpeg", "-huffman", "default", "-f", "image2pipe", "-",
     ]
     file = cache() / f"{hashlib.sha256(repr(command).encode()).hexdigest()[:16]}.mjpeg"
     try:
