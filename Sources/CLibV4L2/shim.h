@@ -1,11 +1,6 @@
 #ifndef CLIBV4L2_SHIM_H
 #define CLIBV4L2_SHIM_H
 
-// For mremap.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/videodev2.h>
@@ -29,13 +24,18 @@ static inline int clibv4l2_ioctl(int fd, unsigned long request, void *argument) 
     return v4l2_ioctl(fd, request, argument);
 }
 
+// From sys/mman.h, which has it for _GNU_SOURCE only; with that other names would count as this module's.
+extern void *mremap(void *address, size_t old_size, size_t new_size, int flags, ...);
+#define CLIBV4L2_MREMAP_MAYMOVE 1
+#define CLIBV4L2_MREMAP_FIXED 2
+
 // Puts ordinary memory of the same content in the place of a mapping, in one step for whoever reads it meanwhile. Not
 // for memory that anyone writes to. Returns 0, or an errno with the mapping as it was.
 static inline int clibv4l2_detach(void *address, size_t byte_count) {
     void *copy = mmap(NULL, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED) return errno;
     memcpy(copy, address, byte_count);
-    if (mremap(copy, byte_count, byte_count, MREMAP_MAYMOVE | MREMAP_FIXED, address) == MAP_FAILED) {
+    if (mremap(copy, byte_count, byte_count, CLIBV4L2_MREMAP_MAYMOVE | CLIBV4L2_MREMAP_FIXED, address) == MAP_FAILED) {
         int error = errno;
         munmap(copy, byte_count);
         return error;
