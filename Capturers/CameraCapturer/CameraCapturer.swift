@@ -63,8 +63,28 @@ public final class CameraCapturer: ForwardingVideoCapture {
     /// The mode that was settled, and why; nil before `initCapture`.
     public var decision: CameraModeDecision? { status.contents.withLock { $0.decision } }
 
-    /// What is counted of the camera, beside ``VideoCapture/statistics``.
+    /// What is counted of the camera, beside `VideoCapture.statistics`.
     public var cameraStatistics: CameraStatistics { status.contents.withLock { $0.statistics } }
+
+    /// The camera's controls with their values; also while it captures.
+    ///
+    /// Throws `invalidState` before `initCapture`, and what ``CameraDevice/controls()`` throws.
+    public func controls() throws(CaptureError) -> [CameraControl] { try knownDevice("list the controls").controls() }
+
+    /// Sets a control by its name; also while the camera captures, and again after it was unplugged.
+    ///
+    /// Throws `invalidState` before `initCapture`, and what ``CameraDevice/setControl(_:to:)`` throws.
+    @discardableResult
+    public func setControl(_ name: String, to value: String) throws(CaptureError) -> CameraControlValue {
+        try knownDevice("set the control").setControl(name, to: value)
+    }
+
+    private func knownDevice(_ operation: String) throws(CaptureError) -> CameraDevice {
+        if let device { return device }
+        throw CaptureError(
+            .invalidState, operation: operation, subject: configuration.device,
+            message: "The camera is not known yet; call initCapture first.")
+    }
 
     /// Has `handler` called with what happens to the camera: on the capture thread, so it must return soon and must not
     /// start, stop or release the capture.

@@ -2,7 +2,7 @@ import VideoCapturing
 
 /// Something that a user of a camera wants to know while it runs. Its description is one sentence for people.
 ///
-/// What interrupts the frames is also a state of the capture; see ``VideoCapture/stateChanges()``.
+/// What interrupts the frames is also a state of the capture; see `VideoCapture.stateChanges()`.
 public enum CameraEvent: Sendable, Hashable {
     /// The mode was settled, at first or anew.
     case negotiated(CameraModeDecision)

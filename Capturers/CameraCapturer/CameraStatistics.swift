@@ -1,4 +1,4 @@
-/// What a camera has counted since it was initialized, beside ``CaptureStatistics``.
+/// What a camera has counted since it was initialized, beside `CaptureStatistics`.
 public struct CameraStatistics: Sendable, Hashable {
     /// Frames delivered in the driver's own memory.
     public var framesLent: UInt64 = 0

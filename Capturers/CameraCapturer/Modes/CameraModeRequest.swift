@@ -22,7 +22,7 @@ public struct CameraModeRequest: Sendable, Hashable {
     /// Formats of the camera's that must not be used.
     public let excludedFourCCs: Set<FourCC>
 
-    /// Sides of the size are brought to 1 to ``VideoFormat/maximumSide`` pixels.
+    /// Sides of the size are brought to 1 to `VideoFormat.maximumSide` pixels.
     public init(
         size: PictureSize, rate: FrameRate, policy: Policy = .frameRateFirst, requiredFourCC: FourCC? = nil,
         excludedFourCCs: Set<FourCC> = []

@@ -12,7 +12,7 @@ public struct PictureSize: Sendable, Hashable {
         self.height = height
     }
 
-    /// Whether each side has 1 to ``VideoFormat/maximumSide`` pixels. Drivers may say anything.
+    /// Whether each side has 1 to `VideoFormat.maximumSide` pixels. Drivers may say anything.
     var isValid: Bool {
         let sides = 1...VideoFormat.maximumSide
         return sides.contains(width) && sides.contains(height)
@@ -52,7 +52,7 @@ struct FrameSizeRange: Sendable, Hashable {
     /// The smallest size; nil when the numbers make no range.
     var smallest: PictureSize? { snapped(PictureSize(width: 1, height: 1)) }
 
-    /// The largest size within ``VideoFormat/maximumSide``; nil when the numbers make no range.
+    /// The largest size within `VideoFormat.maximumSide`; nil when the numbers make no range.
     var largest: PictureSize? {
         snapped(PictureSize(width: VideoFormat.maximumSide, height: VideoFormat.maximumSide))
     }
