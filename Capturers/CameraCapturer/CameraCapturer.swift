@@ -79,6 +79,21 @@ public final class CameraCapturer: ForwardingVideoCapture {
         try knownDevice("set the control").setControl(name, to: value)
     }
 
+    /// The camera's own memory that a frame is in, for other devices: one for each plane of memory. Nil for a frame that
+    /// was copied or converted, or whose stream has ended.
+    ///
+    /// Any thread. Throws `system` when the driver does not export its buffers.
+    public func dmaBuffers(of frame: VideoFrame) throws(CaptureError) -> [DMABuffer]? {
+        guard let exporter = status.contents.withLock({ $0.exporter }) else { return nil }
+        do {
+            return try exporter.export(frame.buffer)
+        } catch {
+            throw CaptureError(
+                .system, operation: error.request, subject: device?.path, errno: error.number,
+                message: "The camera's driver does not share its buffers; use the frame's pixels.")
+        }
+    }
+
     private func knownDevice(_ operation: String) throws(CaptureError) -> CameraDevice {
         if let device { return device }
         throw CaptureError(

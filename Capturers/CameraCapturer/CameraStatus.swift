@@ -6,6 +6,7 @@ final class CameraStatus: Sendable {
         var device: CameraDevice?
         var decision: CameraModeDecision?
         var statistics = CameraStatistics()
+        var exporter: BufferExporter?
         var eventHandler: (@Sendable (CameraEvent) -> Void)?
     }
 

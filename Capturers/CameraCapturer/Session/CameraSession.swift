@@ -42,6 +42,8 @@ final class CameraSession {
     ///
     /// Throws the driver's refusal, unless another mode is left to try.
     func makeStream() throws(CaptureError) -> CaptureStream {
+        // While it rested, another program may have set the camera otherwise.
+        if NodeFormat.current(node) != format { try apply() }
         while true {
             do throws(IoctlFailure) {
                 let stream = try CaptureStream(node, format: format, bufferCount: bufferCount)

@@ -12,10 +12,10 @@ final class ExoticConverter {
     /// The formats that libv4lconvert 1.22 decodes and libyuv does not (`supported_src_pixfmts` in
     /// lib/libv4lconvert/libv4lconvert.c).
     private static let known: Set<FourCC> = [
-        "GREY", "Y16 ", "Y10B", "Y04 ", "Y06 ", "BA81", "GBRG", "GRBG", "RGGB", "YVYU", "YYUV", "M420", "HM12", "NV61",
-        "RGBP", "S501", "S505", "S508", "S561", "S910", "S920", "SONX", "P207", "M310", "JL20", "905C", "STV0", "PJPG",
-        "511 ", "518 ", "CPIA", "KONI", "SE401", "CITV",
-    ].compactMap { $0.utf8.count == 4 ? FourCC(stringLiteral: $0) : nil }.reduce(into: []) { $0.insert($1) }
+        "GREY", "Y16", "Y16-BE", "Y10B", "Y04", "Y06", "BA81", "GBRG", "GRBG", "RGGB", "YVYU", "YYUV", "M420", "HM12",
+        "NV61", "RGBP", "S501", "S505", "S508", "S561", "S910", "S920", "SONX", "P207", "M310", "JL20", "905C", "S680",
+        "PJPG", "O511", "O518", "CPIA", "KONI", "S401", "CITV",
+    ]
 
     /// Whether there is a decoder for the format.
     static func knows(_ fourCC: FourCC) -> Bool { known.contains(fourCC) }

@@ -57,6 +57,7 @@ extension CameraSource {
         running = RunningStream(
             stream: stream, maker: try FrameMaker(stream, plan: decision.plan, processor: processor),
             decision: decision, startedAt: context.now)
+        status.contents.withLock { $0.exporter = stream.exporter }
         publish(decision)
         outage = nil
     }

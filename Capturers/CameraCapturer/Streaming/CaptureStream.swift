@@ -17,6 +17,9 @@ final class CaptureStream {
     private(set) var buffers: [DriverBuffer] = []
     private(set) var isStreaming = false
 
+    /// For other devices, and other threads.
+    let exporter: BufferExporter
+
     /// How many buffers the driver has.
     private(set) var queuedCount = 0
 
@@ -31,6 +34,7 @@ final class CaptureStream {
     init(_ node: DeviceNode, format: StreamFormat, bufferCount: Int = 6) throws(IoctlFailure) {
         self.node = node
         self.format = format
+        exporter = BufferExporter(node, format: format)
         do throws(IoctlFailure) {
             let count = try requestBuffers(bufferCount)
             guard count >= 2 else { throw IoctlFailure(request: DeviceRequest.requestBuffers.name, number: ENOMEM) }
@@ -62,6 +66,7 @@ final class CaptureStream {
         _ = try? node.request(.streamOff, &type)
         isStreaming = false
         queuedCount = 0
+        exporter.end()
         // Frames that are still held stay readable, in memory of their own.
         for index in buffers.indices where buffers[index].holder == .frame && !buffers[index].isLetGo() {
             for mapping in buffers[index].mappings { mapping.detach() }
@@ -125,18 +130,10 @@ final class CaptureStream {
 
     /// The picture in an uncompressed buffer.
     func picture(in buffer: CapturedBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {
-        try buffers[buffer.index].makePicture(format, as: pixelFormat, offsets: buffer.dataOffsets)
-    }
-
-    /// A descriptor of the memory of a buffer's plane, for other devices (`VIDIOC_EXPBUF`); the caller closes it.
-    func exportBuffer(_ index: Int, plane: Int) throws(IoctlFailure) -> Int32 {
-        var export = v4l2_exportbuffer()
-        export.type = type
-        export.index = UInt32(index)
-        export.plane = UInt32(plane)
-        export.flags = UInt32(O_CLOEXEC | O_RDONLY)
-        try node.request(.exportBuffer, &export)
-        return export.fd
+        let before = buffers[buffer.index].picture
+        let picture = try buffers[buffer.index].makePicture(format, as: pixelFormat, offsets: buffer.dataOffsets)
+        if picture !== before { exporter.note(picture, index: buffer.index) }
+        return picture
     }
 
     private func requestBuffers(_ count: Int) throws(IoctlFailure) -> Int {
