@@ -36,9 +36,21 @@ extension DeviceCalls {
         withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { descriptors in
             descriptors.initializeElement(at: 0, to: pollfd(fd: descriptor, events: events, revents: 0))
             descriptors.initializeElement(at: 1, to: pollfd(fd: stop, events: Int16(POLLIN), revents: 0))
-            guard poll(descriptors, milliseconds: milliseconds) > 0 else { return 0 }
-            return descriptors[0].revents
+            let count = poll(descriptors, milliseconds: milliseconds)
+            guard count >= 0 else {
+                if milliseconds != 0 { waitInVain(stop, milliseconds: count == -EINTR ? 1 : 5) }
+                return 0
+            }
+            return count > 0 ? descriptors[0].revents : 0
         }
+    }
+
+    /// The system has refused to wait (it has no memory left, or signals come one after the other): a pause, so that
+    /// the caller, who tries again, does not spin.
+    private func waitInVain(_ stop: Int32, milliseconds: Int32) {
+        var descriptor = pollfd(fd: stop, events: Int16(POLLIN), revents: 0)
+        guard systemPoll(&descriptor, 1, milliseconds) < 0 else { return }
+        usleep(UInt32(milliseconds) * 1000)
     }
 
     func poll(_ descriptors: UnsafeMutableBufferPointer<pollfd>, milliseconds: Int32) -> Int32 {

@@ -19,8 +19,7 @@ final class DeviceNode {
     init(opening path: String, calls: any DeviceCalls) throws(IoctlFailure) {
         self.path = path
         self.calls = calls
-        var opened = calls.open(path)
-        while opened == -EINTR { opened = calls.open(path) }
+        let opened = DeviceNode.again { calls.open(path) }
         guard opened >= 0 else { throw IoctlFailure(request: "open", number: -opened) }
         var capability = v4l2_capability()
         do throws(IoctlFailure) {
@@ -59,16 +58,21 @@ final class DeviceNode {
         _ request: DeviceRequest, _ argument: inout Argument, descriptor: Int32, calls: any DeviceCalls
     ) throws(IoctlFailure) -> Int32 {
         let result = withUnsafeMutablePointer(to: &argument) { pointer in
-            var result = calls.ioctl(descriptor, request.code, pointer)
-            // Bounded, so that a driver that never answers otherwise cannot hold the thread.
-            var attempts = 1
-            while result == -EINTR, attempts < 100 {
-                result = calls.ioctl(descriptor, request.code, pointer)
-                attempts += 1
-            }
-            return result
+            again { calls.ioctl(descriptor, request.code, pointer) }
         }
         guard result >= 0 else { throw IoctlFailure(request: request.name, number: -result) }
+        return result
+    }
+
+    /// Asks again whenever a signal interrupts; not without end, so that a driver that never answers otherwise cannot
+    /// hold the thread.
+    private static func again(_ call: () -> Int32) -> Int32 {
+        var result = call()
+        var attempts = 1
+        while result == -EINTR, attempts < 100 {
+            result = call()
+            attempts += 1
+        }
         return result
     }
 }

@@ -39,6 +39,18 @@ extension CameraSource {
 
     /// Opens the camera if it is not open, and makes it stream.
     func startStream(_ context: FrameContext) throws(CaptureError) {
+        guard session != nil else { return try openStream(context) }
+        do throws(CaptureError) {
+            try openStream(context)
+        } catch {
+            // It may be this very session that keeps the camera busy, when the driver has refused to end its stream.
+            guard error.code == .deviceBusy else { throw error }
+            closeSession()
+            try openStream(context)
+        }
+    }
+
+    private func openStream(_ context: FrameContext) throws(CaptureError) {
         if session == nil, let known = device {
             let found = try directory.camera(like: known) ?? known
             let session = try openSession(found)

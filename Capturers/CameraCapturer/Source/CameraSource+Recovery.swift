@@ -15,7 +15,10 @@ extension CameraSource {
         case .failed(let error):
             throw error
         case .ended:
-            begin(.failing, context)
+            // Some drivers end a stream now and then. One that ends before its first frame does not respond.
+            guard let ended = running, ended.hasDelivered else { return begin(.failing, context) }
+            running = nil
+            outage = .resuming
         case .sourceChanged:
             // The format follows from the timings, so all is settled anew.
             closeSession()
@@ -67,24 +70,26 @@ extension CameraSource {
     }
 
     private func awaitReturn(_ context: FrameContext) throws(CaptureError) {
-        // Before looking, so that what comes while looking wakes the wait.
-        hotplug?.drain()
         guard let device else { return }
-        let found = try? directory.camera(like: device)
-        if found != nil {
+        if !wasTriedInVain, (try? directory.camera(like: device)) != nil {
+            // Until a frame comes.
+            wasTriedInVain = true
             try resume(context)
-            guard outage == .disconnected else {
-                if outage == nil {
-                    ladder = FaultLadder()
-                    status.count { $0.reconnects += 1 }
-                    status.tell(.reconnected(path: self.device?.path ?? device.path))
-                }
-                return
-            }
+            guard outage == .disconnected else { return }
         }
-        // A node that is there but cannot be opened may become usable without a change in its folder.
-        let isThere = found != nil || access(device.path, F_OK) == 0
-        awaitHotplug(context, atMost: isThere ? .seconds(2) : nil)
+        // A node that is there but cannot be used may become usable without a change in its folder.
+        let isThere = wasTriedInVain || access(device.path, F_OK) == 0
+        awaitHotplug(context, atMost: isThere ? .seconds(1) : nil)
+        wasTriedInVain = false
+    }
+
+    /// A whole frame has come: whatever was wrong is over.
+    func noteReturn() {
+        wasTriedInVain = false
+        guard isReturning else { return }
+        isReturning = false
+        status.count { $0.reconnects += 1 }
+        status.tell(.reconnected(path: device?.path ?? ""))
     }
 
     private func awaitAccess(_ context: FrameContext) throws(CaptureError) {
@@ -101,8 +106,12 @@ extension CameraSource {
             status.tell(.signal(problem))
         }
         // Not every driver tells of a change, so the input is asked each second as well.
-        _ = calls.waitForInput(
+        let ready = calls.waitForInput(
             session.node.descriptor, events: Int16(POLLPRI), stop: context.stopDescriptor, milliseconds: 1000)
+        if ready != 0, ready & Int16(POLLPRI) == 0 {
+            // Some drivers report an error for as long as nothing streams.
+            _ = calls.waitForInput(-1, events: 0, stop: context.stopDescriptor, milliseconds: 250)
+        }
         guard !context.isStopping else { return }
         do throws(IoctlFailure) {
             _ = try takeEvents(session.node)
@@ -145,7 +154,11 @@ extension CameraSource {
         case .disconnected:
             closeSession()
             context.reportInterruption(.deviceDisconnected)
-            if isNew { status.tell(.disconnected) }
+            if isNew {
+                ladder = FaultLadder()
+                isReturning = true
+                status.tell(.disconnected)
+            }
         case .busy:
             closeSession()
             context.reportInterruption(.deviceBusy)
@@ -177,10 +190,20 @@ extension CameraSource {
         if !configuration.reconnects { throw error }
     }
 
+    /// Waits until a camera may have come or become usable, or the capture is being stopped.
     private func awaitHotplug(_ context: FrameContext, atMost limit: Duration?) {
-        let milliseconds = limit.map { Int32(clamping: $0.nanoseconds / 1_000_000) } ?? -1
-        _ = calls.waitForInput(
-            hotplug?.descriptor ?? -1, events: Int16(POLLIN), stop: context.stopDescriptor,
-            milliseconds: milliseconds)
+        // Without the watch only looking again helps.
+        let limit = limit ?? (hotplug == nil ? .seconds(1) : nil)
+        let end = limit.map { MonotonicClock().now.advanced(by: $0) }
+        while !context.isStopping {
+            let left = end.map { $0 - MonotonicClock().now }
+            if let left, left <= .zero { return }
+            let ready = calls.waitForInput(
+                hotplug?.descriptor ?? -1, events: Int16(POLLIN), stop: context.stopDescriptor,
+                milliseconds: left.map { Int32(clamping: ($0.nanoseconds + 999_999) / 1_000_000) } ?? -1)
+            // Before the next look, so that what comes while looking wakes the next wait. Devices of other kinds come
+            // and go as well.
+            if ready != 0, hotplug?.drain() ?? true { return }
+        }
     }
 }

@@ -12,6 +12,7 @@ extension CameraSource {
     func awaitFrame(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) -> SourceFrame? {
         try faults(running.node) { () throws(IoctlFailure) in try running.stream.reclaim() }
         if let captured = try dequeue(running) {
+            running.falsePromises = 0
             return try take(captured, running, context)
         }
         try awaitDevice(running, context)
@@ -49,6 +50,8 @@ extension CameraSource {
             return nil
         }
         ladder.noteFrame(at: now)
+        running.hasDelivered = true
+        noteReturn()
         noteRate(lost: lost, running, now)
         let (timestamp, isTrusted) = timestamps.judge(captured.timestamp, flags: captured.flags, now: now)
         if !isTrusted { status.count { $0.timestampsReplaced += 1 } }
@@ -161,6 +164,11 @@ extension CameraSource {
         let ready = calls.waitForInput(
             running.node.descriptor, events: Int16(POLLIN | POLLPRI), stop: context.stopDescriptor,
             milliseconds: milliseconds)
+        running.falsePromises = ready == 0 ? 0 : running.falsePromises + 1
+        if running.falsePromises > 3 {
+            // So as not to spin until the camera is taken for stalled.
+            _ = calls.waitForInput(-1, events: 0, stop: context.stopDescriptor, milliseconds: 5)
+        }
         if ready & Int16(POLLPRI) != 0 { try handleEvents(running) }
         if ready & Int16(POLLERR | POLLHUP | POLLNVAL) != 0, ready & Int16(POLLIN) == 0 || running.errorPolls > 0 {
             try explainError(running)

@@ -30,6 +30,10 @@ final class CameraSource: FrameSource {
     var limiter = FrameRateLimiter()
     var timestamps = TimestampJudge()
     var losses = PendingLosses()
+    /// The camera has gone, and no frame has come since.
+    var isReturning = false
+    /// The camera was found again and tried, and no frame has come since.
+    var wasTriedInVain = false
     /// What was told last of the signal, so as not to tell it each second.
     var reported: CameraEvent?
 
@@ -69,6 +73,8 @@ final class CameraSource: FrameSource {
         outage = nil
         reported = nil
         ladder = FaultLadder()
+        isReturning = false
+        wasTriedInVain = false
     }
 
     func close() {

@@ -16,6 +16,10 @@ final class RunningStream {
     var nextSignalCheck: MediaTime?
     /// How often in turn `poll` has said that something is wrong.
     var errorPolls = 0
+    /// How often in turn `poll` has promised something, and the driver had nothing.
+    var falsePromises = 0
+    /// Whether a whole frame has come.
+    var hasDelivered = false
 
     var node: DeviceNode { stream.node }
 

@@ -77,9 +77,11 @@ final class FrameMaker {
     {
         guard let pixelFormat else { return try exotic!.decode(captured, in: stream) }
         guard pixelFormat.isCompressed else { return try stream.picture(in: captured, as: pixelFormat) }
+        let buffer = stream.buffers[captured.index]
         let start = captured.dataOffsets[0]
-        return try stream.buffers[captured.index].makeCompressedPicture(
-            stream.format, offset: start, byteCount: captured.bytesUsed[0] - start)
+        // Drivers may claim more than their buffer has.
+        let end = min(captured.bytesUsed[0], buffer.mappings[0].byteCount)
+        return try buffer.makeCompressedPicture(stream.format, offset: start, byteCount: max(0, end - start))
     }
 
     private func copy(_ picture: PixelBuffer, width: Int, height: Int) throws(CaptureError) -> PixelBuffer {
