@@ -1,0 +1,113 @@
+import CLibV4L2
+import Testing
+import VideoCapturing
+
+@testable import CameraCapturer
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Every system call that the capture makes, refused with every number that matters: before the first frame, while the
+/// stream runs, while it is restarted, and while a camera that came back is opened.
+@Suite struct CallSiteTests {
+    @Test(arguments: [1, .max])
+    func atTheStartThereAreFramesOrASentence(times: Int) async {
+        let troubles = await concurrently(Fault.all(CallSite.allCases, times: times), width: 12) { fault in
+            CallSiteTests.tryStart(fault).map { "\(fault): \($0)" }
+        }
+        #expect(troubles.compactMap(\.self) == [])
+    }
+
+    @Test(arguments: [1, 3])
+    func aStreamGoesOn(times: Int) async {
+        let troubles = await concurrently(Fault.all(CallSite.ofStreaming, times: times), width: 18) { fault in
+            // A camera that says it is gone, and is there, is tried each second.
+            let limit = Duration.milliseconds(fault.number == ENODEV ? 1500 * fault.times : 1500)
+            return CallSiteTests.tryRunning(within: limit) { $0.camera.set { $0.refusals = [fault.refusal] } }.map {
+                "\(fault): \($0)"
+            }
+        }
+        #expect(troubles.compactMap(\.self) == [])
+    }
+
+    @Test func aRestartGetsOverIt() async {
+        let troubles = await concurrently(Fault.all(CallSite.ofRestart), width: 12) { fault in
+            CallSiteTests.tryRunning { run in
+                run.camera.set {
+                    $0.refusals = [fault.refusal, .init(request: clibv4l2_DQBUF, times: 1, number: EIO)]
+                }
+            }.map { "\(fault): \($0)" }
+        }
+        #expect(troubles.compactMap(\.self) == [])
+    }
+
+    @Test func aReturnGetsOverIt() async {
+        let troubles = await concurrently(Fault.all(CallSite.ofOpening), width: 20) { fault in
+            CallSiteTests.tryRunning { run in
+                run.machine.unplug()
+                _ = run.waitForEvent(.disconnected)
+                run.camera.set { $0.refusals = [fault.refusal] }
+                run.machine.plug(as: "video1")
+            }.map { "\(fault): \($0)" }
+        }
+        #expect(troubles.compactMap(\.self) == [])
+    }
+
+    /// What is wrong with a start that meets the fault, and with the next one after it has gone; nil when nothing is.
+    private static func tryStart(_ fault: Fault) -> String? {
+        let run = CaptureRun()
+        run.camera.set { $0.refusals = [fault.refusal] }
+        let began = MonotonicClock().now
+        var refusal: CaptureError?
+        do throws(CaptureError) { try run.start() } catch { refusal = error }
+        let time = MonotonicClock().now - began
+        if time > .seconds(1) { return "the start took \(time)" }
+        if let refusal {
+            guard refusal.message.count > 20, refusal.message.hasSuffix(".") else { return "no sentence: \(refusal)" }
+            if run.camera.mappings > 0 { return "\(run.camera.mappings) mappings are left after the failure" }
+        } else if fault.times < 10 {
+            // A camera that says it is gone, and is there, is tried each second.
+            let limit = Duration.milliseconds(fault.number == ENODEV ? 1500 * fault.times : 1500)
+            guard run.probe.waitForMore(3, within: limit) else {
+                return "no frames at \(run.capture.state)"
+            }
+        } else {
+            pause(.milliseconds(100))
+            let calls = run.calls(in: .milliseconds(200))
+            let isFlowing = run.probe.waitForMore(1, within: .milliseconds(20))
+            // Interrupted requests are asked a hundred times.
+            if !isFlowing, calls > (fault.number == EINTR ? 800 : 150) { return "it spins: \(calls) calls in 0.2 s" }
+        }
+        if run.capture.isCaptureStarted {
+            do {
+                let time = try run.stop()
+                if time > .milliseconds(100) { return "the stop took \(time)" }
+            } catch {
+                return "the stop failed: \(error)"
+            }
+        }
+        run.camera.set { $0.refusals = [] }
+        do throws(CaptureError) { try run.start() } catch { return "the second start failed: \(error)" }
+        guard run.probe.waitForMore(3, within: .seconds(1)) else { return "no frames after the second start" }
+        return run.probe.disorder ?? run.leak
+    }
+
+    /// What is wrong with a capture that meets the fault while it runs; nil when nothing is.
+    private static func tryRunning(
+        within limit: Duration = .milliseconds(1500), _ break: (CaptureRun) -> Void
+    ) -> String? {
+        guard let run = try? CaptureRun.running() else { return "no frames to begin with" }
+        `break`(run)
+        guard run.probe.waitForMore(20, within: limit) else {
+            return "\(run.probe.count) frames at \(run.capture.state), \(run.events)"
+        }
+        if run.capture.state != .running { return "frames come, but the state is \(run.capture.state)" }
+        if run.camera.get({ $0.refusals.contains { $0.times > 0 } }) { return "the call was never made" }
+        if let disorder = run.probe.disorder { return disorder }
+        guard let time = try? run.stop(), time < .milliseconds(100) else { return "the stop took too long" }
+        return run.leak
+    }
+}

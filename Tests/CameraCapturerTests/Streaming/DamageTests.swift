@@ -1,0 +1,134 @@
+import CLibV4L2
+import Testing
+import VideoCapturing
+
+@testable import CameraCapturer
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Buffers that are no whole pictures are left out, and counted one by one.
+@Suite struct DamageTests {
+    /// Damages every third of the first 30 buffers: ten.
+    private static func damage(_ machine: StreamingMachine, _ change: @escaping (inout v4l2_buffer) -> Void) {
+        machine.camera.set { state in
+            var count = 0
+            state.alter = { buffer in
+                count += 1
+                if count <= 30, count % 3 == 0 { change(&buffer) }
+            }
+        }
+    }
+
+    private func expectTenLeftOut(_ run: CaptureRun) throws {
+        try run.start()
+        #expect(run.probe.waitForMore(30))
+        _ = try run.stop()
+        #expect(run.statistics.framesDamaged == 10)
+        #expect(run.dropped.corrupt == 10)
+        let notes = run.probe.notes
+        // Each takes its number.
+        let numbers = Int(notes.last!.sequenceNumber - notes[0].sequenceNumber) + 1
+        #expect(numbers == notes.count + 10 + Int(run.dropped.source))
+        #expect(run.capture.statistics.interruptions == 0 && run.statistics.restarts == 0)
+        #expect(run.leak == nil)
+    }
+
+    @Test func leavesOutWhatTheDriverMarks() throws {
+        let machine = StreamingMachine()
+        DamageTests.damage(machine) { $0.flags |= UInt32(V4L2_BUF_FLAG_ERROR) }
+        try expectTenLeftOut(CaptureRun(machine))
+    }
+
+    @Test(arguments: [0, 1, 64 * 48 * 3 / 2 - 1])
+    func leavesOutWhatIsTooShort(byteCount: UInt32) throws {
+        let machine = StreamingMachine()
+        DamageTests.damage(machine) { $0.bytesused = byteCount }
+        try expectTenLeftOut(CaptureRun(machine))
+    }
+
+    @Test(arguments: [0, 3, 100, TestJPEG.bytes.count - 1])
+    func leavesOutJPEGThatIsCut(byteCount: Int) throws {
+        let machine = StreamingMachine([FakeCamera.Mode(fourCC: .mjpeg, width: 19, height: 9, rate: 100)])
+        machine.camera.set {
+            $0.content = TestJPEG.bytes
+            $0.bufferLength = 4096
+        }
+        DamageTests.damage(machine) { $0.bytesused = UInt32(byteCount) }
+        try expectTenLeftOut(CaptureRun(machine))
+    }
+
+    /// Whatever is in the buffers: no crash, no frame, no interruption, and all of it counted.
+    @Test func leavesOutGarbageInsteadOfJPEG() throws {
+        let machine = StreamingMachine([FakeCamera.Mode(fourCC: .mjpeg, width: 19, height: 9, rate: 200)])
+        var inner = [UInt8](repeating: 0x5A, count: 400)
+        inner.replaceSubrange(0..<4, with: [0xFF, 0xD8, 0xFF, 0xC0])
+        inner.replaceSubrange(398..<400, with: [0xFF, 0xD9])
+        let run = CaptureRun(machine, CameraConfiguration(desiredFrameRate: 200))
+        run.camera.set {
+            $0.bufferLength = 4096
+            $0.content = inner
+        }
+        try run.start()
+        #expect(eventually(within: .seconds(2)) { run.statistics.framesDamaged > 20 })
+        #expect(run.probe.count == 0)
+        #expect(run.capture.state == .running)
+        run.camera.set { $0.content = TestJPEG.bytes }
+        #expect(run.probe.waitForMore(5))
+        #expect(run.dropped.corrupt == run.statistics.framesDamaged)
+    }
+
+    /// A driver that claims more bytes than its buffer has.
+    @Test(arguments: [FourCC.mjpeg, .nv12, .yuyv])
+    func doesNotReadBeyondABuffer(fourCC: FourCC) throws {
+        let size = fourCC == .mjpeg ? (width: 19, height: 9) : (width: 16, height: 8)
+        let machine = StreamingMachine([
+            FakeCamera.Mode(fourCC: fourCC, width: size.width, height: size.height, rate: 100)
+        ])
+        machine.camera.set { state in
+            if fourCC == .mjpeg {
+                // At the very end of the buffer, so that reading on would leave it.
+                state.content = TestJPEG.bytes
+                state.bufferLength = TestJPEG.bytes.count
+            }
+            state.alter = { $0.bytesused = 1 << 30 }
+        }
+        let run = CaptureRun(machine)
+        try run.start()
+        #expect(run.probe.waitForMore(5))
+        #expect(run.statistics.framesDamaged == 0 && run.leak == nil)
+    }
+
+    /// Buffers shorter than the pictures that are said to be in them give no frame, and no crash.
+    @Test func refusesBuffersThatAreTooSmall() throws {
+        let run = CaptureRun()
+        run.camera.set { $0.bufferLength = 100 }
+        try run.start()
+        #expect(eventually(within: .seconds(1)) { run.statistics.framesDamaged > 10 })
+        #expect(run.probe.count == 0)
+        _ = try run.stop()
+        run.camera.set { $0.bufferLength = nil }
+        try run.start()
+        #expect(run.probe.waitForMore(5))
+        #expect(run.leak == nil)
+    }
+
+    /// A driver that hands out buffers which it does not have is restarted.
+    @Test(arguments: [77, UInt32.max])
+    func refusesBuffersThatAreNone(index: UInt32) throws {
+        let run = try CaptureRun.running()
+        run.camera.set { state in
+            var isDone = false
+            state.alter = { buffer in
+                if !isDone { buffer.index = index }
+                isDone = true
+            }
+        }
+        #expect(run.probe.waitForMore(20))
+        #expect(run.statistics.restarts == 1)
+        #expect(run.leak == nil)
+    }
+}

@@ -1,0 +1,143 @@
+import VideoCapturing
+
+@testable import CameraCapturer
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A capture of a ``StreamingMachine``'s camera, with what came of it: frames, states and events.
+final class CaptureRun {
+    let machine: StreamingMachine
+    let capture: CameraCapturer
+    let probe = FrameProbe()
+    private let told = Locked<[CameraEvent]>([])
+    private let states = Locked<[CaptureState]>([])
+    private let task: Task<Void, Never>
+
+    var camera: FakeCamera { machine.camera }
+    var events: [CameraEvent] { told.withLock { $0 } }
+    var statistics: CameraStatistics { capture.cameraStatistics }
+    var dropped: DropCounts { capture.statistics.framesDropped }
+
+    init(
+        _ machine: StreamingMachine = StreamingMachine(),
+        _ configuration: CameraConfiguration = CameraConfiguration(desiredFrameRate: 200)
+    ) {
+        self.machine = machine
+        capture = CameraCapturer(configuration, clock: MonotonicClock(), directory: machine.directory)
+        capture.videoCaptureConsumer = probe
+        let changes = capture.stateChanges()
+        task = Task.detached { [states] in
+            for await change in changes { states.withLock { $0.append(change.new) } }
+        }
+        capture.setEventHandler { [told] event in
+            told.withLock { $0.append(event) }
+            told.wakeAll()
+        }
+    }
+
+    deinit {
+        capture.releaseCapture()
+        task.cancel()
+    }
+
+    /// Initializes, if that was not done, and starts.
+    func start() throws(CaptureError) {
+        if capture.state == .idle { try capture.initCapture() }
+        try capture.startCapture()
+    }
+
+    /// A capture that has begun to deliver frames.
+    static func running(
+        _ machine: StreamingMachine = StreamingMachine(),
+        _ configuration: CameraConfiguration = CameraConfiguration(desiredFrameRate: 200), frames: Int = 5
+    ) throws -> CaptureRun {
+        let run = CaptureRun(machine, configuration)
+        try run.start()
+        guard run.probe.waitForMore(frames) else { throw NoFrames() }
+        return run
+    }
+
+    struct NoFrames: Error {}
+
+    /// How long the stop took.
+    func stop() throws -> Duration {
+        let began = MonotonicClock().now
+        try capture.stopCapture()
+        return MonotonicClock().now - began
+    }
+
+    func waitForEvent(_ event: CameraEvent, within limit: Duration = .seconds(2)) -> Bool {
+        told.wait(until: MonotonicClock().now.advanced(by: limit)) { $0.contains(event) ? () : nil } != nil
+    }
+
+    /// Whether the capture was in this state at some time.
+    func wasIn(_ state: CaptureState, within limit: Duration = .seconds(1)) -> Bool {
+        eventually(within: limit) { states.withLock { $0.contains(state) } }
+    }
+
+    func waitForState(_ state: CaptureState, within limit: Duration = .seconds(2)) -> Bool {
+        eventually(within: limit) { capture.state == state }
+    }
+
+    /// How many system calls the capture makes in a while.
+    func calls(in time: Duration) -> Int {
+        let before = camera.callCount
+        pause(time)
+        return camera.callCount - before
+    }
+
+    /// What is left behind after the capture was released; nil when nothing is.
+    var leak: String? {
+        capture.releaseCapture()
+        probe.set { $0.kept = [] }
+        if camera.isOpen { return "the node is still open" }
+        return camera.mappings == 0 ? nil : "\(camera.mappings) mappings are left"
+    }
+}
+
+/// Looks each two milliseconds until `condition` holds; false when it does not within `limit`.
+func eventually(within limit: Duration, _ condition: () -> Bool) -> Bool {
+    let end = MonotonicClock().now.advanced(by: limit)
+    while !condition() {
+        guard MonotonicClock().now < end else { return false }
+        pause(.milliseconds(2))
+    }
+    return true
+}
+
+func pause(_ time: Duration) { usleep(UInt32(clamping: time.nanoseconds / 1000)) }
+
+/// Runs `body` for each item on threads of their own, a few at a time, since they mostly wait; what they return, in
+/// order.
+func concurrently<Item: Sendable, Result: Sendable>(
+    _ items: [Item], width: Int = 8, _ body: @escaping @Sendable (Item) -> Result
+) async -> [Result] {
+    await withCheckedContinuation { continuation in
+        let next = Locked(0)
+        let results = Locked([Result?](repeating: nil, count: items.count))
+        let working = Locked(min(width, items.count))
+        for _ in 0..<min(width, items.count) {
+            let thread = try? CaptureThread(name: "trial") {
+                while true {
+                    let index = next.withLock { next in
+                        next += 1
+                        return next - 1
+                    }
+                    guard index < items.count else { break }
+                    let result = body(items[index])
+                    results.withLock { $0[index] = result }
+                }
+                let isLast = working.withLock { working in
+                    working -= 1
+                    return working == 0
+                }
+                if isLast { continuation.resume(returning: results.withLock { $0 }.compactMap(\.self)) }
+            }
+            thread!.detach()
+        }
+    }
+}
