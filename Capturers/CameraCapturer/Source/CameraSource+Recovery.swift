@@ -17,7 +17,7 @@ extension CameraSource {
         case .ended:
             // Some drivers end a stream now and then. One that ends before its first frame does not respond.
             guard let ended = running, ended.hasDelivered else { return begin(.failing, context) }
-            running = nil
+            endStream()
             outage = .resuming
         case .sourceChanged:
             // The format follows from the timings, so all is settled anew.

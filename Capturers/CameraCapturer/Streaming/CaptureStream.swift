@@ -16,6 +16,7 @@ final class CaptureStream {
     let format: StreamFormat
     private(set) var buffers: [DriverBuffer] = []
     private(set) var isStreaming = false
+    private var isReleased = false
 
     /// For other devices, and other threads.
     let exporter: BufferExporter
@@ -62,6 +63,9 @@ final class CaptureStream {
 
     /// Stops the driver and gives the buffers back. Pictures that are still held keep their memory.
     func release() {
+        // Only once: another stream of the node may have begun since.
+        guard !isReleased else { return }
+        isReleased = true
         var type = Int32(bitPattern: type)
         _ = try? node.request(.streamOff, &type)
         isStreaming = false
