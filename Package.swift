@@ -90,7 +90,7 @@ let package = Package(
         .testTarget(
             name: "CapturerDemoTests",
             dependencies: [
-                "CapturerDemoKit", "FrameProcessing", "MediaFiles", "NoiseCapturer", "VideoCapturing",
+                "CapturerDemoKit", "CameraCapturer", "FrameProcessing", "MediaFiles", "NoiseCapturer", "VideoCapturing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
         .testTarget(

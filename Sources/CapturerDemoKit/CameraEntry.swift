@@ -23,17 +23,16 @@ extension CapturerEntry {
 func cameraConfiguration(_ request: CaptureRequest) throws(CaptureError) -> CameraConfiguration {
     let size = request.size ?? (640, 480)
     var configuration = CameraConfiguration(
-        device: request.input.map { CapturerCatalog.scheme(of: $0) == "v4l2" ? String($0.dropFirst(5)) : $0 },
-        preset: PictureSize(width: size.width, height: size.height),
-        desiredFrameRate: request.frameRate(default: 30) ?? FrameRate(integerLiteral: 1000))
+        device: request.input.map(cameraName), preset: PictureSize(width: size.width, height: size.height),
+        desiredFrameRate: cameraRate(request.rate))
     configuration.keepsFrameRate = request.further["keep-rate"] != nil
     if let text = request.further["capture-format"]?.first {
-        guard let fourCC = FourCC(text) else {
+        do throws(OptionError) {
+            configuration.captureFormat = try CaptureFormatOption.parse(text)
+        } catch {
             throw CaptureError(
-                .invalidConfiguration, operation: Refusal.checkingOptions, subject: "--capture-format \(text)",
-                message: "A format is named by four characters, as in NV12, YUYV or MJPG.")
+                .invalidConfiguration, operation: Refusal.checkingOptions, message: error.description)
         }
-        configuration.captureFormat = fourCC
     }
     for text in request.further["control"] ?? [] {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -45,4 +44,18 @@ func cameraConfiguration(_ request: CaptureRequest) throws(CaptureError) -> Came
         configuration.controls.append(.init(name: String(parts[0]), value: String(parts[1])))
     }
     return configuration
+}
+
+/// A camera's name without the scheme, of `v4l2:/dev/video0`.
+func cameraName(_ input: String) -> String {
+    CapturerCatalog.scheme(of: input) == "v4l2" ? String(input.dropFirst("v4l2:".count)) : input
+}
+
+/// The rate to ask a camera for: 30 where none is asked for, and more than any has for as fast as possible.
+func cameraRate(_ rate: CaptureRequest.Rate?) -> FrameRate {
+    switch rate {
+    case .frames(let rate): rate
+    case .maximum: FrameRate(integerLiteral: 1000)
+    case nil: 30
+    }
 }

@@ -6,12 +6,14 @@ import VideoCapturing
     import Musl
 #endif
 
-/// A process that has a node open.
-struct DeviceHolder: Sendable, Hashable {
-    let processID: Int32
+/// A process that has a camera open.
+public struct DeviceHolder: Sendable, Hashable {
+    /// The process.
+    public let processID: Int32
     /// The program's name, as the kernel has it: up to 15 characters.
-    let name: String
-    var isThisProgram: Bool { processID == getpid() }
+    public let name: String
+    /// Whether it is the process that asks.
+    public var isThisProgram: Bool { processID == getpid() }
 
     /// The process that has the node open: another one before this one. Nil when none is visible: the descriptors of
     /// another user's programs are not.
@@ -62,5 +64,11 @@ struct DeviceHolder: Sendable, Hashable {
 
 extension DeviceHolder: CustomStringConvertible {
     /// `obs (pid 1234)`.
-    var description: String { isThisProgram ? "this program" : "\(name) (pid \(processID))" }
+    public var description: String { isThisProgram ? "this program" : "\(name) (pid \(processID))" }
+}
+
+extension CameraDevice {
+    /// The process that has the camera open now, whether or not it captures: another one before this one. Nil when
+    /// there is none, or it cannot be seen: the programs of other users cannot. Takes some milliseconds.
+    public func holder() -> DeviceHolder? { DeviceHolder.find(path) }
 }

@@ -8,7 +8,7 @@ import VideoCapturing
 /// The libraries that the tool is linked with: their versions, and whether they do their work here.
 enum LibraryChecks {
     static func run() -> [Finding] {
-        [swift, vpx, yuv]
+        [swift, vpx, yuv, v4l2]
     }
 
     private static var swift: Finding {
@@ -65,6 +65,9 @@ enum LibraryChecks {
             return brokenYUV("\(error)")
         }
     }
+
+    /// Without it the tool would not have started; it tells no version, and does nothing without a device.
+    private static var v4l2: Finding { Finding("libraries", "libv4l2", .ok, "is there") }
 
     private static func brokenYUV(_ reason: String) -> Finding {
         Finding(

@@ -1,3 +1,4 @@
+import CameraCapturer
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -9,7 +10,7 @@ import VideoCapturing
 /// What the machine and the user's session have: cameras, a display, programs, a place to write to.
 enum MachineChecks {
     static func run(environment: (String) -> String? = environmentVariable) -> [Finding] {
-        [system] + cameras(in: "/dev") + [display(environment)] + programs(environment) + [place(".")]
+        [system] + cameras() + [display(environment)] + programs(environment) + [place(".")]
     }
 
     private static var system: Finding {
@@ -24,36 +25,33 @@ enum MachineChecks {
         )
     }
 
-    /// The video devices in a folder, and whether the user may use them.
-    static func cameras(in folder: String) -> [Finding] {
-        let names = entries(of: folder).filter { name in
-            name.hasPrefix("video") && !name.dropFirst(5).isEmpty && name.dropFirst(5).allSatisfy(\.isNumber)
-        }
-        guard !names.isEmpty else {
+    /// The cameras, and whether the user may use them.
+    static func cameras(_ directory: CameraDirectory = CameraDirectory()) -> [Finding] {
+        let cameras: [CameraDevice]
+        do throws(CaptureError) {
+            cameras = try directory.cameras()
+            // Throws, with what to do about it.
+            if cameras.isEmpty { _ = try CameraSelector().resolve(in: directory) }
+        } catch {
             return [
                 Finding(
-                    "devices", "cameras", .missing, "no \(folder)/video*",
-                    remedy: "Plug in a camera; in a virtual machine, hand it through. Noise and files need none.")
+                    "devices", "cameras", .missing, "none can be used",
+                    remedy: printable("\(error.message) Noise and files need none.", limit: 500))
             ]
         }
-        return names.sorted().map { name in
-            let path = "\(folder)/\(name)"
-            guard access(path, R_OK | W_OK) != 0 else { return Finding("devices", path, .ok, "may be used") }
-            return Finding(
-                "devices", path, .missing, String(cString: strerror(errno)),
-                remedy: "sudo usermod -aG video $USER, then log in again.")
-        }
+        return cameras.map(finding)
     }
 
-    private static func entries(of folder: String) -> [String] {
-        guard let directory = opendir(folder) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+    private static func finding(_ camera: CameraDevice) -> Finding {
+        let path = printable(camera.path, limit: 60)
+        var detail = "\(printable(camera.name, limit: 40)), \(camera.access)"
+        if let error = camera.accessError {
+            return Finding("devices", path, .missing, detail, remedy: printable(error.message, limit: 500))
         }
-        return names
+        if let holder = camera.holder(), !holder.isThisProgram {
+            detail += "; open in \(printable("\(holder)", limit: 40))"
+        }
+        return Finding("devices", path, .ok, detail)
     }
 
     static func display(_ environment: (String) -> String?) -> Finding {

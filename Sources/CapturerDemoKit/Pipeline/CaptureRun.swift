@@ -49,10 +49,12 @@ struct CaptureRun {
     private var hasInput: Bool { plan.source.option(named: "input") != nil }
 
     private func openCapture(_ events: RunEvents) throws(Refusal) -> LimitedCapture {
+        var camera: CameraCapturer?
         do throws(CaptureError) {
             let source = try plan.source.makeCapture(plan.request)
+            camera = source as? CameraCapturer
             if let hint = plan.contentHint { source.videoContentHint = hint }
-            (source as? CameraCapturer)?.setEventHandler { event in
+            camera?.setEventHandler { event in
                 // Told by `--explain`, and by the line at the beginning.
                 if case .negotiated = event { return }
                 events.post(notice: "\(event)")
@@ -62,13 +64,15 @@ struct CaptureRun {
             ) { events.post(.limitReached) }
             try capture.initCapture()
             try checkAgreement(capture.captureSettings().format)
-            if plan.explains, let decision = (source as? CameraCapturer)?.decision {
+            if plan.explains, let decision = camera?.decision {
                 terminal.writeLine("\(decision)")
             }
             return capture
         } catch {
-            // Settings are the user's fault when the tool itself finds them wanting.
-            throw Refusal(error, hasInput: hasInput && error.operation != Refusal.checkingOptions)
+            // Settings are the user's fault when the tool itself finds them wanting; what he names in place of a camera
+            // is not there as one.
+            let isNoCamera = camera.map { $0.device == nil } ?? false
+            throw Refusal(error, hasInput: (hasInput || isNoCamera) && error.operation != Refusal.checkingOptions)
         }
     }
 
