@@ -29,7 +29,11 @@ enum CameraText {
         if let modes = report.modes { lines += ["  modes"] + ModeTable.lines(modes) }
         if let decision = report.decision {
             lines.append("  choice")
-            lines += decision.lines(rejectedLimit: 5).flatMap { wrap($0, first: "    ", rest: 16) }
+            lines += decision.lines(rejectedLimit: 5).flatMap { line in
+                // The first word is a heading in a column of its own.
+                let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+                return wrap(words.last ?? "", first: "    \(padded(words.first ?? "", to: 12))", rest: 16)
+            }
         }
         if let controls = report.controls {
             lines.append(controls.isEmpty ? "  controls: none" : "  controls")
@@ -40,29 +44,27 @@ enum CameraText {
 
     private static func name(_ camera: CameraDevice) -> String { printable(camera.name, limit: 40) }
 
-    /// The words of `text` in lines that fit; `first` goes before the first, and so many spaces before each other one.
-    /// Spaces between words stay within a line.
-    static func wrap(_ text: String, first: String, rest: Int) -> [String] {
+    /// Words in lines that fit; `first` goes before the first line, and `rest` spaces before each other one. The
+    /// separator's last space is where a line may end.
+    static func wrap(_ words: [String], separator: String = " ", first: String, rest: Int) -> [String] {
         var lines: [String] = []
         var line = first
-        var hasWord = false
-        var gap = ""
-        for word in printable(text, limit: 10_000).split(separator: " ", omittingEmptySubsequences: false) {
-            if word.isEmpty {
-                gap += " "
-                continue
-            }
-            let space = hasWord ? gap + " " : ""
-            if hasWord, line.count + space.count + word.count > columns {
+        for (index, word) in words.enumerated() {
+            let word = printable(word, limit: 500)
+            if index > 0 { line += separator.dropLast() }
+            if index > 0, line.count + 1 + word.count + separator.count - 1 > columns {
                 lines.append(line)
                 line = String(repeating: " ", count: rest) + word
             } else {
-                line += space + word
+                line += (index > 0 ? " " : "") + word
             }
-            hasWord = true
-            gap = ""
         }
         return lines + [line]
+    }
+
+    /// The words of a text.
+    static func wrap(_ text: String, first: String, rest: Int) -> [String] {
+        wrap(text.split(separator: " ").map(String.init), first: first, rest: rest)
     }
 }
 

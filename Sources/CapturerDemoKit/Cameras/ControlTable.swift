@@ -6,7 +6,10 @@ enum ControlTable {
     static func lines(_ controls: [CameraControl]) -> [String] {
         guard !controls.isEmpty else { return [] }
         let rows = [["name", "takes", "value", "default", ""]] + controls.map(cells)
-        let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        // What is wider than its column, as the range of 64 bits, pushes the rest of its own line only.
+        let widths = zip(0..<4, [34, 24, 12, 12]).map { column, limit in
+            rows.map { $0[column].count }.filter { $0 <= limit }.max() ?? 0
+        }
         var lines: [String] = []
         for (index, cells) in rows.enumerated() {
             var line = "    "
@@ -15,23 +18,29 @@ enum ControlTable {
             }
             while line.last == " " { line.removeLast() }
             lines.append(line)
-            if index > 0, let items = items(controls[index - 1]) {
-                lines += CameraText.wrap(items, first: "      ", rest: 6)
-            }
+            if index > 0 { lines += items(controls[index - 1]) }
         }
         return lines
     }
 
     private static func cells(_ control: CameraControl) -> [String] {
         [
-            printable(control.name, limit: 34), takes(control.kind), text(control.value), text(control.defaultValue),
-            states(control).joined(separator: ", "),
+            printable(control.name, limit: 34), takes(control.kind), text(control.value, of: control),
+            text(control.defaultValue, of: control), states(control).joined(separator: ", "),
         ]
     }
 
-    private static func text(_ value: CameraControlValue?) -> String {
-        value.map { printable("\($0)", limit: 20) } ?? "-"
+    /// As it is to be written to set it.
+    private static func text(_ value: CameraControlValue?, of control: CameraControl) -> String {
+        switch (value, control.kind) {
+        case (nil, _): "-"
+        case (.integer(let bits), .bitmask): hexadecimal(bits)
+        case (.menu(let index), .integerMenu(let items)): items.first { $0.index == index }?.name ?? "\(index)"
+        case (let value?, _): printable("\(value)", limit: 20)
+        }
     }
+
+    private static func hexadecimal(_ bits: Int64) -> String { "0x" + String(UInt64(bitPattern: bits), radix: 16) }
 
     private static func takes(_ kind: CameraControl.Kind) -> String {
         switch kind {
@@ -39,18 +48,20 @@ enum ControlTable {
             "\(range.lowerBound) to \(range.upperBound)" + (step == 1 ? "" : " by \(step)")
         case .boolean: "on, off"
         case .menu, .integerMenu: "menu"
-        case .bitmask(let mask): "bits of 0x" + String(UInt64(bitPattern: mask), radix: 16)
+        case .bitmask(let mask): "bits of " + hexadecimal(mask)
         case .button: "button"
         case .text(let lengths): "\(lengths.lowerBound) to \(lengths.upperBound) bytes"
         }
     }
 
-    private static func items(_ control: CameraControl) -> String? {
-        switch control.kind {
-        case .menu(let items): items.map { "\($0.index) \($0.name)" }.joined(separator: ", ")
-        case .integerMenu(let items): items.map { "\($0.index): \($0.name)" }.joined(separator: ", ")
-        default: nil
-        }
+    private static func items(_ control: CameraControl) -> [String] {
+        let items =
+            switch control.kind {
+            case .menu(let items): items.map { "\($0.index) \($0.name)" }
+            case .integerMenu(let items): items.map(\.name)
+            default: [String]()
+            }
+        return items.isEmpty ? [] : CameraText.wrap(items, separator: ", ", first: "      ", rest: 6)
     }
 
     /// What keeps the control from being set or read, in words that are also used in JSON.

@@ -35,7 +35,7 @@ enum MachineChecks {
         } catch {
             return [
                 Finding(
-                    "devices", "cameras", .missing, "none can be used",
+                    "devices", "cameras", .missing, "none",
                     remedy: printable("\(error.message) Noise and files need none.", limit: 500))
             ]
         }

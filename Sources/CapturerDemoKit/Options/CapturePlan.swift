@@ -33,14 +33,21 @@ extension CapturePlan {
     /// Reads the options, in the order of the help.
     init(_ options: CaptureOptions, catalog: CapturerCatalog) throws(OptionError) {
         source = try CapturePlan.source(options, catalog)
+        // The URL of a device names it as --device does.
+        let isURL =
+            options.device == nil && source.option(named: "device") != nil
+            && options.input.map { catalog.entry(forURL: $0)?.name == source.name } ?? false
         let given: [(name: String, value: String?)] = [
-            ("input", options.input), ("device", options.device), ("size", options.size), ("fps", options.fps),
+            ("input", isURL ? nil : options.input), ("device", isURL ? options.input : options.device),
+            ("size", options.size), ("fps", options.fps),
             ("pixel-format", options.pixelFormat), ("seed", options.seed),
             ("capture-format", options.captureFormat), ("control", options.control.first),
             ("keep-rate", options.keepRate ? "" : nil), ("explain", options.explain ? "" : nil),
         ]
         for (name, value) in given where value != nil && source.option(named: name) == nil {
-            throw OptionError("--\(name)", value, "\(source.name) has no such option; see capturer-demo list.")
+            throw OptionError(
+                "--\(name)", value == "" ? nil : value,
+                "\(source.name) has no such option; see capturer-demo list.")
         }
         for option in source.options where option.defaultValue == nil {
             guard let value = given.first(where: { $0.name == option.name })?.value, !value.isEmpty else {
