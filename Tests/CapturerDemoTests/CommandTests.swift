@@ -2,6 +2,7 @@ import ArgumentParser
 import Testing
 import VideoCapturing
 
+@testable import CameraCapturer
 @testable import CapturerDemoKit
 
 @Suite struct CommandTests {
@@ -43,23 +44,26 @@ import VideoCapturing
         let text = ListCommand.text(demoCatalog)
         #expect(text.contains("--input"))
         #expect(text.contains("(required)"))
-        #expect(ListCommand.json(demoCatalog).text.contains(#""name":"noise""#))
+        #expect(ListCommand.json(demoCatalog, cameras: []).text.contains(#""name":"noise""#))
     }
 
     @Test func theDoctorFindsTheLibrariesWorking() {
         let findings = LibraryChecks.run()
-        #expect(findings.map(\.name) == ["Swift", "libvpx", "libyuv"])
+        #expect(findings.map(\.name) == ["Swift", "libvpx", "libyuv", "libv4l2"])
         #expect(findings.allSatisfy { $0.state == .ok })
         #expect(DoctorReport(findings: findings).canCapture)
     }
 
     @Test func theDoctorSaysHowToMend() {
-        let folder = TemporaryFolder()
-        let none = MachineChecks.cameras(in: folder.path)
-        #expect(none.count == 1 && none[0].state == .missing && none[0].remedy != nil)
-        for name in ["video0", "video10", "videodev", "vide"] { folder.make(name, text: "") }
-        #expect(
-            MachineChecks.cameras(in: folder.path).map(\.name) == ["\(folder.path)/video0", "\(folder.path)/video10"])
+        let none = MachineChecks.cameras(machineWithoutCamera)
+        #expect(none.map(\.state) == [.missing])
+        #expect(none[0].remedy?.contains("There is no camera") == true)
+        let access = DeviceAccess(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
+        let closed = MachineChecks.finding(webcam(access: .noPermission(access)))
+        #expect(closed.state == .missing)
+        #expect(closed.detail == "HD Pro Webcam C920, no permission")
+        #expect(closed.remedy?.contains("sudo usermod -aG video ann") == true)
+        #expect(MachineChecks.finding(webcam()).state == .ok)
         #expect(MachineChecks.display { _ in nil }.state == .missing)
         #expect(MachineChecks.display { $0 == "DISPLAY" ? ":0" : nil }.detail == "DISPLAY=:0")
         let broken = DoctorReport(findings: [Finding("libraries", "x", .broken, "1", remedy: "mend it")])

@@ -46,6 +46,21 @@ import VideoCapturing
         #expect(!StatusLine(snapshot()).text(columns: 100, style: style).contains("\u{1B}"))
     }
 
+    /// A camera that is unplugged: the run goes on, and says that it waits.
+    @Test(arguments: [12, 40, 120]) func aRunThatWaitsSaysSo(columns: Int) {
+        var run = snapshot()
+        run.isInterrupted = true
+        #expect(StatusLine(run).text(columns: columns).contains("waiting"))
+        #expect(StatisticsJSON.line("status", run).contains(#""interrupted":true"#))
+        #expect(!StatusLine(snapshot()).text(columns: columns).contains("waiting"))
+    }
+
+    @Test func noticesInJSON() {
+        #expect(
+            StatisticsJSON.notice("The camera is gone.")
+                == #"{"version":1,"event":"notice","message":"The camera is gone."}"#)
+    }
+
     @Test func colorsAreThoseOfTheTerminal() {
         func colors(_ variables: [String: String], isTerminal: Bool = true) -> TextStyle.Colors {
             TextStyle(isTerminal: isTerminal) { variables[$0] }.colors

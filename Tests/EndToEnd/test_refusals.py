@@ -116,6 +116,57 @@ class PlaceTests(ToolTestCase):
         self.assertFalse((self.folder / "good.webm").exists())
 
 
+class CameraTests(ToolTestCase):
+    """What is said of cameras on any machine."""
+
+    def test_a_device_that_is_no_camera(self):
+        for arguments in (["--device", "/dev/null"], ["--source", "camera", "--device", "/dev/null"],
+                          ["list", "--device", "/dev/null"], ["list", "--modes", "--device", "/dev/null"]):
+            with self.subTest(arguments=arguments):
+                run = self.run_tool(*arguments, limit=5)
+                self.assertRefused(run, NO_INPUT, "/dev/null", "not a camera")
+                self.assertOneLine(run)
+        (self.folder / "file").write_bytes(b"no camera")
+        self.assertRefused(self.run_tool("--device", "./file", limit=5), NO_INPUT, "a file, not a camera")
+
+    def test_a_camera_that_is_not_there(self):
+        for arguments in (["--device", "nosuch"], ["--device", "/dev/video987"], ["list", "--device", "nosuch"],
+                          ["list", "--controls", "--device", "nosuch"]):
+            with self.subTest(arguments=arguments):
+                run = self.run_tool(*arguments, limit=5)
+                self.assertRefused(run, NO_INPUT, "camera")
+                self.assertOneLine(run)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_machine_without_a_camera(self):
+        if json.loads(self.succeed("list", "--json").stdout)["cameras"]:
+            self.skipTest("this machine has a camera")
+        for arguments in (["--source", "camera"], ["list", "--modes"], ["list", "--controls"],
+                          ["list", "--modes", "--json"]):
+            with self.subTest(arguments=arguments):
+                run = self.run_tool(*arguments, limit=5)
+                self.assertRefused(run, NO_INPUT, "There is no camera")
+                self.assertOneLine(run)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        self.assertIn("cameras: none", self.succeed("list").stdout.decode())
+
+    def test_bad_camera_options(self):
+        for arguments, word in (
+            (["--source", "camera", "--control", "foo"], "NAME=VALUE"),
+            (["--source", "camera", "--capture-format", "toolong"], "four characters"),
+            (["--source", "noise", "--control", "x=1"], "no such option"),
+            (["--source", "noise", "--keep-rate"], "no such option"),
+            (["list", "--fps", "30"], "--modes"),
+            (["list", "--modes", "--fps", "0"], "--fps"),
+            (["list", "--modes", "--preset", "huge"], "huge"),
+        ):
+            with self.subTest(arguments=arguments):
+                run = self.run_tool(*arguments, limit=5)
+                self.assertRefused(run, USAGE, word)
+                self.assertOneLine(run)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
 class HelpTests(ToolTestCase):
     def test_help_fits_a_screen_and_has_examples(self):
         run = self.succeed("--help")

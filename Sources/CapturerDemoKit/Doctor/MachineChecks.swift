@@ -39,10 +39,10 @@ enum MachineChecks {
                     remedy: printable("\(error.message) Noise and files need none.", limit: 500))
             ]
         }
-        return cameras.map(finding)
+        return cameras.map { finding($0) }
     }
 
-    private static func finding(_ camera: CameraDevice) -> Finding {
+    static func finding(_ camera: CameraDevice) -> Finding {
         let path = printable(camera.path, limit: 60)
         var detail = "\(printable(camera.name, limit: 40)), \(camera.access)"
         if let error = camera.accessError {

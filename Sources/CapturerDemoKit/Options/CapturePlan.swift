@@ -33,10 +33,7 @@ extension CapturePlan {
     /// Reads the options, in the order of the help.
     init(_ options: CaptureOptions, catalog: CapturerCatalog) throws(OptionError) {
         source = try CapturePlan.source(options, catalog)
-        // The URL of a device names it as --device does.
-        let isURL =
-            options.device == nil && source.option(named: "device") != nil
-            && options.input.map { catalog.entry(forURL: $0)?.name == source.name } ?? false
+        let isURL = CapturePlan.isDevice(options, of: source, catalog)
         let given: [(name: String, value: String?)] = [
             ("input", isURL ? nil : options.input), ("device", isURL ? options.input : options.device),
             ("size", options.size), ("fps", options.fps),
@@ -112,6 +109,16 @@ extension CapturePlan {
         if showsPreview, statistics == .json {
             throw OptionError("--preview", nil, "does not go with --stats json, since both write to the terminal.")
         }
+    }
+
+    /// Whether the input is the URL of a device, which it names as `--device` does.
+    private static func isDevice(
+        _ options: CaptureOptions, of source: CapturerEntry, _ catalog: CapturerCatalog
+    ) -> Bool {
+        guard options.device == nil, source.option(named: "device") != nil, let input = options.input else {
+            return false
+        }
+        return catalog.entry(forURL: input)?.name == source.name
     }
 
     /// The source by its name; without one by the input's scheme, a file for other inputs, and noise without any.
