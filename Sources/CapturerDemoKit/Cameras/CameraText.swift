@@ -1,7 +1,7 @@
 import CameraCapturer
 import VideoCapturing
 
-/// Cameras in words, in lines of at most so many columns.
+/// Cameras in words, in lines of at most so many columns but for what went wrong.
 enum CameraText {
     static let columns = 100
 
@@ -23,9 +23,8 @@ enum CameraText {
             let driver = camera.driver.isEmpty ? "" : " (\(printable(camera.driver, limit: 20)))"
             lines.append("  bus  \(printable(camera.bus, limit: 60))\(driver)")
         }
-        if let problem = report.problem {
-            lines += wrap("\(problem)", first: "  ", rest: 2)
-        }
+        // Not wrapped: it may have a command to copy.
+        if let problem = report.problem { lines.append("  " + printable("\(problem)", limit: 1000)) }
         if let modes = report.modes { lines += ["  modes"] + ModeTable.lines(modes) }
         if let decision = report.decision {
             lines.append("  choice")

@@ -12,12 +12,12 @@ enum HelpText {
               capturer-demo --input clip.y4m --fps max -o clip.webm
               capturer-demo --source camera --preset 352x288 --fps 30
               capturer-demo --source noise -o - | ffplay -
-              capturer-demo list [--modes] [--controls] [--json]  the sources, the cameras
+              capturer-demo list [--modes --controls]  the sources; the cameras and what they can do
               capturer-demo doctor [--json]          what this machine can do, and how to mend it
 
             Source
               --source NAME             \(sources); noise without it
-              --input, --device PATH    the file, - is standard input; the camera, or a part of its name
+              --input, --device PATH    the file, - is standard input; the camera, by path or name
               --preset, --size SIZE     640x480, or a name: cif, vga, 720p, 1080p, 4k …
               --fps RATE                30, 12.5, 30000/1001, or max for as fast as possible
               --pixel-format FORMAT     nv12, i420, argb
