@@ -57,7 +57,7 @@ public final class CameraCapturer: ForwardingVideoCapture {
             clock: clock)
     }
 
-    /// The camera that was found; nil before `initCapture`.
+    /// The camera that was found, whether or not it could be set up; nil before `initCapture`.
     public var device: CameraDevice? { status.contents.withLock { $0.device } }
 
     /// The mode that was settled, and why; nil before `initCapture`.

@@ -6,6 +6,8 @@ extension CameraSource {
         // Before the camera is looked for, so that nothing that happens to it is missed.
         hotplug = HotplugWatch(directory: directory)
         let device = try CameraSelector(configuration.device).resolve(in: directory)
+        // Told also where the camera then refuses what is asked of it.
+        status.contents.withLock { $0.device = device }
         do {
             let session = try openSession(device)
             let keeper = try ControlKeeper(session.node, configuration: configuration)
