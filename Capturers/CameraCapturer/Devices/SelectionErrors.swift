@@ -7,7 +7,7 @@ extension CameraSelector {
     }
 
     static func notACamera(_ path: String, _ kind: NodeKind) -> CaptureError {
-        let next = kind.remedy ?? "choose one of the cameras that are listed"
+        let next = kind.remedy ?? "choose one of the cameras that there are"
         return CaptureError(
             .invalidConfiguration, operation: "open the camera", subject: path,
             message: "This is \(kind), not a camera; \(next).")
@@ -15,10 +15,10 @@ extension CameraSelector {
 
     static func noMatch(_ text: String, _ cameras: [CameraDevice]) -> CaptureError {
         let names = cameras.flatMap { [$0.name, $0.id, $0.path] + $0.links.all }
-        let guess = nearestName(to: text, in: names).map { "did you mean \"\($0)\"? " } ?? ""
+        let guess = nearestName(to: text, in: names).map { "did you mean \"\($0)\"? There" } ?? "there"
         return CaptureError(
             .deviceNotFound, operation: "find the camera", subject: text,
-            message: "There is no such camera; \(guess)There is \(list(cameras)).")
+            message: "There is no such camera; \(guess) is \(list(cameras)).")
     }
 
     static func ambiguous(_ text: String, _ cameras: [CameraDevice]) -> CaptureError {

@@ -16,7 +16,7 @@ import VideoCapturing
     private var camera: CameraDevice {
         get throws {
             CameraDevice(
-                id: "fake", name: "Fake Camera", path: driver.path, bus: "platform:fake", driver: "fake",
+                id: "fake", name: "Fake Camera", path: driver.get(\.path), bus: "platform:fake", driver: "fake",
                 access: .usable, links: .init(),
                 node: try #require(VideoNode(name: "video0", MachinePlaces(root: "/nowhere"))))
         }
