@@ -65,6 +65,11 @@ check-structure: ## check the direction of imports and the size of files
 unit: build ## run the unit tests
 	@$(STEP) "unit tests" $(SWIFT_TEST) --skip-build
 
+# Four minutes: each flaw through every rule. The unit tests put each through its own rule only.
+.PHONY: matrix
+matrix: build ## check that each broken capture fails at its own sentence of the contract and at no other
+	@CONFORMANCE_MATRIX=1 $(STEP) "conformance matrix" $(SWIFT_TEST) --skip-build --filter breaksNothingElse
+
 .PHONY: end-to-end
 end-to-end: setup-tests release ## run the tool against ffmpeg, vpxdec and Chromium
 	@CAPTURER_DEMO="$$(swift build --configuration release --show-bin-path)/capturer-demo" \

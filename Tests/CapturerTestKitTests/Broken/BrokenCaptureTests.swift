@@ -46,7 +46,7 @@ import VideoCapturing
         #expect(report.failures.isEmpty, "\(report)")
     }
 
-    /// No other rule fails, but those that are named. Takes some minutes, so only when asked for.
+    /// No other rule fails, but those that are named. Takes four minutes, so only when asked for: `make matrix`.
     @Test(
         .enabled(if: getenv("CONFORMANCE_MATRIX") != nil, "set CONFORMANCE_MATRIX=1"),
         arguments: Flaw.allCases.filter { $0.alsoBreaks.count < ConformanceSuite.Rule.allCases.count })

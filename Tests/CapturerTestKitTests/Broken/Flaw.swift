@@ -89,6 +89,12 @@ enum Flaw: String, CaseIterable {
         case .bindsToOneThread: [.stopByManyThreads, .stopInsideConsumer, .isStartedAgreesWithState]
         case .deliversOnStarter: [.repeatedStart, .quickRestarts, .givesBackDevice]
         case .overlapsCalls: [.quickRestarts, .anyThread, .ownThread, .gapsAreCounted]
+        case .stopIsSlow: [.quickRestarts, .stopEndsDelivery]
+        case .repeatsTimestamps: [.timestampsOverRestarts]
+        case .sequenceBeginsAnew, .losesUncounted: [.gapsAreCounted]
+        case .threadStays:
+            [.quickRestarts, .ownThread, .stopInsideConsumer, .consumerIsWeak, .isStartedAgreesWithState]
+        case .livesOn: [.streamEnds]
         default: []
         }
     }
