@@ -9,14 +9,20 @@ import VideoCapturing
 
 extension CameraSource {
     /// The next frame that is whole and due; nil when nothing more is ready for now, or the capture is being stopped.
+    ///
+    /// Three system calls a frame: give back, wait, take. A camera that keeps up has never a second frame ready, so
+    /// asking without waiting would be refused after each.
     func awaitFrame(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) -> SourceFrame? {
         try faults(running.node) { () throws(IoctlFailure) in try running.stream.reclaim() }
-        if let captured = try dequeue(running) {
-            running.falsePromises = 0
-            return try take(captured, running, context)
+        guard try awaitDevice(running, context) else { return nil }
+        guard let captured = try dequeue(running) else {
+            // Promised, and not there: patience goes on from the last frame.
+            running.isStillWaiting = true
+            if context.now >= running.stall.deadline { throw .stalled }
+            return nil
         }
-        try awaitDevice(running, context)
-        return nil
+        running.falsePromises = 0
+        return try take(captured, running, context)
     }
 
     private func dequeue(_ running: RunningStream) throws(CameraTrouble) -> CapturedBuffer? {
@@ -154,16 +160,18 @@ extension CameraSource {
                 : .slow(measured: measured, negotiated: promised))
     }
 
-    /// Waits for a frame, an event, the stop, or the end of patience.
-    private func awaitDevice(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) {
-        let now = context.now
-        let deadline = running.stall.deadline
-        guard now < deadline else { throw .stalled }
+    /// Waits for a frame, an event, the stop, or the end of patience; true when there is a frame to take.
+    private func awaitDevice(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) -> Bool {
+        // The time that the consumer took since the last frame is none of the camera's; so the first wait for the
+        // next one need not ask for the time. Only what ended too early is taken up again to the exact moment.
+        let wait = running.isStillWaiting ? running.stall.deadline - context.now : running.stall.limit
+        let left = max(0, wait.nanoseconds)
         // Rounded up, so as not to spin through the last millisecond.
-        let milliseconds = Int32(clamping: ((deadline - now).nanoseconds + 999_999) / 1_000_000)
+        let milliseconds = Int32(clamping: (left + 999_999) / 1_000_000)
         let ready = calls.waitForInput(
             running.node.descriptor, events: Int16(POLLIN | POLLPRI), stop: context.stopDescriptor,
             milliseconds: milliseconds)
+        if ready == 0, left == 0 { throw .stalled }
         running.falsePromises = ready == 0 ? 0 : running.falsePromises + 1
         if running.falsePromises > 3 {
             // So as not to spin until the camera is taken for stalled.
@@ -174,6 +182,8 @@ extension CameraSource {
             try explainError(running)
         }
         running.errorPolls = ready & Int16(POLLERR | POLLHUP) != 0 ? running.errorPolls + 1 : 0
+        running.isStillWaiting = ready & Int16(POLLIN) == 0
+        return !running.isStillWaiting
     }
 
     /// All that the driver has to tell; changes of controls are noted.

@@ -20,6 +20,8 @@ final class RunningStream {
     var falsePromises = 0
     /// Whether a whole frame has come.
     var hasDelivered = false
+    /// A wait has ended without a frame, and goes on.
+    var isStillWaiting = true
 
     var node: DeviceNode { stream.node }
 

@@ -18,8 +18,12 @@ struct StallDetector {
 
     /// When the camera is to be taken for stalled, unless a frame comes first.
     var deadline: MediaTime {
-        guard let last else { return streamStart.advanced(by: StallDetector.firstFrameLimit) }
-        return last.advanced(by: max(StallDetector.leastLimit, .nanoseconds(interval * 4)))
+        (last ?? streamStart).advanced(by: limit)
+    }
+
+    /// How long the camera may be silent from now on.
+    var limit: Duration {
+        last == nil ? StallDetector.firstFrameLimit : max(StallDetector.leastLimit, .nanoseconds(interval * 4))
     }
 
     /// A frame has come, damaged or whole.

@@ -4,7 +4,8 @@
 struct FramePacer {
     /// A moment for a frame.
     struct Slot {
-        /// When the frame is due; the time of the call for sources that are not paced.
+        /// When the frame is due; the time of the call for sources that are not paced, zero for devices, which have
+        /// a time of their own.
         var time: MediaTime
         /// How many earlier moments have passed unused.
         var missed: UInt64 = 0
@@ -46,7 +47,7 @@ struct FramePacer {
 
     /// Waits until a frame is due; nil when the capture is being stopped.
     mutating func awaitSlot(_ context: FrameContext) -> Slot? {
-        guard let rate else { return Slot(time: context.now) }
+        guard let rate else { return Slot(time: pacing == .device ? .zero : context.now) }
         let due = epoch.advanced(by: rate.time(ofFrame: nextIndex))
         guard context.wait(until: due) else { return nil }
         let current = max(nextIndex, rate.frameIndex(at: context.now - epoch))
