@@ -26,6 +26,10 @@ struct CapturerBench {
           vp8           a raw clip to VP8 in IVF, through the pipeline
           bare          the same, the clip in memory, through libvpx alone; prints `CPU WALL` in seconds
                         both: --input CLIP --format nv12|i420 --size WxH --fps N --bitrate KBPS --output FILE
+          camera        a camera to nowhere, until it is ended by a signal or has the frames: --device NODE
+                        --format NV12|YUYV|… --size WxH --to null|vp8 [--fps N] [--bitrate KBPS]
+                        [--latency --frames N]; with --latency prints `FRAMES P50 P99 LARGEST`, in milliseconds
+                        from the driver's timestamp to the consumer, of the frames after the first 90
         """
 
     static func main() {
@@ -52,6 +56,7 @@ struct CapturerBench {
         case "latency": try LatencyBenchmark(Effort(&arguments)).run()
         case "make-noise": try makeNoise(&arguments)
         case "vp8": try encodeFile(Clip(&arguments))
+        case "camera": try captureCamera(CameraRun(&arguments))
         case "bare": try encodeBare(Clip(&arguments))
         case "all":
             let effort = Effort(&arguments)

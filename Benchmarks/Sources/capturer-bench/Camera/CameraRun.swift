@@ -1,0 +1,35 @@
+import CameraCapturer
+import VideoCapturing
+
+/// A camera, the mode that it is to have, and where its frames go.
+struct CameraRun {
+    var configuration: CameraConfiguration
+    /// Whether frames are encoded.
+    var isEncoded: Bool
+    /// Thousands of bits per second.
+    var bitrate: Int
+    /// When the run ends.
+    var frames: Int
+    /// Whether to measure the time to the consumer; costs a look at the clock for each frame.
+    var measuresLatency: Bool
+
+    init(_ arguments: inout Arguments) throws {
+        let name = try arguments.required("format")
+        guard let format = FourCC(name) else { throw UsageError("no format \(name)") }
+        let (width, height) = try arguments.size()
+        guard let rate = FrameRate(Int32(clamping: try arguments.count("fps", default: 30)), per: 1) else {
+            throw UsageError("--fps is a rate")
+        }
+        configuration = CameraConfiguration(
+            device: try arguments.required("device"), preset: PictureSize(width: width, height: height),
+            desiredFrameRate: rate, captureFormat: format, reconnects: false)
+        switch try arguments.required("to") {
+        case "null": isEncoded = false
+        case "vp8": isEncoded = true
+        default: throw UsageError("--to is null or vp8")
+        }
+        bitrate = try arguments.count("bitrate", default: 1000)
+        frames = try arguments.count("frames", default: .max)
+        measuresLatency = arguments.flag("latency")
+    }
+}
