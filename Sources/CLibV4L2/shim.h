@@ -145,6 +145,17 @@ static inline void clibv4l2_set_picture(
     }
 }
 
+// What tells one signal from another. `struct v4l2_dv_timings` is packed as well.
+struct clibv4l2_timings {
+    unsigned int width, height, interlaced;
+    unsigned long long pixelclock;
+};
+
+static inline struct clibv4l2_timings clibv4l2_get_timings(const struct v4l2_dv_timings *timings) {
+    return (struct clibv4l2_timings){
+        timings->bt.width, timings->bt.height, timings->bt.interlaced, timings->bt.pixelclock};
+}
+
 static const unsigned int clibv4l2_control_next = V4L2_CTRL_FLAG_NEXT_CTRL | V4L2_CTRL_FLAG_NEXT_COMPOUND;
 
 #endif

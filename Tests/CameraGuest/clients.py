@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable
 
 VIVID, WEBCAM = "vivid", "webcam"  # NV12 640x360 (uStreamer: YUYV), MJPEG 640x480; both at 30 fps
@@ -154,7 +154,9 @@ class Running:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        said = self.text()
         self.output.close()
+        return said
 
 
 @dataclass
@@ -165,6 +167,9 @@ class Verdict:
     code: int | None = None
     gap: float = 0  # seconds without a frame
     message: str = ""
+    ending: int | None = None  # the exit code, also of one that was told to end
+    arguments: tuple = ()
+    said: str = ""  # all of its output
 
     def __str__(self):
         if self.kind == SURVIVES:
@@ -180,25 +185,33 @@ START, RECOVERY, ALIVE, PULSE = 10, 12, 10, 2  # seconds to start, to recover; f
 def judge(client, fault, camera, node):
     """Runs a client through a fault. `camera` is a vivid.Camera or a RemoteWebcam, fresh and plugged in."""
     fault.before(camera)
-    running, before = Running(client, fault.on, node), 0
+    running = Running(client, fault.on, node)
     try:
-        running.watch(START, lambda: running.last >= ALIVE)
-        if running.last < ALIVE and not fault.at_start:
-            raise RuntimeError(f"{client.name} gives no frames even before '{fault.title}': {running.text()[-500:]}")
-        if not fault.at_start:
-            running.longest, running.moved, before = 0, time.monotonic(), len(running.text())
-        for _ in range(fault.again):
-            fault.inject(camera)
-            running.watch(0.05)
-        running.watch(fault.lasts)
-        fault.cure(camera)
-        flowing = pulse(running)
-        if not running.alive():
-            message = running.message(before)
-            return Verdict(EXITS if message else EXITS_SILENTLY, running.process.returncode, message=message)
-        return Verdict(SURVIVES if flowing else HANGS, gap=running.gap(), message=running.message(before))
+        verdict = observe(running, fault, camera)
     finally:
-        running.end()
+        said = running.end()
+    return replace(
+        verdict, ending=running.process.returncode, arguments=tuple(running.process.args), said=said)
+
+
+def observe(running, fault, camera):
+    """Lets the fault come and go, and watches."""
+    before = 0
+    running.watch(START, lambda: running.last >= ALIVE)
+    if running.last < ALIVE and not fault.at_start:
+        raise RuntimeError(f"{running.client.name} gives no frames even before '{fault.title}': {running.text()[-500:]}")
+    if not fault.at_start:
+        running.longest, running.moved, before = 0, time.monotonic(), len(running.text())
+    for _ in range(fault.again):
+        fault.inject(camera)
+        running.watch(0.05)
+    running.watch(fault.lasts)
+    fault.cure(camera)
+    flowing = pulse(running)
+    if not running.alive():
+        message = running.message(before)
+        return Verdict(EXITS if message else EXITS_SILENTLY, running.process.returncode, message=message)
+    return Verdict(SURVIVES if flowing else HANGS, gap=running.gap(), message=running.message(before))
 
 
 def pulse(running):

@@ -11,6 +11,7 @@ NEXT = 0x80000000
 CLASS = 6  # a heading, no control
 
 CAPTURE, CAPTURE_MPLANE = 0x1, 0x1000
+CAPTURE_TYPE, CAPTURE_MPLANE_TYPE = 1, 9  # of buffers
 
 
 @contextlib.contextmanager

@@ -1,12 +1,14 @@
 """vivid, the kernel's virtual camera: its nodes, its faults, its unplugging. For use in the guest."""
 
 import pathlib
+import re
 import subprocess
 import time
 
 import v4l2
 
 DRIVER = pathlib.Path("/sys/bus/platform/drivers/vivid")
+DEVICE = "vivid.0"  # of the driver; has all instances
 CLASS = pathlib.Path("/sys/class/video4linux")
 
 WEBCAM, TV, S_VIDEO, HDMI = range(4)  # its inputs, when it is not told otherwise
@@ -55,18 +57,29 @@ class Camera:
         subprocess.run(
             ["v4l2-ctl", "-d", self.node(), f"--set-dv-bt-timings=index={timings}"], check=True, capture_output=True)
 
+    def send_timings(self, number):
+        """Lets the signal at the HDMI input have other timings, by their index; who captures must adopt them."""
+        self.set("dv_timings", number)
+        self.set("dv_timings_signal_mode", SELECTED)
+
+    def adopted_size(self):
+        """Of the timings that whoever captures has adopted."""
+        answer = subprocess.run(
+            ["v4l2-ctl", "-d", self.node(), "--get-dv-timings"], check=True, capture_output=True, text=True).stdout
+        return tuple(int(re.search(rf"Active {side}: (\d+)", answer)[1]) for side in ("width", "height"))
+
     def pull(self):
-        """Takes the driver away from the device, also while it streams."""
-        (DRIVER / "unbind").write_text(f"vivid.{self.instance}")
+        """Takes the driver away from the device, also while it streams: from all instances, which share it."""
+        (DRIVER / "unbind").write_text(DEVICE)
 
     def plug(self):
-        (DRIVER / "bind").write_text(f"vivid.{self.instance}")
+        (DRIVER / "bind").write_text(DEVICE)
         deadline = time.monotonic() + 5
         while node(self.instance) is None and time.monotonic() < deadline:
             time.sleep(0.01)
 
     def reset(self):
-        """As after the start of the kernel. Nobody may have it open, or its number changes."""
-        if (DRIVER / f"vivid.{self.instance}").exists():
+        """All instances as after the start of the kernel. Nobody may have one open, or its number changes."""
+        if (DRIVER / DEVICE).exists():
             self.pull()
         self.plug()

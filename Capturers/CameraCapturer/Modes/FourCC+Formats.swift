@@ -66,6 +66,8 @@ extension FourCC {
 
     /// 8 bits of grey.
     public static let grey: FourCC = "GREY"
+    /// 16 bits of grey, the low byte first.
+    public static let y16: FourCC = "Y16 "
     /// A raw sensor's 8 bits: B G, G R.
     public static let sbggr8: FourCC = "BA81"
     /// A raw sensor's 8 bits: G B, R G.

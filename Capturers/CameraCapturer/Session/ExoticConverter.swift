@@ -10,10 +10,10 @@ final class ExoticConverter {
     private var target = v4l2_format()
 
     /// The formats that libv4lconvert 1.22 decodes and libyuv does not (`supported_src_pixfmts` in
-    /// lib/libv4lconvert/libv4lconvert.c).
+    /// lib/libv4lconvert/libv4lconvert.c); but not RGBP, of which it swaps red and blue.
     private static let known: Set<FourCC> = [
         "GREY", "Y16", "Y16-BE", "Y10B", "Y04", "Y06", "BA81", "GBRG", "GRBG", "RGGB", "YVYU", "YYUV", "M420", "HM12",
-        "NV61", "RGBP", "S501", "S505", "S508", "S561", "S910", "S920", "SONX", "P207", "M310", "JL20", "905C", "S680",
+        "NV61", "S501", "S505", "S508", "S561", "S910", "S920", "SONX", "P207", "M310", "JL20", "905C", "S680",
         "PJPG", "O511", "O518", "CPIA", "KONI", "S401", "CITV",
     ]
 

@@ -45,6 +45,12 @@ extension CameraSource {
         let stream = running.stream
         let now = context.now
         try checkSignal(running, now)
+        if captured.isUnfilled {
+            try giveBack(captured, stream)
+            // Asked before the next, in case the driver does nothing else any more.
+            guard now < running.stall.deadline else { throw .stalled }
+            return nil
+        }
         losses.taken &+= 1
         let lost = running.sequence.lost(before: captured.sequence)
         losses.lost &+= lost
@@ -132,11 +138,14 @@ extension CameraSource {
         }
     }
 
-    /// Many drivers make frames without a signal, and tell nobody that it is gone.
+    /// Many drivers make frames without a signal, and tell nobody that it is gone, or has become another.
     private func checkSignal(_ running: RunningStream, _ now: MediaTime) throws(CameraTrouble) {
         guard let due = running.nextSignalCheck, now >= due else { return }
         running.nextSignalCheck = now.advanced(by: .seconds(1))
         if let problem = VideoInput.problem(running.node) { throw .noSignal(problem) }
+        if let before = running.timings, let timings = SignalTimings(running.node), !timings.matches(before) {
+            throw .sourceChanged
+        }
     }
 
     private func noteDamage(_ isDamaged: Bool, _ running: RunningStream, _ now: MediaTime) {

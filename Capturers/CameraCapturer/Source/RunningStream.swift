@@ -14,6 +14,8 @@ final class RunningStream {
     var rateCheck = RateCheck()
     /// When the input's signal is to be looked at again; nil where there is none that could be lost.
     var nextSignalCheck: MediaTime?
+    /// The timings of the signal when the stream began.
+    let timings: SignalTimings?
     /// How often in turn `poll` has said that something is wrong.
     var errorPolls = 0
     /// How often in turn `poll` has promised something, and the driver had nothing.
@@ -31,6 +33,8 @@ final class RunningStream {
         plan = decision.plan
         rate = decision.negotiated.rate
         stall = StallDetector(streamStart: startedAt)
-        if VideoInput.hasSignal(stream.node) { nextSignalCheck = startedAt }
+        let hasSignal = VideoInput.hasSignal(stream.node)
+        if hasSignal { nextSignalCheck = startedAt }
+        timings = hasSignal ? SignalTimings(stream.node) : nil
     }
 }

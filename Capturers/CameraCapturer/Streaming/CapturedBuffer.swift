@@ -1,3 +1,4 @@
+import CLibV4L2
 import VideoCapturing
 
 /// What the driver says of a buffer that it has filled.
@@ -14,4 +15,10 @@ struct CapturedBuffer {
     var bytesUsed: PlaneList<Int>
     /// For each plane of memory where the picture begins.
     var dataOffsets: PlaneList<Int>
+
+    /// Whether the driver has given the buffer back without having begun to fill it, as some do with all that they
+    /// have when one transfer fails: no frame, and its number says nothing.
+    var isUnfilled: Bool {
+        flags & UInt32(V4L2_BUF_FLAG_ERROR) != 0 && timestamp == .zero && bytesUsed.allSatisfy { $0 == 0 }
+    }
 }

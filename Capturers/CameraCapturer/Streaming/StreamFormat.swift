@@ -62,12 +62,14 @@ extension ColorDescription {
             case V4L2_YCBCR_ENC_DEFAULT: isHighDefinition ? .bt709 : .bt601
             default: .bt601
             }
-        let isRGB = CaptureFormat.of(FourCC(rawValue: picture.pixelformat))?.isRGB ?? false
+        let fourCC = FourCC(rawValue: picture.pixelformat)
+        // Grey is what a sensor counts, from nothing to all, though the specification is silent on it.
+        let isWhole = CaptureFormat.of(fourCC)?.isRGB ?? (fourCC == .grey || fourCC == .y16)
         let range: Range =
             switch v4l2_quantization(picture.quantization) {
             case V4L2_QUANTIZATION_FULL_RANGE: .full
             case V4L2_QUANTIZATION_LIM_RANGE: .limited
-            default: isRGB || colorspace == V4L2_COLORSPACE_JPEG ? .full : .limited
+            default: isWhole || colorspace == V4L2_COLORSPACE_JPEG ? .full : .limited
             }
         self.init(matrix: matrix, range: range)
     }

@@ -36,6 +36,10 @@ class RemoteWebcam:
             self.orders.close()
         self.process.kill()
         self.process.wait()
+        # The next webcam may have the same serial number.
+        deadline = time.monotonic() + 5
+        while self.node() and time.monotonic() < deadline:
+            time.sleep(0.02)
 
     def wait_for(self, condition, what, limit=10):
         deadline = time.monotonic() + limit

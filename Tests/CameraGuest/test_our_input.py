@@ -1,0 +1,101 @@
+"""Our tool at the HDMI input of a grabber, whose signal goes, comes and changes."""
+
+import ours
+import vivid
+
+TIME_TRAVEL = True
+
+# Index of the control dv_timings, size
+OTHER_TIMINGS = {11: (1920, 1080), 4: (720, 576), 9: (1280, 720)}
+
+SIGNALS = {
+    vivid.NO_SIGNAL: "No signal at the camera's input; waiting for one.",
+    vivid.NO_LOCK: "The signal at the camera's input is unstable; waiting for it.",
+    vivid.OUT_OF_RANGE: "The device cannot take the signal's timings; choose another mode at the sender.",
+}
+
+
+class InputTests(ours.CameraTestCase):
+    def setUp(self):
+        super().setUp()
+        self.camera = self.fresh_camera()
+        self.addCleanup(self.camera.reset)
+        self.camera.connect_hdmi()
+        self.file = self.folder / "hdmi.webm"
+
+    def signal(self, mode):
+        self.camera.set("dv_timings_signal_mode", mode)
+
+    def record(self, *arguments):
+        return self.start("--device", self.camera.node(), "--size", "320x180", "-o", self.file, *arguments)
+
+    def end(self, running, code=ours.OK):
+        running.interrupt()
+        self.assertEqual(running.process.returncode, code, running.text())
+        return ours.summary(running.events())
+
+    def test_a_signal(self):
+        running = self.record("--frames", 30)
+        self.assertEqual(running.finish(), ours.OK, running.text())
+        times = self.assertWhole(self.file, 30)
+        self.assertAlmostEqual((times[-1] - times[0]) / 29, 1 / 30, delta=0.001)
+        self.assertEqual(running.messages(), [])
+
+    def test_faults_of_the_signal_are_told_apart(self):
+        for mode, sentence in SIGNALS.items():
+            with self.subTest(sentence):
+                self.file.unlink(missing_ok=True)
+                running = self.record()
+                running.wait_for_frames(20)
+                self.signal(mode)
+                running.wait_for_message(sentence, 3)
+                running.wait_for(lambda: any(event.get("interrupted") for event in running.events()), "the state", 3)
+                self.signal(vivid.CURRENT)
+                running.wait_for_frames(40)
+                summary = self.end(running)
+                self.assertEqual(running.messages(), [sentence], "said once")
+                times = self.assertWhole(self.file, summary["capture"]["frames"])
+                self.assertGreater(ours.longest_hole(times), 0.5)
+
+    def test_one_fault_becomes_another(self):
+        running = self.record()
+        running.wait_for_frames(20)
+        for mode, sentence in SIGNALS.items():
+            self.signal(mode)
+            running.wait_for_message(sentence, 3)
+        self.signal(vivid.CURRENT)
+        running.wait_for_frames(40)
+        self.end(running)
+        self.assertEqual(running.messages(), list(SIGNALS.values()))
+
+    def test_starts_before_the_signal_comes(self):
+        for mode, sentence in SIGNALS.items():
+            with self.subTest(sentence):
+                self.file.unlink(missing_ok=True)
+                self.signal(mode)
+                running = self.record("--frames", 30)
+                running.wait_for_message(sentence, 5)
+                self.assertEqual(running.frames(), 0)
+                self.signal(vivid.CURRENT)
+                self.assertEqual(running.finish(10), ours.OK, running.text())
+                self.assertWhole(self.file, 30)
+
+    def test_ended_while_there_is_no_signal(self):
+        self.signal(vivid.NO_SIGNAL)
+        running = self.record()
+        running.wait_for_message("No signal", 5)
+        self.end(running, ours.IO)
+
+    def test_other_timings_in_the_middle(self):
+        running = self.record()
+        running.wait_for_frames(20)
+        for index, size in OTHER_TIMINGS.items():
+            self.camera.send_timings(index)
+            # vivid tells nobody, so it is seen by asking, each second.
+            running.wait_for(lambda: self.camera.adopted_size() == size, f"{size}", 2)
+            running.wait_for_frames(40)
+        summary = self.end(running)
+        self.assertEqual((summary["width"], summary["height"]), (320, 180))
+        times = self.assertWhole(self.file, summary["capture"]["frames"])
+        print(f"    hole {ours.longest_hole(times):.3f} s, {running.messages()}", flush=True)
+        self.assertLess(ours.longest_hole(times), 0.5)
