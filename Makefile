@@ -76,7 +76,7 @@ end-to-end: setup-tests release ## run the tool against ffmpeg, vpxdec and Chrom
 		$(STEP) "end-to-end tests" Tests/EndToEnd/run
 
 .PHONY: camera
-camera: setup-tests release ## run the tests that need camera drivers, in a guest with a kernel of its own
+camera: setup-tests build release ## run the tests that need camera drivers, in a guest with a kernel of its own
 	@CAPTURER_DEMO="$$(swift build --configuration release --show-bin-path)/capturer-demo" \
 		$(STEP) "camera tests, guest kernel" Tests/CameraGuest/run
 

@@ -1,5 +1,6 @@
 """Our tool at a camera: runs it, reads what it says, and looks at what it has written."""
 
+import functools
 import json
 import os
 import pathlib
@@ -62,15 +63,24 @@ def longest_hole(times):
     return max((after - before for before, after in zip(times, times[1:])), default=0)
 
 
+@functools.cache
+def tool_for_everyone():
+    """The tool where other users find it too: the folder that it was built in may be closed to them."""
+    folder = tempfile.mkdtemp(prefix="tool-")
+    os.chmod(folder, 0o755)
+    return shutil.copy(os.environ["CAPTURER_DEMO"], folder)
+
+
 class Running:
-    """A run of the tool that has begun; what it says goes to a file."""
+    """A run of the tool that has begun; what it says goes to a file. `prefix`: a program that starts it."""
 
     def __init__(self, *arguments, folder, prefix=()):
         self.arguments = [str(argument) for argument in arguments]
         self.err = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            [*prefix, os.environ["CAPTURER_DEMO"], *self.arguments], cwd=folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=self.err, env={**os.environ, "SWIFT_BACKTRACE": "enable=no"})
+            [*prefix, tool_for_everyone() if prefix else os.environ["CAPTURER_DEMO"], *self.arguments], cwd=folder,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.err,
+            env={**os.environ, "SWIFT_BACKTRACE": "enable=no"})
 
     def text(self):
         return os.pread(self.err.fileno(), 1 << 26, 0).decode(errors="replace")

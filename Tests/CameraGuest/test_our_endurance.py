@@ -35,7 +35,7 @@ class EnduranceTests(ours.CameraTestCase):
 
     def test_an_hour_with_faults(self):
         memory, camera = [], self.fresh_camera()
-        running = self.start("--device", camera.node(), "--size", "320x180", "-o", "null:")
+        running = self.start("--device", camera.node(), "--size", "320x180", "--fps", 10, "-o", "null:")
         began = time.monotonic()
         for _ in range(6):
             time.sleep(5 * MINUTE)
@@ -57,7 +57,7 @@ class EnduranceTests(ours.CameraTestCase):
             "The camera stopped responding; restarting (1/4).", "The camera was unplugged; waiting for it.",
             "The camera is back as /dev/video0."])
         # Twelve outages of two seconds.
-        self.assertAlmostEqual(capture["frames"], (elapsed - 12 * 2) * 30, delta=12 * 15)
+        self.assertAlmostEqual(capture["frames"], (elapsed - 12 * 2) * 10, delta=12 * 5)
         self.assertEqual(memory[0][0], memory[-1][0], "descriptors")
         self.assertLess(memory[-1][1] - memory[1][1], GROWTH)
 
@@ -82,9 +82,10 @@ class WatchdogTests(ours.CameraTestCase):
         self.camera.set("percentage_of_dropped_buffers", percent)
 
     def test_no_first_frame(self):
-        self.drop(100)
+        webcam = self.plugged_webcam()
+        webcam("stall")
         began = time.monotonic()
-        running = self.start_here()
+        running = self.start("--device", webcam.wait_for_node(), "--size", "320x240", "-o", "null:")
         steps = [self.moment(running, f"restarting ({step}/4)", 6) - began for step in (1, 2, 3, 4)]
         waits = [self.moment(running, f"trying again in {wait} s", 40) - began for wait in (1, 2, 4, 8, 16, 30)]
         print(f"    {[round(step, 2) for step in steps + waits]}", flush=True)
@@ -94,7 +95,7 @@ class WatchdogTests(ours.CameraTestCase):
         for number, (before, after) in enumerate(zip(waits, waits[1:])):
             self.assertAlmostEqual(after - before, 2 ** number + 5, delta=0.3)
         self.assertEqual(running.frames(), 0)
-        self.drop(0)
+        webcam("resume")
         running.wait_for_frames(30, limit=35)
         running.interrupt()
         self.assertEqual(running.process.returncode, ours.OK)

@@ -145,32 +145,33 @@ extension CameraSource {
         }
     }
 
-    /// Lets go of the stream, and of the camera where it is gone: a node that is held blocks its number.
+    /// Lets go of the stream, and of the camera where it is gone: a node that is held blocks its number. The state
+    /// comes first, so that nobody sees the camera gone and the capture as if it went on.
     private func begin(_ outage: Outage, _ context: FrameContext) {
-        endStream()
         let isNew = self.outage != outage
         self.outage = outage
         switch outage {
         case .disconnected:
-            closeSession()
             context.reportInterruption(.deviceDisconnected)
+            closeSession()
             if isNew {
                 ladder = FaultLadder()
                 isReturning = true
                 status.tell(.disconnected)
             }
         case .busy:
-            closeSession()
             context.reportInterruption(.deviceBusy)
+            closeSession()
             if isNew { status.tell(.busy(holder: device.flatMap { DeviceHolder.find($0.path)?.description })) }
         case .noPermission:
-            closeSession()
             context.reportInterruption(.other("\(CameraEvent.noPermission)"))
+            closeSession()
             if isNew { status.tell(.noPermission) }
         case .failing:
             context.reportInterruption(.stalled)
+            endStream()
         case .resuming, .noSignal:
-            break
+            endStream()
         }
     }
 

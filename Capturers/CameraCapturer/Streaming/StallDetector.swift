@@ -1,7 +1,7 @@
 import VideoCapturing
 
-/// Decides how long a camera may be silent before it is taken for stalled: five seconds for the first frame, then
-/// four frames at the rate that it has shown, half a second at least.
+/// Decides how long a camera may be silent before it is taken for stalled: five seconds for each of the first two
+/// frames, then four frames at the rate that these have shown, half a second at least.
 ///
 /// Long exposures in low light slow the measured rate down and so the limit with it.
 struct StallDetector {
@@ -23,7 +23,8 @@ struct StallDetector {
 
     /// How long the camera may be silent from now on.
     var limit: Duration {
-        last == nil ? StallDetector.firstFrameLimit : max(StallDetector.leastLimit, .nanoseconds(interval * 4))
+        // What the camera has promised is no measure: in the dark it may take seconds.
+        interval == 0 ? StallDetector.firstFrameLimit : max(StallDetector.leastLimit, .nanoseconds(interval * 4))
     }
 
     /// A frame has come, damaged or whole.

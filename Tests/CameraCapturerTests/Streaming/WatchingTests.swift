@@ -10,6 +10,12 @@ private func time(_ milliseconds: Int64) -> MediaTime { MediaTime(nanoseconds: m
         #expect(StallDetector(streamStart: time(1000)).deadline == time(6000))
     }
 
+    @Test func waitsFiveSecondsForTheSecondFrame() {
+        var detector = StallDetector(streamStart: time(1000))
+        detector.noteFrame(at: time(1500))
+        #expect(detector.deadline == time(6500))
+    }
+
     @Test func waitsHalfASecondOfAFastCamera() {
         var detector = StallDetector(streamStart: time(0))
         for frame in 1...20 { detector.noteFrame(at: time(Int64(frame) * 33)) }

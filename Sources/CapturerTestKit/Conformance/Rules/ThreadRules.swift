@@ -56,8 +56,12 @@ extension ConformanceTrial {
         let starter = ThreadInspection.currentIdentifier
         try awaitFrames(5, at: probe, of: capture)
         let otherProbe = ProbeConsumer()
-        let other = try makeStarted(otherProbe)
-        try awaitFrames(1, at: otherProbe, of: other)
+        do {
+            let other = try makeStarted(otherProbe)
+            try awaitFrames(1, at: otherProbe, of: other)
+        } catch let error as CaptureError where error.code == .deviceBusy {
+            // A device that serves one capture at a time, so there is nothing to compare with.
+        }
         try awaitFrames(1, after: probe.count, at: probe, of: capture, orHasEnded: true)
         let threads = Set(probe.calls.map(\.thread))
         try require(!threads.contains(starter), "Frames are delivered on the thread that called startCapture.")
