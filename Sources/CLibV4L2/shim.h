@@ -44,10 +44,10 @@ static inline int clibv4l2_detach(void *address, size_t byte_count) {
 }
 
 // libv4l2 tells every failed call on standard error unless it is given a file, in which it then notes every call there
-// is. The callers report failures themselves; called once, before the first device is opened. A stream without
-// functions discards what it is given, where /dev/null would cost a system call for each.
+// is. The callers report failures themselves; called once, before the first device is opened. A
+// file in memory that is full discards what it is given, where /dev/null would cost a system call for each.
 static inline void clibv4l2_silence(void) {
-    if (!v4l2_log_file) v4l2_log_file = fopencookie(NULL, "w", (cookie_io_functions_t){0});
+    if (!v4l2_log_file) v4l2_log_file = fmemopen(NULL, 64, "w");
 }
 
 // Macros of casts and sizes do not reach Swift.

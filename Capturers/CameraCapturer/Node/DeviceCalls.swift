@@ -31,15 +31,17 @@ extension DeviceCalls {
     ///   - descriptor: a negative one is not waited for.
     ///   - stop: ends the wait; a negative one is not waited for.
     ///   - milliseconds: -1 for as long as it takes.
-    /// - Returns: what `descriptor` has, errors included; zero when only the wait has ended.
+    /// - Returns: what `descriptor` has, errors included; zero when only the wait has ended, and all of `events` when
+    ///   the system refused to say.
     func waitForInput(_ descriptor: Int32, events: Int16, stop: Int32, milliseconds: Int32) -> Int16 {
         withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { descriptors in
             descriptors.initializeElement(at: 0, to: pollfd(fd: descriptor, events: events, revents: 0))
             descriptors.initializeElement(at: 1, to: pollfd(fd: stop, events: Int16(POLLIN), revents: 0))
             let count = poll(descriptors, milliseconds: milliseconds)
             guard count >= 0 else {
+                // Whether anything is ready is not known, so it is to be looked at.
                 if milliseconds != 0 { waitInVain(stop, milliseconds: count == -EINTR ? 1 : 5) }
-                return 0
+                return milliseconds == 0 ? 0 : events
             }
             return count > 0 ? descriptors[0].revents : 0
         }
