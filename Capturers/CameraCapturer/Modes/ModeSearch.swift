@@ -94,8 +94,12 @@ enum ModeSearch {
         let names = unusable.prefix(12).map { "\($0.fourCC)" }.joined(separator: ", ")
         let message: String
         if !excluded.isEmpty {
-            let wanted = request.requiredFourCC.map { "The camera has no format \($0)" } ?? "All formats are excluded"
-            message = "\(wanted); choose one of \(excluded.prefix(12).joined(separator: ", "))."
+            let wanted = request.requiredFourCC.map { required in
+                let isListed = unusable.contains { $0.fourCC == required }
+                return isListed ? "The camera's \(required) cannot be taken" : "The camera has no format \(required)"
+            }
+            let complaint = wanted ?? "All formats are excluded"
+            message = "\(complaint); choose one of \(excluded.prefix(12).joined(separator: ", "))."
         } else if unusable.isEmpty {
             message = "The device lists no mode; choose another camera, or connect this one again."
         } else {
