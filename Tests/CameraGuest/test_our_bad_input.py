@@ -70,14 +70,14 @@ class BadInputTests(ours.CameraTestCase):
         self.refuse(ours.NO_INPUT, "There is no such camera", arguments=("--device", ""))
 
     def test_name_of_several(self):
-        self.refuse(ours.USAGE, "This fits 2 cameras", self.node, arguments=("--device", "vivid"))
+        self.refuse(ours.NO_INPUT, "This fits 2 cameras", self.node, arguments=("--device", "vivid"))
 
     def test_what_is_no_camera(self):
         (self.folder / "file").write_text("x")
         for device, words in (("/dev/null", "not a camera; choose one of"), (self.folder, "a folder, not a camera; choose"),
                               (self.folder / "file", "a file, not a camera; use the file")):
             with self.subTest(device=device):
-                self.refuse(ours.USAGE, words, arguments=("--device", device))
+                self.refuse(ours.NO_INPUT, words, arguments=("--device", device))
 
     def test_nodes_that_are_no_cameras(self):
         kinds = {"-vid-out": "output", "-vbi-cap": "teletext", "-sdr-cap": "radio",
@@ -86,7 +86,7 @@ class BadInputTests(ours.CameraTestCase):
             with self.subTest(name):
                 found = nodes_named(name)
                 self.assertTrue(found, f"vivid makes no node {name}")
-                self.refuse(ours.USAGE, "not a camera", words, arguments=("--device", found[0]))
+                self.refuse(ours.NO_INPUT, "not a camera", words, arguments=("--device", found[0]))
 
     def test_the_default_is_a_camera(self):
         self.succeed("--frames", 3, "-o", "null:")
@@ -138,5 +138,5 @@ class BadInputTests(ours.CameraTestCase):
     def test_nothing_is_left_behind(self):
         output = self.folder / "out.webm"
         running = self.run_tool("--device", "/dev/null", "-o", output)
-        self.assertEqual(running.process.returncode, ours.USAGE)
+        self.assertEqual(running.process.returncode, ours.NO_INPUT)
         self.assertEqual(list(self.folder.iterdir()), [])
