@@ -94,7 +94,7 @@ import VideoCapturing
                 ]
             }
             #expect(run.waitForEvent(event))
-            #expect(try run.stop() < .milliseconds(100))
+            #expect(try run.stop() < .milliseconds(500))
             run.camera.set { $0.refusals = [] }
             try run.start()
             #expect(run.probe.waitForMore(5))
@@ -150,7 +150,7 @@ import VideoCapturing
             run.machine.unplug()
             #expect(run.waitForState(.interrupted(.deviceDisconnected)))
             #expect(run.calls(in: .milliseconds(300)) < (number == EINTR ? 400 : 100))
-            #expect(try run.stop() < .milliseconds(100))
+            #expect(try run.stop() < .milliseconds(500))
         }
     }
 

@@ -26,7 +26,7 @@ import VideoCapturing
             let error = (next.timestamp - last.timestamp).nanoseconds - Int64(frames) * 5_000_000
             #expect(abs(error) <= 1000)
         }
-        #expect(notes.allSatisfy { ($0.delay ?? .seconds(-1)) >= .zero && $0.delay! < .milliseconds(100) })
+        #expect(notes.allSatisfy { ($0.delay ?? .seconds(-1)) >= .zero && $0.delay! < .seconds(1) })
         #expect(run.leak == nil)
     }
 
