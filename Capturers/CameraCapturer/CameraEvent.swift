@@ -54,7 +54,7 @@ extension CameraEvent: CustomStringConvertible {
             "Poor USB link: \(count) of \(total) frames were damaged and left out; try a shorter cable or another port."
         case .slowInLowLight(let measured, let negotiated):
             "The camera gives \(measured.rounded) of \(negotiated.rounded) fps, as cameras do that expose longer in "
-                + "low light; --keep-rate keeps the rate, with darker pictures."
+                + "low light; exposure_dynamic_framerate=0 keeps the rate, with darker pictures."
         case .slow(let measured, let negotiated):
             "The camera gives \(measured.rounded) of the \(negotiated.rounded) fps that it has promised."
         case .signal(.none): "No signal at the camera's input; waiting for one."

@@ -18,11 +18,11 @@ class ConformanceTests(unittest.TestCase):
         with RemoteWebcam() as webcam:
             cameras = [vivid.node(0), vivid.node(1), webcam.wait_for_node()]
             answer = subprocess.run(
-                [BUNDLE, "--testing-library", "swift-testing", "--filter", "RealCameraTests", "--no-parallel"],
+                [BUNDLE, "--testing-library", "swift-testing", "--filter", "Real(Camera|Buffer)Tests", "--no-parallel"],
                 env={**os.environ, "CAPTURER_CAMERAS": " ".join(cameras)}, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         print(answer.stdout, flush=True)
         self.assertEqual(answer.returncode, 0)
         for camera in cameras:
             self.assertRegex(answer.stdout, rf"(?m)^{re.escape(camera)}: 0 of \d\d rules broken$")
-        self.assertRegex(answer.stdout, "Test run with 1 test .*passed")
+        self.assertRegex(answer.stdout, "Test run with 2 tests .*passed")

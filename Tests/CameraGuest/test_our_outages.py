@@ -178,7 +178,7 @@ class OutageTests(ours.CameraTestCase):
         webcam = self.plugged_webcam()
         webcam("dark", 1)
         running = self.record(webcam.wait_for_node())
-        running.wait_for_message("The camera gives 15 of 30 fps, as cameras do that expose longer in low light; --keep-rate")
+        running.wait_for_message("The camera gives 15 of 30 fps, as cameras do that expose longer in low light; exposure_dynamic_framerate=0")
         summary = self.end(running)
         self.assertEqual(summary["capture"]["dropped"]["source"], 0)
         times = self.assertWhole(self.file)

@@ -6,8 +6,6 @@ import VideoCapturing
 /// One that can is of the monotonic clock, not in the future, not before the last one and not older than ten
 /// seconds; else the time of arrival stands in for it.
 struct TimestampJudge {
-    /// How many frames had to take their time of arrival.
-    private(set) var distrusted: UInt64 = 0
     private var last: MediaTime?
 
     /// - Parameters:
@@ -21,7 +19,6 @@ struct TimestampJudge {
             kind == UInt32(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC) && timestamp <= now
             && now - timestamp < .seconds(10) && last.map { timestamp > $0 } ?? true
         let time = isTrusted ? timestamp : now
-        if !isTrusted { distrusted += 1 }
         last = time
         return (time, isTrusted)
     }

@@ -57,6 +57,7 @@ struct CaptureRun {
             camera?.setEventHandler { event in
                 // Told by `--explain`, and by the line at the beginning.
                 if case .negotiated = event { return }
+                if case .slowInLowLight = event { return events.post(notice: "\(event) So does --keep-rate.") }
                 events.post(notice: "\(event)")
             }
             let capture = LimitedCapture(
