@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
+        .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
         .library(name: "CapturerDemoKit", targets: ["CapturerDemoKit"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
@@ -48,6 +49,10 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
+            name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibXCB", "CLibYUV"],
+            path: "Capturers/ScreenCapturer", swiftSettings: strict),
+
+        .target(
             name: "FileCapturer", dependencies: ["VideoCapturing", "MediaFiles"], path: "Capturers/FileCapturer",
             swiftSettings: strict),
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
@@ -66,6 +71,14 @@ let package = Package(
         // Libraries of the system: a module map and a shim header each.
         .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CLibV4L2", pkgConfig: "libv4l2", providers: [.apt(["libv4l-dev"])]),
+        .systemLibrary(
+            name: "CLibXCB",
+            providers: [
+                .apt([
+                    "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev", "libxcb-shm0-dev",
+                    "libxcb-xfixes0-dev", "libxcb-xinput-dev",
+                ])
+            ]),
         .systemLibrary(name: "CLibMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
         .systemLibrary(name: "CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 

@@ -47,6 +47,11 @@ public final class FrameProcessor: Sendable {
         return (try run(plan, filter: transform.filter, on: buffer), plan.color)
     }
 
+    /// Runs `body` with memory for what lies between two steps.
+    func withScratch(_ body: (inout ScratchMemory) throws(CaptureError) -> Void) throws(CaptureError) {
+        try scratch.withLock { (scratch) throws(CaptureError) in try body(&scratch) }
+    }
+
     func run(
         _ plan: TransformPlan, filter: ScaleFilter, on buffer: PixelBuffer
     ) throws(CaptureError) -> PixelBuffer {

@@ -49,7 +49,7 @@ public final class PixelBuffer: @unchecked Sendable {
     ///
     /// Throws `invalidConfiguration` for a size out of range or a compressed format without a
     /// `byteCount`, and `outOfMemory`.
-    init(
+    package init(
         allocating pixelFormat: PixelFormat, width: Int, height: Int, byteCount compressed: Int? = nil
     ) throws(CaptureError) {
         try VideoFormat(pixelFormat, width: width, height: height).validate()
@@ -206,8 +206,8 @@ extension PixelBuffer {
         _ = finishedReads.load(ordering: .acquiring)
     }
 
-    /// For the pool: a writer for the memory. Only while nobody else holds the buffer.
-    func makeWriter() -> PixelWriter {
+    /// For pools: a writer for the memory. Only while nobody else holds the buffer.
+    package func makeWriter() -> PixelWriter {
         PixelWriter(pixelFormat: pixelFormat, width: width, height: height, planes: planes, bases: bases)
     }
 }

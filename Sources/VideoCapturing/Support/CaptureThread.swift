@@ -22,6 +22,7 @@ package struct CaptureThread: Sendable {
                 // The thread owns the box that `passRetained` left for it.
                 let start = Unmanaged<ThreadStart>.fromOpaque(argument!).takeRetainedValue()
                 nameThisThread(start.name)
+                blockBrokenPipes()
                 start.body()
                 return nil
             }, start.toOpaque())
@@ -64,4 +65,13 @@ private func nameThisThread(_ name: String) {
     let bytes = Array(name.utf8.prefix(15))
     _ = write(file, bytes, bytes.count)
     close(file)
+}
+
+/// A peer that goes, such as an X server, is an error of the call that finds out, and must not end the program:
+/// libraries of the system write to sockets without asking for that.
+private func blockBrokenPipes() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
 }

@@ -1,0 +1,15 @@
+import VideoCapturing
+
+/// A window of an X display that a user would call one.
+public struct ScreenWindow: Sendable, Hashable {
+    /// The identifier, as `xwininfo` shows it in hexadecimal.
+    public var id: UInt32
+    /// What its title bar says; empty when it has none.
+    public var title: String
+    /// The program's class, as `Firefox`; empty when it does not say.
+    public var className: String
+    /// The process that has made it, on whichever machine; nil when it does not say.
+    public var processID: Int32?
+    /// Where it lies on the display, without decorations, in pixels.
+    public var frame: PixelRect
+}

@@ -1,0 +1,76 @@
+import VideoCapturing
+
+/// What of a picture has changed, as the few rectangles that are best fetched: a request costs about as much as some
+/// thousands of pixels, so near ones become one.
+struct DamagedRegion {
+    private(set) var parts: [PixelRect] = []
+
+    /// The size of the picture; what lies outside is left out.
+    let width: Int
+    let height: Int
+
+    /// What a request costs, in pixels.
+    private static let requestCost = 4096
+    private static let mostParts = 32
+
+    init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+        parts.reserveCapacity(DamagedRegion.mostParts + 1)
+    }
+
+    var isEmpty: Bool { parts.isEmpty }
+    var whole: PixelRect { PixelRect(x: 0, y: 0, width: width, height: height) }
+
+    mutating func removeAll() { parts.removeAll(keepingCapacity: true) }
+
+    /// Adds what has changed, widened so that it cuts no chroma sample.
+    mutating func add(_ rect: PixelRect) {
+        let left = max(0, rect.x) / 2 * 2
+        let top = max(0, rect.y) / 2 * 2
+        let right = min(width, (rect.x + rect.width + 1) / 2 * 2)
+        let bottom = min(height, (rect.y + rect.height + 1) / 2 * 2)
+        guard left < right, top < bottom else { return }
+        var part = PixelRect(x: left, y: top, width: right - left, height: bottom - top)
+        // One that has grown may now be near to others.
+        while let near = parts.firstIndex(where: { DamagedRegion.isCheaperAsOne($0, part) }) {
+            part = part.union(parts.remove(at: near))
+        }
+        parts.append(part)
+        if parts.count > DamagedRegion.mostParts {
+            let all = parts.dropFirst().reduce(parts[0]) { $0.union($1) }
+            parts.removeAll(keepingCapacity: true)
+            parts.append(all)
+        }
+    }
+
+    private static func isCheaperAsOne(_ first: PixelRect, _ second: PixelRect) -> Bool {
+        let union = first.union(second)
+        return union.width * union.height <= first.width * first.height + second.width * second.height + requestCost
+    }
+}
+
+extension PixelRect {
+    /// The least rectangle that both lie in.
+    func union(_ other: PixelRect) -> PixelRect {
+        let left = min(x, other.x)
+        let top = min(y, other.y)
+        return PixelRect(
+            x: left, y: top, width: max(x + width, other.x + other.width) - left,
+            height: max(y + height, other.y + other.height) - top)
+    }
+
+    /// What lies in both; nil when nothing does.
+    func intersection(_ other: PixelRect) -> PixelRect? {
+        let left = max(x, other.x)
+        let top = max(y, other.y)
+        let right = min(x + width, other.x + other.width)
+        let bottom = min(y + height, other.y + other.height)
+        guard left < right, top < bottom else { return nil }
+        return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
+    }
+
+    func offset(x: Int, y: Int) -> PixelRect {
+        PixelRect(x: self.x + x, y: self.y + y, width: width, height: height)
+    }
+}

@@ -1,0 +1,147 @@
+import FrameProcessing
+import VideoCapturing
+
+/// A screen as a frame source: holds the session, and finds the X server again when it has gone.
+///
+/// All of it runs on the capture thread.
+final class ScreenSource: FrameSource {
+    private(set) var settings: CaptureSettings
+    var pacing: FramePacing { .device }
+    var contentHint: VideoContentHint { .text }
+
+    private static let reconnectInterval = Duration.milliseconds(500)
+
+    private let configuration: ScreenConfiguration
+    private let counts: Locked<ScreenStatistics>
+    private let scaler = FrameProcessor()
+    private var session: ScreenSession?
+    private var wants = CaptureWants()
+
+    init(_ configuration: ScreenConfiguration, counts: Locked<ScreenStatistics>) {
+        self.configuration = configuration
+        self.counts = counts
+        // Until the screen is known.
+        let size = configuration.region.map { ($0.width, $0.height) } ?? (0, 0)
+        settings = CaptureSettings(
+            format: VideoFormat(
+                configuration.pixelFormat, width: size.0, height: size.1,
+                estimatedFramesPerSecond: configuration.frameRate), sourceName: configuration.display)
+    }
+
+    func open() throws {
+        try configuration.validate()
+        do {
+            try connect()
+        } catch is XFailure {
+            throw CaptureError(
+                .deviceLost, operation: "open the screen", subject: configuration.display,
+                message: "The X server has not answered; look whether it still runs.")
+        }
+    }
+
+    func start(_ context: FrameContext) {
+        session?.connection.stopDescriptor = context.stopDescriptor
+        session?.repaint()
+    }
+
+    func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+        while !context.isStopping {
+            guard let session else {
+                try reconnect(context)
+                continue
+            }
+            do {
+                guard let frame = try session.nextFrame(context) else { return nil }
+                settings.format = format(of: session)
+                return try fit(frame)
+            } catch let failure as XFailure {
+                if case .stopping = failure { return nil }
+                try lose(context)
+            }
+        }
+        return nil
+    }
+
+    func stop() { session?.connection.stopDescriptor = -1 }
+    func close() { session = nil }
+
+    func adapt(to wants: CaptureWants) {
+        if wants.maximumPixelCount != self.wants.maximumPixelCount || wants.keyFrameRequests > self.wants.keyFrameRequests
+        {
+            session?.repaint()
+        }
+        self.wants = wants
+        adaptRate()
+    }
+
+    // MARK: The session
+
+    private func connect() throws {
+        let session = try ScreenSession(configuration, counts: counts)
+        self.session = session
+        settings.format = format(of: session)
+        settings.sourceName = session.subject.name
+        adaptRate()
+    }
+
+    private func format(of session: ScreenSession) -> VideoFormat {
+        let size = wants.adaptedSize(width: session.format.imageWidth, height: session.format.imageHeight)
+        var format = session.format.resized(width: size.width, height: size.height)
+        format.estimatedFramesPerSecond = min(configuration.frameRate, wants.maximumFrameRate ?? configuration.frameRate)
+        return format
+    }
+
+    private func adaptRate() {
+        let rate = min(configuration.frameRate, wants.maximumFrameRate ?? configuration.frameRate)
+        session?.frameInterval = rate.frameInterval
+    }
+
+    private func lose(_ context: FrameContext) throws {
+        session = nil
+        guard configuration.reconnects else { throw serverLost() }
+        context.reportInterruption(.deviceDisconnected)
+    }
+
+    private func reconnect(_ context: FrameContext) throws {
+        guard context.wait(until: context.now.advanced(by: ScreenSource.reconnectInterval)) else { return }
+        // Identifiers of windows are another server's now.
+        switch configuration.target {
+        case .window, .clickedWindow: throw serverLost()
+        case .desktop, .monitor, .windowTitled: break
+        }
+        do {
+            try connect()
+        } catch let error as CaptureError {
+            switch error.code {
+            // A session that is being set up lacks one thing after the other.
+            case .deviceNotFound, .permissionDenied, .unavailable, .invalidConfiguration: return
+            default: throw error
+            }
+        } catch is XFailure {
+            return
+        }
+        counts.withLock { $0.reconnects += 1 }
+        session?.connection.stopDescriptor = context.stopDescriptor
+    }
+
+    private func serverLost() -> CaptureError {
+        CaptureError(
+            .deviceLost, operation: "capture the screen", subject: settings.sourceName,
+            message: "The X server has gone; what came before is complete.")
+    }
+
+    // MARK: Wants
+
+    /// Scales a frame where fewer pixels are enough.
+    private func fit(_ frame: SourceFrame) throws(CaptureError) -> SourceFrame {
+        let size = wants.adaptedSize(width: frame.buffer.width, height: frame.buffer.height)
+        guard size != (frame.buffer.width, frame.buffer.height) else { return frame }
+        let whole = VideoFrame(
+            buffer: frame.buffer, timestamp: frame.timestamp ?? .zero, color: frame.color, damage: frame.damage)
+        let scaled = try scaler.scale(whole, width: size.width, height: size.height)
+        var result = frame
+        result.buffer = scaled.buffer
+        result.damage = scaled.damage
+        return result
+    }
+}

@@ -1,0 +1,294 @@
+import CLibXCB
+import FrameProcessing
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// One connection's life: finds the subject, follows it, and makes frames of what changes.
+///
+/// Belongs to the capture thread.
+final class ScreenSession {
+    let connection: XConnection
+    let subject: ScreenSubject
+    /// The most frames a second; may change at any time.
+    var frameInterval: Duration
+    private(set) var surface: ScreenSurface
+
+    private let configuration: ScreenConfiguration
+    private let counts: Locked<ScreenStatistics>
+    private let processor = FrameProcessor()
+    private let color: ColorDescription
+    private var fetcher: ImageFetcher
+    private var picture: EvolvingPicture
+    private var region: DamagedRegion
+    private var pointer: PointerTracker?
+    private var events = ScreenEvents()
+    /// Collects what is drawn; nil where the server does not tell.
+    private var damage: (tracker: xcb_damage_damage_t, region: xcb_xfixes_region_t)?
+    /// The next frame is to show everything.
+    private var isWholeDue = true
+    private var nextDue = MediaTime.zero
+    /// Requests for pixels that were refused one after the other.
+    private var refusals = 0
+    /// Pixels of other layouts, converted; nil until there are some.
+    private var converted: UnsafeMutableBufferPointer<UInt8>?
+
+    /// Connects, and finds what is to be captured.
+    init(_ configuration: ScreenConfiguration, counts: Locked<ScreenStatistics>) throws {
+        self.configuration = configuration
+        self.counts = counts
+        color = .assumed(for: configuration.pixelFormat)
+        frameInterval = configuration.frameRate.frameInterval
+        connection = try XConnection.open(configuration.display)
+        subject = try connection.find(configuration.target)
+        ScreenEvents.select(connection, subject)
+        if subject.isWindow {
+            guard connection.extensions.composite != nil else {
+                throw CaptureError(
+                    .unavailable, operation: "capture a window", subject: subject.name,
+                    message: "The X server has no COMPOSITE, which windows are captured with; capture the region where "
+                        + "the window lies.")
+            }
+            xcb_composite_redirect_window(
+                connection.handle, subject.window, UInt8(XCB_COMPOSITE_REDIRECT_AUTOMATIC.rawValue))
+        }
+        do {
+            surface = try ScreenSurface(connection, subject, region: configuration.region)
+        } catch XFailure.refused {
+            throw CaptureError(
+                .unavailable, operation: "capture a window", subject: subject.name,
+                message: "The window is not shown, so it has no pixels; bring it up and try again.")
+        }
+        let format = VideoFormat(configuration.pixelFormat, width: surface.width, height: surface.height)
+        try format.validate()
+        fetcher = try ImageFetcher(
+            connection, layout: surface.layout, width: surface.width, height: surface.height)
+        picture = EvolvingPicture(format)
+        region = DamagedRegion(width: surface.width, height: surface.height)
+        pointer = configuration.showsPointer ? PointerTracker(connection) : nil
+        damage = try ScreenSession.trackDamage(connection, subject)
+        noteWays()
+    }
+
+    deinit { converted?.deallocate() }
+
+    /// Pixel format and size of the frames, as they are now.
+    var format: VideoFormat { picture.format }
+
+    /// Has the next frame show everything.
+    func repaint() {
+        isWholeDue = true
+        pointer?.forget()
+    }
+
+    /// Waits until something changes, and for the rate; nil when the capture is being stopped.
+    ///
+    /// - Throws: `XFailure` when the server is lost, `CaptureError` when the window is.
+    func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+        while !context.isStopping {
+            try events.read(connection, subject, pointer: &pointer)
+            if events.isDestroyed { throw windowClosed() }
+            if events.isHidden {
+                context.reportInterruption(.other("The window is not shown."))
+                sleep(nil)
+                continue
+            }
+            let now = context.now
+            let look = pointer?.timeToLook(now)
+            let isDue = isWholeDue || events.hasDamage || events.isReshaped || damage == nil || look == .zero
+            guard isDue else {
+                sleep(look?.seconds)
+                continue
+            }
+            guard context.wait(until: nextDue) else { break }
+            // What has come meanwhile belongs to this frame as well.
+            try events.read(connection, subject, pointer: &pointer)
+            if events.isDestroyed || events.isHidden { continue }
+            do {
+                if events.isReshaped { try reshape() }
+                if let frame = try makeFrame(at: context.now, context) { return frame }
+            } catch XFailure.refused(let code) {
+                // The window has changed since; the event that says so is on its way.
+                try noteRefusal(code, context)
+            }
+        }
+        return nil
+    }
+
+    private func sleep(_ seconds: Double?) {
+        _ = XConnection.wait(for: connection.descriptor, or: connection.stopDescriptor, seconds: seconds)
+    }
+
+    // MARK: A frame
+
+    /// Nil when nothing has changed after all.
+    private func makeFrame(at now: MediaTime, _ context: FrameContext) throws -> SourceFrame? {
+        region.removeAll()
+        try takeDamage()
+        try pointer?.look(
+            connection, in: subject.window, x: surface.windowX, y: surface.windowY, at: now, damage: &region)
+        let isWhole = isWholeDue || picture.isEmpty
+        if isWhole {
+            region.removeAll()
+            region.add(region.whole)
+        }
+        guard !region.isEmpty else { return nil }
+        let buffer = try paint(isWhole: isWhole)
+        isWholeDue = false
+        refusals = 0
+        // A beat that was missed is not made up for; frames in a row keep theirs exactly.
+        nextDue = (now - nextDue > frameInterval ? now : nextDue).advanced(by: frameInterval)
+        var frame = SourceFrame(buffer, timestamp: now)
+        frame.color = color
+        frame.damage = isWhole ? nil : region.parts
+        frame.captureDelay = context.now - now
+        return frame
+    }
+
+    /// Has the server say what was drawn, and begin anew.
+    private func takeDamage() throws(XFailure) {
+        guard let damage else { return region.add(region.whole) }
+        guard events.hasDamage else { return }
+        events.hasDamage = false
+        xcb_damage_subtract(connection.handle, damage.tracker, 0, damage.region)
+        let cookie = xcb_xfixes_fetch_region(connection.handle, damage.region)
+        let reply = try connection.reply(cookie.sequence, as: xcb_xfixes_fetch_region_reply_t.self)
+        defer { free(reply) }
+        let rectangles = UnsafeBufferPointer(
+            start: xcb_xfixes_fetch_region_rectangles(reply),
+            count: Int(xcb_xfixes_fetch_region_rectangles_length(reply)))
+        for rectangle in rectangles {
+            region.add(
+                PixelRect(
+                    x: Int(rectangle.x) - surface.windowX, y: Int(rectangle.y) - surface.windowY,
+                    width: Int(rectangle.width), height: Int(rectangle.height)))
+        }
+    }
+
+    private func paint(isWhole: Bool) throws -> PixelBuffer {
+        let parts = region.parts
+        var trouble: XFailure?
+        var failure: CaptureError?
+        do {
+            let buffer = try picture.update(isWhole ? nil : parts) { (target) throws(CaptureError) in
+                trouble = fetch(parts) { part, pixels in
+                    do throws(CaptureError) { try convert(pixels, part, into: target) } catch { failure = error }
+                }
+                if let failure { throw failure }
+                // Thrown for the picture's sake; the caller hears of the trouble itself.
+                if trouble != nil { throw CaptureError(.deviceLost, operation: "fetch pixels", message: "") }
+            }
+            counts.withLock { counts in
+                counts.rectanglesFetched &+= UInt64(parts.count)
+                for part in parts { counts.pixelsFetched &+= UInt64(part.width * part.height) }
+            }
+            return buffer
+        } catch {
+            isWholeDue = true
+            throw trouble ?? error
+        }
+    }
+
+    private func fetch(
+        _ parts: [PixelRect], _ body: (PixelRect, UnsafeMutablePointer<UInt8>) -> Void
+    ) -> XFailure? {
+        do throws(XFailure) {
+            try fetcher.fetch(parts, of: surface.drawable, x: surface.drawableX, y: surface.drawableY, body)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func convert(
+        _ pixels: UnsafeMutablePointer<UInt8>, _ part: PixelRect, into target: borrowing PixelWriter
+    ) throws(CaptureError) {
+        if surface.layout.isBGRA { return try place(pixels, part, into: target) }
+        if converted == nil { converted = .allocate(capacity: surface.width * surface.height * 4) }
+        let bgra = converted!.baseAddress!
+        surface.layout.convert(pixels, to: bgra, width: part.width, height: part.height)
+        try place(bgra, part, into: target)
+    }
+
+    private func place(
+        _ bgra: UnsafeMutablePointer<UInt8>, _ part: PixelRect, into target: borrowing PixelWriter
+    ) throws(CaptureError) {
+        pointer?.draw(into: bgra, of: part)
+        let count = part.width * part.height
+        if configuration.pixelFormat == .argb {
+            // The fourth byte is nothing, or a window's translucency, which a picture of a screen has not.
+            bgra.withMemoryRebound(to: UInt32.self, capacity: count) { words in
+                for index in 0..<count { words[index] |= 0xFF00_0000 }
+            }
+        }
+        try processor.convert(
+            PlaneMemory(base: bgra, byteCount: count * 4, bytesPerRow: part.width * 4), .bgra,
+            color: .assumed(for: .bgra), into: part, of: target, color: color)
+    }
+
+    // MARK: The subject
+
+    private func reshape() throws {
+        events.isReshaped = false
+        let new = try ScreenSurface(connection, subject, region: configuration.region)
+        defer { isWholeDue = true }
+        let isSame = new.hasShape(of: surface)
+        surface = new
+        guard !isSame else { return }
+        let format = VideoFormat(configuration.pixelFormat, width: new.width, height: new.height)
+        try format.validate()
+        fetcher = try ImageFetcher(connection, layout: new.layout, width: new.width, height: new.height)
+        converted?.deallocate()
+        converted = nil
+        picture = EvolvingPicture(format)
+        region = DamagedRegion(width: new.width, height: new.height)
+        pointer?.forget()
+        noteWays()
+    }
+
+    private func noteRefusal(_ code: UInt8, _ context: FrameContext) throws {
+        refusals += 1
+        isWholeDue = true
+        events.isReshaped = true
+        guard refusals < 50 else {
+            throw CaptureError(
+                .system, operation: "fetch pixels", subject: subject.name,
+                message: "The X server refuses to give the pixels (error \(code)); another program may protect them.")
+        }
+        context.wait(until: context.now.advanced(by: .milliseconds(20)))
+    }
+
+    private func windowClosed() -> CaptureError {
+        CaptureError(
+            .deviceLost, operation: "capture a window", subject: subject.name,
+            message: "The window was closed; what came before is complete.")
+    }
+
+    private func noteWays() {
+        counts.withLock { counts in
+            counts.usesSharedMemory = fetcher.usesSharedMemory
+            counts.usesDamage = damage != nil
+        }
+    }
+
+    private static func trackDamage(
+        _ connection: XConnection, _ subject: ScreenSubject
+    ) throws(XFailure) -> (tracker: xcb_damage_damage_t, region: xcb_xfixes_region_t)? {
+        guard connection.extensions.damage != nil, connection.extensions.xfixes != nil else { return nil }
+        let tracker = xcb_generate_id(connection.handle)
+        let region = xcb_generate_id(connection.handle)
+        xcb_xfixes_create_region(connection.handle, region, 0, nil)
+        let cookie = xcb_damage_create_checked(
+            connection.handle, tracker, subject.window, UInt8(XCB_DAMAGE_REPORT_LEVEL_NON_EMPTY.rawValue))
+        do {
+            try connection.check(cookie)
+        } catch .refused {
+            return nil
+        }
+        return (tracker, region)
+    }
+}
