@@ -64,7 +64,7 @@ let package = Package(
             name: "CapturerDemoKit",
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaFiles", "CameraCapturer", "NoiseCapturer",
-                "FileCapturer", "CLibVPX", "CLibYUV",
+                "FileCapturer", "ScreenCapturer", "CLibVPX", "CLibYUV",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 

@@ -66,7 +66,8 @@ final class ScreenSource: FrameSource {
     func close() { session = nil }
 
     func adapt(to wants: CaptureWants) {
-        if wants.maximumPixelCount != self.wants.maximumPixelCount || wants.keyFrameRequests > self.wants.keyFrameRequests
+        if wants.maximumPixelCount != self.wants.maximumPixelCount
+            || wants.keyFrameRequests > self.wants.keyFrameRequests
         {
             session?.repaint()
         }
@@ -87,7 +88,8 @@ final class ScreenSource: FrameSource {
     private func format(of session: ScreenSession) -> VideoFormat {
         let size = wants.adaptedSize(width: session.format.imageWidth, height: session.format.imageHeight)
         var format = session.format.resized(width: size.width, height: size.height)
-        format.estimatedFramesPerSecond = min(configuration.frameRate, wants.maximumFrameRate ?? configuration.frameRate)
+        format.estimatedFramesPerSecond = min(
+            configuration.frameRate, wants.maximumFrameRate ?? configuration.frameRate)
         return format
     }
 

@@ -7,6 +7,7 @@ import VideoCapturing
 public let demoCatalog = CapturerCatalog([
     .noise,
     .camera,
+    .screen,
     .file,
 ])
 

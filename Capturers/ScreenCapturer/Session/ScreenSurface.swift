@@ -45,7 +45,8 @@ final class ScreenSurface {
         guard let layout = ScreenPixelLayout(connection, visual: visual, depth: geometry.depth) else {
             throw CaptureError(
                 .formatUnsupported, operation: "capture the screen", subject: subject.name,
-                message: "Its pixels have a depth of \(geometry.depth) bits in an order that is not known; use a display "
+                message:
+                    "Its pixels have a depth of \(geometry.depth) bits in an order that is not known; use a display "
                     + "of 24 bits.")
         }
         if subject.isWindow {

@@ -11,8 +11,9 @@ enum HelpText {
               capturer-demo --source noise --preset 720p --frames 300 -o a.webm -o a.y4m
               capturer-demo --input clip.y4m --fps max -o clip.webm
               capturer-demo --source camera --preset 352x288 --fps 30
+              capturer-demo --source screen --window firefox
               capturer-demo --source noise -o - | ffplay -
-              capturer-demo list [--modes --controls]  the sources; the cameras and what they can do
+              capturer-demo list [--modes --controls]  sources; cameras with modes; screens, windows
               capturer-demo doctor [--json]          what this machine can do, and how to mend it
 
             Source
@@ -25,6 +26,8 @@ enum HelpText {
               --control NAME=VALUE      of the camera, as brightness=128; repeatable
               --capture-format FORMAT   the camera's own: NV12, YUYV, MJPG …; the best without it
               --keep-rate, --explain    keeps its rate in low light; tells how its mode was chosen
+              --display, --monitor NAME the X display, as :0; one monitor of it, or primary
+              --window ID|TITLE|click   one window; --region X,Y,WxH a part; --no-cursor
               --orientation DEGREES     0, 90, 180, 270: turns the picture clockwise
               --content-hint HINT       none, motion, detail, text: tunes the encoder
             Length

@@ -3,10 +3,11 @@ import CameraCapturer
 import FrameProcessing
 import VideoCapturing
 
-/// `capturer-demo list`: the sources and what they can be told, and the cameras with their modes and controls.
+/// `capturer-demo list`: the sources and what they can be told, the cameras with their modes and controls, and the
+/// screens with their monitors and windows.
 struct ListCommand: ToolCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Lists the sources with their options, and the cameras.",
+        commandName: "list", abstract: "Lists the sources with their options, the cameras and the screens.",
         discussion: "With --modes, --controls or --device only the cameras; exit code 66 when there is none.")
 
     @Flag(help: "The formats, sizes and rates of the cameras, and which one would be chosen.") var modes = false
@@ -29,11 +30,16 @@ struct ListCommand: ToolCommand {
             throw Refusal(error, hasInput: error.code != .formatUnsupported)
         }
         if json {
-            try StandardOutput.write(ListCommand.json(demoCatalog, cameras: reports).text)
+            let screens = inquiry.needsCamera ? [] : ScreenReport.all()
+            try StandardOutput.write(ListCommand.json(demoCatalog, cameras: reports, screens: screens).text)
         } else {
             let cameras = CameraText.lines(reports).joined(separator: "\n")
-            try StandardOutput.write(
-                inquiry.needsCamera ? cameras : "\(ListCommand.text(demoCatalog))\n\n\(cameras)")
+            guard !inquiry.needsCamera else {
+                try StandardOutput.write(cameras)
+                return .success
+            }
+            let screens = ScreenReport.lines(ScreenReport.all()).joined(separator: "\n")
+            try StandardOutput.write("\(ListCommand.text(demoCatalog))\n\n\(cameras)\n\n\(screens)")
         }
         return .success
     }
@@ -73,7 +79,7 @@ struct ListCommand: ToolCommand {
         }.joined(separator: "\n\n")
     }
 
-    static func json(_ catalog: CapturerCatalog, cameras: [CameraReport]) -> JSONValue {
+    static func json(_ catalog: CapturerCatalog, cameras: [CameraReport], screens: [ScreenReport]) -> JSONValue {
         let sources = catalog.entries.map { entry in
             JSONValue.object([
                 ("name", .string(entry.name)), ("summary", .string(entry.summary)),
@@ -93,7 +99,7 @@ struct ListCommand: ToolCommand {
         }
         return .object([
             ("version", .integer(1)), ("sources", .array(sources)),
-            ("cameras", .array(cameras.map(CameraJSON.camera))),
+            ("cameras", .array(cameras.map(CameraJSON.camera))), ("screens", .array(screens.map(\.json))),
         ])
     }
 }

@@ -16,6 +16,11 @@ struct CaptureOptions: ParsableArguments {
     @Option var control: [String] = []
     @Flag var keepRate = false
     @Flag var explain = false
+    @Option var display: String?
+    @Option var monitor: String?
+    @Option var window: String?
+    @Option var region: String?
+    @Flag var noCursor = false
     @Option var orientation: String?
     @Option var contentHint: String?
     @Option var frames: String?

@@ -33,13 +33,17 @@ extension CapturePlan {
     /// Reads the options, in the order of the help.
     init(_ options: CaptureOptions, catalog: CapturerCatalog) throws(OptionError) {
         source = try CapturePlan.source(options, catalog)
-        let isURL = CapturePlan.isDevice(options, of: source, catalog)
+        let deviceOption = CapturePlan.deviceOption(options, of: source, catalog)
         let given: [(name: String, value: String?)] = [
-            ("input", isURL ? nil : options.input), ("device", isURL ? options.input : options.device),
+            ("input", deviceOption == nil ? options.input : nil),
+            ("device", deviceOption == "device" ? options.input : options.device),
+            ("display", deviceOption == "display" ? options.input : options.display),
             ("size", options.size), ("fps", options.fps),
             ("pixel-format", options.pixelFormat), ("seed", options.seed),
             ("capture-format", options.captureFormat), ("control", options.control.first),
             ("keep-rate", options.keepRate ? "" : nil), ("explain", options.explain ? "" : nil),
+            ("monitor", options.monitor), ("window", options.window), ("region", options.region),
+            ("no-cursor", options.noCursor ? "" : nil),
         ]
         for (name, value) in given where value != nil && source.option(named: name) == nil {
             throw OptionError(
@@ -51,10 +55,14 @@ extension CapturePlan {
                 throw OptionError("--source \(source.name)", nil, "needs --\(option.name), \(option.meaning).")
             }
         }
-        request.input = options.input ?? options.device
+        request.input = options.input ?? options.device ?? options.display
         request.further["capture-format"] = options.captureFormat.map { [$0] }
         request.further["control"] = options.control.isEmpty ? nil : options.control
         request.further["keep-rate"] = options.keepRate ? [""] : nil
+        request.further["monitor"] = options.monitor.map { [$0] }
+        request.further["window"] = options.window.map { [$0] }
+        request.further["region"] = options.region.map { [$0] }
+        request.further["no-cursor"] = options.noCursor ? [""] : nil
         explains = options.explain
         if let text = options.size {
             let size = try PictureSizeOption.parse(text)
@@ -111,14 +119,15 @@ extension CapturePlan {
         }
     }
 
-    /// Whether the input is the URL of a device, which it names as `--device` does.
-    private static func isDevice(
+    /// The option that could have been given in place of the input, where that is the URL of a device: `--device` or
+    /// `--display`.
+    private static func deviceOption(
         _ options: CaptureOptions, of source: CapturerEntry, _ catalog: CapturerCatalog
-    ) -> Bool {
-        guard options.device == nil, source.option(named: "device") != nil, let input = options.input else {
-            return false
-        }
-        return catalog.entry(forURL: input)?.name == source.name
+    ) -> String? {
+        guard let input = options.input, catalog.entry(forURL: input)?.name == source.name else { return nil }
+        if options.device == nil, source.option(named: "device") != nil { return "device" }
+        if options.display == nil, source.option(named: "display") != nil { return "display" }
+        return nil
     }
 
     /// The source by its name; without one by the input's scheme, a file for other inputs, and noise without any.
@@ -129,8 +138,12 @@ extension CapturePlan {
             return try ChoiceOption.parse(
                 name, option: "--source", choices: catalog.entries.map { ($0.name, $0) })
         }
-        if options.device != nil, let entry = catalog.entries.first(where: { $0.option(named: "device") != nil }) {
-            return entry
+        let telling = [
+            ("device", options.device), ("display", options.display), ("monitor", options.monitor),
+            ("window", options.window), ("region", options.region),
+        ]
+        for (name, value) in telling where value != nil {
+            if let entry = catalog.entries.first(where: { $0.option(named: name) != nil }) { return entry }
         }
         guard let input = options.input else { return catalog.entries[0] }
         if let entry = catalog.entry(forURL: input) ?? catalog.entry(named: "file") { return entry }

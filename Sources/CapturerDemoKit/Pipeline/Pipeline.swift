@@ -42,6 +42,8 @@ final class Pipeline: Sendable {
     ) throws {
         let format = capture.captureSettings().format
         let publisher = VideoPublisher(capture)
+        // A screen gives no frames while nothing changes: players, and viewers who come late, are given a beat.
+        if [.text, .detail].contains(capture.videoContentHint) { publisher.minimumFrameRate = FrameRate(1, per: 2) }
         let queue = Pipeline.queue(plan)
         let targets = writers.map { writer -> PixelFormat? in
             writer.name.isEncoded ? Pipeline.encoderFormat(for: format.pixelFormat) : writer.name.format.pixelFormat
