@@ -107,6 +107,10 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
         .testTarget(
+            name: "ScreenCapturerTests",
+            dependencies: ["ScreenCapturer", "CapturerTestKit", "FrameProcessing", "VideoCapturing", "CLibXCB"],
+            swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-render"), .linkedLibrary("xcb-xtest")]),
+        .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
     ]

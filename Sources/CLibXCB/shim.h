@@ -11,6 +11,11 @@
 #include <xcb/xfixes.h>
 #include <xcb/xinput.h>
 
+// For the tests, which link it themselves: a pointer that moves and clicks.
+#if __has_include(<xcb/xtest.h>)
+#include <xcb/xtest.h>
+#endif
+
 // The identifiers of extensions are variables, which Swift does not take for safe.
 enum clibxcb_extension {
     CLIBXCB_COMPOSITE,

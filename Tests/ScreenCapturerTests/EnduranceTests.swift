@@ -1,0 +1,140 @@
+import CapturerTestKit
+import ScreenCapturer
+import Testing
+import VideoCapturing
+
+extension ScreenCapturerTests {
+    /// The contract, the rate, and what is left behind.
+    @Suite struct EnduranceTests {
+        private static let screen = Result { try VirtualScreen(width: 64, height: 48) }
+        private let screen: VirtualScreen
+        private let client: XClient
+        private let window: XWindow
+
+        init() throws {
+            screen = try EnduranceTests.screen.get()
+            client = try XClient(screen)
+            window = try XWindow(client, PixelRect(x: 0, y: 0, width: 64, height: 48))
+        }
+
+        @Test(arguments: [PixelFormat.nv12, .argb])
+        func keepsTheContract(format: PixelFormat) async throws {
+            let painter = try Painter(screen)
+            defer { painter.stop() }
+            let screen = screen
+            let report = await ConformanceSuite(name: "screen \(format)", frameDeadline: .seconds(3)) {
+                ScreenCapturer(ScreenRun.configuration(screen) { $0.pixelFormat = format })
+            }.runDetached()
+            #expect(report.failures.isEmpty, "\(report)")
+        }
+
+        @Test func keepsTheContractForAWindow() async throws {
+            let painter = try Painter(screen)
+            defer { painter.stop() }
+            let screen = screen
+            let id = painter.windowID
+            let report = await ConformanceSuite(name: "window", frameDeadline: .seconds(3)) {
+                ScreenCapturer(ScreenRun.configuration(screen, .window(id)) { $0.pixelFormat = .i420 })
+            }.runDetached()
+            #expect(report.failures.isEmpty, "\(report)")
+        }
+
+        /// Each change would be a frame, were there no limit.
+        @Test func keepsToItsRate() throws {
+            let painter = try Painter(screen)
+            defer { painter.stop() }
+            for rate in [10, 30] as [FrameRate] {
+                let run = try ScreenRun.running(screen) { $0.frameRate = rate }
+                pause(.milliseconds(1000))
+                let count = run.probe.count
+                let wanted = rate == 10 ? 10 : 30
+                #expect((wanted * 3 / 4...wanted + 2).contains(count), "\(count) frames in a second at \(wanted)")
+                let shots = run.probe.shots
+                for (last, next) in zip(shots.dropFirst(), shots.dropFirst(2)) {
+                    #expect(next.frame.timestamp - last.frame.timestamp > .seconds(1) / wanted / 2)
+                }
+            }
+        }
+
+        @Test func followsTheRateThatIsWanted() throws {
+            let painter = try Painter(screen)
+            defer { painter.stop() }
+            let run = try ScreenRun.running(screen)
+            run.capture.adapt(to: CaptureWants(maximumFrameRate: 5))
+            pause(.milliseconds(250))
+            let before = run.probe.count
+            pause(.milliseconds(1000))
+            #expect((3...7).contains(run.probe.count - before), "\(run.probe.count - before) frames in a second at 5")
+            run.capture.adapt(to: CaptureWants())
+            pause(.milliseconds(300))
+            let then = run.probe.count
+            pause(.milliseconds(500))
+            #expect(run.probe.count - then > 20, "\(run.probe.count - then) frames in half a second at 100")
+        }
+
+        @Test func showsTheWholePictureWhenAKeyFrameIsWanted() throws {
+            let run = try ScreenRun.running(screen)
+            _ = run.settle()
+            run.capture.adapt(to: CaptureWants(keyFrameRequests: 1))
+            try window.fill(PixelRect(x: 1, y: 1, width: 2, height: 2), 0xFFFF_0000)
+            #expect(run.probe.waitForMore(1))
+            var shown = Picture(width: 64, height: 48)
+            shown.fill(PixelRect(x: 1, y: 1, width: 2, height: 2), 0xFFFF_0000)
+            #expect(try run.probe.fault(shown) == nil)
+        }
+
+        @Test func leavesNothingBehind() throws {
+            let painter = try Painter(screen)
+            defer { painter.stop() }
+            func cycle(_ target: ScreenTarget, starts: Int) throws {
+                let run = ScreenRun(ScreenRun.configuration(screen, target))
+                for _ in 0..<starts {
+                    try run.start()
+                    #expect(run.probe.waitForMore(2))
+                    try run.capture.stopCapture()
+                }
+                run.capture.releaseCapture()
+            }
+            let targets = [ScreenTarget.desktop, .window(painter.windowID)]
+            for target in targets { try cycle(target, starts: 2) }
+            let before = (openDescriptors(), sharedMemorySegments(), sharedMappings(), try client.topLevelWindowCount())
+            #expect(before.1 == 0 && before.2 == 0)
+            for target in targets {
+                try cycle(target, starts: 20)
+                for _ in 0..<10 { try cycle(target, starts: 1) }
+            }
+            #expect(eventually(within: .seconds(1)) { openDescriptors() <= before.0 })
+            #expect(sharedMemorySegments() == 0)
+            #expect(sharedMappings() == 0)
+            #expect(try client.topLevelWindowCount() == before.3)
+        }
+
+        /// Between stop and start nothing more piles up than one run needs.
+        @Test func startsAndStopsInTheSameMemory() throws {
+            let painter = try Painter(screen)
+            defer { painter.stop() }
+            let run = ScreenRun(ScreenRun.configuration(screen))
+            var first: (Int, Int)?
+            for _ in 0..<15 {
+                try run.start()
+                #expect(run.probe.waitForMore(1))
+                try run.capture.stopCapture()
+                let now = (openDescriptors(), sharedMemorySegments() + sharedMappings())
+                if let first { #expect(now <= first) }
+                first = first ?? now
+            }
+        }
+
+        /// A capture that was started and thrown away, without stop or release.
+        @Test func cleansUpWhenThrownAway() throws {
+            let before = (openDescriptors(), sharedMemorySegments(), threads())
+            for _ in 0..<5 {
+                let capture = ScreenCapturer(ScreenRun.configuration(screen))
+                try capture.initCapture()
+                try capture.startCapture()
+            }
+            #expect(eventually(within: .seconds(2)) { openDescriptors() <= before.0 && threads() <= before.2 + 1 })
+            #expect(sharedMemorySegments() <= before.1)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import ScreenCapturer
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A capture of a screen, with what came of it.
+final class ScreenRun {
+    struct Trouble: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let capture: ScreenCapturer
+    let probe = ScreenProbe()
+    private let states = Locked<[CaptureState]>([])
+    private let task: Task<Void, Never>
+
+    init(_ configuration: ScreenConfiguration) {
+        capture = ScreenCapturer(configuration)
+        capture.videoCaptureConsumer = probe
+        let changes = capture.stateChanges()
+        task = Task.detached { [states] in
+            for await change in changes { states.withLock { $0.append(change.new) } }
+        }
+    }
+
+    /// A capture that has delivered its first frame; of ARGB, without the pointer and as fast as may be unless `change`
+    /// says otherwise.
+    static func running(
+        _ screen: VirtualScreen, _ target: ScreenTarget = .desktop,
+        _ change: (inout ScreenConfiguration) -> Void = { _ in }
+    ) throws -> ScreenRun {
+        let run = ScreenRun(configuration(screen, target, change))
+        try run.start()
+        guard run.probe.waitForMore(1) else { throw Trouble(description: "no frame; \(run.capture.state)") }
+        return run
+    }
+
+    static func configuration(
+        _ screen: VirtualScreen, _ target: ScreenTarget = .desktop,
+        _ change: (inout ScreenConfiguration) -> Void = { _ in }
+    ) -> ScreenConfiguration {
+        var configuration = ScreenConfiguration()
+        configuration.display = screen.name
+        configuration.target = target
+        configuration.showsPointer = false
+        configuration.pixelFormat = .argb
+        configuration.frameRate = 100
+        change(&configuration)
+        return configuration
+    }
+
+    deinit {
+        capture.releaseCapture()
+        task.cancel()
+    }
+
+    func start() throws(CaptureError) {
+        if capture.state == .idle { try capture.initCapture() }
+        try capture.startCapture()
+    }
+
+    func waitForState(within limit: Duration = .seconds(3), _ condition: (CaptureState) -> Bool) -> Bool {
+        eventually(within: limit) { condition(capture.state) }
+    }
+
+    var isInterrupted: Bool {
+        if case .interrupted = capture.state { true } else { false }
+    }
+
+    /// Lets what is under way arrive, and gives how many frames have come by then.
+    func settle() -> Int {
+        var count = probe.count
+        repeat {
+            count = probe.count
+            pause(.milliseconds(80))
+        } while probe.count != count
+        return count
+    }
+}
+
+/// The error that a capture refuses to start with; nil when it starts.
+func refusal(_ configuration: ScreenConfiguration) -> CaptureError? {
+    let capture = ScreenCapturer(configuration)
+    defer { capture.releaseCapture() }
+    do {
+        try capture.initCapture()
+        try capture.startCapture()
+        return nil
+    } catch {
+        return error
+    }
+}
+
+/// Looks each two milliseconds until `condition` holds; false when it does not within `limit`.
+func eventually(within limit: Duration, _ condition: () throws -> Bool) rethrows -> Bool {
+    let end = MonotonicClock().now.advanced(by: limit)
+    while try !condition() {
+        guard MonotonicClock().now < end else { return false }
+        pause(.milliseconds(2))
+    }
+    return true
+}
+
+func pause(_ time: Duration) { usleep(UInt32(clamping: time.nanoseconds / 1000)) }

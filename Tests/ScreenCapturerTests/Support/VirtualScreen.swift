@@ -1,0 +1,120 @@
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A real X server without a screen: Xvfb, on a display number that it picks itself.
+///
+/// A thread of its own starts it and waits for its end. The kernel ends the server with that thread, so it outlives the
+/// tests in no case, however they end.
+final class VirtualScreen: Sendable {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private struct Life {
+        var processID: pid_t?
+        var hasEnded = false
+    }
+
+    let width: Int
+    let height: Int
+    /// Its number N, as in `:N`.
+    let number: Int
+    private let arguments: [String]
+    private let life: Locked<Locked<Life>>
+
+    /// - Parameters:
+    ///   - authority: a file whose cookies are asked of clients; nil when everyone may connect.
+    ///   - options: more of Xvfb's, such as `["-extension", "MIT-SHM"]`.
+    init(
+        width: Int = 320, height: Int = 200, depth: Int = 24, authority: String? = nil, options: [String] = []
+    ) throws {
+        var arguments = ["-screen", "0", "\(width)x\(height)x\(depth)", "-nolisten", "tcp", "-noreset", "-br"]
+        if let authority { arguments += ["-auth", authority] }
+        arguments += options
+        self.width = width
+        self.height = height
+        self.arguments = arguments
+        let (number, life) = try VirtualScreen.start(arguments)
+        self.number = number
+        self.life = Locked(life)
+    }
+
+    deinit { end(SIGTERM) }
+
+    /// What `DISPLAY` would be.
+    var name: String { ":\(number)" }
+
+    /// Ends the server without a warning, as a crash would.
+    func crash() { end(SIGKILL) }
+
+    /// Starts the server again, on the same number.
+    func restart() throws {
+        end(SIGTERM)
+        let (_, life) = try VirtualScreen.start([name] + arguments)
+        self.life.withLock { $0 = life }
+    }
+
+    private func end(_ signal: Int32) {
+        let life = life.withLock { $0 }
+        life.withLock { life in
+            if let processID = life.processID, !life.hasEnded { kill(processID, signal) }
+        }
+        _ = life.wait { $0.hasEnded ? () : nil }
+    }
+
+    /// The number of the display, once the server takes clients.
+    private static func start(_ arguments: [String]) throws -> (Int, Locked<Life>) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Failure(description: "no pipe: errno \(errno)") }
+        let (beginning, end) = (ends[0], ends[1])
+        for descriptor in ends { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        defer { close(beginning) }
+        let life = Locked(Life())
+        try CaptureThread(name: "Xvfb") {
+            let processID = spawn(arguments, numberTo: end)
+            close(end)
+            life.withLock { $0.processID = processID }
+            if let processID {
+                var information = siginfo_t()
+                // The process stays until the lock is held, so its number cannot be another's when a signal is sent.
+                while waitid(P_PID, UInt32(processID), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+                life.withLock { life in
+                    waitpid(processID, nil, 0)
+                    life.hasEnded = true
+                }
+            } else {
+                life.withLock { $0.hasEnded = true }
+            }
+            life.wakeAll()
+        }.detach()
+        var text = ""
+        var byte: UInt8 = 0
+        while read(beginning, &byte, 1) == 1, byte != UInt8(ascii: "\n") { text.append(Character(UnicodeScalar(byte))) }
+        guard let number = Int(text) else {
+            throw Failure(
+                description: "Xvfb \(arguments.joined(separator: " ")) did not start; `make setup-tests` installs it")
+        }
+        return (number, life)
+    }
+
+    private static func spawn(_ arguments: [String], numberTo end: Int32) -> pid_t? {
+        let words = ["setpriv", "--pdeathsig", "TERM", "Xvfb", "-displayfd", "3"] + arguments
+        var strings = words.map { strdup($0) }
+        strings.append(nil)
+        defer { strings.forEach { free($0) } }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_RDWR, 0)
+        posix_spawn_file_actions_adddup2(&actions, end, 3)
+        var processID = pid_t()
+        return posix_spawnp(&processID, "setpriv", &actions, nil, strings, environ) == 0 ? processID : nil
+    }
+}
