@@ -36,6 +36,18 @@ struct ControlSnapshot: Sendable, Hashable {
         entries[index].value = CameraControlValue(value, entries[index].kind)
     }
 
+    /// What the controls are set to now. Those that do not answer stay as they were.
+    mutating func update(_ controls: [CameraControl]) {
+        for control in controls {
+            guard let index = entries.firstIndex(where: { $0.id == control.id }) else { continue }
+            if control.isInactive {
+                entries[index].value = nil
+            } else if let value = control.value {
+                entries[index].value = value
+            }
+        }
+    }
+
     /// Whether the camera may expose longer than its rate allows: `exposure_dynamic_framerate` is on, and exposure is
     /// automatic.
     var mayLowerRate: Bool {

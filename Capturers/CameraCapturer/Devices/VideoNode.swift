@@ -20,6 +20,9 @@ struct VideoNode: Sendable, Hashable {
     let device: String
     /// What it belongs to.
     let hardware: NodeHardware
+    /// The number of its folder in sysfs, of which there is a new one each time that a driver takes the device; nil
+    /// where there is none to see.
+    let registration: UInt64?
 
     /// All nodes, by number. Empty where the kernel has no video driver loaded.
     ///
@@ -48,6 +51,13 @@ struct VideoNode: Sendable, Hashable {
         title = FileReading.line(of: folder + "/name") ?? ""
         device = FileReading.line(of: folder + "/dev") ?? ""
         hardware = NodeHardware(folder: folder)
+        registration = FileReading.status(of: folder).map { UInt64($0.st_ino) }
+    }
+
+    /// Whether the device has been there all the time between the two looks: neither pulled out, nor given up by its
+    /// driver.
+    func hasStayed(since earlier: VideoNode) -> Bool {
+        registration != nil && registration == earlier.registration && hardware == earlier.hardware
     }
 
     private static func number(in name: String) -> Int? {

@@ -56,12 +56,14 @@ extension CameraSource {
         if session == nil, let known = device {
             let found = try directory.camera(like: known) ?? known
             let session = try openSession(found)
-            controls?.restore(session.node) { [status] name, reason in
-                status.tell(.controlNotRestored(name: name, reason: reason))
-            }
+            if !found.node.hasStayed(since: known.node) { controls?.noteLoss() }
             adopt(session, controls)
+            controls?.learn(session.node)
         }
         guard let session else { return }
+        controls?.makeUp(session.node) { [status] name, reason in
+            status.tell(.controlNotRestored(name: name, reason: reason))
+        }
         if let problem = VideoInput.adoptTimings(session.node) {
             outage = .noSignal(problem)
             return

@@ -62,7 +62,10 @@ extension CameraSource {
             return nil
         }
         ladder.noteFrame(at: now)
-        running.hasDelivered = true
+        if !running.hasDelivered {
+            running.hasDelivered = true
+            controls?.settle()
+        }
         noteReturn()
         noteRate(lost: lost, running, now)
         let (timestamp, isTrusted) = timestamps.judge(captured.timestamp, flags: captured.flags, now: now)

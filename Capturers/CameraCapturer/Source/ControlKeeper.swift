@@ -3,11 +3,16 @@ import VideoCapturing
 /// Keeps what a camera's controls are set to, so that it has them again after an unplug: what they were at the opening,
 /// and every change since, by whichever program, as the driver tells of it.
 ///
+/// A camera that has stayed keeps its controls while its node is closed; what another program has set meanwhile is not
+/// undone.
+///
 /// Belongs to the capture thread.
 final class ControlKeeper {
     private var snapshot: ControlSnapshot
     /// What `exposure_dynamic_framerate` was before it was switched off; nil when it was not.
     private var automaticRate: CameraControlValue?
+    /// The camera has lost its controls, and not all could be given back yet.
+    private var hasLoss = false
 
     /// Reads the controls and sets those that the user wants.
     ///
@@ -28,10 +33,24 @@ final class ControlKeeper {
     /// A control was changed.
     func note(id: UInt32, value: Int64) { snapshot.note(id: id, value: value) }
 
-    /// Sets all controls of a camera that has come back.
-    func restore(_ node: DeviceNode, onFailure: (_ name: String, _ reason: String) -> Void) {
-        for failure in ControlSet(node).restore(snapshot) { onFailure(failure.name, failure.reason) }
+    /// The camera was pulled out or given up by its driver, and has none of its controls any more.
+    func noteLoss() { hasLoss = true }
+
+    /// The camera is open again: learns what other programs have set meanwhile.
+    func learn(_ node: DeviceNode) {
+        if !hasLoss { snapshot.update(ControlSet(node).all()) }
     }
+
+    /// Sets the controls of a camera that has lost them, and still has to get them back.
+    func makeUp(_ node: DeviceNode, onFailure: (_ name: String, _ reason: String) -> Void) {
+        guard hasLoss else { return }
+        let failures = ControlSet(node).restore(snapshot)
+        for failure in failures { onFailure(failure.name, failure.reason) }
+        hasLoss = !failures.isEmpty
+    }
+
+    /// A frame has come: what could not be given back until now never will be.
+    func settle() { hasLoss = false }
 
     /// Gives back what was changed for the length of the capture only.
     func giveBack(_ node: DeviceNode) {

@@ -59,6 +59,7 @@ final class FakeCamera: DeviceCalls, @unchecked Sendable {
         state.withLock { state in
             state.isPlugged = false
             state.generation += 1
+            state.controls = state.firstControls
             state.forgetStream()
         }
     }

@@ -52,6 +52,8 @@ extension FakeCameraState {
             queued = []
             filled = []
             return 0
+        case clibv4l2_QUERY_EXT_CTRL, clibv4l2_QUERYMENU, clibv4l2_G_EXT_CTRLS, clibv4l2_S_EXT_CTRLS:
+            return controls.controls.isEmpty ? -ENOTTY : FakeControlDriver.answer(request, argument, &controls)
         default: return -ENOTTY
         }
     }

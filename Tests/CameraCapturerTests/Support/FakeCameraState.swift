@@ -51,6 +51,9 @@ struct FakeCameraState {
     var extraEvents: Int16 = 0
     /// The length of the buffers, where it is not that of a picture.
     var bufferLength: Int?
+    /// The controls as they are, and as they are after power has come.
+    var controls = FakeControlDriver.Node()
+    var firstControls = FakeControlDriver.Node()
     /// Frames that were due while the driver had no buffer.
     var overruns = 0
 

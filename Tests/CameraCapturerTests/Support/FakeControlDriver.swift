@@ -95,7 +95,7 @@ final class FakeControlDriver: DeviceCalls {
     func detach(_ address: UnsafeMutableRawPointer, byteCount: Int) {}
     func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int) {}
 
-    private static func answer(_ request: UInt, _ argument: UnsafeMutableRawPointer, _ node: inout Node) -> Int32 {
+    static func answer(_ request: UInt, _ argument: UnsafeMutableRawPointer, _ node: inout Node) -> Int32 {
         switch request {
         case clibv4l2_QUERYCAP:
             var capability = v4l2_capability()

@@ -11,6 +11,7 @@
 final class FakeMachine {
     let root: String
     let driver = FakeControlDriver()
+    private var removals = 0
     var places: MachinePlaces { MachinePlaces(root: root) }
     var directory: CameraDirectory { CameraDirectory(places: places, calls: driver) }
 
@@ -61,7 +62,14 @@ final class FakeMachine {
 
     /// Pulls a device out.
     func remove(_ name: String) {
-        unlink("\(root)/sys/class/video4linux/\(name)")
+        let link = "\(root)/sys/class/video4linux/\(name)"
+        if let folder = FileReading.resolved(link) {
+            // Not deleted: as in sysfs, the next folder must not get its number.
+            makeFolder("/gone")
+            removals += 1
+            rename(folder, "\(root)/gone/\(removals)")
+        }
+        unlink(link)
         unlink(path(name))
         driver[path(name)] = nil
     }

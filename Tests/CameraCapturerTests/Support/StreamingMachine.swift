@@ -36,6 +36,22 @@ final class StreamingMachine {
         machine.addUSB(node, serial: "A1")
     }
 
+    /// The machine with a camera that has the controls of a webcam.
+    static func withControls() -> StreamingMachine {
+        let machine = StreamingMachine()
+        machine.camera.set { state in
+            state.firstControls = ControlFixture.webcam
+            state.controls = state.firstControls
+        }
+        return machine
+    }
+
+    /// What a control is set to; setting it is another program's doing, of which no event tells.
+    subscript(control: Int32) -> Int64 {
+        get { camera.get { $0.controls[control].value } }
+        set { camera.set { $0.controls[control].value = newValue } }
+    }
+
     /// Lets the user open the node again, which `/dev` tells of.
     func permit() {
         camera.set { $0.openError = 0 }
