@@ -1,5 +1,11 @@
 import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// Settles a mode with a driver: says which to try, hears what came of it, until one is settled or none is left.
 ///
 /// A value without any call to the system. Each attempt either ends the negotiation or takes a mode out of it, so it
@@ -132,11 +138,17 @@ struct ModeNegotiation: Sendable {
             requested: ranking.request, negotiated: mode, rejected: failed + others + ranking.unusable)
     }
 
-    /// Why no mode is left, and which was the nearest.
+    /// Why no mode is left, and which was the nearest: `formatUnsupported`, or `system` where it is not for the modes.
     var failure: CaptureError {
         let best = ranking.entries[0].mode
         let reason = failed.first { $0.mode == best }?.reason
         let isBandwidth = bandwidthFailures > 0
+        if !isBandwidth, let errno = failed.compactMap(\.reason.sickness).first {
+            return CaptureError(
+                .system, operation: "set the mode", subject: subject, errno: errno,
+                message: "The camera's driver fails when a mode is set; unplug the camera and plug it in again, then "
+                    + "try again.")
+        }
         let errno: Int32? = if case .driverRefused(let errno) = reason { errno } else { nil }
         let step =
             isBandwidth
@@ -147,5 +159,14 @@ struct ModeNegotiation: Sendable {
             .formatUnsupported, operation: "set the mode", subject: subject, errno: errno,
             message: "No mode near \(ranking.request) could be set; the nearest that the camera has is "
                 + "\(best)\(detail). Please \(step).")
+    }
+}
+
+extension ModeRejection {
+    /// The `errno` of a refusal that says nothing about the mode: the camera does not work, or is just going away.
+    fileprivate var sickness: Int32? {
+        guard case .driverRefused(let errno) = self, ![EINVAL, ERANGE, ENOTTY, EOPNOTSUPP, EDOM, E2BIG].contains(errno)
+        else { return nil }
+        return errno
     }
 }
