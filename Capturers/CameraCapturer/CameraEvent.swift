@@ -18,8 +18,9 @@ public enum CameraEvent: Sendable, Hashable {
     case busy(holder: String?)
     /// The user may not open the camera any more; the node's permissions are watched.
     case noPermission
-    /// Damaged frames were left out: so many, of so many, since the last such event.
-    case damagedFrames(count: UInt64, of: UInt64)
+    /// Damaged frames were left out: so many, of so many, over a second; at a camera on this bus, as
+    /// ``CameraDevice/bus`` has it.
+    case damagedFrames(count: UInt64, of: UInt64, bus: String)
     /// The camera delivers fewer frames than it has promised, since it exposes longer in low light.
     case slowInLowLight(measured: FrameRate, negotiated: FrameRate)
     /// The camera delivers fewer frames than it has promised.
@@ -50,8 +51,12 @@ extension CameraEvent: CustomStringConvertible {
         case .waiting(let time): "The camera does not respond; trying again in \(time.components.seconds) s."
         case .busy(let holder): "The camera is in use by \(holder ?? "another program"); waiting for it."
         case .noPermission: "No permission to open the camera; waiting for it."
-        case .damagedFrames(let count, let total):
-            "Poor USB link: \(count) of \(total) frames were damaged and left out; try a shorter cable or another port."
+        case .damagedFrames(let count, let total, let bus) where bus.hasPrefix("usb"):
+            "Poor USB link (\(bus)): \(count) of \(total) frames were damaged and left out; try a shorter cable or "
+                + "another port."
+        case .damagedFrames(let count, let total, let bus):
+            "\(count) of \(total) frames were damaged and left out; check how the camera is connected"
+                + (bus.isEmpty ? "." : " (\(bus)).")
         case .slowInLowLight(let measured, let negotiated):
             "The camera gives \(measured.rounded) of \(negotiated.rounded) fps, as cameras do that expose longer in "
                 + "low light; exposure_dynamic_framerate=0 keeps the rate, with darker pictures."

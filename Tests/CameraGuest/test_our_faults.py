@@ -36,7 +36,7 @@ RESTARTED = ("The camera stopped responding; restarting (1/4).",)
 EXPECTED = {
     "disconnect": outage(0, *UNPLUGGED),
     "unbind": outage(2, *UNPLUGGED),
-    "damaged": Expectation(("Poor USB link: 5 of ",), 5, hole=(2 * FRAME - 0.01, 7 * FRAME)),
+    "damaged": Expectation(("frames were damaged and left out; check how the camera is connected (platform:vivid-",), 5, hole=(2 * FRAME - 0.01, 7 * FRAME)),
     "qbuf": Expectation(),
     "qbuf-8": Expectation(),
     "fatal": outage(0, *RESTARTED, within=0.3),

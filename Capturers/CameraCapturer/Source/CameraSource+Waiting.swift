@@ -157,7 +157,7 @@ extension CameraSource {
             status.count { $0.framesDamaged += 1 }
         }
         if let report = running.damage.note(isDamaged: isDamaged, at: now) {
-            status.tell(.damagedFrames(count: report.damaged, of: report.total))
+            status.tell(.damagedFrames(count: report.damaged, of: report.total, bus: device?.bus ?? ""))
         }
     }
 

@@ -81,6 +81,17 @@ import VideoCapturing
         #expect(run.dropped.corrupt == run.statistics.framesDamaged)
     }
 
+    @Test(arguments: [
+        ("usb-0000:00:14.0-1", "Poor USB link (usb-0000:00:14.0-1): 3 of 30 frames were damaged and left out; try"),
+        ("platform:fe801000.csi", "3 of 30 frames were damaged and left out; check how the camera is connected (plat"),
+        ("PCI:0000:03:00.0", "3 of 30 frames were damaged and left out; check how the camera is connected (PCI:0"),
+        ("", "3 of 30 frames were damaged and left out; check how the camera is connected."),
+    ])
+    func blamesTheBusThatTheCameraIsOn(bus: String, words: String) {
+        let text = "\(CameraEvent.damagedFrames(count: 3, of: 30, bus: bus))"
+        #expect(text.hasPrefix(words) && text.hasSuffix("."), "\(text)")
+    }
+
     /// A driver that claims more bytes than its buffer has.
     @Test(arguments: [FourCC.mjpeg, .nv12, .yuyv])
     func doesNotReadBeyondABuffer(fourCC: FourCC) throws {
