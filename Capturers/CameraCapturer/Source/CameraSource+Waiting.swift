@@ -56,8 +56,8 @@ extension CameraSource {
         losses.lost &+= lost
         running.stall.noteFrame(at: now)
         let damage = BufferCheck.damage(of: captured, in: stream, as: running.maker.pixelFormat)
-        noteDamage(damage != nil, running, now)
         if damage != nil {
+            noteDamage(true, running, now)
             try giveBack(captured, stream)
             return nil
         }
@@ -72,19 +72,24 @@ extension CameraSource {
         if !isTrusted { status.count { $0.timestampsReplaced += 1 } }
         if isTrusted, isStale(timestamp, running, now), stream.hasFilledBuffer {
             losses.lost &+= 1
+            noteDamage(false, running, now)
             status.count { $0.framesSkipped += 1 }
             try giveBack(captured, stream)
             return nil
         }
         losses.taken &+= lost
         guard limiter.shouldPass(timestamp, sequenceNumber: losses.taken, at: frameRateLimit(running)) else {
+            noteDamage(false, running, now)
             status.count { $0.framesDecimated += 1 }
             try giveBack(captured, stream)
             return nil
         }
-        return try makeFrame(captured, running, timestamp: timestamp, delay: isTrusted ? now - timestamp : nil)
+        let frame = try makeFrame(captured, running, timestamp: timestamp, delay: isTrusted ? now - timestamp : nil)
+        noteDamage(frame == nil, running, now)
+        return frame
     }
 
+    /// Nil for a picture that cannot be decoded.
     private func makeFrame(
         _ captured: CapturedBuffer, _ running: RunningStream, timestamp: MediaTime, delay: Duration?
     ) throws(CameraTrouble) -> SourceFrame? {
@@ -93,7 +98,6 @@ extension CameraSource {
             made = try running.maker.make(captured, wants: wants)
         } catch {
             guard error.code == .corruptData else { throw .failed(error) }
-            noteDamage(true, running, timestamp)
             return nil
         }
         status.count { statistics in
@@ -151,6 +155,7 @@ extension CameraSource {
         }
     }
 
+    /// Once for each frame.
     private func noteDamage(_ isDamaged: Bool, _ running: RunningStream, _ now: MediaTime) {
         if isDamaged {
             losses.corrupt &+= 1

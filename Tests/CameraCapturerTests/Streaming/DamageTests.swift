@@ -76,6 +76,14 @@ import VideoCapturing
         #expect(eventually(within: .seconds(2)) { run.statistics.framesDamaged > 20 })
         #expect(run.probe.count == 0)
         #expect(run.capture.state == .running)
+        // All of them, each counted once.
+        var told: (count: UInt64, total: UInt64)?
+        #expect(
+            eventually(within: .seconds(2)) {
+                for case .damagedFrames(let count, let total, _) in run.events { told = (count, total) }
+                return told != nil
+            })
+        #expect(told.map { $0.count == $0.total && $0.count > 50 } == true, "\(told as Any)")
         run.camera.set { $0.content = TestJPEG.bytes }
         #expect(run.probe.waitForMore(5))
         #expect(run.dropped.corrupt == run.statistics.framesDamaged)
