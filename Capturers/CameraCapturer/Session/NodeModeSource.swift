@@ -8,7 +8,7 @@ struct NodeModeSource: ModeSource {
     private var type: UInt32 { StreamFormat.bufferType(isMultiplanar: node.capabilities.isMultiplanar) }
 
     func formats() throws(CaptureError) -> [FormatEntry] {
-        try entries { (index) throws(IoctlFailure) -> FormatEntry in
+        try entries { (index) throws(IoctlFailure) -> FormatEntry? in
             var description = v4l2_fmtdesc()
             description.index = index
             description.type = type
@@ -22,14 +22,14 @@ struct NodeModeSource: ModeSource {
 
     func frameSizes(of fourCC: FourCC) throws(CaptureError) -> FrameSizes {
         var range: FrameSizes?
-        let sizes = try entries { (index) throws(IoctlFailure) -> PictureSize in
+        let sizes = try entries { (index) throws(IoctlFailure) -> PictureSize? in
             var entry = v4l2_frmsizeenum()
             entry.index = index
             entry.pixel_format = fourCC.rawValue
             try node.request(.enumerateFrameSizes, &entry)
             guard entry.type == V4L2_FRMSIZE_TYPE_DISCRETE.rawValue else {
                 range = .range(FrameSizeRange(entry.stepwise))
-                throw IoctlFailure(request: DeviceRequest.enumerateFrameSizes.name, number: EINVAL)
+                return nil
             }
             return PictureSize(width: Int(entry.discrete.width), height: Int(entry.discrete.height))
         }
@@ -39,7 +39,7 @@ struct NodeModeSource: ModeSource {
 
     func frameIntervals(of fourCC: FourCC, size: PictureSize) throws(CaptureError) -> FrameIntervals {
         var range: FrameIntervals?
-        let intervals = try entries { (index) throws(IoctlFailure) -> FrameInterval in
+        let intervals = try entries { (index) throws(IoctlFailure) -> FrameInterval? in
             var entry = v4l2_frmivalenum()
             entry.index = index
             entry.pixel_format = fourCC.rawValue
@@ -50,7 +50,7 @@ struct NodeModeSource: ModeSource {
                 range = .range(
                     shortest: FrameInterval(entry.stepwise.min), longest: FrameInterval(entry.stepwise.max),
                     step: FrameInterval(entry.stepwise.step))
-                throw IoctlFailure(request: DeviceRequest.enumerateFrameIntervals.name, number: EINVAL)
+                return nil
             }
             return FrameInterval(entry.discrete)
         }
@@ -67,6 +67,7 @@ struct NodeModeSource: ModeSource {
         do {
             try node.request(.tryFormat, &format)
         } catch {
+            if error.isDeviceGone { throw failure(error) }
             return nil
         }
         let picture = clibv4l2_get_picture(&format)
@@ -83,20 +84,43 @@ struct NodeModeSource: ModeSource {
         return FrameInterval(parameters.parm.capture.timeperframe)
     }
 
-    /// All entries up to the first refusal; at most as many as any real device has.
+    /// All entries up to the one that there is not, or up to nil; at most as many as any real device has.
+    ///
+    /// Throws for any other refusal, unless asking again helps: half a list would pass for the whole.
     private func entries<Entry>(
-        _ entry: (UInt32) throws(IoctlFailure) -> Entry
+        _ entry: (UInt32) throws(IoctlFailure) -> Entry?
     ) throws(CaptureError) -> [Entry] {
         var entries: [Entry] = []
         for index in 0..<UInt32(ModeSearch.enumerationLimit) {
             do throws(IoctlFailure) {
-                entries.append(try entry(index))
+                guard let next = try twice(index, entry) else { break }
+                entries.append(next)
             } catch {
-                if error.isDeviceGone { throw CameraFault(error, path: node.path).captureError }
-                break
+                if error.isUnsupported { break }
+                throw failure(error)
             }
         }
         return entries
+    }
+
+    private func twice<Entry>(
+        _ index: UInt32, _ entry: (UInt32) throws(IoctlFailure) -> Entry?
+    ) throws(IoctlFailure) -> Entry? {
+        do throws(IoctlFailure) {
+            return try entry(index)
+        } catch {
+            if error.isUnsupported || error.isDeviceGone { throw error }
+            return try entry(index)
+        }
+    }
+
+    private func failure(_ failure: IoctlFailure) -> CaptureError {
+        let fault = CameraFault(failure, path: node.path)
+        // Of bandwidth nothing was asked.
+        guard fault.kind == .failing || fault.kind == .noBandwidth else { return fault.captureError }
+        return CaptureError(
+            .system, operation: failure.request, subject: node.path, errno: failure.number,
+            message: "The camera does not tell its modes; unplug it and plug it in again, then try again.")
     }
 }
 

@@ -4,6 +4,12 @@ import VideoCapturing
 
 @testable import CameraCapturer
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// Modes asked of a device, by the calls that are made.
 @Suite struct DeviceModesTests {
     private let driver = FakeCamera(modes: [
@@ -60,5 +66,29 @@ import VideoCapturing
         let error = #expect(throws: CaptureError.self) { try camera.modes(driver) }
         #expect(error?.code == .deviceLost)
         #expect(!driver.isOpen)
+    }
+
+    private static let enumerations = [clibv4l2_ENUM_FMT, clibv4l2_ENUM_FRAMESIZES, clibv4l2_ENUM_FRAMEINTERVALS]
+
+    /// A camera that fails in the middle of a list does not pass for one with fewer modes.
+    @Test(arguments: enumerations, [EIO, EINTR, ENOSPC, EPROTO])
+    func aCameraThatFailsWhileItIsAskedIsToldSo(request: UInt, number: Int32) throws {
+        driver.set { $0.refusals = [.init(request: request, after: 1, times: .max, number: number)] }
+        let error = #expect(throws: CaptureError.self) { try camera.modes(driver) }
+        #expect(error?.code == .system && error?.systemError == number, "\(error as Any)")
+        #expect(!driver.isOpen)
+    }
+
+    @Test(arguments: enumerations, [EIO, EINTR, EAGAIN])
+    func aSingleFailureCostsNoMode(request: UInt, number: Int32) throws {
+        let whole = try camera.modes(driver)
+        driver.set { $0.refusals = [.init(request: request, after: 1, times: 1, number: number)] }
+        #expect(try camera.modes(driver) == whole)
+    }
+
+    @Test(arguments: [EINVAL, ENOTTY])
+    func aDriverThatListsNoRatesIsTakenAsItIs(number: Int32) throws {
+        driver.set { $0.refusals = [.init(request: clibv4l2_ENUM_FRAMEINTERVALS, times: .max, number: number)] }
+        #expect(try camera.modes(driver).map(\.fourCC) == [.yuyv, .nv12])
     }
 }
