@@ -51,6 +51,9 @@ import VideoCapturing
         (["-o", "a.y4m", "--bitrate", "1M"], "no output is encoded"),
         (["--quiet", "--stats", "json"], "does not go with --quiet"),
         (["--preview", "--stats", "json"], "does not go with --stats json"),
+        (["--device", ""], "--device '': names nothing; give /dev/videoN, "),
+        (["--source", "camera", "--device", " "], "or leave it out for the first that can be used."),
+        (["--input", "v4l2:"], "--device '': names nothing; "),
     ])
     func whatDoesNotFitTogether(arguments: [String], reason: String) throws {
         let options = try CaptureOptions.parse(arguments)

@@ -21,9 +21,10 @@ public struct CameraSelector: Sendable, Hashable {
 
     /// The camera, which can be opened now unless another program has it.
     ///
-    /// Throws `deviceNotFound` for no camera or no such camera, `invalidConfiguration` for what is no camera or fits
-    /// several, `permissionDenied`, `deviceLost`, `deviceBusy` or `system` for a camera that does not open.
+    /// Throws `deviceNotFound` for no camera or no such camera, `invalidConfiguration` for no name, what is no camera or
+    /// fits several, `permissionDenied`, `deviceLost`, `deviceBusy` or `system` for a camera that does not open.
     public func resolve(in directory: CameraDirectory = CameraDirectory()) throws(CaptureError) -> CameraDevice {
+        if let text, text.allSatisfy(\.isWhitespace) { throw CameraSelector.noName }
         let nodes = try directory.nodes()
         let cameras = nodes.filter(directory.isListed)
         let device =

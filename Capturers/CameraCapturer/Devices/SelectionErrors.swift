@@ -1,6 +1,13 @@
 import VideoCapturing
 
 extension CameraSelector {
+    static var noName: CaptureError {
+        CaptureError(
+            .invalidConfiguration, operation: "find the camera",
+            message: "The name of the camera is empty; give its path, its id or a part of its name, or none at all for "
+                + "the first camera that can be used.")
+    }
+
     /// The error for a node that is no camera, as its capabilities say.
     static func notACamera(_ path: String, _ capabilities: DeviceCapabilities) -> CaptureError {
         notACamera(path, NodeKind(capabilities) ?? .otherNode)

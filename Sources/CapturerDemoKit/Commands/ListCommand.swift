@@ -48,6 +48,7 @@ struct ListCommand: ToolCommand {
     func inquiry() throws(Refusal) -> CameraInquiry {
         var inquiry = CameraInquiry(device: device.map(cameraName), wantsControls: controls)
         do throws(OptionError) {
+            if let device = inquiry.device { try DeviceOption.check(device, of: .camera) }
             let size = try size.map { text throws(OptionError) in try PictureSizeOption.parse(text) }
             let rate = try fps.map { text throws(OptionError) in try RateOption.parse(text) }
             let format = try captureFormat.map { text throws(OptionError) in try CaptureFormatOption.parse(text) }

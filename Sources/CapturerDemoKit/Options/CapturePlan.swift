@@ -55,6 +55,9 @@ extension CapturePlan {
                 throw OptionError("--source \(source.name)", nil, "needs --\(option.name), \(option.meaning).")
             }
         }
+        if let device = deviceOption == "device" ? options.input.map(cameraName) : options.device {
+            try DeviceOption.check(device, of: source)
+        }
         request.input = options.input ?? options.device ?? options.display
         request.further["capture-format"] = options.captureFormat.map { [$0] }
         request.further["control"] = options.control.isEmpty ? nil : options.control

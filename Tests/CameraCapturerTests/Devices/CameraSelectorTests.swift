@@ -70,7 +70,6 @@ import VideoCapturing
         #expect(unknown?.message.contains("USB 2.0 Camera (\(machine.path("video2")))") == true)
         #expect(error("/dev/video77")?.code == .deviceNotFound)
         #expect(error("77")?.code == .deviceNotFound)
-        #expect(error("")?.code == .deviceNotFound)
         #expect(error(String(repeating: "/", count: 100_000) + "x")?.code == .deviceNotFound)
         let ambiguous = error("cam")
         #expect(ambiguous?.code == .invalidConfiguration)
@@ -119,5 +118,13 @@ import VideoCapturing
         #expect(error("back")?.code == .deviceBusy)
         machine.driver[machine.path("video4")] = nil
         #expect(error("back")?.message.contains("--device") == true)
+    }
+
+    @Test(arguments: ["", "  ", "\n"])
+    func refusesAnEmptyName(text: String) {
+        fill()
+        let error = error(text)
+        #expect(error?.code == .invalidConfiguration && error?.subject == nil)
+        #expect("\(error!)".hasPrefix("The name of the camera is empty; "))
     }
 }

@@ -37,6 +37,7 @@ import VideoCapturing
     @Test(arguments: [
         (["--modes", "--preset", "huge"], "--size"), (["--modes", "--fps", "0"], "--fps"),
         (["--modes", "--capture-format", "toolong"], "--capture-format"),
+        (["--device", ""], "--device '': names nothing; "), (["--device", "v4l2:"], "--device '': names nothing; "),
     ])
     func badValuesAreRefused(arguments: [String], option: String) throws {
         let command = try #require(try RootCommand.parseAsRoot(["list"] + arguments) as? ListCommand)
