@@ -74,16 +74,13 @@ CLIBV4L2_REQUEST(S_INPUT);
 CLIBV4L2_REQUEST(QUERYSTD);
 CLIBV4L2_REQUEST(S_STD);
 CLIBV4L2_REQUEST(QUERY_DV_TIMINGS);
-CLIBV4L2_REQUEST(G_DV_TIMINGS);
 CLIBV4L2_REQUEST(S_DV_TIMINGS);
 CLIBV4L2_REQUEST(SUBSCRIBE_EVENT);
-CLIBV4L2_REQUEST(UNSUBSCRIBE_EVENT);
 CLIBV4L2_REQUEST(DQEVENT);
 CLIBV4L2_REQUEST(QUERY_EXT_CTRL);
 CLIBV4L2_REQUEST(QUERYMENU);
 CLIBV4L2_REQUEST(G_EXT_CTRLS);
 CLIBV4L2_REQUEST(S_EXT_CTRLS);
-CLIBV4L2_REQUEST(TRY_EXT_CTRLS);
 #undef CLIBV4L2_REQUEST
 
 // The picture format of a node, single- or multi-planar. `struct v4l2_pix_format_mplane` is packed, and its fields
@@ -95,18 +92,21 @@ struct clibv4l2_picture {
     unsigned int plane_count, bytesperline[3], sizeimage[3];
 };
 
+// The two kinds of format have these fields in common, by name.
+#define CLIBV4L2_ASSIGN_SHARED(target, source) \
+    (target).width = (source).width, (target).height = (source).height, \
+    (target).pixelformat = (source).pixelformat, (target).field = (source).field
+
+#define CLIBV4L2_ASSIGN_COLOR(target, source) \
+    (target).colorspace = (source).colorspace, (target).ycbcr_enc = (source).ycbcr_enc, \
+    (target).quantization = (source).quantization, (target).xfer_func = (source).xfer_func
+
 static inline struct clibv4l2_picture clibv4l2_get_picture(const struct v4l2_format *format) {
     struct clibv4l2_picture picture = {0};
     if (V4L2_TYPE_IS_MULTIPLANAR(format->type)) {
         const struct v4l2_pix_format_mplane *pix = &format->fmt.pix_mp;
-        picture.width = pix->width;
-        picture.height = pix->height;
-        picture.pixelformat = pix->pixelformat;
-        picture.field = pix->field;
-        picture.colorspace = pix->colorspace;
-        picture.ycbcr_enc = pix->ycbcr_enc;
-        picture.quantization = pix->quantization;
-        picture.xfer_func = pix->xfer_func;
+        CLIBV4L2_ASSIGN_SHARED(picture, *pix);
+        CLIBV4L2_ASSIGN_COLOR(picture, *pix);
         picture.plane_count = pix->num_planes < 3 ? pix->num_planes : 3;
         for (unsigned int i = 0; i < picture.plane_count; i++) {
             picture.bytesperline[i] = pix->plane_fmt[i].bytesperline;
@@ -114,14 +114,8 @@ static inline struct clibv4l2_picture clibv4l2_get_picture(const struct v4l2_for
         }
     } else {
         const struct v4l2_pix_format *pix = &format->fmt.pix;
-        picture.width = pix->width;
-        picture.height = pix->height;
-        picture.pixelformat = pix->pixelformat;
-        picture.field = pix->field;
-        picture.colorspace = pix->colorspace;
-        picture.ycbcr_enc = pix->ycbcr_enc;
-        picture.quantization = pix->quantization;
-        picture.xfer_func = pix->xfer_func;
+        CLIBV4L2_ASSIGN_SHARED(picture, *pix);
+        CLIBV4L2_ASSIGN_COLOR(picture, *pix);
         picture.plane_count = 1;
         picture.bytesperline[0] = pix->bytesperline;
         picture.sizeimage[0] = pix->sizeimage;
@@ -132,18 +126,15 @@ static inline struct clibv4l2_picture clibv4l2_get_picture(const struct v4l2_for
 // Sets what a program asks for; the driver fills in the rest.
 static inline void clibv4l2_set_picture(
     struct v4l2_format *format, unsigned int width, unsigned int height, unsigned int pixelformat, unsigned int field) {
+    struct clibv4l2_picture picture = {.width = width, .height = height, .pixelformat = pixelformat, .field = field};
     if (V4L2_TYPE_IS_MULTIPLANAR(format->type)) {
-        format->fmt.pix_mp.width = width;
-        format->fmt.pix_mp.height = height;
-        format->fmt.pix_mp.pixelformat = pixelformat;
-        format->fmt.pix_mp.field = field;
+        CLIBV4L2_ASSIGN_SHARED(format->fmt.pix_mp, picture);
     } else {
-        format->fmt.pix.width = width;
-        format->fmt.pix.height = height;
-        format->fmt.pix.pixelformat = pixelformat;
-        format->fmt.pix.field = field;
+        CLIBV4L2_ASSIGN_SHARED(format->fmt.pix, picture);
     }
 }
+#undef CLIBV4L2_ASSIGN_SHARED
+#undef CLIBV4L2_ASSIGN_COLOR
 
 // What tells one signal from another. `struct v4l2_dv_timings` is packed as well.
 struct clibv4l2_timings {

@@ -28,11 +28,9 @@ struct DeviceRequest {
     static let streamOff = DeviceRequest(clibv4l2_STREAMOFF, "STREAMOFF")
     static let enumerateInputs = DeviceRequest(clibv4l2_ENUMINPUT, "ENUMINPUT")
     static let getInput = DeviceRequest(clibv4l2_G_INPUT, "G_INPUT")
-    static let setInput = DeviceRequest(clibv4l2_S_INPUT, "S_INPUT")
     static let queryStandard = DeviceRequest(clibv4l2_QUERYSTD, "QUERYSTD")
     static let setStandard = DeviceRequest(clibv4l2_S_STD, "S_STD")
     static let queryTimings = DeviceRequest(clibv4l2_QUERY_DV_TIMINGS, "QUERY_DV_TIMINGS")
-    static let getTimings = DeviceRequest(clibv4l2_G_DV_TIMINGS, "G_DV_TIMINGS")
     static let setTimings = DeviceRequest(clibv4l2_S_DV_TIMINGS, "S_DV_TIMINGS")
     static let subscribeEvent = DeviceRequest(clibv4l2_SUBSCRIBE_EVENT, "SUBSCRIBE_EVENT")
     static let dequeueEvent = DeviceRequest(clibv4l2_DQEVENT, "DQEVENT")
@@ -40,5 +38,4 @@ struct DeviceRequest {
     static let queryMenu = DeviceRequest(clibv4l2_QUERYMENU, "QUERYMENU")
     static let getControls = DeviceRequest(clibv4l2_G_EXT_CTRLS, "G_EXT_CTRLS")
     static let setControls = DeviceRequest(clibv4l2_S_EXT_CTRLS, "S_EXT_CTRLS")
-    static let tryControls = DeviceRequest(clibv4l2_TRY_EXT_CTRLS, "TRY_EXT_CTRLS")
 }
