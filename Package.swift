@@ -88,7 +88,8 @@ let package = Package(
         .testTarget(
             name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
-            name: "FrameProcessingTests", dependencies: ["FrameProcessing", "VideoCapturing"], swiftSettings: strict),
+            name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
+            swiftSettings: strict),
         .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "VideoCapturing"], swiftSettings: strict),

@@ -1,3 +1,4 @@
+import CapturerTestKit
 import Testing
 import VideoCapturing
 

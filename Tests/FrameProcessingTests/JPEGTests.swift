@@ -1,3 +1,4 @@
+import CapturerTestKit
 import FrameProcessing
 import Testing
 import VideoCapturing

@@ -1,4 +1,5 @@
 import CLibV4L2
+import CapturerTestKit
 import Testing
 import VideoCapturing
 
@@ -50,11 +51,11 @@ import VideoCapturing
         try expectTenLeftOut(CaptureRun(machine))
     }
 
-    @Test(arguments: [0, 3, 100, TestJPEG.bytes.count - 1])
+    @Test(arguments: [0, 3, 100, TestJPEG.yuv420.bytes.count - 1])
     func leavesOutJPEGThatIsCut(byteCount: Int) throws {
         let machine = StreamingMachine([FakeCamera.Mode(fourCC: .mjpeg, width: 19, height: 9, rate: 100)])
         machine.camera.set {
-            $0.content = TestJPEG.bytes
+            $0.content = TestJPEG.yuv420.bytes
             $0.bufferLength = 4096
         }
         DamageTests.damage(machine) { $0.bytesused = UInt32(byteCount) }
@@ -84,7 +85,7 @@ import VideoCapturing
                 return told != nil
             })
         #expect(told.map { $0.count == $0.total && $0.count > 50 } == true, "\(told as Any)")
-        run.camera.set { $0.content = TestJPEG.bytes }
+        run.camera.set { $0.content = TestJPEG.yuv420.bytes }
         #expect(run.probe.waitForMore(5))
         #expect(run.dropped.corrupt == run.statistics.framesDamaged)
     }
@@ -110,8 +111,8 @@ import VideoCapturing
         machine.camera.set { state in
             if fourCC == .mjpeg {
                 // At the very end of the buffer, so that reading on would leave it.
-                state.content = TestJPEG.bytes
-                state.bufferLength = TestJPEG.bytes.count
+                state.content = TestJPEG.yuv420.bytes
+                state.bufferLength = TestJPEG.yuv420.bytes.count
             }
             state.alter = { $0.bytesused = 1 << 30 }
         }

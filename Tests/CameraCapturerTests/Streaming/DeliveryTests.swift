@@ -1,4 +1,5 @@
 import CLibV4L2
+import CapturerTestKit
 import Testing
 import VideoCapturing
 
@@ -79,7 +80,7 @@ import VideoCapturing
     @Test func decodesJPEG() throws {
         let machine = StreamingMachine([FakeCamera.Mode(fourCC: .mjpeg, width: 19, height: 9, rate: 100)])
         machine.camera.set {
-            $0.content = TestJPEG.bytes
+            $0.content = TestJPEG.yuv420.bytes
             $0.bufferLength = 4096
         }
         let run = CaptureRun(machine)

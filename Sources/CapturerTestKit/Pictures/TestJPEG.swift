@@ -1,9 +1,9 @@
 /// JPEG pictures of 19x9 pixels: Y, Cb, Cr are 60, 90, 200 in the first 16 columns and 200, 150, 70 after;
 /// made with libjpeg.
-enum TestJPEG: CaseIterable {
+package enum TestJPEG: CaseIterable {
     case yuv420, yuv422, yuv444, grey
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         let digits: String =
             switch self {
             case .yuv420:
