@@ -4,15 +4,24 @@ import VideoCapturing
 @Suite struct CaptureWantsTests {
     @Test func theStrictestWins() {
         let first = CaptureWants(
-            maximumPixelCount: 1000, maximumFrameRate: 30, sizeAlignment: 4, keyFrameRequests: 2, isBlackEnough: true)
-        let second = CaptureWants(maximumFrameRate: FrameRate(30000, per: 1001), sizeAlignment: 6, keyFrameRequests: 3)
+            maximumPixelCount: 1000, maximumFrameRate: 30, minimumFrameRate: 5, sizeAlignment: 4, keyFrameRequests: 2,
+            isBlackEnough: true)
+        let second = CaptureWants(
+            maximumFrameRate: FrameRate(30000, per: 1001), minimumFrameRate: 10, sizeAlignment: 6, keyFrameRequests: 3)
         let merged = first.merged(with: second)
         #expect(merged.maximumPixelCount == 1000)
         #expect(merged.maximumFrameRate == FrameRate(30000, per: 1001))
+        #expect(merged.minimumFrameRate == 10)
         #expect(merged.sizeAlignment == 12)
         #expect(merged.keyFrameRequests == 5)
         #expect(!merged.isBlackEnough)
         #expect(merged == second.merged(with: first))
+    }
+
+    @Test func oneMinimumRateIsEnough() {
+        let wants = CaptureWants(minimumFrameRate: 10)
+        #expect(wants.merged(with: CaptureWants()).minimumFrameRate == 10)
+        #expect(CaptureWants().merged(with: wants).minimumFrameRate == 10)
     }
 
     @Test func alignmentIsAtLeastOne() {

@@ -7,6 +7,9 @@ public struct CaptureWants: Sendable, Hashable {
     public var maximumPixelCount: Int?
     /// The highest rate that is of use; nil for no limit.
     public var maximumFrameRate: FrameRate?
+    /// The rate below which the consumer wants the last picture again, as an encoder does that is still refining
+    /// it; nil for never. The publisher sees to it, for each consumer by itself; a capture needn't do anything.
+    public var minimumFrameRate: FrameRate?
     /// Both sides shall be multiples of this; 1 for any.
     public var sizeAlignment: Int
     /// Counts requests for a complete fresh picture, from which a viewer can begin. A higher number than
@@ -16,30 +19,43 @@ public struct CaptureWants: Sendable, Hashable {
     public var isBlackEnough: Bool
 
     public init(
-        maximumPixelCount: Int? = nil, maximumFrameRate: FrameRate? = nil, sizeAlignment: Int = 1,
-        keyFrameRequests: UInt64 = 0, isBlackEnough: Bool = false
+        maximumPixelCount: Int? = nil, maximumFrameRate: FrameRate? = nil, minimumFrameRate: FrameRate? = nil,
+        sizeAlignment: Int = 1, keyFrameRequests: UInt64 = 0, isBlackEnough: Bool = false
     ) {
         self.maximumPixelCount = maximumPixelCount
         self.maximumFrameRate = maximumFrameRate
+        self.minimumFrameRate = minimumFrameRate
         self.sizeAlignment = max(1, sizeAlignment)
         self.keyFrameRequests = keyFrameRequests
         self.isBlackEnough = isBlackEnough
     }
 
-    /// What satisfies both: the fewest pixels, the lowest rate, the least common alignment, all requests
-    /// for key frames; black only when black is enough for both.
+    /// What satisfies both: the fewest pixels, the lowest limit of the rate, the higher minimum, the least common
+    /// alignment, all requests for key frames; black only when black is enough for both.
     public func merged(with other: CaptureWants) -> CaptureWants {
         func lower<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
             guard let first else { return second }
             guard let second else { return first }
             return min(first, second)
         }
+        func higher<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
+            guard let first, let second else { return first ?? second }
+            return max(first, second)
+        }
         return CaptureWants(
             maximumPixelCount: lower(maximumPixelCount, other.maximumPixelCount),
             maximumFrameRate: lower(maximumFrameRate, other.maximumFrameRate),
+            minimumFrameRate: higher(minimumFrameRate, other.minimumFrameRate),
             sizeAlignment: leastCommonMultiple(sizeAlignment, other.sizeAlignment),
             keyFrameRequests: keyFrameRequests &+ other.keyFrameRequests,
             isBlackEnough: isBlackEnough && other.isBlackEnough)
+    }
+
+    /// Without what the publisher sees to.
+    var forCapture: CaptureWants {
+        var wants = self
+        wants.minimumFrameRate = nil
+        return wants
     }
 
     /// The largest size of the same aspect that is wanted, never larger than the one given, and at least

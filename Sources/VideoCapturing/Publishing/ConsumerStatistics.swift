@@ -6,6 +6,8 @@ public struct ConsumerStatistics: Sendable, Hashable {
     public var received: UInt64 = 0
     /// Frames handed to it.
     public var delivered: UInt64 = 0
+    /// Times the last frame was handed to it again, for the minimum rate that it wants itself.
+    public var repeats: UInt64 = 0
     /// Frames it did not get, by reason.
     public var dropped = DropCounts()
     /// Frames that wait now.

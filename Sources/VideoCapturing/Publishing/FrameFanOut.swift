@@ -21,6 +21,8 @@ final class FrameFanOut: Sendable {
         var sequencer = FrameSequencer()
         /// The last frame as it was sent, for repeats and the mute that holds it.
         var lastFrame: VideoFrame?
+        /// Carries damage over pictures that were not the capture's.
+        var ledger = DamageLedger()
         var black: PixelBuffer?
         /// The capture whose frames were sent last.
         var inlet: ObjectIdentifier?
@@ -44,9 +46,16 @@ final class FrameFanOut: Sendable {
             if emission.inlet != ObjectIdentifier(inlet) {
                 emission.inlet = ObjectIdentifier(inlet)
                 emission.sequencer.beginCapture()
+                emission.ledger.forget()
             }
             var frame = frame
-            if let mute, !FrameFanOut.hide(&frame, mode: mute, emission: &emission) { return }
+            if let mute {
+                // The first picture after the mute differs all over from what was shown.
+                emission.ledger.forget()
+                guard FrameFanOut.hide(&frame, mode: mute, emission: &emission) else { return }
+            } else {
+                emission.ledger.settle(&frame)
+            }
             emission.sequencer.place(&frame)
             send(frame, emission: &emission)
         }
@@ -74,12 +83,13 @@ final class FrameFanOut: Sendable {
             guard var frame = emission.lastFrame else { return nil }
             let now = clock.now
             guard now - frame.timestamp >= interval else { return frame.timestamp }
-            if settings.withLock({ $0.mute == .black }), !FrameFanOut.hide(&frame, mode: .black, emission: &emission) {
-                return frame.timestamp
-            }
-            frame.timestamp = now
             frame.isRepeat = true
             frame.damage = []
+            if settings.withLock({ $0.mute == .black }) {
+                emission.ledger.forget()
+                guard FrameFanOut.hide(&frame, mode: .black, emission: &emission) else { return frame.timestamp }
+            }
+            frame.timestamp = now
             emission.sequencer.placeRepeat(&frame)
             settings.withLock { $0.repeats += 1 }
             send(frame, emission: &emission)
@@ -95,7 +105,12 @@ final class FrameFanOut: Sendable {
     /// Puts another picture in place of the frame's own. False when there is no memory for one; the frame must
     /// then not be sent, since a muted picture is never to be seen.
     private static func hide(_ frame: inout VideoFrame, mode: MuteMode, emission: inout Emission) -> Bool {
-        frame.damage = nil
+        defer {
+            // What is shown already does not change.
+            let isShown = emission.lastFrame.map { $0.buffer === frame.buffer } ?? false
+            frame.damage = isShown ? [] : nil
+            frame.isRepeat = frame.isRepeat && isShown
+        }
         frame.metadata = nil
         if mode == .holdLast, let last = emission.lastFrame {
             frame.buffer = last.buffer
@@ -142,9 +157,9 @@ final class FrameFanOut: Sendable {
         }
     }
 
-    /// What satisfies every consumer.
+    /// What a capture can do to satisfy every consumer.
     var mergedWants: CaptureWants {
-        let all = subscriptions.map { subscription in subscription.wants.withLock { $0 } }
+        let all = subscriptions.map { subscription in subscription.wants.withLock { $0.forCapture } }
         guard let first = all.first else { return CaptureWants() }
         return all.dropFirst().reduce(first) { $0.merged(with: $1) }
     }

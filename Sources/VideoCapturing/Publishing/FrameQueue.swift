@@ -11,6 +11,9 @@ public enum QueuePolicy: String, Sendable, Hashable, CaseIterable {
 
 /// A bounded queue of frames between two threads, with a stated policy and a count of what it drops.
 ///
+/// The damage of what it hands out is true for whoever takes it out: what a dropped frame has changed is added to
+/// the next one, and of the first frame of all it is unknown.
+///
 /// Safe to use from any thread. No allocation once made.
 public final class FrameQueue: Sendable {
     /// What became of a frame that was pushed.
@@ -39,10 +42,19 @@ public final class FrameQueue: Sendable {
         var isStopping = false
         var received: UInt64 = 0
         var dropped = DropCounts()
+        /// What dropped frames have changed: owed to the frame at the front when the newest wins, to the next that
+        /// is put in otherwise.
+        var ledger = DamageLedger.unseen
         var waitingProducers = 0
         var waitingConsumers = 0
         /// A frame was taken for delivery and its consumer has not returned.
         var isDelivering = false
+        /// After how long without a frame the consumer wants the last one again; nil for never.
+        var repeatInterval: Duration?
+        /// Whether a frame has been handed out since the last stop.
+        var mayRepeat = false
+        /// `repeatInterval`, but nil while nothing is to be repeated.
+        var activeRepeatInterval: Duration? { mayRepeat ? repeatInterval : nil }
 
         mutating func append(_ frame: VideoFrame) {
             slots[(first + count) % slots.count] = frame
@@ -98,18 +110,22 @@ public final class FrameQueue: Sendable {
                 switch policy {
                 case .newestWins:
                     displaced = contents.removeFirst()
+                    if let displaced { contents.ledger.skip(displaced) }
                     contents.dropped.replaced += 1
                     result = .replacedOldest
                 case .oldestStays:
+                    contents.ledger.skip(frame)
                     contents.dropped.refused += 1
                     return .refused
                 case .wait where contents.isStopping:
                     guard contents.count < contents.slots.count else {
+                        contents.ledger.skip(frame)
                         contents.dropped.abandoned += 1
                         return .refused
                     }
                 case .wait:
                     guard isWanted() else {
+                        contents.ledger.skip(frame)
                         contents.dropped.refused += 1
                         return .refused
                     }
@@ -117,6 +133,8 @@ public final class FrameQueue: Sendable {
                     return nil
                 }
             }
+            var frame = frame
+            if policy != .newestWins { contents.ledger.settle(&frame) }
             contents.append(frame)
             mustWake = contents.waitingConsumers > 0
             return result
@@ -134,43 +152,94 @@ public final class FrameQueue: Sendable {
     /// As ``pop()``, but the wait also ends, with nil, when `isWanted`, told whether the queue is empty, is
     /// false; call ``wakeWaiters()`` when it has become so. It is called with the queue locked.
     package func pop(isWanted: (_ isEmpty: Bool) -> Bool) -> VideoFrame? {
-        take(forDelivery: false, isWanted: isWanted)
-    }
-
-    /// As ``pop()``, and marks the frame as being delivered until ``endDelivery()`` is called, so that nobody
-    /// finds the queue at rest in between. For a single consumer thread.
-    func takeForDelivery() -> VideoFrame? {
-        take(forDelivery: true, isWanted: { _ in true })
-    }
-
-    /// The consumer has returned.
-    func endDelivery() {
-        contents.withLock { $0.isDelivering = false }
-        contents.wakeAll()
-    }
-
-    /// Blocks until no frame waits and none is being delivered.
-    func awaitRest() {
-        _ = contents.wait { $0.isDelivering || $0.count > 0 ? nil : () }
-    }
-
-    private func take(forDelivery: Bool, isWanted: (_ isEmpty: Bool) -> Bool) -> VideoFrame? {
         var mustWake = false
         let frame: VideoFrame?? = contents.wait { contents -> VideoFrame?? in
             guard isWanted(contents.count == 0) else { return .some(nil) }
-            if let frame = contents.removeFirst() {
-                mustWake = contents.waitingProducers > 0
-                contents.waitingProducers = 0
-                contents.waitingConsumers = 0
-                contents.isDelivering = forDelivery
-                return .some(frame)
-            }
+            if let frame = takeFirst(&contents, mustWake: &mustWake) { return .some(frame) }
             guard !contents.isClosed else { return .some(nil) }
             contents.waitingConsumers = 1
             return nil
         }
         if mustWake { contents.wakeAll() }
         return frame!
+    }
+
+    private func takeFirst(_ contents: inout Contents, mustWake: inout Bool) -> VideoFrame? {
+        guard var frame = contents.removeFirst() else { return nil }
+        if policy == .newestWins { contents.ledger.settle(&frame) }
+        mustWake = contents.waitingProducers > 0
+        contents.waitingProducers = 0
+        contents.waitingConsumers = 0
+        return frame
+    }
+
+    // MARK: Delivery
+
+    /// What a consumer's thread is to do next.
+    enum Turn {
+        case deliver(VideoFrame)
+        /// No frame has come for the repeat interval.
+        case repeatLast
+        /// The last frame will not be repeated any more.
+        case forgetLast
+        case end
+    }
+
+    /// Takes a frame out, or finds it time to show the last one again; blocks until there is something to do. The
+    /// queue is not at rest until ``endDelivery()`` is called. For a single consumer thread.
+    ///
+    /// - Parameter last: when the last frame was shown, on `CLOCK_MONOTONIC`; nil when there is none to repeat.
+    func nextTurn(lastShown last: MediaTime?) -> Turn {
+        var interval: Duration?
+        while true {
+            var mustWake = false
+            let deadline = interval.flatMap { last?.advanced(by: $0) }
+            let turn: Turn?? = contents.wait(until: deadline) { contents -> Turn?? in
+                if let frame = takeFirst(&contents, mustWake: &mustWake) {
+                    contents.isDelivering = true
+                    contents.mayRepeat = !contents.isStopping
+                    return .deliver(frame)
+                }
+                if contents.isClosed { return .end }
+                if last != nil {
+                    guard contents.activeRepeatInterval != nil else { return .forgetLast }
+                    if contents.activeRepeatInterval != interval {
+                        interval = contents.activeRepeatInterval
+                        // Waits again, until the new time.
+                        return .some(nil)
+                    }
+                    if let deadline, MonotonicClock().now >= deadline {
+                        contents.isDelivering = true
+                        return .repeatLast
+                    }
+                }
+                contents.waitingConsumers = 1
+                return nil
+            }
+            if mustWake { contents.wakeAll() }
+            if let turn = turn ?? nil { return turn }
+        }
+    }
+
+    /// The consumer has returned. Whether it wants to see its frame again when no other comes.
+    func endDelivery() -> Bool {
+        defer { contents.wakeAll() }
+        return contents.withLock { contents in
+            contents.isDelivering = false
+            return contents.activeRepeatInterval != nil
+        }
+    }
+
+    /// Sets after how long without a frame the consumer wants the last one again; nil for never. Counts from the
+    /// next frame on when there was none before.
+    func setRepeatInterval(_ interval: Duration?) {
+        contents.withLock { $0.repeatInterval = interval }
+        contents.wakeAll()
+    }
+
+    /// Blocks until no frame waits and none is being delivered.
+    func awaitRest() {
+        _ = contents.wait { $0.isDelivering || $0.count > 0 ? nil : () }
     }
 
     /// Ends the queue: further frames are turned away, waits end. Frames that wait can still be taken out,
@@ -186,7 +255,10 @@ public final class FrameQueue: Sendable {
         while true {
             let frame = contents.withLock { contents in
                 let frame = contents.removeFirst()
-                if frame != nil { contents.dropped.abandoned += 1 }
+                if let frame {
+                    contents.ledger.skip(frame)
+                    contents.dropped.abandoned += 1
+                }
                 return frame
             }
             guard frame != nil else { break }
@@ -195,9 +267,13 @@ public final class FrameQueue: Sendable {
     }
 
     /// Lets a producer that waits for room go, with its frame, and turns away what comes after while the queue is
-    /// full; false ends that. For stopping a capture without waiting for its slowest consumer.
+    /// full; false ends that. For stopping a capture without waiting for its slowest consumer. What was shown up to
+    /// now will not be repeated.
     func setStopping(_ isStopping: Bool) {
-        contents.withLock { $0.isStopping = isStopping }
+        contents.withLock { contents in
+            contents.isStopping = isStopping
+            if isStopping { contents.mayRepeat = false }
+        }
         contents.wakeAll()
     }
 

@@ -12,6 +12,7 @@ public final class PublisherSubscription: Sendable {
 
     private struct Delivery {
         var delivered: UInt64 = 0
+        var repeats: UInt64 = 0
         var age = LatencyHistogram()
         var hasEnded = false
         var thread: UInt?
@@ -27,16 +28,36 @@ public final class PublisherSubscription: Sendable {
         self.onWants = onWants
         let delivery = Locked(Delivery())
         self.delivery = delivery
+        let wants = self.wants
         let thread = try CaptureThread(name: name) {
             delivery.withLock { $0.thread = CaptureThread.currentIdentifier }
-            while let frame = queue.takeForDelivery() {
-                let age = clock.now - frame.timestamp
-                consumer.consumeFrame(frame)
-                delivery.withLock { delivery in
-                    delivery.delivered += 1
-                    delivery.age.record(nanoseconds: age.nanoseconds)
+            var timeline = ConsumerTimeline()
+            delivering: while true {
+                switch queue.nextTurn(lastShown: timeline.lastTurn) {
+                case .deliver(var frame):
+                    timeline.forget()
+                    timeline.place(&frame)
+                    let age = clock.now - frame.timestamp
+                    let time = MonotonicClock().now
+                    consumer.consumeFrame(frame)
+                    delivery.withLock { delivery in
+                        delivery.delivered += 1
+                        delivery.age.record(nanoseconds: age.nanoseconds)
+                    }
+                    if queue.endDelivery() { timeline.keep(frame, shownAt: time) }
+                case .repeatLast:
+                    let rate = wants.withLock { $0.minimumFrameRate }
+                    if let frame = timeline.makeRepeat(at: MonotonicClock().now, rate: rate) {
+                        consumer.consumeFrame(frame)
+                        delivery.withLock { $0.repeats += 1 }
+                        timeline.endRepeat(at: MonotonicClock().now)
+                    }
+                    if !queue.endDelivery() { timeline.forget() }
+                case .forgetLast:
+                    timeline.forget()
+                case .end:
+                    break delivering
                 }
-                queue.endDelivery()
             }
             delivery.withLock { delivery in
                 delivery.hasEnded = true
@@ -59,16 +80,22 @@ public final class PublisherSubscription: Sendable {
         result.waiting = queue.count
         delivery.withLock { delivery in
             result.delivered = delivery.delivered
+            result.repeats = delivery.repeats
             result.medianAge = delivery.age.quantile(0.5)
             result.ageOf99Percent = delivery.age.quantile(0.99)
         }
         return result
     }
 
-    /// Tells what the consumer can use; the publisher asks the capture for what satisfies all of its consumers.
+    /// Tells what the consumer can use; the publisher asks the capture for what satisfies all of its consumers. The
+    /// minimum rate is seen to here, from the next frame on, on the consumer's thread.
     public func updateWants(_ wants: CaptureWants) {
-        self.wants.withLock { $0 = wants }
-        onWants()
+        let concernsCapture = self.wants.withLock { current in
+            defer { current = wants }
+            return current.forCapture != wants.forCapture
+        }
+        queue.setRepeatInterval(wants.minimumFrameRate?.frameInterval)
+        if concernsCapture { onWants() }
     }
 
     /// Blocks until the consumer has worked through what waits; not on its own thread, where it returns at once.

@@ -1,0 +1,113 @@
+import Testing
+import VideoCapturing
+
+/// What a queue drops is owed to the frame that comes out next.
+@Suite struct DamageLedgerTests {
+    private let buffer: PixelBuffer
+    private let spots = (0..<10).map { PixelRect(x: $0, y: 0, width: 1, height: 1) }
+
+    init() throws {
+        buffer = try PixelBuffer.black(.i420, width: 2, height: 2, color: .bt601)
+    }
+
+    private func frame(_ number: Int, _ damage: [PixelRect]?, isRepeat: Bool = false) -> VideoFrame {
+        VideoFrame(
+            buffer: buffer, timestamp: MediaTime(nanoseconds: Int64(number)), sequenceNumber: UInt64(number),
+            damage: damage, isRepeat: isRepeat)
+    }
+
+    /// A queue that has handed out a frame.
+    private func used(_ policy: QueuePolicy, capacity: Int = 2) -> FrameQueue {
+        let queue = FrameQueue(capacity: capacity, policy: policy)
+        queue.push(frame(100, []))
+        _ = queue.pop()
+        return queue
+    }
+
+    private func drain(_ queue: FrameQueue) -> [VideoFrame] {
+        queue.close()
+        var frames: [VideoFrame] = []
+        while let frame = queue.pop() { frames.append(frame) }
+        return frames
+    }
+
+    @Test(arguments: QueuePolicy.allCases)
+    func theFirstFrameIsNewAllOver(policy: QueuePolicy) {
+        let queue = FrameQueue(capacity: 4, policy: policy)
+        queue.push(frame(0, [], isRepeat: true))
+        queue.push(frame(1, [spots[1]]))
+        queue.push(frame(2, [], isRepeat: true))
+        let frames = drain(queue)
+        #expect(frames.map(\.damage) == [nil, [spots[1]], []])
+        #expect(frames.map(\.isRepeat) == [false, false, true])
+    }
+
+    @Test func theFirstFrameMayBeDropped() {
+        let queue = FrameQueue(capacity: 1, policy: .newestWins)
+        queue.push(frame(0, nil))
+        queue.push(frame(1, [spots[1]]))
+        #expect(drain(queue).map(\.damage) == [nil])
+    }
+
+    @Test func replacedFramesAreOwedToTheOneAfterThem() {
+        let queue = used(.newestWins)
+        for number in 0..<5 { queue.push(frame(number, [spots[number]])) }
+        let frames = drain(queue)
+        #expect(frames.map(\.sequenceNumber) == [3, 4])
+        #expect(frames.map(\.damage) == [Array(spots[0...3]), [spots[4]]])
+    }
+
+    @Test func refusedFramesAreOwedToTheNextThatIsTaken() {
+        let queue = used(.oldestStays)
+        for number in 0..<5 { queue.push(frame(number, [spots[number]])) }
+        #expect(queue.pop()?.damage == [spots[0]])
+        queue.push(frame(5, [spots[5]]))
+        queue.push(frame(6, [spots[6]]))
+        let frames = drain(queue)
+        #expect(frames.map(\.sequenceNumber) == [1, 5])
+        #expect(frames.map(\.damage) == [[spots[1]], [spots[2], spots[3], spots[4], spots[5]]])
+    }
+
+    @Test(arguments: QueuePolicy.allCases)
+    func discardedFramesAreOwed(policy: QueuePolicy) {
+        let queue = used(policy)
+        queue.push(frame(0, [spots[0]]))
+        queue.push(frame(1, [spots[1]]))
+        queue.discardWaitingFrames()
+        queue.push(frame(2, [], isRepeat: true))
+        let frames = drain(queue)
+        #expect(frames.map(\.damage) == [[spots[0], spots[1]]])
+        #expect(frames.map(\.isRepeat) == [false])
+    }
+
+    @Test func unknownDamageMakesUnknown() {
+        let queue = used(.newestWins, capacity: 1)
+        queue.push(frame(0, nil))
+        queue.push(frame(1, [spots[1]]))
+        #expect(queue.pop()?.damage == .some(nil))
+        queue.push(frame(2, [spots[2]]))
+        #expect(queue.pop()?.damage == [spots[2]])
+    }
+
+    @Test func aRepeatAfterADroppedPictureIsNone() {
+        let queue = used(.newestWins, capacity: 1)
+        queue.push(frame(0, []))
+        queue.push(frame(1, [], isRepeat: true))
+        let late = queue.pop()
+        #expect(late?.isRepeat == false && late?.damage == [])
+        queue.push(frame(2, [], isRepeat: true))
+        queue.push(frame(3, [], isRepeat: true))
+        #expect(queue.pop()?.isRepeat == true)
+    }
+
+    @Test func tooManyRectanglesAreAll() {
+        let queue = used(.newestWins, capacity: 1)
+        let most = Array(repeating: spots[0], count: DamageLedger.mostRectangles)
+        queue.push(frame(0, most))
+        queue.push(frame(1, []))
+        #expect(queue.pop()?.damage == most)
+        queue.push(frame(2, most))
+        queue.push(frame(3, [spots[1]]))
+        #expect(queue.pop()?.damage == .some(nil))
+    }
+}
