@@ -69,15 +69,21 @@ final class Pipeline: Sendable {
                 guard case .packets(let writer) = writers[index].kind else { return nil }
                 return ("\(index)", writer)
             }
-            let encoding = EncodingConsumer(try VP8Encoder(configuration), to: packetConsumers) { failure in
+            let vp8 = try VP8Encoder(configuration)
+            let encoding = EncodingConsumer(vp8, to: packetConsumers) { failure in
                 // The names are the numbers of the outputs.
                 events.post(RunEvents.Failure(output: failure.consumer.flatMap { Int($0) }, error: failure.error))
             }
             encoder = encoding
-            encoderSubscription = try publisher.add(
+            let subscription = try publisher.add(
                 ConvertingConsumer(converter, to: encoding) { error in
                     events.post(RunEvents.Failure(output: nil, error: error))
                 }, name: "vp8", queue: queue)
+            encoderSubscription = subscription
+            // What is read as fast as possible has no time of its own in which a picture could be refined.
+            if plan.request.rate != .maximum {
+                vp8.setWantsHandler { [weak subscription] wants in subscription?.updateWants(wants) }
+            }
         }
         var frameOutputs: [FrameOutput] = []
         for index in writers.indices {

@@ -46,6 +46,7 @@ enum StatisticsJSON {
         .object([
             ("codec", .string("VP8")), ("frames", .count(encoding.framesIn)), ("packets", .count(encoding.packets)),
             ("keyFrames", .count(encoding.keyFrames)), ("dropped", .count(encoding.framesDropped)),
+            ("unchanged", .count(encoding.framesUnchanged)),
             ("bytes", .count(encoding.bytes)),
             ("bitsPerSecondAsked", run.targetBitrate.map { .integer(Int64($0)) } ?? .null),
             ("bitsPerSecondMeasured", encoding.bitrate.map { .number($0) } ?? .null),

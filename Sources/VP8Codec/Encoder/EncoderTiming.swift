@@ -4,6 +4,9 @@ import VideoCapturing
 ///
 /// Rate control budgets each frame by its duration; the true intervals of a live capture would make the budget
 /// jump, so the encoder is told even ones (1 to 125 ms). The true timestamps travel with the packets.
+///
+/// Of a screen, though, frames come when something changes. What was saved meanwhile is there to be spent: there a
+/// pause is told, up to 125 ms.
 struct EncoderTiming {
     struct Slot {
         var start: Int64
@@ -19,13 +22,21 @@ struct EncoderTiming {
     private var rate: FrameRate
     private var epoch: Int64 = 0
     private var index: Int64 = 0
+    private var lastTimestamp: MediaTime?
+
+    private static let longestInterval = Duration.milliseconds(125)
 
     init(nominal: FrameRate) {
         self.nominal = nominal
         rate = nominal
     }
 
-    mutating func place(_ frame: VideoFrame) -> Slot {
+    /// The frame's interval as far as it is known.
+    func nominalDuration(of frame: VideoFrame) -> Duration {
+        EncoderTiming.clamped(frame.estimatedFrameRate ?? nominal).frameInterval
+    }
+
+    mutating func place(_ frame: VideoFrame, tellsPauses: Bool = false) -> Slot {
         let wanted = EncoderTiming.clamped(frame.estimatedFrameRate ?? nominal)
         // Measured rates tremble; a new line is begun only for a change that matters.
         if abs(wanted.framesPerSecond - rate.framesPerSecond) > rate.framesPerSecond * 0.02 {
@@ -33,6 +44,11 @@ struct EncoderTiming {
             index = 0
             rate = wanted
         }
+        if tellsPauses, let lastTimestamp {
+            let elapsed = min(frame.timestamp - lastTimestamp, EncoderTiming.longestInterval)
+            if elapsed > rate.frameInterval * 3 / 2 { epoch += (elapsed - rate.frameInterval).nanoseconds / 100 }
+        }
+        lastTimestamp = frame.timestamp
         let start = epoch + units(index)
         index += 1
         return Slot(start: start, duration: UInt(epoch + units(index) - start), nominalDuration: rate.frameInterval)

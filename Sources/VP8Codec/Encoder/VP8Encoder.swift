@@ -7,11 +7,21 @@ import VideoCapturing
 /// `FrameProcessing`). VP8 carries neither colour nor orientation: packets bring both for the container, and most
 /// players need pixels that are upright. Frames may change their size at any time, which gives a key frame.
 ///
-/// ``encode(_:forceKeyFrame:output:)`` and ``flush(output:)`` are for one thread at a time, the others for any.
+/// With a ``VP8EncoderConfiguration/screenContentMode``, only what a frame's damage names is coded, and what is not
+/// sharp yet. A frame in which nothing has changed is not encoded at all, unless it is a repeat, which keeps the
+/// viewers' connection alive with some hundred bytes. While anything is still to be refined, the encoder wants the
+/// last picture again (``CaptureWants/minimumFrameRate``); see ``setWantsHandler(_:)``.
+///
+/// ``encode(_:forceKeyFrame:output:)``, ``flush(output:)`` and ``framesUnchanged`` are for one thread at a time, the
+/// others for any.
 ///
 /// `@unchecked Sendable`: `library` and the members beside it are used by the encoding thread only; what other
 /// threads ask for waits in `requests`, behind a lock.
 public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
+    /// How often a picture that is not sharp yet is wanted again. Where the bitrate is scarce, libvpx makes it legible
+    /// in ten frames, since it refreshes a tenth of it in each; that shall take no second.
+    static let refinementRate: FrameRate = 12
+
     private struct Requests {
         var bitrate: Int?
         var keyFrame = false
@@ -27,6 +37,10 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
     private var layers: TemporalLayerPattern
     private var ladder: OverloadLadder
     private var lastKeyFrame: MediaTime?
+    /// What is to be coded of a screen; nil for other contents.
+    private var screen: ActiveMap?
+    private var unchanged: UInt64 = 0
+    private var toldWants = CaptureWants()
     /// The pixels of the largest frame: of one without relief.
     private var fullPixelCount = 0
 
@@ -54,13 +68,31 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
         requests.withLock { $0.keyFrame = true }
     }
 
-    /// Has `handler` called, on the encoding thread, when the load asks for fewer or smaller frames, and when it
-    /// has passed. Pass the wants on with `PublisherSubscription.updateWants(_:)`.
+    /// Has `handler` called, on the encoding thread, when the load asks for fewer or smaller frames, when a screen
+    /// that does not change is still to be refined, and when that has passed. Pass the wants on with
+    /// `PublisherSubscription.updateWants(_:)`.
     public func setWantsHandler(_ handler: (@Sendable (CaptureWants) -> Void)?) {
         onWants.withLock { $0 = handler }
     }
 
+    public var framesUnchanged: UInt64 { unchanged }
+
     public func encode(
+        _ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void
+    ) throws {
+        do {
+            try encodeOrSkip(frame, forceKeyFrame: forceKeyFrame, output: output)
+        } catch {
+            // Whoever gives up after an error shall not be sent repeats for ever.
+            tell(CaptureWants())
+            throw error
+        }
+    }
+
+    /// Nothing is ever held back: there is no look-ahead.
+    public func flush(output: (EncodedPacket) throws -> Void) throws {}
+
+    private func encodeOrSkip(
         _ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void
     ) throws {
         let requests = self.requests.withLock { requests in
@@ -69,37 +101,47 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
         }
         if let bitrate = requests.bitrate { configuration.bitrate = bitrate }
         let library = try prepareLibrary(for: frame, isBitrateNew: requests.bitrate != nil)
-        let slot = timing.place(frame)
         // To the nearest frame, so that the rounding of timestamps moves no key frame.
+        let tolerance = timing.nominalDuration(of: frame) / 2
         let isKeyFrameDue = lastKeyFrame.map { last in
-            configuration.keyFrameInterval.map { frame.timestamp - last + slot.nominalDuration / 2 >= $0 } ?? false
+            configuration.keyFrameInterval.map { frame.timestamp - last + tolerance >= $0 } ?? false
         }
         let mustBeKey = forceKeyFrame || requests.keyFrame || isKeyFrameDue ?? true
+        screen?.mark(frame.damage)
+        if let screen, !mustBeKey, !frame.isRepeat, frame.damage == [], screen.activeCount == 0 {
+            unchanged += 1
+            return
+        }
+        let slot = timing.place(frame, tellsPauses: screen != nil)
         if mustBeKey { layers.restart() }
         let place = layers.next(isKeyFrame: mustBeKey)
         if configuration.temporalLayers > 1 { try library.setTemporalLayer(place.layer) }
+        if let screen, screen.hasChanged {
+            try library.setActiveMap(screen)
+            self.screen?.hasChanged = false
+        }
 
         let begin = MonotonicClock().now
         try library.encode(frame, slot: slot, flags: place.flags)
-        // Screen content and rate control may leave a frame out: then there is no packet, which is no error.
+        // Screen content and rate control may leave a frame out: then there is no packet, which is no error, and what
+        // was to be coded still is.
         while let packet = library.nextPacket() {
             if packet.isKeyFrame { lastKeyFrame = frame.timestamp }
-            try output(
-                EncodedPacket(
-                    data: packets.makeBuffer(copying: packet.bytes), timestamp: frame.timestamp,
-                    duration: slot.nominalDuration, isKeyFrame: packet.isKeyFrame, isDroppable: packet.isDroppable,
-                    temporalLayer: packet.isKeyFrame ? 0 : place.layer, width: frame.width, height: frame.height,
-                    capture: EncodedPacket.CaptureInformation(frame)))
+            let made = EncodedPacket(
+                data: packets.makeBuffer(copying: packet.bytes), timestamp: frame.timestamp,
+                duration: slot.nominalDuration, isKeyFrame: packet.isKeyFrame, isDroppable: packet.isDroppable,
+                temporalLayer: packet.isKeyFrame ? 0 : place.layer, width: frame.width, height: frame.height,
+                capture: EncodedPacket.CaptureInformation(frame))
+            screen?.noteCoded(quantizer: try library.lastQuantizer(), isKeyFrame: packet.isKeyFrame)
+            try output(made)
         }
         if configuration.adaptsToLoad {
             try followLoad(
                 encodeTime: MonotonicClock().now - begin, interval: slot.nominalDuration, frame: frame, library: library
             )
         }
+        tellWants()
     }
-
-    /// Nothing is ever held back: there is no look-ahead.
-    public func flush(output: (EncodedPacket) throws -> Void) throws {}
 
     private func prepareLibrary(for frame: VideoFrame, isBitrateNew: Bool) throws -> VP8EncoderLibrary {
         guard frame.pixelFormat == .nv12 || frame.pixelFormat == .i420 else {
@@ -108,15 +150,25 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
                 message: "VP8 encodes NV12 and I420; convert \(frame.pixelFormat) frames with FrameProcessing first.")
         }
         if let library, library.canTake(width: frame.width, height: frame.height) {
-            if isBitrateNew || library.width != frame.width || library.height != frame.height {
+            let isSizeNew = library.width != frame.width || library.height != frame.height
+            if isBitrateNew || isSizeNew {
                 try library.update(configuration, width: frame.width, height: frame.height)
             }
+            if isSizeNew { beginScreen(frame) }
             return library
         }
         let made = try VP8EncoderLibrary(configuration, width: frame.width, height: frame.height)
         library = made
         lastKeyFrame = nil
+        beginScreen(frame)
         return made
+    }
+
+    private func beginScreen(_ frame: VideoFrame) {
+        // The layers' frames differ in what they refer to; a block that is left as it is needs the last frame.
+        guard configuration.screenContentMode > 0, configuration.temporalLayers == 1 else { return }
+        screen = ActiveMap(
+            width: frame.width, height: frame.height, minimumQuantizer: configuration.minimumQuantizer)
     }
 
     private func followLoad(
@@ -125,7 +177,19 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
         fullPixelCount = max(fullPixelCount, frame.width * frame.height)
         guard ladder.add(encodeTime: encodeTime, interval: interval, at: frame.timestamp) else { return }
         try library.setSpeed(ladder.rung.speed)
-        let wants = ladder.wants(frameRate: configuration.frameRate, pixelCount: fullPixelCount)
+    }
+
+    private func tellWants() {
+        var wants =
+            configuration.adaptsToLoad
+            ? ladder.wants(frameRate: configuration.frameRate, pixelCount: fullPixelCount) : CaptureWants()
+        if let screen, screen.activeCount > 0 { wants.minimumFrameRate = VP8Encoder.refinementRate }
+        tell(wants)
+    }
+
+    private func tell(_ wants: CaptureWants) {
+        guard wants != toldWants else { return }
+        toldWants = wants
         onWants.withLock { $0 }?(wants)
     }
 }

@@ -26,7 +26,8 @@ public struct VP8EncoderConfiguration: Sendable, Hashable {
     public var temporalLayers: Int
     /// Changes below this are not encoded; 0 encodes all.
     public var staticThreshold: Int
-    /// libvpx's mode for screen contents: 0 off, 1 on, 2 on with more aggressive rate control.
+    /// libvpx's mode for screen contents: 0 off, 1 on, 2 on with more aggressive rate control. When it is on, and there
+    /// is but one temporal layer, only what the frames' damage names is coded, until it is sharp.
     public var screenContentMode: Int
     /// The most bits of a key frame, in percent of an average frame; nil for 30 times the rate, at least 300.
     public var maximumIntraBitratePercent: Int?

@@ -81,6 +81,27 @@ final class VP8EncoderLibrary {
     func setSpeed(_ speed: Int) throws(CodecError) { try set(VP8E_SET_CPUUSED, speed) }
     func setTemporalLayer(_ layer: Int) throws(CodecError) { try set(VP8E_SET_TEMPORAL_LAYER_ID, layer) }
 
+    /// Sets which blocks are to be coded, until the next call. Key frames code all.
+    func setActiveMap(_ map: ActiveMap) throws(CodecError) {
+        let result = map.cells.withUnsafeBufferPointer { cells in
+            // libvpx copies them.
+            var libraryMap = vpx_active_map_t(
+                active_map: UnsafeMutablePointer(mutating: cells.baseAddress), rows: UInt32(map.rows),
+                cols: UInt32(map.columns))
+            return clibvpx_control_pointer(context, Int32(VP8E_SET_ACTIVEMAP.rawValue), &libraryMap)
+        }
+        try check(result, "set the active blocks")
+    }
+
+    /// The quantizer, of 0 to 63, of the packet handed out last.
+    func lastQuantizer() throws(CodecError) -> Int {
+        var quantizer: Int32 = 0
+        try check(
+            clibvpx_control_pointer(context, Int32(VP8E_GET_LAST_QUANTIZER_64.rawValue), &quantizer),
+            "ask for the quantizer")
+        return Int(quantizer)
+    }
+
     /// Encodes a frame in NV12 or I420 of the size set; libvpx copies the pixels before it returns.
     func encode(_ frame: VideoFrame, slot: EncoderTiming.Slot, flags: Int) throws(CodecError) {
         let planes = frame.buffer.planes

@@ -54,8 +54,11 @@ public final class EncodingConsumer: VideoCaptureConsumer {
             guard !work.hasFinished, !work.outputs.isEmpty else { return }
             let begin = clock.now
             var packets = 0
+            var unchanged: UInt64 = 0
             do {
                 let encoder = work.encoder
+                let unchangedBefore = encoder.framesUnchanged
+                defer { unchanged = encoder.framesUnchanged - unchangedBefore }
                 try encoder.encode(frame, forceKeyFrame: forceKeyFrame) { packet in
                     packets += 1
                     // Before it is handed on: what consumers do is not the encoder's time.
@@ -68,7 +71,8 @@ public final class EncodingConsumer: VideoCaptureConsumer {
             }
             counts.withLock {
                 $0.framesIn += 1
-                $0.framesDropped += packets == 0 ? 1 : 0
+                $0.framesUnchanged += unchanged
+                $0.framesDropped += packets == 0 && unchanged == 0 ? 1 : 0
             }
         }
     }

@@ -2,8 +2,10 @@
 public struct EncodingStatistics: Sendable, Hashable {
     /// Frames given to the encoder.
     public var framesIn: UInt64 = 0
-    /// Frames for which the encoder gave no packet.
+    /// Frames for which the encoder gave no packet, though they showed something new.
     public var framesDropped: UInt64 = 0
+    /// Frames that needed no packet, since they showed nothing new.
+    public var framesUnchanged: UInt64 = 0
     /// Packets handed out.
     public var packets: UInt64 = 0
     /// Packets at which decoding can begin.
@@ -31,6 +33,7 @@ public struct EncodingStatistics: Sendable, Hashable {
 struct EncodingCounts {
     var framesIn: UInt64 = 0
     var framesDropped: UInt64 = 0
+    var framesUnchanged: UInt64 = 0
     private var packets: UInt64 = 0
     private var keyFrames: UInt64 = 0
     private var bytes: UInt64 = 0
@@ -53,6 +56,7 @@ struct EncodingCounts {
         var result = EncodingStatistics()
         result.framesIn = framesIn
         result.framesDropped = framesDropped
+        result.framesUnchanged = framesUnchanged
         result.packets = packets
         result.keyFrames = keyFrames
         result.bytes = bytes
