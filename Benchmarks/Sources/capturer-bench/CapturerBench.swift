@@ -16,6 +16,7 @@ struct CapturerBench {
           allocations   heap allocations per frame; --stacks says who allocates
           memory        resident memory over a million frames
           latency       timestamp to packet, beyond the encoder's own time
+          screen        a screen of which little changes: CPU and bytes per frame
           all           all of these
 
           --quick       fewer turns and frames
@@ -54,6 +55,7 @@ struct CapturerBench {
             try AllocationBenchmark(Effort(&arguments), printsStacks: arguments.flag("stacks")).run()
         case "memory": try MemoryBenchmark(Effort(&arguments)).run()
         case "latency": try LatencyBenchmark(Effort(&arguments)).run()
+        case "screen": try ScreenBenchmark(Effort(&arguments)).run()
         case "make-noise": try makeNoise(&arguments)
         case "vp8": try encodeFile(Clip(&arguments))
         case "camera": try captureCamera(CameraRun(&arguments))
@@ -65,6 +67,7 @@ struct CapturerBench {
             try AllocationBenchmark(effort, printsStacks: false).run()
             try MemoryBenchmark(effort).run()
             try LatencyBenchmark(effort).run()
+            try ScreenBenchmark(effort).run()
         default: throw UsageError("no command \(command); see capturer-bench help")
         }
     }
