@@ -104,7 +104,8 @@ let package = Package(
         .testTarget(
             name: "CapturerDemoTests",
             dependencies: [
-                "CapturerDemoKit", "CameraCapturer", "FrameProcessing", "MediaFiles", "NoiseCapturer", "VideoCapturing",
+                "CapturerDemoKit", "CameraCapturer", "FrameProcessing", "MediaFiles", "NoiseCapturer", "ScreenCapturer",
+                "VideoCapturing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
         .testTarget(

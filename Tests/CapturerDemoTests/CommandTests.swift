@@ -44,7 +44,7 @@ import VideoCapturing
         let text = ListCommand.text(demoCatalog)
         #expect(text.contains("--input"))
         #expect(text.contains("(required)"))
-        #expect(ListCommand.json(demoCatalog, cameras: []).text.contains(#""name":"noise""#))
+        #expect(ListCommand.json(demoCatalog, cameras: [], screens: []).text.contains(#""name":"noise""#))
     }
 
     @Test func theDoctorFindsTheLibrariesWorking() {

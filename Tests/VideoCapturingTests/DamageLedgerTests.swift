@@ -1,6 +1,12 @@
 import Testing
 import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// What a queue drops is owed to the frame that comes out next.
 @Suite struct DamageLedgerTests {
     private let buffer: PixelBuffer
@@ -109,5 +115,52 @@ import VideoCapturing
         queue.push(frame(2, most))
         queue.push(frame(3, [spots[1]]))
         #expect(queue.pop()?.damage == .some(nil))
+    }
+}
+
+/// What the runtime makes of a source's damage.
+@Suite struct DeliveredDamageTests {
+    /// Frames whose one damaged rectangle lies at their number.
+    private struct Marks: FrameSource {
+        let settings = CaptureSettings(
+            format: VideoFormat(.nv12, width: 4, height: 4, estimatedFramesPerSecond: 1000))
+        var pacing: FramePacing { .device }
+        var count = 0
+
+        mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+            count += 1
+            guard count <= 40 else { return nil }
+            var frame = try context.makeFrame(settings.format) { $0.fill(plane: 0, with: 0) }
+            frame.timestamp = MediaTime(nanoseconds: Int64(count) * 10_000_000)
+            frame.damage = [PixelRect(x: count, y: 0, width: 1, height: 1)]
+            return frame
+        }
+    }
+
+    private final class Collector: VideoCaptureConsumer {
+        let damage = Locked<[[PixelRect]?]>([])
+        func consumeFrame(_ frame: VideoFrame) { damage.withLock { $0.append(frame.damage) } }
+    }
+
+    @Test func holdsWhatFramesLeftOutHaveChanged() throws {
+        let collector = Collector()
+        let capture = SourceCapturer(Marks())
+        capture.videoCaptureConsumer = collector
+        try capture.initCapture()
+        // A quarter of the frames.
+        capture.adapt(to: CaptureWants(maximumFrameRate: 25))
+        try capture.startCapture()
+        while capture.isCaptureStarted { usleep(1000) }
+        capture.releaseCapture()
+        let damage = collector.damage.withLock { $0 }
+        #expect(damage.count >= 9)
+        #expect(damage.first == .some(nil), "all of its first picture is new to a consumer")
+        var next: Int?
+        for rects in damage.dropFirst() {
+            let places = try #require(rects).map(\.x)
+            if let next { #expect(places.first == next) }
+            #expect(places == Array(places[0]...places[places.count - 1]))
+            next = places[places.count - 1] + 1
+        }
     }
 }

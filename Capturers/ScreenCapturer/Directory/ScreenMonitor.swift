@@ -8,4 +8,10 @@ public struct ScreenMonitor: Sendable, Hashable {
     public var frame: PixelRect
     /// Whether it is the one for the panel and the first windows.
     public var isPrimary: Bool
+
+    public init(name: String, frame: PixelRect, isPrimary: Bool) {
+        self.name = name
+        self.frame = frame
+        self.isPrimary = isPrimary
+    }
 }

@@ -12,4 +12,12 @@ public struct ScreenWindow: Sendable, Hashable {
     public var processID: Int32?
     /// Where it lies on the display, without decorations, in pixels.
     public var frame: PixelRect
+
+    public init(id: UInt32, title: String, className: String, processID: Int32?, frame: PixelRect) {
+        self.id = id
+        self.title = title
+        self.className = className
+        self.processID = processID
+        self.frame = frame
+    }
 }

@@ -43,11 +43,13 @@ final class SharedConverter: Sendable {
     }
 }
 
-/// Stands between a queue and a consumer that wants its frames in one format.
+/// Stands between a queue and a consumer that wants its frames in one format, and in the size of the first.
 final class ConvertingConsumer: VideoCaptureConsumer {
     private let converter: SharedConverter
     private let next: any VideoCaptureConsumer
     private let hasFailed = Locked(false)
+    private let size = Locked<PixelSize?>(nil)
+    private let fitter = FrameFitter()
     private let onFailure: @Sendable (any Error) -> Void
 
     /// - Parameter onFailure: called once at the most; no frame is passed on after it.
@@ -63,7 +65,13 @@ final class ConvertingConsumer: VideoCaptureConsumer {
     func consumeFrame(_ frame: VideoFrame) {
         guard !hasFailed.withLock({ $0 }) else { return }
         do {
-            next.consumeFrame(try converter.convert(frame))
+            let converted = try converter.convert(frame)
+            let size = size.withLock { size in
+                let kept = size ?? PixelSize(width: converted.width, height: converted.height)
+                size = kept
+                return kept
+            }
+            next.consumeFrame(try fitter.fit(converted, width: size.width, height: size.height))
         } catch {
             hasFailed.withLock { $0 = true }
             onFailure(error)

@@ -26,6 +26,12 @@ package struct DamageLedger {
         owe(frame.damage)
     }
 
+    /// Notes a frame that its source has given and that is not passed on.
+    package mutating func skip(_ frame: SourceFrame) {
+        hasSkippedPicture = true
+        owe(frame.damage)
+    }
+
     /// What all that was left out up to now makes of the next frame.
     package mutating func settle(_ frame: inout VideoFrame) {
         if hasSkippedPicture { frame.isRepeat = false }

@@ -22,7 +22,11 @@ final class SourceControl: Sendable {
         /// Why the last open or start failed.
         var failure: CaptureError?
         var isInterrupted = false
-        weak var consumer: (any VideoCaptureConsumer)?
+        weak var consumer: (any VideoCaptureConsumer)? {
+            didSet { consumersSet &+= 1 }
+        }
+        /// How often a consumer has been set: tells a new one from the last, which may have had the same address.
+        var consumersSet: UInt64 = 0
         var contentHint: VideoContentHint
         var settings: CaptureSettings
         var pendingWants: CaptureWants?

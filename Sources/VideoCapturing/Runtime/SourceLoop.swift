@@ -8,6 +8,9 @@ final class SourceLoop: @unchecked Sendable {
     private var source: any FrameSource
     private var timeline = FrameTimeline()
     private var wants = CaptureWants()
+    /// What frames that were not delivered have changed, and for whom the others were.
+    private var ledger = DamageLedger.unseen
+    private var lastConsumer: UInt64 = 0
 
     init(_ source: sending some FrameSource, control: SourceControl, context: FrameContext) {
         self.source = source
@@ -129,7 +132,11 @@ final class SourceLoop: @unchecked Sendable {
             let isWanted =
                 pacer.seesToRate
                 || limiter.shouldPass(timestamp, sequenceNumber: framesDue, at: wants.maximumFrameRate)
-            if isWanted { deliver(timeline.stamp(frame, timestamp: timestamp, nominal: pacer.rate)) }
+            if isWanted {
+                deliver(timeline.stamp(frame, timestamp: timestamp, nominal: pacer.rate))
+            } else {
+                ledger.skip(frame)
+            }
         }
         return .user
     }
@@ -145,6 +152,7 @@ final class SourceLoop: @unchecked Sendable {
 
     /// Hands one frame to the consumer, unless a stop has been ordered meanwhile.
     private func deliver(_ frame: VideoFrame) {
+        var frame = frame
         let consumer = control.contents.withLock { contents -> (any VideoCaptureConsumer)? in
             guard !contents.isStopOrdered else {
                 // It has its number, so it counts.
@@ -163,9 +171,12 @@ final class SourceLoop: @unchecked Sendable {
             }
             contents.statistics.framesDelivered += 1
             contents.isDelivering = true
+            if lastConsumer != contents.consumersSet { ledger.forget() }
+            lastConsumer = contents.consumersSet
             return consumer
         }
-        guard let consumer else { return }
+        guard let consumer else { return ledger.skip(frame) }
+        ledger.settle(&frame)
         consumer.consumeFrame(frame)
         let isAwaited = control.contents.withLock { contents in
             contents.isDelivering = false

@@ -59,7 +59,7 @@ import VideoCapturing
         let report = CameraReport(
             camera: webcam(), modes: [modeGroup(.yuyv)], decision: decision(),
             controls: [control("brightness", .integer(range: 0...255, step: 1), .integer(100), default: .integer(128))])
-        let text = ListCommand.json(demoCatalog, cameras: [report]).text
+        let text = ListCommand.json(demoCatalog, cameras: [report], screens: []).text
         #expect(text.hasPrefix(#"{"version":1,"sources":["#))
         for part in [
             #""cameras":[{"name":"HD Pro Webcam C920","path":"/dev/video0","#, #""usable":true,"#,
@@ -71,8 +71,8 @@ import VideoCapturing
             #expect(text.contains(part), "\(part)")
         }
         // What was not asked for is not there.
-        let plain = ListCommand.json(demoCatalog, cameras: [CameraReport(camera: webcam())]).text
+        let plain = ListCommand.json(demoCatalog, cameras: [CameraReport(camera: webcam())], screens: []).text
         #expect(!plain.contains(#""modes""#) && !plain.contains(#""controls""#) && !plain.contains(#""decision""#))
-        #expect(ListCommand.json(demoCatalog, cameras: []).text.hasSuffix(#""cameras":[]}"#))
+        #expect(ListCommand.json(demoCatalog, cameras: [], screens: []).text.hasSuffix(#""cameras":[],"screens":[]}"#))
     }
 }

@@ -1,0 +1,71 @@
+import VideoCapturing
+
+/// Brings frames to one size where a file or a viewer needs that, though the capture may change its own: a window that
+/// is made larger, a camera that returns in another mode.
+///
+/// The picture keeps its aspect and lies in the middle, with black beside it; it is made smaller where it has to be,
+/// and never larger. `Sendable` without a lock of its own: what it holds is safe to share.
+public final class FrameFitter: Sendable {
+    private let processor = FrameProcessor()
+    private let pool = PixelBufferPool()
+    private let black = Locked<(buffer: PixelBuffer, color: ColorDescription)?>(nil)
+    private let filter: ScaleFilter
+
+    /// - Parameter filter: how pixels are mixed when a frame is made smaller.
+    public init(filter: ScaleFilter = .box) {
+        self.filter = filter
+    }
+
+    /// The frame as a picture of the given size; the very same where it has it already.
+    ///
+    /// - Throws: `invalidConfiguration` for a size out of range, `formatUnsupported` for compressed frames,
+    ///   `outOfMemory`.
+    public func fit(_ frame: VideoFrame, width: Int, height: Int) throws(CaptureError) -> VideoFrame {
+        guard frame.width != width || frame.height != height else { return frame }
+        var result = frame
+        // What was beside the last picture is nobody's business here.
+        result.damage = nil
+        let inner = FrameFitter.size(of: frame, within: PixelSize(width: width, height: height))
+        if inner.width != frame.width || inner.height != frame.height {
+            result = try processor.scale(result, width: inner.width, height: inner.height, filter: filter)
+        }
+        let background = try background(result.pixelFormat, width, height, frame.color)
+        // Even, so that no chroma sample is cut.
+        let place = PixelRect(
+            x: (width - inner.width) / 4 * 2, y: (height - inner.height) / 4 * 2, width: inner.width,
+            height: inner.height)
+        let picture = result.buffer
+        result.buffer = try pool.makePicture(result.pixelFormat, PixelSize(width: width, height: height)) {
+            (target) throws(CaptureError) in
+            try background.withPicture { $0.copy(into: target) }
+            try picture.withPicture { $0.copy(into: MutablePicture(picture: target.picture.cropped(to: place))) }
+        }
+        return result
+    }
+
+    /// The largest size of the frame's aspect that lies within the other, at most its own; even where it is not the
+    /// whole side, as chroma needs it.
+    private static func size(of frame: VideoFrame, within size: PixelSize) -> PixelSize {
+        let scale = min(
+            1, Double(size.width) / Double(frame.width), Double(size.height) / Double(frame.height))
+        func side(_ own: Int, _ limit: Int) -> Int {
+            let scaled = min(limit, Int((Double(own) * scale).rounded()))
+            return scaled == limit ? limit : min(limit, max(2, scaled / 2 * 2))
+        }
+        return PixelSize(width: side(frame.width, size.width), height: side(frame.height, size.height))
+    }
+
+    private func background(
+        _ format: PixelFormat, _ width: Int, _ height: Int, _ color: ColorDescription
+    ) throws(CaptureError) -> PixelBuffer {
+        let kept = black.withLock { $0 }
+        if let kept, kept.color == color, kept.buffer.pixelFormat == format, kept.buffer.width == width,
+            kept.buffer.height == height
+        {
+            return kept.buffer
+        }
+        let made = try PixelBuffer.black(format, width: width, height: height, color: color)
+        black.withLock { $0 = (made, color) }
+        return made
+    }
+}
