@@ -95,7 +95,7 @@ struct FileSource: FrameSource {
         case .corruptData: .corruptData
         case .formatUnsupported: .formatUnsupported
         case .limitExceeded: .invalidConfiguration
-        case .fileExists, .readOnly, .noSpace, .closedPipe, .system: .system
+        case .fileExists, .readOnly, .noSpace, .closedPipe, .interrupted, .system: .system
         }
     }
 }

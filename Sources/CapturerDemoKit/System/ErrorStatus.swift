@@ -42,7 +42,7 @@ extension Refusal {
             case .fileExists, .formatUnsupported: .usage
             case .notFound: .noInput
             case .permissionDenied, .readOnly: .noPermission
-            case .noSpace, .closedPipe, .corruptData, .limitExceeded, .system: .inputOutput
+            case .noSpace, .closedPipe, .corruptData, .limitExceeded, .interrupted, .system: .inputOutput
             }
         self.init(status, "\(error)")
     }

@@ -22,6 +22,8 @@ public struct MediaFileError: Error, Sendable, Hashable {
         case formatUnsupported
         /// A size is beyond what the format, the system or this library allows.
         case limitExceeded
+        /// A wait for data was ended from outside; nothing is lost, and the same call may be made again.
+        case interrupted
         /// The operating system refused; see ``MediaFileError/systemError``.
         case system
     }

@@ -46,13 +46,38 @@ func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: I
     return 0
 }
 
-/// Reads what there is, at least one byte unless the file has ended. Returns the number of bytes, or
-/// minus the `errno`.
-func readSome(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer) -> Int {
+/// Reads what there is, at least one byte unless the file has ended. Returns the number of bytes, or minus the `errno`:
+/// minus `ECANCELED` when it would have to wait while `interrupt` is readable.
+func readSome(
+    _ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, isRegular: Bool, interrupt: Int32
+) -> Int {
     while true {
+        if !isRegular, !awaitInput(descriptor, interrupt) { return -Int(ECANCELED) }
         let result = read(descriptor, bytes.baseAddress!, bytes.count)
         if result >= 0 { return result }
         if let failure = failure(of: result, waitFor: Int16(POLLIN), descriptor) { return -Int(failure) }
+    }
+}
+
+/// Waits until there is something to read, or the end; a FIFO that nobody has opened for writing yet has not ended.
+/// False when `interrupt` becomes readable before that.
+private func awaitInput(_ descriptor: Int32, _ interrupt: Int32) -> Bool {
+    while true {
+        var requests = (
+            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: interrupt, events: Int16(POLLIN), revents: 0)
+        )
+        let count = withUnsafeMutableBytes(of: &requests) {
+            poll($0.baseAddress!.assumingMemoryBound(to: pollfd.self), 2, -1)
+        }
+        if count < 0 {
+            // What cannot be polled can be read, and then says what is wrong.
+            guard errno == EINTR else { return true }
+        } else if requests.0.revents != 0 {
+            return true
+        } else if requests.1.revents != 0 {
+            return false
+        }
     }
 }
 

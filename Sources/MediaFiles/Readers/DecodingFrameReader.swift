@@ -39,6 +39,7 @@ public final class DecodingFrameReader: FrameReader {
 
     public var estimatedFrameCount: Int64? { packets.statedPacketCount }
     public var canRewind: Bool { packets.canRewind }
+    public var sourceDescription: String { packets.fourCC == "VP80" ? "VP8 in IVF" : "\(packets.fourCC) in IVF" }
 
     public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
         while ready.isEmpty {
@@ -53,6 +54,22 @@ public final class DecodingFrameReader: FrameReader {
         try packets.rewind()
         decoder = try factory.makeDecoder()
         ready.removeAll(keepingCapacity: true)
+    }
+
+    /// Decodes from the key frame before on.
+    public func seek(to time: Duration) throws {
+        try packets.seekToKeyFrame(before: time)
+        decoder = try factory.makeDecoder()
+        ready.removeAll(keepingCapacity: true)
+        var shown: (buffer: PixelBuffer, timestamp: Duration)?
+        while let next = try nextFrame() {
+            if next.timestamp > time {
+                ready.insert(next, at: 0)
+                break
+            }
+            shown = next
+        }
+        if let shown { ready.insert(shown, at: 0) }
     }
 
     private static func decodeFirst(_ packets: any PacketReader, _ factory: VideoDecoderFactory) throws -> (

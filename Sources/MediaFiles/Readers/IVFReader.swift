@@ -45,22 +45,61 @@ public final class IVFReader: PacketReader {
         guard !hasEnded else { return nil }
         // True until the packet is whole, so that an error is the last thing that comes.
         hasEnded = true
+        do {
+            guard let packet = try file.whole(readPacket) else { return nil }
+            hasEnded = false
+            return packet
+        } catch let error as MediaFileError where error.code == .interrupted {
+            hasEnded = false
+            throw error
+        }
+    }
+
+    /// Nil at the end of the file.
+    private func readPacket() throws -> FilePacket? {
+        guard let (size, timestamp) = try readPacketHeader() else { return nil }
+        guard try readPayload(size) else { throw endsWithinPacket() }
+        let payload = UnsafeRawBufferPointer(rebasing: block[..<size])
+        let isKeyFrame = isVP8 ? VP8FrameTag(payload)?.isKeyFrame ?? false : nil
+        return FilePacket(
+            data: pool.makeBuffer(copying: payload), timestamp: header.time(of: timestamp), isKeyFrame: isKeyFrame)
+    }
+
+    private func readPacketHeader() throws(MediaFileError) -> (size: Int, timestamp: Int64)? {
         let head = UnsafeMutableRawBufferPointer(rebasing: block[..<12])
         let headBytes = try file.read(into: head)
         if headBytes == 0 { return nil }
         guard headBytes == 12 else { throw endsWithinPacket() }
         let size = Int(UnsafeRawBufferPointer(head).littleEndian(at: 0, UInt32.self))
-        let timestamp = UnsafeRawBufferPointer(head).littleEndian(at: 4, Int64.self)
         guard size <= IVFReader.packetSizeLimit else {
             throw file.corrupt(
                 "A packet claims to have \(size) bytes, which no frame has; the ones before it are whole.")
         }
-        guard try readPayload(size) else { throw endsWithinPacket() }
+        return (size, UnsafeRawBufferPointer(head).littleEndian(at: 4, Int64.self))
+    }
+
+    private var isVP8: Bool { header.fourCC == "VP80" }
+
+    /// Looks at the packets' headers from the beginning on, which for an hour of video takes a part of a second. For
+    /// codecs other than VP8 goes to the first packet.
+    public func seekToKeyFrame(before time: Duration) throws {
+        try rewind()
+        guard isVP8 else { return }
+        var best = file.position
+        // A damaged place is told of by who reads that far.
+        while let (place, isKeyFrame) = try? nextPlace(until: time) {
+            if isKeyFrame { best = place }
+        }
+        try file.seek(to: best)
         hasEnded = false
-        let payload = UnsafeRawBufferPointer(rebasing: block[..<size])
-        let isKeyFrame = header.fourCC == "VP80" ? VP8FrameTag(payload)?.isKeyFrame ?? false : nil
-        return FilePacket(
-            data: pool.makeBuffer(copying: payload), timestamp: header.time(of: timestamp), isKeyFrame: isKeyFrame)
+    }
+
+    /// Passes over the next packet; nil at the end and for one that is later than `time`.
+    private func nextPlace(until time: Duration) throws -> (place: Int64, isKeyFrame: Bool)? {
+        let place = file.position
+        guard let (size, timestamp) = try readPacketHeader(), header.time(of: timestamp) <= time else { return nil }
+        let isKeyFrame = try file.peek(min(1, size)) { VP8FrameTag($0)?.isKeyFrame ?? false }
+        return try file.skip(size) == size ? (place, isKeyFrame) : nil
     }
 
     public func rewind() throws {

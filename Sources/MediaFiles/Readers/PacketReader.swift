@@ -29,6 +29,14 @@ public protocol PacketReader: AnyObject {
 
     /// Goes back to the first packet. Throws `formatUnsupported` when the file is a pipe.
     func rewind() throws
+
+    /// Goes to the last packet at or before `time` from which decoding can begin, or to the first packet. Throws
+    /// `formatUnsupported` when the file is a pipe.
+    func seekToKeyFrame(before time: Duration) throws
+}
+
+extension PacketReader {
+    public func seekToKeyFrame(before time: Duration) throws { try rewind() }
 }
 
 /// An encoded packet as a file holds it.

@@ -37,25 +37,44 @@ public final class RawFrameReader: FrameReader {
     }
 
     public var canRewind: Bool { file.isSeekable }
+    public var sourceDescription: String { "raw \(format.pixelFormat)" }
 
     public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
         guard !hasEnded else { return nil }
         // True until the frame is whole, so that an error is the last thing that comes.
         hasEnded = true
+        do {
+            guard let buffer = try file.whole(readPicture) else { return nil }
+            hasEnded = false
+            defer { index += 1 }
+            return (buffer, rate.time(ofFrame: index))
+        } catch let error as MediaFileError where error.code == .interrupted {
+            hasEnded = false
+            throw error
+        }
+    }
+
+    /// Nil at the end of the file.
+    private func readPicture() throws -> PixelBuffer? {
         guard try hasMore() else { return nil }
         try file.checkHolds(frameBytes)
-        let buffer = try pool.makeBuffer(format.pixelFormat, width: format.imageWidth, height: format.imageHeight) {
+        return try pool.makeBuffer(format.pixelFormat, width: format.imageWidth, height: format.imageHeight) {
             pixels in
             guard try file.readPixels(into: pixels) else { throw file.endsWithinFrame() }
         }
-        hasEnded = false
-        defer { index += 1 }
-        return (buffer, rate.time(ofFrame: index))
     }
 
     public func rewind() throws {
         try file.rewind()
         index = 0
+        hasEnded = false
+    }
+
+    public func seek(to time: Duration) throws {
+        let count = file.size.map { $0 / Int64(frameBytes) } ?? 0
+        let wanted = max(0, min(rate.frameIndex(at: time), count - 1))
+        try file.seek(to: wanted * Int64(frameBytes))
+        index = wanted
         hasEnded = false
     }
 

@@ -10,11 +10,15 @@ public final class Y4MReader: FrameReader {
     public let color: ColorDescription
     public let estimatedFrameCount: Int64?
 
+    /// What stands before nearly every frame.
+    private static let plainFrameLine = "FRAME\n"
+
     private let file: InputFile
     private let header: Y4MHeader
     private let rate: FrameRate
     private let frameBytes: Int
     private let pool = PixelBufferPool()
+    private let headerBytes: Int64
     private var index: Int64 = 0
     private var hasEnded = false
 
@@ -23,7 +27,9 @@ public final class Y4MReader: FrameReader {
     /// - Throws: `corruptData` for what is no Y4M file, `formatUnsupported` for another sampling or depth,
     ///   `limitExceeded` for a side over 16383 pixels.
     public init(_ file: InputFile) throws(MediaFileError) {
+        let start = file.position
         header = try Y4MReader.readHeader(file)
+        headerBytes = file.position - start
         self.file = file
         rate = header.rate
         format = VideoFormat(.i420, width: header.width, height: header.height, estimatedFramesPerSecond: header.rate)
@@ -36,14 +42,28 @@ public final class Y4MReader: FrameReader {
     }
 
     public var canRewind: Bool { file.isSeekable }
+    public var sourceDescription: String { "Y4M" }
 
     public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
         guard !hasEnded else { return nil }
         // True until the frame is whole, so that an error is the last thing that comes.
         hasEnded = true
+        do {
+            guard let buffer = try file.whole(readPicture) else { return nil }
+            hasEnded = false
+            defer { index += 1 }
+            return (buffer, rate.time(ofFrame: index))
+        } catch let error as MediaFileError where error.code == .interrupted {
+            hasEnded = false
+            throw error
+        }
+    }
+
+    /// Nil at the end of the file.
+    private func readPicture() throws -> PixelBuffer? {
         guard try takeFrameHeader() else { return nil }
         try file.checkHolds(frameBytes)
-        let buffer = try pool.makeBuffer(.i420, width: header.width, height: header.height) { pixels in
+        return try pool.makeBuffer(.i420, width: header.width, height: header.height) { pixels in
             if header.chroma == .monochrome {
                 guard try file.readPixels(into: pixels, plane: 0) else { throw file.endsWithinFrame() }
                 pixels.fill(plane: 1, with: 128)
@@ -52,9 +72,6 @@ public final class Y4MReader: FrameReader {
                 guard try file.readPixels(into: pixels) else { throw file.endsWithinFrame() }
             }
         }
-        hasEnded = false
-        defer { index += 1 }
-        return (buffer, rate.time(ofFrame: index))
     }
 
     public func rewind() throws {
@@ -62,6 +79,24 @@ public final class Y4MReader: FrameReader {
         _ = try Y4MReader.readHeader(file)
         index = 0
         hasEnded = false
+    }
+
+    /// Goes straight there; where frames have parameters, so that they are not of one length, from frame to frame.
+    public func seek(to time: Duration) throws {
+        let frame = Int64(Y4MReader.plainFrameLine.utf8.count + frameBytes)
+        let count = file.size.map { ($0 - headerBytes) / frame } ?? 0
+        let wanted = max(0, min(rate.frameIndex(at: time), count - 1))
+        try file.seek(to: headerBytes + wanted * frame)
+        if try file.peek(Y4MReader.plainFrameLine.utf8.count, { $0.elementsEqual(Y4MReader.plainFrameLine.utf8) }) {
+            index = wanted
+            hasEnded = false
+            return
+        }
+        try rewind()
+        while index < wanted, try takeFrameHeader() {
+            guard try file.skip(frameBytes) == frameBytes else { throw file.endsWithinFrame() }
+            index += 1
+        }
     }
 
     /// Takes the line before a frame, its parameters included; false at the end of the file.
