@@ -35,6 +35,8 @@ public enum InterruptionReason: Sendable, Hashable {
     case stalled
     /// The device is there, but has no signal at its input.
     case noSignal
+    /// The application has paused the capture, and lets it go on when it likes.
+    case paused
     /// Anything else, in words for a person.
     case other(String)
 }

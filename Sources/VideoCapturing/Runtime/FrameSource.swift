@@ -17,6 +17,10 @@ public protocol FrameSource {
     /// Acquires the device or file. What it throws is thrown by `initCapture`; ``close()`` is not called then.
     mutating func open() throws
 
+    /// As ``open()``, for a source that may have to wait for as long as it takes: a release meanwhile makes
+    /// ``FrameContext/isStopping`` true, and the source then throws. The default calls ``open()``.
+    mutating func open(_ context: FrameContext) throws
+
     /// Makes the device stream. What it throws is thrown by `startCapture`.
     mutating func start(_ context: FrameContext) throws
 
@@ -46,6 +50,7 @@ extension FrameSource {
     public var pacing: FramePacing { settings.format.estimatedFramesPerSecond.map { .rate($0) } ?? .unpaced }
     public var contentHint: VideoContentHint { .none }
     public mutating func open() {}
+    public mutating func open(_ context: FrameContext) throws { try open() }
     public mutating func start(_ context: FrameContext) {}
     public mutating func takeBack(_ frame: SourceFrame) {}
     public mutating func stop() {}

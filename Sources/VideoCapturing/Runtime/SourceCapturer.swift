@@ -26,11 +26,14 @@ public final class SourceCapturer: VideoCapture {
     ///   - clock: where timestamps and pacing come from.
     ///   - patience: how long ``stopCapture()``, ``initCapture()`` and ``startCapture()`` wait for a source that
     ///     does not return, before they throw `stalled`.
+    ///   - openPatience: the same for ``initCapture()`` alone, where that may have to wait for a person or another
+    ///     program; nil for `patience`.
     public init(
         _ source: sending some FrameSource, name: String = "capture", clock: any CaptureClock = MonotonicClock(),
-        patience: Duration = .seconds(10)
+        patience: Duration = .seconds(10), openPatience: Duration? = nil
     ) {
-        runner = SourceRunner(source, name: name, clock: clock, patience: patience)
+        runner = SourceRunner(
+            source, name: name, clock: clock, patience: patience, openPatience: openPatience ?? patience)
     }
 
     deinit {

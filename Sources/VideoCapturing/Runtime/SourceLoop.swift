@@ -22,7 +22,7 @@ final class SourceLoop: @unchecked Sendable {
     func run() {
         control.contents.withLock { $0.thread = CaptureThread.currentIdentifier }
         do {
-            try source.open()
+            try source.open(context)
         } catch {
             let failure = captureError(error, operation: "open")
             control.update { contents, _ in
@@ -50,6 +50,8 @@ final class SourceLoop: @unchecked Sendable {
         contents.isStartOrdered = false
         contents.isCloseOrdered = false
         contents.thread = nil
+        // A release while the source was being opened has raised it.
+        context.resetStop()
     }
 
     /// Blocks until there is an order; false when it is to close. A start that came first is obeyed first: its

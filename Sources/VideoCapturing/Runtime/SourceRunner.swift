@@ -7,10 +7,15 @@ final class SourceRunner: Sendable {
     private let loop: SourceLoop
     private let name: String
     private let patience: Duration
+    private let openPatience: Duration
 
-    init(_ source: sending some FrameSource, name: String, clock: any CaptureClock, patience: Duration) {
+    init(
+        _ source: sending some FrameSource, name: String, clock: any CaptureClock, patience: Duration,
+        openPatience: Duration
+    ) {
         self.name = name
         self.patience = patience
+        self.openPatience = openPatience
         control = SourceControl(settings: source.settings, contentHint: source.contentHint)
         context = FrameContext(clock: clock, control: control)
         loop = SourceLoop(source, control: control, context: context)
@@ -33,7 +38,8 @@ final class SourceRunner: Sendable {
             control.update { contents, _ in contents.phase = .idle }
             throw error
         }
-        let isAnswered: Void? = control.contents.wait(until: limit) { $0.phase == .opening ? nil : () }
+        let openLimit = MonotonicClock().now.advanced(by: openPatience)
+        let isAnswered: Void? = control.contents.wait(until: openLimit) { $0.phase == .opening ? nil : () }
         if isAnswered == nil {
             let isStuck = control.update { contents, _ in
                 guard contents.phase == .opening else { return false }
@@ -127,6 +133,7 @@ final class SourceRunner: Sendable {
     ) -> (session: UInt64?, life: UInt64?) {
         let order = control.update { [context] contents, states in
             if andClose, contents.phase != .idle, contents.phase != .closing { contents.isCloseOrdered = true }
+            if andClose, contents.phase == .opening { context.raiseStop() }
             let order = (
                 session: contents.phase.isStarted ? contents.sessionsEnded : nil,
                 life: contents.phase != .idle ? contents.livesEnded : nil
