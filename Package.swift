@@ -53,8 +53,8 @@ let package = Package(
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
 
         .target(
-            name: "FileCapturer", dependencies: ["VideoCapturing", "MediaFiles"], path: "Capturers/FileCapturer",
-            swiftSettings: strict),
+            name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaFiles"],
+            path: "Capturers/FileCapturer", swiftSettings: strict),
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel"),
 
@@ -104,8 +104,8 @@ let package = Package(
         .testTarget(
             name: "CapturerDemoTests",
             dependencies: [
-                "CapturerDemoKit", "CameraCapturer", "FrameProcessing", "MediaFiles", "NoiseCapturer", "ScreenCapturer",
-                "VideoCapturing",
+                "CapturerDemoKit", "CameraCapturer", "FileCapturer", "FrameProcessing", "MediaFiles", "NoiseCapturer",
+                "ScreenCapturer", "VideoCapturing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
         .testTarget(

@@ -1,101 +1,323 @@
+import FrameProcessing
 import MediaFiles
 import VideoCapturing
 
-/// Reads frames from a file's reader.
+/// Reads frames from a file's reader and gives each when it is due.
+///
+/// Waits by itself, and not by the capture's pacing, so that a pause and a seek end the wait.
 struct FileSource: FrameSource {
-    private(set) var settings: CaptureSettings
-    let pacing: FramePacing
-    private let path: String
-    private let decoders: [VideoDecoderFactory]
-    private let rawFormat: VideoFormat?
-    private var reader: (any FrameReader)?
-    private var damagedSoFar: UInt64 = 0
-    private var hasEnded = false
-    /// Read, but overtaken by a stop before its time.
-    private var takenBack: SourceFrame?
-
-    init(path: String, decoders: [VideoDecoderFactory], rawFormat: VideoFormat?, isPaced: Bool) {
-        self.path = path
-        self.decoders = decoders
-        self.rawFormat = rawFormat
-        pacing = isPaced ? .sourceTimestamps : .sourceTimestampsWithoutWaiting
-        // Unknown until the file is open.
-        settings = CaptureSettings(format: rawFormat ?? .i420(width: 0, height: 0), sourceName: path)
+    /// A picture that is read but not given yet.
+    private struct Pending {
+        var buffer: PixelBuffer
+        /// In the file's time.
+        var position: Duration
+        /// Damaged ones before it.
+        var corruptBefore: UInt64
+        var color: ColorDescription
+        /// Whether it is one of those that are wanted, and of the size that is wanted.
+        var isAdmitted = false
     }
 
-    mutating func open() throws {
+    private(set) var settings: CaptureSettings
+    var pacing: FramePacing { .device }
+
+    private let path: String
+    private let opening: FileOpening
+    private let playback: FilePlayback
+    private let control: FileControl
+    private let clock: any CaptureClock
+    private let processor = FrameProcessor()
+
+    private var reader: (any FrameReader)?
+    private var timeline: FileTimeline
+    private var pending: Pending?
+    private var wants = CaptureWants()
+    private var limiter = FrameRateLimiter()
+    private var framesDue: UInt64 = 0
+    private var lastGiven: MediaTime?
+    private var damagedSoFar: UInt64 = 0
+    /// Of damaged ones before pictures that were left out.
+    private var corruptBefore: UInt64 = 0
+    /// No picture is earlier than this: the one that is shown at the start began before it.
+    private var floor: Duration = .zero
+    private var picturesInPlay: UInt64 = 0
+    private var hasEnded = false
+    /// Started in the middle of the file, and nothing has been given since: if nothing is left, it begins anew.
+    private var mayBeginAnew = false
+
+    init(
+        path: String, opening: FileOpening, playback: FilePlayback, control: FileControl, clock: any CaptureClock
+    ) {
+        self.path = path
+        self.opening = opening
+        self.playback = playback
+        self.control = control
+        self.clock = clock
+        timeline = FileTimeline(rate: playback.rate)
+        // Unknown until the file is open.
+        settings = CaptureSettings(format: opening.rawFormat ?? .i420(width: 0, height: 0), sourceName: path)
+    }
+
+    // MARK: - Life
+
+    mutating func open(_ context: FrameContext) throws {
+        try playback.validate()
         do {
-            let reader = try MediaFileReader.open(path: path, decoders: decoders, rawFormat: rawFormat)
-            settings.format = reader.format
-            self.reader = reader
+            let reader = try opening.open(path, playback.frameRate, interruptDescriptor: context.stopDescriptor)
+            try check(reader)
             damagedSoFar = 0
-            hasEnded = false
+            self.reader = reader
+            try goToStart(isNew: true)
+            control.contents.withLock { contents in
+                contents.format = reader.format
+                contents.duration = reader.duration
+                contents.canSeek = reader.canSeek
+                contents.sourceDescription = reader.sourceDescription
+                contents.position = playback.start
+                contents.playsDone = 0
+            }
+            adoptFormat()
+        } catch let error as MediaFileError where error.code == .interrupted {
+            throw CaptureError(
+                .invalidState, operation: "open the file", subject: path,
+                message: "The capture was released while it waited for data; nothing has been read.")
         } catch {
-            throw captureError(error)
+            reader = nil
+            throw FileSource.captureError(error, path: path)
+        }
+    }
+
+    private func check(_ reader: any FrameReader) throws(CaptureError) {
+        if playback.plays != 1, !reader.canRewind {
+            throw FilePlayback.error("A pipe can be played once only; save it as a file to loop it.", subject: path)
+        }
+        if let duration = reader.duration, duration > .zero, playback.start >= duration {
+            throw FilePlayback.error(
+                "The file ends at \(duration.seconds) s, before the start of \(playback.start.seconds) s; give an "
+                    + "earlier one.", subject: path)
         }
     }
 
     mutating func start(_ context: FrameContext) throws {
-        guard hasEnded, let reader, reader.canRewind else { return }
-        do {
-            try reader.rewind()
-            hasEnded = false
-        } catch {
-            throw captureError(error)
+        // Waits are for this source's own signal, which a stop must end as well.
+        context.setStopHandler { [control] in control.wake.raise() }
+        mayBeginAnew = !hasEnded && picturesInPlay > 0 && reader?.canRewind == true
+        if hasEnded, let reader, reader.canRewind {
+            do { try goToStart() } catch { throw FileSource.captureError(error, path: path) }
         }
-    }
-
-    mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
-        if let takenBack = takenBack.take() { return takenBack }
-        guard let reader, !hasEnded else { return nil }
-        do {
-            guard let next = try reader.nextFrame() else {
-                hasEnded = true
-                return nil
-            }
-            var frame = SourceFrame(next.buffer, timestamp: MediaTime.zero.advanced(by: next.timestamp))
-            frame.color = reader.color
-            let damaged = reader.damagedPackets
-            frame.corruptBefore = damaged - min(damaged, damagedSoFar)
-            damagedSoFar = damaged
-            return frame
-        } catch {
-            hasEnded = true
-            throw captureError(error)
+        limiter = FrameRateLimiter()
+        pending?.isAdmitted = false
+        let now = context.now
+        timeline.begin(at: lastGiven.map { max(now, $0.advanced(by: .nanoseconds(1))) } ?? now)
+        control.contents.withLock { contents in
+            contents.pace = nil
+            if picturesInPlay == 0, !hasEnded { contents.playsDone = 0 }
         }
     }
 
     mutating func takeBack(_ frame: SourceFrame) {
-        takenBack = frame
+        pending = Pending(
+            buffer: frame.buffer, position: timeline.last?.file ?? .zero, corruptBefore: frame.corruptBefore,
+            color: frame.color ?? .assumed(for: frame.buffer.pixelFormat))
     }
 
     mutating func close() {
-        takenBack = nil
+        pending = nil
         reader = nil
+        hasEnded = false
     }
 
-    private func captureError(_ error: any Error) -> CaptureError {
-        switch error {
-        case let error as CaptureError: error
-        case let error as MediaFileError:
-            CaptureError(
-                FileSource.code(of: error), operation: error.operation, subject: error.path ?? path,
-                errno: error.systemError, message: error.message)
-        case let error as CodecError:
-            CaptureError(.unavailable, operation: error.operation, subject: path, message: error.message)
-        default:
-            CaptureError(.system, operation: "read the file", subject: path, message: "\(error)")
+    mutating func adapt(to wants: CaptureWants) {
+        self.wants = wants
+        adoptFormat()
+    }
+
+    private mutating func adoptFormat() {
+        guard let reader else { return }
+        let size = wants.adaptedSize(width: reader.format.imageWidth, height: reader.format.imageHeight)
+        settings.format = reader.format.resized(width: size.width, height: size.height)
+        let rate = reader.format.estimatedFramesPerSecond.flatMap(playback.scaled)
+        settings.format.estimatedFramesPerSecond = rate.map { min($0, wants.maximumFrameRate ?? $0) }
+    }
+
+    // MARK: - Frames
+
+    mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+        do {
+            return try awaitFrame(context)
+        } catch {
+            hasEnded = true
+            throw FileSource.captureError(error, path: path)
         }
     }
 
-    private static func code(of error: MediaFileError) -> CaptureError.Code {
-        switch error.code {
-        case .notFound: .deviceNotFound
-        case .permissionDenied: .permissionDenied
-        case .corruptData: .corruptData
-        case .formatUnsupported: .formatUnsupported
-        case .limitExceeded: .invalidConfiguration
-        case .fileExists, .readOnly, .noSpace, .closedPipe, .interrupted, .system: .system
+    private mutating func awaitFrame(_ context: FrameContext) throws -> SourceFrame? {
+        while true {
+            // Before the orders are looked at, so that none is missed.
+            control.wake.reset()
+            if context.isStopping { return nil }
+            let orders = control.contents.withLock { contents in
+                (isPaused: contents.isPaused, seek: contents.isPaused ? nil : contents.seekTarget.take())
+            }
+            if orders.isPaused {
+                pause(context)
+                continue
+            }
+            if let target = orders.seek { try seek(to: target) }
+            if pending == nil {
+                if hasEnded { return nil }
+                pending = try readPicture(context)
+                guard pending != nil else { continue }
+            }
+            let due = timeline.place(pending!.position)
+            guard try pending!.isAdmitted || admit(due) else { continue }
+            if playback.pacing == .realTime, clock.now < due {
+                clock.wait(until: due, or: control.wake)
+                continue
+            }
+            return give(due)
         }
+    }
+
+    /// Leaves a picture out that comes too soon for the rate that is wanted, and makes one smaller that is too large.
+    private mutating func admit(_ due: MediaTime) throws -> Bool {
+        framesDue &+= 1
+        guard limiter.shouldPass(due, sequenceNumber: framesDue, at: wants.maximumFrameRate) else {
+            corruptBefore &+= pending!.corruptBefore
+            pending = nil
+            return false
+        }
+        pending!.isAdmitted = true
+        let buffer = pending!.buffer
+        let size = wants.adaptedSize(width: buffer.width, height: buffer.height)
+        if size != (buffer.width, buffer.height) {
+            let scaled = try processor.apply(
+                FrameTransform(size: PixelSize(width: size.width, height: size.height)), to: buffer,
+                color: pending!.color)
+            pending!.buffer = scaled.buffer
+            pending!.color = scaled.color
+        }
+        return true
+    }
+
+    private mutating func give(_ due: MediaTime) -> SourceFrame {
+        var frame = SourceFrame(pending!.buffer, timestamp: due)
+        frame.corruptBefore = pending!.corruptBefore &+ corruptBefore
+        corruptBefore = 0
+        frame.color = pending!.color
+        if let reader {
+            frame.orientation = reader.orientation
+            frame.isMirrored = reader.isMirrored
+        }
+        lastGiven = max(lastGiven ?? due, due)
+        let (position, now) = (pending!.position, clock.now)
+        control.contents.withLock { [start = playback.start] contents in
+            contents.position = position
+            if contents.pace == nil { contents.pace = (now, position - start, contents.playsDone) }
+        }
+        pending = nil
+        mayBeginAnew = false
+        return frame
+    }
+
+    /// Nil when there are no more, or the wait for it was ended.
+    private mutating func readPicture(_ context: FrameContext) throws -> Pending? {
+        guard let reader else { return nil }
+        while true {
+            let next: (buffer: PixelBuffer, timestamp: Duration)?
+            do {
+                next = try reader.nextFrame()
+            } catch let error as MediaFileError where error.code == .interrupted {
+                if context.isStopping { return nil }
+                throw error
+            }
+            let isPastEnd = playback.end.map { end in next.map { $0.timestamp >= end } ?? false } ?? false
+            guard let next, !isPastEnd else {
+                if mayBeginAnew {
+                    mayBeginAnew = false
+                    try goToStart()
+                    continue
+                }
+                try endPlay(isCut: isPastEnd)
+                if hasEnded { return nil }
+                continue
+            }
+            picturesInPlay += 1
+            // Of a pipe, where there is no seeking.
+            if next.timestamp < floor, !reader.canSeek { continue }
+            let damaged = reader.damagedPackets
+            defer { damagedSoFar = damaged }
+            return Pending(
+                buffer: next.buffer, position: max(next.timestamp, floor),
+                corruptBefore: damaged - min(damaged, damagedSoFar), color: reader.color)
+        }
+    }
+
+    // MARK: - Places
+
+    /// Begins the next play, or ends.
+    private mutating func endPlay(isCut: Bool) throws {
+        let nominal = reader?.format.estimatedFramesPerSecond
+        let own = timeline.lastDuration(nominal: nominal, end: isCut ? playback.end : nil)
+        let end = (isCut ? playback.end : nil) ?? timeline.last.map { $0.file + own } ?? .zero
+        let isLast = control.contents.withLock { contents in
+            let isLast = playback.plays.map { contents.playsDone + 1 >= $0 } ?? false
+            contents.position = isLast ? max(end, contents.duration.map { min($0, playback.end ?? $0) } ?? end) : end
+            return isLast
+        }
+        guard !isLast, picturesInPlay > 0 else {
+            hasEnded = true
+            return
+        }
+        timeline.goOn(after: own)
+        try goToStart()
+        control.contents.withLock { contents in
+            contents.playsDone += 1
+            contents.position = playback.start
+        }
+    }
+
+    private mutating func goToStart(isNew: Bool = false) throws {
+        guard let reader else { return }
+        hasEnded = false
+        pending = nil
+        picturesInPlay = 0
+        floor = playback.start
+        if playback.start > .zero {
+            if reader.canSeek { try reader.seek(to: playback.start) }
+        } else if !isNew {
+            try reader.rewind()
+        }
+    }
+
+    private mutating func seek(to target: Duration) throws {
+        guard let reader, reader.canSeek else { return }
+        let latest = playback.end.map { $0 - .nanoseconds(1) } ?? target
+        let target = max(playback.start, min(target, latest))
+        defer { floor = target }
+        pending = nil
+        hasEnded = false
+        try reader.seek(to: target)
+        // The first picture after a start has its time already.
+        guard !timeline.isBeginning else { return }
+        // A picture that is shown for long does not keep one waiting.
+        var own = timeline.lastDuration(nominal: reader.format.estimatedFramesPerSecond, end: nil)
+        if playback.pacing == .realTime {
+            let longest = Duration.milliseconds(50)
+            if timeline.scaled(own) > longest { own = .nanoseconds(Int64(Double(longest.nanoseconds) * playback.rate)) }
+        }
+        // Counted from the last one that was given: one that was still waiting is left out.
+        timeline.begin(at: (lastGiven ?? clock.now).advanced(by: timeline.scaled(own)))
+    }
+
+    /// Until there is an order. The pause shows in the timestamps of real time, as a camera's would.
+    private mutating func pause(_ context: FrameContext) {
+        context.reportInterruption(.paused)
+        let began = clock.now
+        while !context.isStopping, control.contents.withLock({ $0.isPaused }) {
+            control.wake.wait()
+            control.wake.reset()
+        }
+        if playback.pacing == .realTime { timeline.shift(by: clock.now - began) }
     }
 }

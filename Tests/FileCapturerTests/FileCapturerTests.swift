@@ -9,53 +9,7 @@ import VideoCapturing
     import Glibc
 #endif
 
-/// Keeps frames and lets a test wait for a state.
-private final class Collector: VideoCaptureConsumer {
-    let frames = Locked<[VideoFrame]>([])
-    func consumeFrame(_ frame: VideoFrame) { frames.withLock { $0.append(frame) } }
-    var collected: [VideoFrame] { frames.withLock { $0 } }
-}
-
 @Suite struct FileCapturerTests {
-    /// A folder that is removed at the end of the test.
-    private final class Folder {
-        let path: String
-        init() {
-            var template = Array("/tmp/file-capturer-XXXXXX".utf8CString)
-            path = template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
-        }
-        deinit {
-            for name in ["clip.y4m", "clip.ivf", "clip.nv12"] { unlink("\(path)/\(name)") }
-            rmdir(path)
-        }
-        func file(_ name: String) -> String { "\(path)/\(name)" }
-    }
-
-    private func picture(_ value: Int, _ format: PixelFormat = .i420) throws -> VideoFrame {
-        let buffer = try PixelBuffer.make(format, width: 18, height: 10) { pixels in
-            for plane in 0..<format.planeCount { pixels.fill(plane: plane, with: UInt8(value % 20 * 10 + plane)) }
-        }
-        return VideoFrame(
-            buffer: buffer, timestamp: MediaTime(nanoseconds: Int64(value) * 40_000_000), estimatedFrameRate: 25)
-    }
-
-    private func writeY4M(_ path: String, frames: Int) throws {
-        let writer = Y4MWriter(try OutputFile(path: path, overwrite: true), rate: 25)
-        for value in 0..<frames { try writer.writeFrame(picture(value)) }
-        try writer.finish()
-    }
-
-    /// Runs a capture to its end and gives its frames and why it stopped.
-    private func run(_ capture: FileCapturer) throws -> ([VideoFrame], CaptureState) {
-        let collector = Collector()
-        capture.videoCaptureConsumer = collector
-        try capture.initCapture()
-        try capture.startCapture()
-        let deadline = MonotonicClock().now.advanced(by: .seconds(10))
-        while capture.isCaptureStarted, MonotonicClock().now < deadline { usleep(1000) }
-        return (collector.collected, capture.state)
-    }
-
     private func luma(_ frame: VideoFrame) -> Int { frame.buffer.withRow(0, ofPlane: 0) { Int($0[0]) } }
 
     @Test(arguments: FileCapturer.Pacing.allCases)
@@ -66,6 +20,19 @@ private final class Collector: VideoCaptureConsumer {
         let report = await ConformanceSuite(
             name: "file \(pacing)", frameDeadline: .seconds(2), timestampsMayRunAhead: pacing == .asFastAsPossible
         ) { FileCapturer(path: path, pacing: pacing) }.runDetached()
+        #expect(report.failures.isEmpty, "\(report)")
+    }
+
+    /// Two pictures, again and again: every rule meets the place where the file begins anew.
+    @Test(arguments: FileCapturer.Pacing.allCases)
+    func keepsTheContractInALoop(pacing: FileCapturer.Pacing) async throws {
+        let folder = Folder()
+        try writeY4M(folder.file("clip.y4m"), frames: 2)
+        let path = folder.file("clip.y4m")
+        let playback = FilePlayback(pacing: pacing, rate: 2, plays: nil)
+        let report = await ConformanceSuite(
+            name: "loop \(pacing)", frameDeadline: .seconds(2), timestampsMayRunAhead: pacing == .asFastAsPossible
+        ) { FileCapturer(path: path, playback: playback) }.runDetached()
         #expect(report.failures.isEmpty, "\(report)")
     }
 

@@ -1,0 +1,54 @@
+import VideoCapturing
+
+/// What a ``FileCapturer`` and its source share: orders one way, the position the other.
+final class FileControl: Sendable {
+    struct Contents {
+        var isPaused = false
+        /// Where to go before the next picture.
+        var seekTarget: Duration?
+
+        /// What is known of the open file.
+        var format: VideoFormat?
+        var duration: Duration?
+        var canSeek: Bool?
+        var sourceDescription = ""
+
+        /// The file's time of the last picture given.
+        var position: Duration = .zero
+        /// How often the file has been played to its end since it began.
+        var playsDone = 0
+        /// When pictures began to come, and how far the file was: for the pace.
+        var pace: (since: MediaTime, position: Duration, playsDone: Int)?
+    }
+
+    let contents = Locked(Contents())
+    /// Raised when there is an order; ends the source's waits.
+    let wake = WakeSignal()
+
+    func order(_ change: (inout Contents) -> Void) {
+        contents.withLock { change(&$0) }
+        wake.raise()
+    }
+
+    func progress(_ playback: FilePlayback, now: MediaTime) -> FileProgress {
+        let contents = contents.withLock { $0 }
+        let position = max(.zero, contents.position - playback.start)
+        guard let end = playback.end.map({ min($0, contents.duration ?? $0) }) ?? contents.duration else {
+            return FileProgress(position: position)
+        }
+        let duration = max(.zero, end - playback.start)
+        var progress = FileProgress(position: min(position, duration), duration: duration)
+        guard let plays = playback.plays else { return progress }
+        let left = duration - progress.position + duration * max(0, plays - 1 - contents.playsDone)
+        switch playback.pacing {
+        case .realTime: progress.timeLeft = left / playback.rate
+        case .asFastAsPossible:
+            guard let pace = contents.pace else { break }
+            let done = progress.position - pace.position + duration * (contents.playsDone - pace.playsDone)
+            let elapsed = now - pace.since
+            guard done > .zero, elapsed > .zero else { break }
+            progress.timeLeft = .nanoseconds(Int64(left.seconds / done.seconds * elapsed.seconds * 1e9))
+        }
+        return progress
+    }
+}

@@ -1,0 +1,31 @@
+import MediaFiles
+import VideoCapturing
+
+extension FileSource {
+    /// Any error of reading a file, as a capture's.
+    static func captureError(_ error: any Error, path: String) -> CaptureError {
+        switch error {
+        case let error as CaptureError: error
+        case let error as MediaFileError:
+            CaptureError(
+                code(of: error), operation: error.operation, subject: error.path ?? path, errno: error.systemError,
+                message: error.message)
+        case let error as CodecError:
+            CaptureError(.unavailable, operation: error.operation, subject: path, message: error.message)
+        default:
+            CaptureError(.system, operation: "read the file", subject: path, message: "\(error)")
+        }
+    }
+
+    private static func code(of error: MediaFileError) -> CaptureError.Code {
+        switch error.code {
+        case .notFound: .deviceNotFound
+        case .permissionDenied: .permissionDenied
+        case .corruptData: .corruptData
+        case .formatUnsupported: .formatUnsupported
+        case .limitExceeded: .invalidConfiguration
+        case .interrupted: .invalidState
+        case .fileExists, .readOnly, .noSpace, .closedPipe, .system: .system
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import FileCapturer
+import MediaFiles
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A folder that is removed at the end of the test.
+final class Folder {
+    let path: String
+    init() {
+        var template = Array("/tmp/file-capturer-XXXXXX".utf8CString)
+        path = template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
+    }
+    deinit {
+        for name in ["clip.y4m", "clip.ivf", "clip.nv12", "clip.fifo", "clip.list"] { unlink("\(path)/\(name)") }
+        rmdir(path)
+    }
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+}
+
+/// A plain picture whose luma is ten times its number.
+func picture(_ value: Int, _ format: PixelFormat = .i420) throws -> VideoFrame {
+    let buffer = try PixelBuffer.make(format, width: 18, height: 10) { pixels in
+        for plane in 0..<format.planeCount { pixels.fill(plane: plane, with: UInt8(value % 20 * 10 + plane)) }
+    }
+    return VideoFrame(
+        buffer: buffer, timestamp: MediaTime(nanoseconds: Int64(value) * 40_000_000), estimatedFrameRate: 25)
+}
+
+/// A clip of 25 frames a second.
+func writeY4M(_ path: String, frames: Int) throws {
+    let writer = Y4MWriter(try OutputFile(path: path, overwrite: true), rate: 25)
+    for value in 0..<frames { try writer.writeFrame(picture(value)) }
+    try writer.finish()
+}
+
+/// The number of a plain picture.
+func number(_ frame: VideoFrame) -> Int { frame.buffer.withRow(0, ofPlane: 0) { (Int($0[0]) + 5) / 10 } }
+
+/// The times of frames in milliseconds after the first.
+func times(_ frames: [VideoFrame]) -> [Int64] {
+    frames.map { ($0.timestamp - frames[0].timestamp).nanoseconds / 1_000_000 }
+}
+
+/// Pictures at any times, as other readers give them.
+final class ListReader: FrameReader {
+    let format: VideoFormat
+    let color = ColorDescription(matrix: .bt709, range: .full)
+    let estimatedFrameCount: Int64? = nil
+    let canRewind: Bool
+    let orientation: VideoOrientation
+    let isMirrored: Bool
+    private let milliseconds: [Int]
+    private var next = 0
+
+    init(
+        _ milliseconds: [Int], rate: FrameRate? = nil, canRewind: Bool = true, orientation: VideoOrientation = .up,
+        isMirrored: Bool = false
+    ) {
+        self.milliseconds = milliseconds
+        self.canRewind = canRewind
+        self.orientation = orientation
+        self.isMirrored = isMirrored
+        format = VideoFormat(.i420, width: 18, height: 10, estimatedFramesPerSecond: rate)
+    }
+
+    func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
+        guard next < milliseconds.count else { return nil }
+        defer { next += 1 }
+        return (try picture(next).buffer, .milliseconds(milliseconds[next]))
+    }
+
+    func rewind() throws { next = 0 }
+
+    /// A capture of such a reader.
+    static func capture(
+        in folder: Folder, _ playback: FilePlayback, clock: any CaptureClock,
+        _ make: @escaping @Sendable () -> ListReader
+    ) throws -> FileCapturer {
+        let file = try OutputFile(path: folder.file("clip.list"), overwrite: true)
+        try withUnsafeBytes(of: UInt32(1)) { try file.write($0) }
+        try file.close()
+        let factory = FrameReaderFactory(name: "list") { _ in make() }
+        return FileCapturer(path: folder.file("clip.list"), readers: [factory], playback: playback, clock: clock)
+    }
+}
