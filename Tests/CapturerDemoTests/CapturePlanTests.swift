@@ -1,4 +1,5 @@
 import ArgumentParser
+import FileCapturer
 import MediaFiles
 import Testing
 import VideoCapturing
@@ -60,6 +61,25 @@ import VideoCapturing
         let error = try #require(
             error { () throws(OptionError) in try CapturePlan(options, catalog: demoCatalog) })
         #expect(error.description.contains(reason))
+    }
+
+    @Test func theOptionsOfPlaying() throws {
+        func playback(_ arguments: String...) throws -> FilePlayback {
+            try filePlayback(
+                CapturePlan(CaptureOptions.parse(["--input", "a.y4m"] + arguments), catalog: demoCatalog).request)
+        }
+        #expect(try playback() == .realTime)
+        #expect(try playback("--fps", "max") == .asFastAsPossible)
+        #expect(try playback("--fps", "10") == FilePlayback(frameRate: 10))
+        #expect(
+            try playback("--rate", "0.5x", "--loop", "--start", "1.5", "--end", "20s")
+                == FilePlayback(rate: 0.5, plays: nil, start: .milliseconds(1500), end: .seconds(20)))
+        for arguments in [["--rate", "1x2"], ["--rate", "0.001"], ["--start", "x"], ["--start", "2", "--end", "2"]] {
+            let plan = try CapturePlan(
+                CaptureOptions.parse(["--input", "a.y4m"] + arguments), catalog: demoCatalog)
+            let failure = try #require(error { () throws(CaptureError) in try filePlayback(plan.request) })
+            #expect(failure.message.contains(arguments[arguments.count - 2]))
+        }
     }
 
     @Test func fileURLs() {

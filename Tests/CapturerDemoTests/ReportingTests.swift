@@ -1,3 +1,4 @@
+import FileCapturer
 import MediaFiles
 import Testing
 import VideoCapturing
@@ -53,6 +54,26 @@ import VideoCapturing
         #expect(StatusLine(run).text(columns: columns).contains("waiting"))
         #expect(StatisticsJSON.line("status", run).contains(#""interrupted":true"#))
         #expect(!StatusLine(snapshot()).text(columns: columns).contains("waiting"))
+    }
+
+    @Test func theProgressOfAFile() {
+        func text(_ position: Int, of duration: Int?, left: Int?) -> String {
+            progressText(
+                FileProgress(
+                    position: .seconds(position), duration: duration.map { .seconds($0) },
+                    timeLeft: left.map { .seconds($0) }))
+        }
+        #expect(text(83, of: 300, left: 190) == "1:23 of 5:00, 27 %, 3:10 left")
+        #expect(text(83, of: 300, left: nil) == "1:23 of 5:00, 27 %")
+        #expect(text(7, of: nil, left: nil) == "0:07")
+        #expect(text(3600, of: 7200, left: 3600) == "1:00:00 of 2:00:00, 50 %, 1:00:00 left")
+        #expect(text(300, of: 300, left: 0) == "5:00 of 5:00, 100 %, 0:00 left")
+        var run = snapshot()
+        #expect(StatisticsJSON.line("status", run).contains(#""progress":null"#))
+        run.progress = FileProgress(position: .seconds(1), duration: .seconds(4), timeLeft: .seconds(3))
+        #expect(StatusLine(run).text(columns: 120).contains("0:01 of 0:04, 25 %, 0:03 left"))
+        #expect(StatisticsJSON.line("status", run).contains(#""percent":25"#))
+        #expect(Summary.captureLine(run).contains("up to 0:01 of 0:04"))
     }
 
     @Test func noticesInJSON() {

@@ -28,16 +28,16 @@ enum HelpText {
               --keep-rate, --explain    keeps its rate in low light; tells how its mode was chosen
               --display, --monitor NAME the X display, as :0; one monitor of it, or primary
               --window ID|TITLE|click   one window; --region X,Y,WxH a part; --no-cursor
+              --rate SPEED, --loop      of a file: 0.5 is half as fast; again and again
+              --start, --end SECONDS    the part of the file that is played
               --orientation DEGREES     0, 90, 180, 270: turns the picture clockwise
               --content-hint HINT       none, motion, detail, text: tunes the encoder
             Length
-              --frames N                ends after N frames
-              --duration SECONDS        ends after so long; 2.5
+              --frames, --duration N    ends after N frames; after N seconds, as 2.5
             Output
               -o, --output PATH         .webm .ivf (VP8) .y4m .yuv .nv12 .md5; null; md5; - is
                                         WebM to standard output, y4m:- another format; repeatable
-              -f, --force               overwrites files that exist
-              --keep-going              goes on with the other outputs when one fails
+              -f, --force, --keep-going overwrites files that exist; goes on when one output fails
               --bitrate BITS            per second: 800k, 1.5M; by size and rate without it
               --keyframe-interval TIME  seconds (2) or frames (60f)
               --threads N               of the encoder, 1 to 64, or auto

@@ -15,6 +15,10 @@ struct CaptureOptions: ParsableArguments {
     @Option var captureFormat: String?
     @Option var control: [String] = []
     @Flag var keepRate = false
+    @Option var rate: String?
+    @Flag var loop = false
+    @Option var start: String?
+    @Option var end: String?
     @Flag var explain = false
     @Option var display: String?
     @Option var monitor: String?

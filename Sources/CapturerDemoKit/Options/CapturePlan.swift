@@ -44,6 +44,8 @@ extension CapturePlan {
             ("keep-rate", options.keepRate ? "" : nil), ("explain", options.explain ? "" : nil),
             ("monitor", options.monitor), ("window", options.window), ("region", options.region),
             ("no-cursor", options.noCursor ? "" : nil),
+            ("rate", options.rate), ("loop", options.loop ? "" : nil), ("start", options.start),
+            ("end", options.end),
         ]
         for (name, value) in given where value != nil && source.option(named: name) == nil {
             throw OptionError(
@@ -66,6 +68,10 @@ extension CapturePlan {
         request.further["window"] = options.window.map { [$0] }
         request.further["region"] = options.region.map { [$0] }
         request.further["no-cursor"] = options.noCursor ? [""] : nil
+        request.further["rate"] = options.rate.map { [$0] }
+        request.further["loop"] = options.loop ? [""] : nil
+        request.further["start"] = options.start.map { [$0] }
+        request.further["end"] = options.end.map { [$0] }
         explains = options.explain
         if let text = options.size {
             let size = try PictureSizeOption.parse(text)

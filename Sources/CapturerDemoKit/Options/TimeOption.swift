@@ -6,10 +6,16 @@ public enum TimeOption {
     /// - Parameters:
     ///   - text: what was given, in seconds.
     ///   - option: the option's name, for what is thrown.
-    public static func parse(_ text: String, option: String) throws(OptionError) -> Duration {
+    ///   - allowsZero: whether 0 is a time that makes sense.
+    public static func parse(
+        _ text: String, option: String, allowsZero: Bool = false
+    ) throws(OptionError) -> Duration {
         let digits = text.hasSuffix("s") ? text.dropLast() : text[...]
-        guard let nanoseconds = parseDecimal(digits, decimals: 9), (1...longest).contains(nanoseconds) else {
-            throw OptionError(option, text, "no time above zero. Give seconds: 10 or 2.5.")
+        guard let nanoseconds = parseDecimal(digits, decimals: 9),
+            ((allowsZero ? 0 : 1)...longest).contains(nanoseconds)
+        else {
+            throw OptionError(
+                option, text, "no time\(allowsZero ? "" : " above zero"). Give seconds: 10 or 2.5.")
         }
         return .nanoseconds(nanoseconds)
     }

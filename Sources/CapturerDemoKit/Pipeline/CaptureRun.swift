@@ -1,4 +1,5 @@
 import CameraCapturer
+import FileCapturer
 import MediaFiles
 import VP8Codec
 import VideoCapturing
@@ -53,6 +54,7 @@ struct CaptureRun {
         do throws(CaptureError) {
             let source = try plan.source.makeCapture(plan.request)
             camera = source as? CameraCapturer
+            let file = source as? FileCapturer
             if let hint = plan.contentHint { source.videoContentHint = hint }
             camera?.setEventHandler { event in
                 // Told by `--explain`, and by the line at the beginning.
@@ -64,7 +66,7 @@ struct CaptureRun {
                 source, frames: plan.frames, duration: plan.duration, orientation: plan.orientation
             ) { events.post(.limitReached) }
             try capture.initCapture()
-            try checkAgreement(capture.captureSettings().format)
+            try checkAgreement(file?.fileFormat ?? capture.captureSettings().format)
             if plan.explains, let decision = camera?.decision {
                 terminal.writeLine("\(decision)")
             }

@@ -1,3 +1,4 @@
+import FileCapturer
 import VideoCapturing
 
 /// A capture that ends by itself after so many frames, or so long by the frames' own times. To the frame: what comes
@@ -21,6 +22,9 @@ final class LimitedCapture: VideoCapture {
         }
         capture.videoCaptureConsumer = gate
     }
+
+    /// How far the playing of a file is; nil for other sources.
+    var fileProgress: FileProgress? { (capture as? FileCapturer)?.progress }
 
     /// What was passed on.
     var passed: PassedFrames { gate.passed }

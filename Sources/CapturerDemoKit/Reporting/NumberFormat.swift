@@ -1,3 +1,4 @@
+import FileCapturer
 import VideoCapturing
 
 /// `value` with a fixed number of decimals: `fixed(3.14159, 2)` is `3.14`.
@@ -37,4 +38,20 @@ func clockText(_ time: Duration) -> String {
 func milliseconds(_ time: Duration) -> String {
     let value = time.seconds * 1000
     return fixed(value, value < 9.95 ? 1 : 0)
+}
+
+/// How far the playing of a file is: `1:23 of 5:00, 28 %, 3:10 left`, without what is not known.
+func progressText(_ progress: FileProgress) -> String {
+    var text = playingTime(progress.position)
+    if let duration = progress.duration { text += " of \(playingTime(duration))" }
+    // Rounded down: all is not done before it is.
+    if let fraction = progress.fraction { text += ", \(Int(fraction * 100)) %" }
+    if let left = progress.timeLeft { text += ", \(playingTime(left)) left" }
+    return text
+}
+
+/// A time of a film, as players show it: `0:07`, `1:23`, `2:00:00`.
+func playingTime(_ time: Duration) -> String {
+    let text = clockText(time)
+    return text.utf8.count == 5 && text.hasPrefix("0") ? String(text.dropFirst()) : text
 }

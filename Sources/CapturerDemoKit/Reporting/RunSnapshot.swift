@@ -1,3 +1,4 @@
+import FileCapturer
 import MediaFiles
 import VideoCapturing
 
@@ -39,6 +40,8 @@ struct RunSnapshot: Sendable {
     var lost: DropCounts
     /// No frames come for now.
     var isInterrupted = false
+    /// How far the playing of a file is; nil for other sources.
+    var progress: FileProgress?
     var encoding: EncodingStatistics?
     /// What the encoder aims at, in bits per second.
     var targetBitrate: Int?
@@ -82,6 +85,13 @@ extension RunSnapshot {
         capturedTime = passed.duration
         lost = statistics.framesDropped
         if case .interrupted = pipeline.capture.state { isInterrupted = true }
+        var progress = pipeline.capture.fileProgress
+        if let duration = plan.duration, plan.request.rate != .maximum {
+            let left = max(.zero, duration - passed.duration)
+            let fileLeft = progress?.timeLeft ?? left
+            progress?.timeLeft = min(left, fileLeft)
+        }
+        self.progress = progress
         encoding = pipeline.encoder?.statistics
         targetBitrate = pipeline.bitrate
         consumers = pipeline.consumers.map { consumer in

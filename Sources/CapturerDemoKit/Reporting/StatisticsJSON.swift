@@ -1,3 +1,4 @@
+import FileCapturer
 import MediaFiles
 import VideoCapturing
 
@@ -24,6 +25,7 @@ enum StatisticsJSON {
                     ("dropped", drops(run.lost)),
                 ])
             ),
+            ("progress", run.progress.map(progress) ?? .null),
             ("encoder", run.encoding.map { encoder($0, run) } ?? .null),
             ("consumers", .array(run.consumers.map(consumer))), ("outputs", .array(run.outputs.map(output))),
         ]).text
@@ -40,6 +42,15 @@ enum StatisticsJSON {
         JSONValue.object([
             ("version", .integer(version)), ("event", .string("notice")), ("message", .string(message)),
         ]).text
+    }
+
+    private static func progress(_ progress: FileProgress) -> JSONValue {
+        .object([
+            ("positionSeconds", .number(progress.position.seconds)),
+            ("durationSeconds", progress.duration.map { .number($0.seconds) } ?? .null),
+            ("percent", progress.fraction.map { .number($0 * 100) } ?? .null),
+            ("secondsLeft", progress.timeLeft.map { .number($0.seconds) } ?? .null),
+        ])
     }
 
     private static func encoder(_ encoding: EncodingStatistics, _ run: RunSnapshot) -> JSONValue {

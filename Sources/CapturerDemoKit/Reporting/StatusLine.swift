@@ -27,6 +27,7 @@ struct StatusLine: Sendable {
                 text: "\(run.measuredRate.map { fixed($0.framesPerSecond, 1) } ?? "-")/"
                     + "\(run.askedRate.map(StatusLine.rate) ?? "max") fps", rank: 1),
         ]
+        if let progress = run.progress { parts.append(Part(text: progressText(progress), rank: 1)) }
         if run.isInterrupted { parts.append(Part(text: "waiting", rank: 0, isAlarming: true)) }
         if run.encoding != nil {
             parts.append(Part(text: run.encoding?.bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 2))

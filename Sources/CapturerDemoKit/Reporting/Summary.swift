@@ -1,3 +1,4 @@
+import FileCapturer
 import MediaFiles
 import VideoCapturing
 
@@ -20,6 +21,9 @@ enum Summary {
     static func captureLine(_ run: RunSnapshot) -> String {
         var first = "Captured \(frames(run.captured)) in \(fixed(run.capturedTime.seconds, 1)) s"
         if let rate = run.meanRate { first += " (\(fixed(rate, 1)) fps)" }
+        if let progress = run.progress, let duration = progress.duration {
+            first += ", up to \(playingTime(progress.position)) of \(playingTime(duration))"
+        }
         first += ", \(run.lost.total) lost at the source"
         for (index, consumer) in run.consumers.enumerated() {
             if index == 0, let encoding = run.encoding {
