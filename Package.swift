@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
+        .library(name: "FFmpegMedia", targets: ["FFmpegMedia"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
@@ -35,6 +36,9 @@ let package = Package(
         .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV"], swiftSettings: strict),
         .target(name: "MediaFiles", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
         .target(name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], swiftSettings: strict),
+
+        // Apart from MediaFiles, so that only its users link FFmpeg.
+        .target(name: "FFmpegMedia", dependencies: ["VideoCapturing", "MediaFiles", "CLibAV"], swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
@@ -69,6 +73,9 @@ let package = Package(
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
+        .systemLibrary(
+            name: "CLibAV", pkgConfig: "libavformat",
+            providers: [.apt(["libavformat-dev", "libavcodec-dev", "libavutil-dev", "libswscale-dev"])]),
         .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CLibV4L2", pkgConfig: "libv4l2", providers: [.apt(["libv4l-dev"])]),
         .systemLibrary(
@@ -91,6 +98,9 @@ let package = Package(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "FFmpegMediaTests", dependencies: ["FFmpegMedia", "MediaFiles", "VideoCapturing"],
+            swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "VideoCapturing"], swiftSettings: strict),
         .testTarget(

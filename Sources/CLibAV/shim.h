@@ -1,0 +1,113 @@
+#ifndef CLIBAV_SHIM_H
+#define CLIBAV_SHIM_H
+
+#include <errno.h>
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/display.h>
+#include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
+#include <libswscale/swscale.h>
+
+// Macros of casts and tags do not reach Swift.
+static const int clibav_again = AVERROR(EAGAIN);
+static const int clibav_out_of_memory = AVERROR(ENOMEM);
+static const int clibav_end = AVERROR_EOF;
+static const int clibav_external = AVERROR_EXTERNAL;
+static const int clibav_no_decoder = AVERROR_DECODER_NOT_FOUND;
+static const int clibav_no_patches = AVERROR_PATCHWELCOME;
+static const int64_t clibav_no_time = AV_NOPTS_VALUE;
+
+// Opens nothing, whatever a file names.
+static inline int clibav_refuse_to_open(
+    AVFormatContext *context, AVIOContext **opened, const char *url, int flags, AVDictionary **options) {
+    return AVERROR(EACCES);
+}
+
+// From here on the context reads nothing but what it was given.
+static inline void clibav_contain(AVFormatContext *context) { context->io_open = clibav_refuse_to_open; }
+
+// `options` are `name=value:…`, for the decoders that look at the streams.
+static inline int clibav_find_stream_info(AVFormatContext *context, const char *options) {
+    unsigned int count = context->nb_streams;
+    AVDictionary **each = av_calloc(count + 1, sizeof(*each));
+    if (!each) return AVERROR(ENOMEM);
+    for (unsigned int i = 0; i < count; i++) av_dict_parse_string(&each[i], options, "=", ":", 0);
+    int result = avformat_find_stream_info(context, each);
+    for (unsigned int i = 0; i < count; i++) av_dict_free(&each[i]);
+    av_free(each);
+    return result;
+}
+
+// The number of the stream to show, or an error. Takes no decoder back, whose type differs from version to version.
+static inline int clibav_best_video(AVFormatContext *context) {
+    return av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+}
+
+// Nine numbers, or NULL: what turns the pictures of a stream upright.
+static inline const int32_t *clibav_stream_matrix(const AVStream *stream) {
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100)
+    const AVPacketSideData *data = av_packet_side_data_get(
+        stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
+    return data && data->size >= 36 ? (const int32_t *)data->data : NULL;
+#else
+    size_t size = 0;
+    const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+    return data && size >= 36 ? (const int32_t *)data : NULL;
+#endif
+}
+
+// The same of one picture.
+static inline const int32_t *clibav_frame_matrix(const AVFrame *frame) {
+    const AVFrameSideData *data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
+    return data && data->size >= 36 ? (const int32_t *)data->data : NULL;
+}
+
+static inline int clibav_is_encrypted(const AVPacket *packet) {
+    size_t size = 0;
+    return av_packet_get_side_data(packet, AV_PKT_DATA_ENCRYPTION_INFO, &size) != NULL;
+}
+
+// How long a picture is shown, in units of its stream; 0 when unknown.
+static inline int64_t clibav_frame_duration(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
+    return frame->duration;
+#else
+    return frame->pkt_duration;
+#endif
+}
+
+static inline int clibav_is_key(const AVFrame *frame) {
+#ifdef AV_FRAME_FLAG_KEY
+    return (frame->flags & AV_FRAME_FLAG_KEY) != 0;
+#else
+    return frame->key_frame;
+#endif
+}
+
+// The type of scalers is hidden in some versions and open in others. `space` is a number of AVCOL_SPC.
+static inline void *clibav_scaler_make(
+    int width, int height, enum AVPixelFormat from, enum AVPixelFormat to, int space, int full_range) {
+    struct SwsContext *scaler = sws_getContext(
+        width, height, from, width, height, to,
+        SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INP | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
+    if (scaler) {
+        const int *coefficients = sws_getCoefficients(space);
+        sws_setColorspaceDetails(scaler, coefficients, full_range, coefficients, full_range, 0, 1 << 16, 1 << 16);
+    }
+    return scaler;
+}
+
+static inline void clibav_scaler_free(void *scaler) { sws_freeContext((struct SwsContext *)scaler); }
+
+static inline int clibav_scaler_run(
+    void *scaler, const AVFrame *frame, void *plane0, int stride0, void *plane1, int stride1, void *plane2, int stride2) {
+    uint8_t *planes[4] = {(uint8_t *)plane0, (uint8_t *)plane1, (uint8_t *)plane2, NULL};
+    int strides[4] = {stride0, stride1, stride2, 0};
+    return sws_scale(
+        (struct SwsContext *)scaler, (const uint8_t *const *)frame->data, frame->linesize, 0, frame->height, planes,
+        strides);
+}
+
+#endif

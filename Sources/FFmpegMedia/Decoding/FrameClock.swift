@@ -1,0 +1,59 @@
+import CLibAV
+import VideoCapturing
+
+/// Turns a stream's timestamps into times from its start that strictly increase.
+struct FrameClock {
+    private let timeBase: AVRational
+    private let interval: Duration
+    private var start: Int64?
+    private var last: Duration?
+    /// Whether a time had to be made up, so that times after a seek would be others than before.
+    private(set) var hasGuessed = false
+
+    /// - Parameters:
+    ///   - timeBase: the seconds of one unit.
+    ///   - start: the stream's first timestamp; nil for that of the first picture.
+    ///   - rate: for pictures without a timestamp; nil for 25 a second.
+    init(timeBase: AVRational, start: Int64?, rate: FrameRate?) {
+        self.timeBase = timeBase
+        self.start = start
+        interval = (rate ?? 25).frameInterval
+    }
+
+    /// The time of the next picture. One that is not after the last is moved behind it by the least there is.
+    mutating func time(of timestamp: Int64?) -> Duration {
+        var time: Duration
+        if let timestamp {
+            let start = self.start ?? timestamp
+            self.start = start
+            time = max(.zero, duration(of: Int128(timestamp) - Int128(start)))
+        } else {
+            hasGuessed = true
+            time = last.map { $0 + interval } ?? .zero
+        }
+        if let last, time <= last { time = .nanoseconds(min(last.nanoseconds, .max - 1) + 1) }
+        last = time
+        return time
+    }
+
+    /// After a seek the times begin anew.
+    mutating func forgetLast() { last = nil }
+
+    /// The timestamp at or before `time`; nil before the first picture has told the start.
+    func timestamp(at time: Duration) -> Int64? {
+        guard let start, timeBase.num > 0 else { return nil }
+        let units = Int128(time.nanoseconds) * Int128(timeBase.den) / (Int128(timeBase.num) * 1_000_000_000)
+        return Int64(clamping: units + Int128(start))
+    }
+
+    /// A number of units, to the nearest nanosecond.
+    func duration(of units: Int128) -> Duration {
+        let (scaled, overflow) = units.multipliedReportingOverflow(by: Int128(timeBase.num) * 1_000_000_000)
+        let divisor = Int128(max(1, timeBase.den))
+        guard !overflow else { return .nanoseconds(Int64.max) }
+        return .nanoseconds(Int64(clamping: (scaled + (scaled < 0 ? -divisor : divisor) / 2) / divisor))
+    }
+
+    /// How long a picture of `units` is shown; of unknown length, one interval.
+    func length(of units: Int64) -> Duration { units > 0 ? duration(of: Int128(units)) : interval }
+}
