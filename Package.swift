@@ -68,7 +68,7 @@ let package = Package(
             name: "CapturerDemoKit",
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaFiles", "CameraCapturer", "NoiseCapturer",
-                "FileCapturer", "ScreenCapturer", "CLibVPX", "CLibYUV",
+                "FFmpegMedia", "FileCapturer", "ScreenCapturer", "CLibVPX", "CLibYUV",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 

@@ -1,17 +1,18 @@
+import FFmpegMedia
 import FileCapturer
 import MediaFiles
 import VP8Codec
 import VideoCapturing
 
 /// What the tool links to read files that are neither Y4M, IVF nor raw.
-private let fileReaders: [FrameReaderFactory] = []
+private let fileReaders: [FrameReaderFactory] = [.ffmpeg]
 
 extension CapturerEntry {
     static let file = CapturerEntry(
-        name: "file", summary: "A video file: Y4M, IVF with VP8, or raw pictures.",
+        name: "file", summary: "A video or picture file of any kind that FFmpeg reads, Y4M, IVF or raw.",
         schemes: ["file"],
         options: [
-            Option("input", "the file to play, or - for standard input", default: nil),
+            Option("input", "the file to play, - for standard input, or pictures: img%03d.png", default: nil),
             Option("size", "the size of raw pictures, which do not tell it", default: "the file's"),
             Option("pixel-format", "the format of raw pictures", default: "the file's, or by its extension"),
             Option("fps", "max for as fast as possible; the rate of raw pictures", default: "the file's, or 30"),

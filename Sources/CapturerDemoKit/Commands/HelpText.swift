@@ -8,43 +8,36 @@ enum HelpText {
         return """
             capturer-demo: captures video and writes it to files.
               capturer-demo --source noise           to capture.webm, until Ctrl-C
-              capturer-demo --source noise --preset 720p --frames 300 -o a.webm -o a.y4m
-              capturer-demo --input clip.y4m --fps max -o clip.webm
               capturer-demo --source camera --preset 352x288 --fps 30
-              capturer-demo --source screen --window firefox
-              capturer-demo --source noise -o - | ffplay -
+              capturer-demo --source screen --window firefox -o a.webm -o a.y4m
+              capturer-demo --input clip.mp4 --fps max -o clip.webm
               capturer-demo list [--modes --controls]  sources; cameras with modes; screens, windows
               capturer-demo doctor [--json]          what this machine can do, and how to mend it
 
             Source
               --source NAME             \(sources); noise without it
-              --input, --device PATH    the file, - is standard input; the camera, by path or name
+              --input PATH              any video or picture file; - is standard input
               --preset, --size SIZE     640x480, or a name: cif, vga, 720p, 1080p, 4k …
               --fps RATE                30, 12.5, 30000/1001, or max for as fast as possible
-              --pixel-format FORMAT     nv12, i420, argb
-              --seed NUMBER             chooses the noise; the same gives the same
-              --control NAME=VALUE      of the camera, as brightness=128; repeatable
+              --pixel-format, --seed    nv12, i420, argb; a number that chooses the noise
+              --device, --control       the camera, by path or name; brightness=128, repeatable
               --capture-format FORMAT   the camera's own: NV12, YUYV, MJPG …; the best without it
               --keep-rate, --explain    keeps its rate in low light; tells how its mode was chosen
               --display, --monitor NAME the X display, as :0; one monitor of it, or primary
               --window ID|TITLE|click   one window; --region X,Y,WxH a part; --no-cursor
-              --rate SPEED, --loop      of a file: 0.5 is half as fast; again and again
+              --rate, --loop            of a file: 0.5 is half as fast; again and again
               --start, --end SECONDS    the part of the file that is played
-              --orientation DEGREES     0, 90, 180, 270: turns the picture clockwise
-              --content-hint HINT       none, motion, detail, text: tunes the encoder
-            Length
-              --frames, --duration N    ends after N frames; after N seconds, as 2.5
+              --orientation, --content-hint  0, 90, 180, 270; none, motion, detail, text
             Output
+              --frames, --duration N    ends after N frames; after N seconds, as 2.5
               -o, --output PATH         .webm .ivf (VP8) .y4m .yuv .nv12 .md5; null; md5; - is
                                         WebM to standard output, y4m:- another format; repeatable
               -f, --force, --keep-going overwrites files that exist; goes on when one output fails
               --bitrate BITS            per second: 800k, 1.5M; by size and rate without it
-              --keyframe-interval TIME  seconds (2) or frames (60f)
-              --threads N               of the encoder, 1 to 64, or auto
+              --keyframe-interval TIME  seconds (2) or frames (60f); --threads 1 to 64, or auto
             Watching
-              --preview                 shows the picture in the terminal
+              --preview, -q, --quiet    the picture in the terminal; nothing but what goes wrong
               --stats STYLE             text, json (one object a line, on standard error), none
-              -q, --quiet               says nothing but what goes wrong
               -h, --help, --version
 
             Exit codes: 0 done, 64 usage, 66 no such input, 69 library missing, 74 input or output

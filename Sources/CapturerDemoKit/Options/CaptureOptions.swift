@@ -39,3 +39,17 @@ struct CaptureOptions: ParsableArguments {
     @Option var stats: String?
     @Flag(name: [.long, .customShort("q")]) var quiet = false
 }
+
+extension CaptureOptions {
+    /// The options that only some sources know, as `CaptureRequest.further` has them: a switch that is on has one empty
+    /// value.
+    var further: [(name: String, values: [String])] {
+        func one(_ value: String?) -> [String] { value.map { [$0] } ?? [] }
+        func flag(_ isOn: Bool) -> [String] { isOn ? [""] : [] }
+        return [
+            ("capture-format", one(captureFormat)), ("control", control), ("keep-rate", flag(keepRate)),
+            ("monitor", one(monitor)), ("window", one(window)), ("region", one(region)), ("no-cursor", flag(noCursor)),
+            ("rate", one(rate)), ("loop", flag(loop)), ("start", one(start)), ("end", one(end)),
+        ]
+    }
+}

@@ -34,19 +34,7 @@ extension CapturePlan {
     init(_ options: CaptureOptions, catalog: CapturerCatalog) throws(OptionError) {
         source = try CapturePlan.source(options, catalog)
         let deviceOption = CapturePlan.deviceOption(options, of: source, catalog)
-        let given: [(name: String, value: String?)] = [
-            ("input", deviceOption == nil ? options.input : nil),
-            ("device", deviceOption == "device" ? options.input : options.device),
-            ("display", deviceOption == "display" ? options.input : options.display),
-            ("size", options.size), ("fps", options.fps),
-            ("pixel-format", options.pixelFormat), ("seed", options.seed),
-            ("capture-format", options.captureFormat), ("control", options.control.first),
-            ("keep-rate", options.keepRate ? "" : nil), ("explain", options.explain ? "" : nil),
-            ("monitor", options.monitor), ("window", options.window), ("region", options.region),
-            ("no-cursor", options.noCursor ? "" : nil),
-            ("rate", options.rate), ("loop", options.loop ? "" : nil), ("start", options.start),
-            ("end", options.end),
-        ]
+        let given = CapturePlan.common(options, deviceOption) + options.further.map { ($0.name, $0.values.first) }
         for (name, value) in given where value != nil && source.option(named: name) == nil {
             throw OptionError(
                 "--\(name)", value == "" ? nil : value,
@@ -61,17 +49,7 @@ extension CapturePlan {
             try DeviceOption.check(device, of: source)
         }
         request.input = options.input ?? options.device ?? options.display
-        request.further["capture-format"] = options.captureFormat.map { [$0] }
-        request.further["control"] = options.control.isEmpty ? nil : options.control
-        request.further["keep-rate"] = options.keepRate ? [""] : nil
-        request.further["monitor"] = options.monitor.map { [$0] }
-        request.further["window"] = options.window.map { [$0] }
-        request.further["region"] = options.region.map { [$0] }
-        request.further["no-cursor"] = options.noCursor ? [""] : nil
-        request.further["rate"] = options.rate.map { [$0] }
-        request.further["loop"] = options.loop ? [""] : nil
-        request.further["start"] = options.start.map { [$0] }
-        request.further["end"] = options.end.map { [$0] }
+        for (name, values) in options.further where !values.isEmpty { request.further[name] = values }
         explains = options.explain
         if let text = options.size {
             let size = try PictureSizeOption.parse(text)
@@ -126,6 +104,19 @@ extension CapturePlan {
         if showsPreview, statistics == .json {
             throw OptionError("--preview", nil, "does not go with --stats json, since both write to the terminal.")
         }
+    }
+
+    /// What was given of the options that ``CaptureRequest`` has a place for.
+    private static func common(
+        _ options: CaptureOptions, _ deviceOption: String?
+    ) -> [(name: String, value: String?)] {
+        [
+            ("input", deviceOption == nil ? options.input : nil),
+            ("device", deviceOption == "device" ? options.input : options.device),
+            ("display", deviceOption == "display" ? options.input : options.display),
+            ("size", options.size), ("fps", options.fps), ("pixel-format", options.pixelFormat),
+            ("seed", options.seed), ("explain", options.explain ? "" : nil),
+        ]
     }
 
     /// The option that could have been given in place of the input, where that is the URL of a device: `--device` or

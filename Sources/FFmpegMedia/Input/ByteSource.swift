@@ -46,10 +46,10 @@ final class ByteSource {
     fileprivate func seek(to offset: Int64, whence: Int32) -> Int64 {
         let origin: Int64
         switch whence & ~AVSEEK_FORCE {
-        case AVSEEK_SIZE: return file.byteCount ?? -1
+        case AVSEEK_SIZE: return file.size ?? -1
         case SEEK_SET: origin = 0
         case SEEK_CUR: origin = file.position
-        case SEEK_END: origin = file.byteCount ?? 0
+        case SEEK_END: origin = file.size ?? 0
         default: return -1
         }
         let (target, overflow) = origin.addingReportingOverflow(offset)
