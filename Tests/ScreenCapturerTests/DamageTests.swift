@@ -92,7 +92,7 @@ extension ScreenCapturerTests {
             // And goes on at once.
             let began = MonotonicClock().now
             try window.fill(PixelRect(x: 1, y: 1, width: 2, height: 2), 0xFFFF_0000)
-            #expect(run.probe.waitForMore(1))
+            #expect(run.probe.wait { $0.count > count })
             #expect((run.probe.last?.arrival ?? began) - began < .milliseconds(100))
         }
 
@@ -101,8 +101,9 @@ extension ScreenCapturerTests {
             let before = run.capture.screenStatistics
             #expect(before.pixelsFetched >= 320 * 200)
             for step in 0..<10 {
+                let count = run.probe.count
                 try window.fill(PixelRect(x: step * 20, y: step * 10, width: 8, height: 8), 0xFF00_FF00)
-                #expect(run.probe.waitForMore(1))
+                #expect(run.probe.wait { $0.count > count })
             }
             let after = run.capture.screenStatistics
             #expect(after.pixelsFetched - before.pixelsFetched <= 10 * 32 * 32)

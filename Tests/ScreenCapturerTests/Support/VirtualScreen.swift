@@ -114,7 +114,15 @@ final class VirtualScreen: Sendable {
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0)
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, end, 3)
+        // Capture threads hold signals back, and what they start would do so, too.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var processID = pid_t()
-        return posix_spawnp(&processID, "setpriv", &actions, nil, strings, environ) == 0 ? processID : nil
+        return posix_spawnp(&processID, "setpriv", &actions, &attributes, strings, environ) == 0 ? processID : nil
     }
 }
