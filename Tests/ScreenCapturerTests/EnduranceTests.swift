@@ -72,6 +72,42 @@ extension ScreenCapturerTests {
             #expect(run.probe.count - then > 20, "\(run.probe.count - then) frames in half a second at 100")
         }
 
+        @Test func followsTheSizeThatIsWanted() throws {
+            let run = try ScreenRun.running(screen) { $0.pixelFormat = .nv12 }
+            run.capture.adapt(to: CaptureWants(maximumPixelCount: 32 * 24))
+            try window.fill(PixelRect(x: 0, y: 0, width: 64, height: 48), 0xFF80_4020)
+            let shown = Picture(width: 32, height: 24, color: 0xFF80_4020)
+            #expect(try run.probe.fault(shown, as: .nv12) == nil)
+            try window.fill(PixelRect(x: 60, y: 44, width: 4, height: 4), 0xFFFF_FFFF)
+            #expect(run.probe.waitForMore(1, within: .milliseconds(300)) || run.probe.count > 2)
+            _ = run.settle()
+            let frame = try #require(run.probe.last).frame
+            #expect(frame.width == 32 && frame.height == 24)
+            let bounds = PixelRect(x: 0, y: 0, width: 32, height: 24)
+            #expect((frame.damage ?? []).allSatisfy { $0.intersection(bounds) == $0 }, "\(frame.damage ?? [])")
+            run.capture.adapt(to: CaptureWants())
+            try window.fill(PixelRect(x: 0, y: 0, width: 64, height: 48), 0xFF20_4080)
+            #expect(try run.probe.fault(Picture(width: 64, height: 48, color: 0xFF20_4080), as: .nv12) == nil)
+        }
+
+        /// Each is told of changes by itself.
+        @Test func twoCapturesDoNotMindEachOther() throws {
+            let first = try ScreenRun.running(screen)
+            let second = try ScreenRun.running(screen, .window(window.id)) { $0.pixelFormat = .i420 }
+            var shown = Picture(width: 64, height: 48)
+            for step in 0..<10 {
+                let rect = PixelRect(x: step * 5, y: step * 4, width: 6, height: 6)
+                try window.fill(rect, 0xFF00_0000 | Color(step + 1) * 0x0F_0B07)
+                shown.fill(rect, 0xFF00_0000 | Color(step + 1) * 0x0F_0B07)
+                pause(.milliseconds(15))
+            }
+            #expect(try first.probe.fault(shown) == nil)
+            #expect(try second.probe.fault(shown, as: .i420) == nil)
+            try first.capture.stopCapture()
+            try window.fill(PixelRect(x: 0, y: 0, width: 64, height: 48), 0xFFFF_FFFF)
+            #expect(try second.probe.fault(Picture(width: 64, height: 48, color: 0xFFFF_FFFF), as: .i420) == nil)
+        }
+
         @Test func showsTheWholePictureWhenAKeyFrameIsWanted() throws {
             let run = try ScreenRun.running(screen)
             let count = run.settle()

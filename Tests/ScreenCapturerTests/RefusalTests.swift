@@ -83,8 +83,9 @@ extension ScreenCapturerTests {
             #expect(ScreenDirectory.displays().contains(screen.name))
         }
 
-        /// What a server without an extension can do is done, and what it cannot is said.
-        @Test(arguments: ["DAMAGE", "XFIXES", "RANDR", "COMPOSITE", "XTEST", "MIT-SHM"])
+        /// What a server without an extension can do is done, and what it cannot is said. Not XFIXES: without it the
+        /// server, 21.1, aborts when any client leaves while others are there.
+        @Test(arguments: ["DAMAGE", "RANDR", "COMPOSITE", "XTEST", "MIT-SHM"])
         func managesWithout(extension name: String) throws {
             let screen = try VirtualScreen(width: 40, height: 30, options: ["-extension", name])
             let client = try XClient(screen)

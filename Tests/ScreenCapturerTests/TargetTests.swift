@@ -27,7 +27,7 @@ extension ScreenCapturerTests {
             #expect(monitors.map(\.frame) == [left, right])
             #expect(monitors.map(\.isPrimary) == [true, false])
 
-            for (name, frame) in [("DP-1", left), ("HDMI-2", right)] {
+            for (name, frame) in [("DP-1", left), ("HDMI-2", right), ("primary", left)] {
                 let run = try ScreenRun.running(screen, .monitor(name))
                 #expect(try run.probe.fault(shown.cropped(to: frame)) == nil, "\(name)")
             }
@@ -62,7 +62,9 @@ extension ScreenCapturerTests {
             let drawn = Picture(width: 71, height: 53, seed: 12)
             let window = try XWindow(client, PixelRect(x: 30, y: 40, width: 71, height: 53), title: "Quarterly report")
             try window.draw(drawn)
-            for target in [ScreenTarget.window(window.id), .windowTitled("Quarterly report")] {
+            for target in [
+                ScreenTarget.window(window.id), .windowTitled("Quarterly report"), .windowTitled("quarterly REP"),
+            ] {
                 for format in [PixelFormat.argb, .nv12] {
                     let run = try ScreenRun.running(screen, target) { $0.pixelFormat = format }
                     #expect(try run.probe.fault(drawn, as: format) == nil, "\(target)")

@@ -16,7 +16,7 @@ final class AuthorityFolder {
     }
 
     deinit {
-        files.forEach { unlink($0) }
+        for file in files { unlink(file) }
         rmdir(path)
     }
 

@@ -35,7 +35,9 @@ final class ScreenRun {
     ) throws -> ScreenRun {
         let run = ScreenRun(configuration(screen, target, change))
         try run.start()
-        guard run.probe.wait(until: { !$0.isEmpty }) else { throw Trouble(description: "no frame; \(run.capture.state)") }
+        guard run.probe.wait(until: { !$0.isEmpty }) else {
+            throw Trouble(description: "no frame; \(run.capture.state)")
+        }
         return run
     }
 

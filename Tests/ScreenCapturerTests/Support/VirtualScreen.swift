@@ -106,7 +106,7 @@ final class VirtualScreen: Sendable {
         let words = ["setpriv", "--pdeathsig", "TERM", "Xvfb", "-displayfd", "3"] + arguments
         var strings = words.map { strdup($0) }
         strings.append(nil)
-        defer { strings.forEach { free($0) } }
+        defer { for string in strings { free(string) } }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
