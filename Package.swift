@@ -82,7 +82,8 @@ let package = Package(
             name: "CLibXCB",
             providers: [
                 .apt([
-                    "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev", "libxcb-shm0-dev",
+                    "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev",
+                    "libxcb-shm0-dev",
                     "libxcb-xfixes0-dev", "libxcb-xinput-dev",
                 ])
             ]),
