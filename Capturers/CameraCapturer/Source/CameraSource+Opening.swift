@@ -54,9 +54,11 @@ extension CameraSource {
 
     private func openStream(_ context: FrameContext) throws(CaptureError) {
         if session == nil, let known = device {
-            let found = try directory.camera(like: known) ?? known
-            let session = try openSession(found)
-            if !found.node.hasStayed(since: known.node) { controls?.noteLoss() }
+            let found = try directory.camera(like: known)
+            let session = try openSession(found ?? known)
+            // One that was not there a moment ago, and yet could be opened, has come in between.
+            let hasStayed = found.map { $0.node.hasStayed(since: known.node) } ?? false
+            if !hasStayed { controls?.noteLoss() }
             adopt(session, controls)
             controls?.learn(session.node)
         }

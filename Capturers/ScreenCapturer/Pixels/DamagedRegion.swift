@@ -26,11 +26,11 @@ struct DamagedRegion {
 
     /// Adds what has changed, widened so that it cuts no chroma sample.
     mutating func add(_ rect: PixelRect) {
-        let left = max(0, rect.x) / 2 * 2
-        let top = max(0, rect.y) / 2 * 2
-        let right = min(width, (rect.x + rect.width + 1) / 2 * 2)
-        let bottom = min(height, (rect.y + rect.height + 1) / 2 * 2)
-        guard left < right, top < bottom else { return }
+        guard let inside = rect.intersection(whole) else { return }
+        let left = inside.x / 2 * 2
+        let top = inside.y / 2 * 2
+        let right = min(width, (inside.x + inside.width + 1) / 2 * 2)
+        let bottom = min(height, (inside.y + inside.height + 1) / 2 * 2)
         var part = PixelRect(x: left, y: top, width: right - left, height: bottom - top)
         // One that has grown may now be near to others.
         while let near = parts.firstIndex(where: { DamagedRegion.isCheaperAsOne($0, part) }) {

@@ -35,9 +35,9 @@ import VideoCapturing
         #expect(made == expected)
     }
 
-    @Test(arguments: ["1,2", "1,2,3", "a,b,640x480", "-1,0,640x480", "0,0,0x4", "1,2,640x480,5", ""])
+    @Test(arguments: ["1,2", "1,2,3", "a,b,640x480", "-1,0,640x480", "0,0,0x4", "1,2,640x480,5"])
     func refusesRegionsThatAreNone(text: String) {
-        #expect(throws: CaptureError.self) { try configuration(["--region", text]) }
+        #expect(throws: CaptureError.self) { try configuration(["--region=\(text)"]) }
     }
 
     @Test func refusesTwoTargets() {

@@ -27,8 +27,7 @@ import VideoCapturing
         PixelRect(x: 0, y: 721, width: 5, height: 5), PixelRect(x: 5, y: 5, width: 0, height: 5),
     ])
     func leavesOutWhatIsOutside(rect: PixelRect) {
-        // An empty rectangle at odd coordinates would be widened to two pixels, which is harmless.
-        #expect(region(rect).parts.allSatisfy { $0.width <= 2 })
+        #expect(region(rect).isEmpty)
     }
 
     @Test func makesOneOfNearOnes() {
@@ -62,8 +61,8 @@ import VideoCapturing
                     x: .random(in: -20..<340, using: &random), y: .random(in: -20..<230, using: &random),
                     width: .random(in: 1..<40, using: &random), height: .random(in: 1..<40, using: &random))
                 region.add(rect)
-                for y in max(0, rect.y)..<max(0, min(221, rect.y + rect.height)) {
-                    for x in max(0, rect.x)..<max(0, min(333, rect.x + rect.width)) { wanted.insert(y * 333 + x) }
+                for y in rect.y..<rect.y + rect.height where (0..<221).contains(y) {
+                    for x in rect.x..<rect.x + rect.width where (0..<333).contains(x) { wanted.insert(y * 333 + x) }
                 }
             }
             for part in region.parts {
