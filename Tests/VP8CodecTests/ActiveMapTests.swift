@@ -8,11 +8,16 @@ import VideoCapturing
     private func quiet(_ width: Int, _ height: Int) -> ActiveMap {
         var map = ActiveMap(width: width, height: height, minimumQuantizer: 10)
         map.noteCoded(quantizer: 10, isKeyFrame: true)
+        map.prepare(isIdle: true)
         map.hasChanged = false
         return map
     }
 
-    private func active(_ map: ActiveMap) -> [Int] { map.cells.indices.filter { map.cells[$0] == 1 } }
+    /// The blocks that a frame has which changes nothing itself.
+    private func active(_ map: inout ActiveMap) -> [Int] {
+        map.prepare(isIdle: true)
+        return map.cells.indices.filter { map.cells[$0] == 1 }
+    }
 
     @Test(arguments: [(16, 16, 1, 1), (17, 16, 2, 1), (353, 287, 23, 18), (2, 2, 1, 1), (1920, 1080, 120, 68)])
     func coversThePicture(width: Int, height: Int, columns: Int, rows: Int) {
@@ -27,9 +32,10 @@ import VideoCapturing
         func marked(_ rects: PixelRect...) -> [Int] {
             var map = quiet(64, 48)
             map.mark(rects)
-            #expect(map.activeCount == active(map).count)
+            let blocks = active(&map)
+            #expect(map.activeCount == blocks.count)
             #expect(map.hasChanged == (map.activeCount > 0))
-            return active(map)
+            return blocks
         }
         #expect(marked(PixelRect(x: 19, y: 19, width: 10, height: 10)) == [5])
         #expect(marked(PixelRect(x: 18, y: 19, width: 10, height: 10)) == [4, 5])
@@ -44,7 +50,7 @@ import VideoCapturing
         func marked(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> [Int] {
             var map = quiet(64, 48)
             map.mark([PixelRect(x: x, y: y, width: width, height: height)])
-            return active(map)
+            return active(&map)
         }
         #expect(marked(5, 5, 0, 9).isEmpty)
         #expect(marked(5, 5, 9, -1).isEmpty)
@@ -62,17 +68,42 @@ import VideoCapturing
     @Test func aBlockIsActiveUntilItIsSharp() {
         var map = quiet(64, 48)
         map.mark([PixelRect(x: 20, y: 20, width: 4, height: 4)])
-        for quantizer in [40, 30, 20, 13] {
+        for quantizer in [40, 30, 20, 13, 12, 11] {
+            #expect(active(&map) == [5])
             map.noteCoded(quantizer: quantizer, isKeyFrame: false)
-            #expect(active(map) == [5])
         }
+        #expect(active(&map) == [5])
         map.hasChanged = false
-        map.noteCoded(quantizer: 12, isKeyFrame: false)
-        #expect(map.activeCount == 0 && active(map).isEmpty && map.hasChanged)
+        map.noteCoded(quantizer: 10, isKeyFrame: false)
+        #expect(map.activeCount == 0 && active(&map).isEmpty && map.hasChanged)
         // The coarse codings of others are none of its business.
         map.mark([PixelRect(x: 40, y: 20, width: 4, height: 4)])
+        #expect(active(&map) == [6])
         map.noteCoded(quantizer: 50, isKeyFrame: false)
-        #expect(active(map) == [6])
+        #expect(active(&map) == [6])
+    }
+
+    @Test func whatIsLegibleWaitsForAFrameThatChangesNothing() {
+        var map = quiet(64, 48)
+        map.mark([PixelRect(x: 20, y: 20, width: 4, height: 4)])
+        map.prepare(isIdle: false)
+        #expect(map.cells[5] == 1)
+        map.noteCoded(quantizer: 12, isKeyFrame: false)
+        #expect(map.activeCount == 1)
+        for _ in 0..<(ActiveMap.longestDelay - 1) {
+            map.prepare(isIdle: false)
+            #expect(map.cells[5] == 0)
+            // Not coded, so it makes no progress.
+            map.noteCoded(quantizer: 10, isKeyFrame: false)
+            #expect(map.activeCount == 1)
+        }
+        // But not for ever.
+        map.prepare(isIdle: false)
+        #expect(map.cells[5] == 1)
+        map.prepare(isIdle: true)
+        #expect(map.cells[5] == 1)
+        map.noteCoded(quantizer: 10, isKeyFrame: false)
+        #expect(map.activeCount == 0)
     }
 
     @Test func theFinestQuantizerIsSharpEnough() {
@@ -86,17 +117,19 @@ import VideoCapturing
     @Test func aBlockRestsWithoutProgressAndIsTakenUpAgain() {
         var map = quiet(64, 48)
         map.mark([PixelRect(x: 20, y: 20, width: 4, height: 4)])
+        map.prepare(isIdle: true)
         map.noteCoded(quantizer: 50, isKeyFrame: false)
         for _ in 0..<(ActiveMap.patience - 1) {
             map.noteCoded(quantizer: 51, isKeyFrame: false)
-            #expect(active(map) == [5])
+            #expect(active(&map) == [5])
         }
         map.noteCoded(quantizer: 50, isKeyFrame: false)
         #expect(map.activeCount == 0)
+        map.prepare(isIdle: true)
         map.noteCoded(quantizer: 47, isKeyFrame: false)
         #expect(map.activeCount == 0)
         map.noteCoded(quantizer: 46, isKeyFrame: false)
-        #expect(active(map) == [5])
+        #expect(active(&map) == [5])
         map.noteCoded(quantizer: 10, isKeyFrame: false)
         #expect(map.activeCount == 0)
         map.noteCoded(quantizer: 10, isKeyFrame: false)
@@ -107,13 +140,13 @@ import VideoCapturing
         var map = quiet(64, 48)
         map.noteCoded(quantizer: 40, isKeyFrame: true)
         #expect(map.activeCount == 12)
-        map.noteCoded(quantizer: 11, isKeyFrame: true)
+        map.noteCoded(quantizer: 10, isKeyFrame: true)
         #expect(map.activeCount == 0)
     }
 
     @Test func unknownDamageIsAll() {
         var map = quiet(64, 48)
         map.mark(nil)
-        #expect(map.activeCount == 12 && map.hasChanged)
+        #expect(map.activeCount == 12 && active(&map).count == 12 && map.hasChanged)
     }
 }

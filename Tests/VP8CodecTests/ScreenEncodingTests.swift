@@ -55,7 +55,7 @@ import VideoCapturing
         }
         let (bytes, session, buffer) = try run(withDamage: true)
         let plain = try run(withDamage: false)
-        #expect(bytes * 3 < plain.bytes * 2, "\(bytes) of \(plain.bytes)")
+        #expect(bytes * 4 < plain.bytes * 3, "\(bytes) of \(plain.bytes)")
         let moving = try #require(session.picture)
         try session.refine(buffer)
         let still = try #require(session.picture)

@@ -36,7 +36,7 @@ import VideoCapturing
         Case(name: "resilient", arguments: ["--error-resilient=1"], change: { $0.isErrorResilient = true }),
         Case(
             name: "screen",
-            arguments: ["--cpu-used=-8", "--min-q=10", "--static-thresh=100", "--screen-content-mode=1"],
+            arguments: ["--cpu-used=-8", "--static-thresh=100", "--screen-content-mode=1"],
             isScreen: true),
         Case(
             name: "screen, live",
@@ -46,6 +46,7 @@ import VideoCapturing
             ],
             change: {
                 $0.bitrate = 60_000
+                $0.minimumQuantizer = 10
                 $0.screenContentMode = 2
                 $0.dropFrameThreshold = 30
             }, isScreen: true),

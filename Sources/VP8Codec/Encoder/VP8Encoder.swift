@@ -116,6 +116,7 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
         if mustBeKey { layers.restart() }
         let place = layers.next(isKeyFrame: mustBeKey)
         if configuration.temporalLayers > 1 { try library.setTemporalLayer(place.layer) }
+        screen?.prepare(isIdle: frame.isRepeat || frame.damage == [])
         if let screen, screen.hasChanged {
             try library.setActiveMap(screen)
             self.screen?.hasChanged = false

@@ -53,7 +53,8 @@ public struct VP8EncoderConfiguration: Sendable, Hashable {
         threads = nil
         keyFrameInterval = .seconds(2)
         let isScreen = contentHint == .detail || contentHint == .text
-        minimumQuantizer = isScreen ? 10 : 2
+        // Of a screen little changes, so that a file can have what does in full quality.
+        minimumQuantizer = isScreen && purpose == .live ? 10 : 2
         maximumQuantizer = 56
         speed = isScreen ? -8 : -6
         dropFrameThreshold = purpose == .live ? 30 : 0
