@@ -1,4 +1,5 @@
 import ArgumentParser
+import ScreenCapturer
 import Testing
 import VideoCapturing
 
@@ -64,8 +65,19 @@ import VideoCapturing
         #expect(closed.detail == "HD Pro Webcam C920, no permission")
         #expect(closed.remedy?.contains("sudo usermod -aG video ann") == true)
         #expect(MachineChecks.finding(webcam()).state == .ok)
-        #expect(MachineChecks.display { _ in nil }.state == .missing)
-        #expect(MachineChecks.display { $0 == "DISPLAY" ? ":0" : nil }.detail == "DISPLAY=:0")
+        #expect(MachineChecks.displays([]).map(\.state) == [.missing])
+        let refused = CaptureError(.permissionDenied, operation: "connect", message: "Not let in.")
+        let displays = MachineChecks.displays([
+            ScreenReport(
+                display: ":0",
+                monitors: [
+                    ScreenMonitor(
+                        name: "HDMI-1", frame: PixelRect(x: 0, y: 0, width: 640, height: 480), isPrimary: true)
+                ]), ScreenReport(display: ":1", problem: refused),
+        ])
+        #expect(displays.map(\.state) == [.ok, .missing])
+        #expect(displays[0].detail == "HDMI-1 640x480, 0 windows")
+        #expect(displays[1].remedy == "Not let in.")
         let broken = DoctorReport(findings: [Finding("libraries", "x", .broken, "1", remedy: "mend it")])
         #expect(!broken.canCapture)
         #expect(broken.text(.plain).contains("to mend it: mend it"))

@@ -1,4 +1,5 @@
 import CameraCapturer
+import ScreenCapturer
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -10,7 +11,9 @@ import VideoCapturing
 /// What the machine and the user's session have: cameras, a display, programs, a place to write to.
 enum MachineChecks {
     static func run(environment: (String) -> String? = environmentVariable) -> [Finding] {
-        [system] + cameras() + [display(environment)] + programs(environment) + [place(".")]
+        [system] + cameras() + displays(ScreenReport.all(environment: environment)) + programs(environment) + [
+            place(".")
+        ]
     }
 
     private static var system: Finding {
@@ -54,14 +57,26 @@ enum MachineChecks {
         return Finding("devices", path, .ok, detail)
     }
 
-    static func display(_ environment: (String) -> String?) -> Finding {
-        let found = ["WAYLAND_DISPLAY", "DISPLAY"].compactMap { name in
-            environment(name).flatMap { $0.isEmpty ? nil : "\(name)=\($0)" }
+    /// The X displays, and whether they can be captured.
+    static func displays(_ reports: [ScreenReport]) -> [Finding] {
+        guard !reports.isEmpty else {
+            return [
+                Finding(
+                    "display", "display", .missing, "no X server runs here, and DISPLAY is not set",
+                    remedy: "Log in to an X11 session, or export DISPLAY. Only screens, windows and players need one.")
+            ]
         }
-        guard found.isEmpty else { return Finding("display", "display", .ok, found.joined(separator: ", ")) }
-        return Finding(
-            "display", "display", .missing, "neither DISPLAY nor WAYLAND_DISPLAY is set",
-            remedy: "Run this in a graphical session, or export DISPLAY=:0. Only windows and players need one.")
+        return reports.map { report in
+            let name = "display \(printable(report.display, limit: 40))"
+            if let problem = report.problem {
+                return Finding(
+                    "display", name, .missing, "cannot be captured",
+                    remedy: printable(problem.message, limit: 500))
+            }
+            let monitors = report.monitors.map { "\(printable($0.name, limit: 30)) \($0.frame.sizeText)" }
+            return Finding(
+                "display", name, .ok, "\(monitors.joined(separator: ", ")), \(report.windows.count) windows")
+        }
     }
 
     /// Programs that play or check what was written. None is needed to capture.

@@ -98,7 +98,7 @@ extension ScreenWindow {
 }
 
 extension PixelRect {
-    fileprivate var sizeText: String { "\(width)x\(height)" }
+    var sizeText: String { "\(width)x\(height)" }
 
     fileprivate var json: JSONValue {
         .object([

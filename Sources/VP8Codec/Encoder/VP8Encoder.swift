@@ -10,7 +10,7 @@ import VideoCapturing
 /// With a ``VP8EncoderConfiguration/screenContentMode``, only what a frame's damage names is coded, and what is not
 /// sharp yet. A frame in which nothing has changed is not encoded at all, unless it is a repeat, which keeps the
 /// viewers' connection alive with some hundred bytes. While anything is still to be refined, the encoder wants the
-/// last picture again (``CaptureWants/minimumFrameRate``); see ``setWantsHandler(_:)``.
+/// last picture again (`CaptureWants.minimumFrameRate`); see ``setWantsHandler(_:)``.
 ///
 /// ``encode(_:forceKeyFrame:output:)``, ``flush(output:)`` and ``framesUnchanged`` are for one thread at a time, the
 /// others for any.
