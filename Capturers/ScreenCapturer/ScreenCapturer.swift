@@ -41,7 +41,10 @@ public final class ScreenCapturer: ForwardingVideoCapture {
         _ configuration: ScreenConfiguration = ScreenConfiguration(), clock: any CaptureClock = MonotonicClock()
     ) {
         self.configuration = configuration
-        forwardedCapture = SourceCapturer(ScreenSource(configuration, counts: counts), name: "screen", clock: clock)
+        // A person who is to click takes his time.
+        let openPatience: Duration? = configuration.target == .clickedWindow ? .seconds(70) : nil
+        forwardedCapture = SourceCapturer(
+            ScreenSource(configuration, counts: counts), name: "screen", clock: clock, openPatience: openPatience)
     }
 
     /// What is counted of the screen, beside `VideoCapture.statistics`.

@@ -28,10 +28,10 @@ final class ScreenSource: FrameSource {
                 estimatedFramesPerSecond: configuration.frameRate), sourceName: configuration.display)
     }
 
-    func open() throws {
+    func open(_ context: FrameContext) throws {
         try configuration.validate()
         do {
-            try connect()
+            try connect(context)
         } catch is XFailure {
             throw CaptureError(
                 .deviceLost, operation: "open the screen", subject: configuration.display,
@@ -39,10 +39,7 @@ final class ScreenSource: FrameSource {
         }
     }
 
-    func start(_ context: FrameContext) {
-        session?.connection.stopDescriptor = context.stopDescriptor
-        session?.repaint()
-    }
+    func start(_ context: FrameContext) { session?.repaint() }
 
     func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
         while !context.isStopping {
@@ -62,7 +59,6 @@ final class ScreenSource: FrameSource {
         return nil
     }
 
-    func stop() { session?.connection.stopDescriptor = -1 }
     func close() { session = nil }
 
     func adapt(to wants: CaptureWants) {
@@ -77,8 +73,8 @@ final class ScreenSource: FrameSource {
 
     // MARK: The session
 
-    private func connect() throws {
-        let session = try ScreenSession(configuration, counts: counts)
+    private func connect(_ context: FrameContext) throws {
+        let session = try ScreenSession(configuration, counts: counts, stopDescriptor: context.stopDescriptor)
         self.session = session
         settings.format = format(of: session)
         settings.sourceName = session.subject.name
@@ -112,7 +108,7 @@ final class ScreenSource: FrameSource {
         case .desktop, .monitor, .windowTitled: break
         }
         do {
-            try connect()
+            try connect(context)
         } catch let error as CaptureError {
             switch error.code {
             // A session that is being set up lacks one thing after the other.
@@ -123,7 +119,6 @@ final class ScreenSource: FrameSource {
             return
         }
         counts.withLock { $0.reconnects += 1 }
-        session?.connection.stopDescriptor = context.stopDescriptor
     }
 
     private func serverLost() -> CaptureError {

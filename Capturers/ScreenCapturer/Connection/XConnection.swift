@@ -46,7 +46,7 @@ final class XConnection {
         while xcb_poll_for_reply(handle, sequence, &answer, &error) == 0 {
             if isBroken { throw .gone }
             let begin = MonotonicClock().now
-            switch XConnection.wait(for: descriptor, or: stopDescriptor, seconds: remaining) {
+            switch wait(seconds: remaining) {
             case .readable: break
             case .stopped:
                 xcb_discard_reply(handle, sequence)
@@ -89,15 +89,21 @@ final class XConnection {
 
     enum Wait { case readable, stopped, timeout }
 
-    /// Sleeps until `descriptor` or `stop` is readable, or for so many seconds; nil for as long as it takes.
-    static func wait(for descriptor: Int32, or stop: Int32, seconds: Double?) -> Wait {
-        var descriptors = [(descriptor, Int16(POLLIN)), (stop, Int16(POLLIN))]
-            .map { pollfd(fd: $0.0, events: $0.1, revents: 0) }
+    /// Sleeps until the server has sent something or the capture is being stopped, or for so many seconds; nil for as
+    /// long as it takes.
+    @discardableResult
+    func wait(seconds: Double?) -> Wait {
         let milliseconds = seconds.map { Int32(min(max(($0 * 1000).rounded(.up), 0), 1e9)) } ?? -1
-        let count = poll(&descriptors, 2, milliseconds)
-        if descriptors[1].revents != 0 { return .stopped }
-        // An interrupted wait is repeated by the caller, who looks at the connection first.
-        if count == 0 { return .timeout }
-        return .readable
+        // Without an allocation: this is waited for in every frame.
+        return withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { descriptors in
+            descriptors.initializeElement(
+                at: 0, to: pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+            descriptors.initializeElement(
+                at: 1, to: pollfd(fd: stopDescriptor, events: Int16(POLLIN), revents: 0))
+            let count = poll(descriptors.baseAddress, 2, milliseconds)
+            if count > 0, descriptors[1].revents != 0 { return .stopped }
+            // An interrupted wait is repeated by the caller, who looks at the connection first.
+            return count == 0 ? .timeout : .readable
+        }
     }
 }

@@ -46,7 +46,7 @@ extension XConnection {
             if isBroken { throw .gone }
             let left = (deadline - MonotonicClock().now).seconds
             guard left > 0 else { throw .silent }
-            if XConnection.wait(for: descriptor, or: stopDescriptor, seconds: left) == .stopped { throw .stopping }
+            if wait(seconds: left) == .stopped { throw .stopping }
         }
     }
 

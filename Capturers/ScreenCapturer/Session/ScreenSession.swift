@@ -38,12 +38,18 @@ final class ScreenSession {
     private var converted: UnsafeMutableBufferPointer<UInt8>?
 
     /// Connects, and finds what is to be captured.
-    init(_ configuration: ScreenConfiguration, counts: Locked<ScreenStatistics>) throws {
+    ///
+    /// - Parameter stopDescriptor: readable once the capture is being stopped, or released while it opens.
+    init(
+        _ configuration: ScreenConfiguration, counts: Locked<ScreenStatistics>, stopDescriptor: Int32
+    ) throws {
         self.configuration = configuration
         self.counts = counts
         color = .assumed(for: configuration.pixelFormat)
         frameInterval = configuration.frameRate.frameInterval
         connection = try XConnection.open(configuration.display)
+        // Only a person is not waited for when the capture is released meanwhile; a server answers at once.
+        if configuration.target == .clickedWindow { connection.stopDescriptor = stopDescriptor }
         subject = try connection.find(configuration.target)
         ScreenEvents.select(connection, subject)
         if subject.isWindow {
@@ -71,6 +77,7 @@ final class ScreenSession {
         region = DamagedRegion(width: surface.width, height: surface.height)
         pointer = configuration.showsPointer ? PointerTracker(connection) : nil
         damage = try ScreenSession.trackDamage(connection, subject)
+        connection.stopDescriptor = stopDescriptor
         noteWays()
     }
 
@@ -94,14 +101,14 @@ final class ScreenSession {
             if events.isDestroyed { throw windowClosed() }
             if events.isHidden {
                 context.reportInterruption(.other("The window is not shown."))
-                sleep(nil)
+                connection.wait(seconds: nil)
                 continue
             }
             let now = context.now
             let look = pointer?.timeToLook(now)
             let isDue = isWholeDue || events.hasDamage || events.isReshaped || damage == nil || look == .zero
             guard isDue else {
-                sleep(look?.seconds)
+                connection.wait(seconds: look?.seconds)
                 continue
             }
             guard context.wait(until: nextDue) else { break }
@@ -117,10 +124,6 @@ final class ScreenSession {
             }
         }
         return nil
-    }
-
-    private func sleep(_ seconds: Double?) {
-        _ = XConnection.wait(for: connection.descriptor, or: connection.stopDescriptor, seconds: seconds)
     }
 
     // MARK: A frame
