@@ -183,6 +183,11 @@ final class StreamDecoder {
             return endsWithinPacket
                 ? .corrupt(path, "The file ends within a picture; the pictures before it are whole.") : nil
         }
+        if demuxer.name.hasPrefix("mov"), demuxer.context.pointee.pb.pointee.seekable == 0 {
+            return .corrupt(
+                path, "An MP4 or MOV whose index lies at its end cannot be read from a pipe; save it as a file, or write "
+                    + "it with `ffmpeg … -movflags +faststart`.")
+        }
         return .corrupt(
             path, "The file is damaged or cut off (\(describeAV(code))); the pictures before that are whole.")
     }

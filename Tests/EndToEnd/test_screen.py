@@ -1,0 +1,134 @@
+"""Screens as a source, on a real X server. Needs Xvfb and xterm."""
+
+import json
+import signal
+import time
+
+from support import media
+from support.screen import Screen
+from support.tool import IO, NO_INPUT, OK, USAGE, ToolTestCase, environment
+
+
+class ScreenTests(ToolTestCase):
+    def setUp(self):
+        super().setUp()
+        self.screen = Screen()
+        self.addCleanup(self.screen.close)
+        self.file = self.folder / "a.webm"
+
+    def terminal(self, title="ticking", script="while :; do date +%N; sleep 0.1; done"):
+        """A window in which something happens, once it is there."""
+        client = self.screen.open("xterm", "-geometry", "30x10+20+20", "-T", title, "-e", "sh", "-c", script)
+        self.wait_for_window(title)
+        return client
+
+    def wait_for_window(self, title):
+        deadline = time.monotonic() + 10
+        while title not in self.run_tool("list", env=environment(DISPLAY=self.screen.display)).stdout.decode():
+            self.assertLess(time.monotonic(), deadline, f"no window {title}")
+            time.sleep(0.1)
+
+    def capture(self, *arguments, **options):
+        return self.start("--source", "screen", "--display", self.screen.display, *arguments, **options)
+
+    def size(self, file):
+        stream = media.probe(file)["stream"]
+        return stream["width"], stream["height"]
+
+    def test_a_desktop_plays(self):
+        self.terminal()
+        run = self.capture("--duration", "2", "--output", self.file).finish()
+        self.assertEqual(run.code, OK, str(run))
+        self.assertEqual(self.size(self.file), (320, 240))
+        times = media.times(self.file)
+        # Ten changes a second, and what is refined after them.
+        self.assertGreater(len(times), 12)
+        self.assertEqual(times, sorted(times))
+
+    def test_nothing_happens(self):
+        """A second of rest costs next to nothing, and the file is as long as it lasted."""
+        run = self.capture("--duration", "5", "--output", self.file, "--stats", "json").finish()
+        self.assertEqual(run.code, OK, str(run))
+        last = json.loads(run.stderr.splitlines()[-1])
+        self.assertLessEqual(last["capture"]["frames"], 3, str(run))
+        self.assertGreater(media.times(self.file)[-1], 3)
+
+    def test_window_region_and_pointer(self):
+        self.terminal("a window of its own")
+        for arguments, expected in [
+            (("--window", "of its own"), None), (("--region", "10,20,64x48"), (64, 48)),
+            (("--monitor", "primary", "--no-cursor"), (320, 240)),
+        ]:
+            with self.subTest(arguments=arguments):
+                run = self.capture(*arguments, "--frames", "3", "--output", self.file, "--force").finish()
+                self.assertEqual(run.code, OK, str(run))
+                size = self.size(self.file)
+                if expected:
+                    self.assertEqual(size, expected)
+                else:
+                    self.assertLess(size[0], 320)
+
+    def test_list(self):
+        self.terminal("find me")
+        run = self.succeed("list", "--json", env=environment(DISPLAY=self.screen.display))
+        screen = json.loads(run.stdout)["screens"][0]
+        self.assertEqual(screen["display"], self.screen.display)
+        self.assertEqual(screen["monitors"][0]["frame"], {"x": 0, "y": 0, "width": 320, "height": 240})
+        self.assertIn("find me", [window["title"] for window in screen["windows"]])
+
+    def test_the_server_goes_and_comes(self):
+        running = self.capture("--pixel-format", "nv12", "--output", self.file)
+        running.wait_for_file(self.file)
+        self.screen.kill()
+        time.sleep(1)
+        again = Screen(number=self.screen.number)
+        self.addCleanup(again.close)
+        time.sleep(1.5)
+        running.send(signal.SIGINT)
+        run = running.finish()
+        self.assertEqual(run.code, OK, str(run))
+        times = media.times(self.file)
+        self.assertGreater(times[-1], 1, "what the new server showed is in the file")
+        self.assertEqual(media.probe(self.file)["errors"], "")
+
+    def test_the_server_stays_away(self):
+        running = self.capture("--output", self.file)
+        running.wait_for_file(self.file)
+        self.screen.kill()
+        time.sleep(0.7)
+        running.send(signal.SIGINT)
+        run = running.finish()
+        self.assertEqual(run.code, IO, str(run))
+        self.assertIn("away when the capture ended", run.stderr)
+        self.assertEqual(media.probe(self.file)["errors"], "")
+
+    def test_the_window_is_closed(self):
+        client = self.terminal()
+        running = self.capture("--window", "ticking", "--output", self.file)
+        running.wait_for_file(self.file)
+        client.kill()
+        run = running.finish(10)
+        self.assertEqual(run.code, IO, str(run))
+        self.assertIn("The window was closed", run.stderr)
+        self.assertEqual(media.probe(self.file)["errors"], "")
+
+    def test_refusals(self):
+        for arguments, code, words in [
+            (("--monitor", "scren"), NO_INPUT, ("scren", "did you mean \"screen\"?")),
+            (("--window", "nothing"), NO_INPUT, ("no such window",)),
+            (("--window", "0x123"), NO_INPUT, ("no such window",)),
+            (("--region", "300,0,64x48"), USAGE, ("does not lie in", "320x240")),
+            (("--region", "1,2"), USAGE, ("X,Y,WIDTHxHEIGHT",)),
+            (("--monitor", "a", "--window", "b"), USAGE, ("leave one out",)),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assertRefused(self.capture(*arguments, "--output", self.file).finish(), code, *words)
+        self.assertRefused(self.run_tool("--source", "screen", "--display", ":7654", "-o", "null"), NO_INPUT, "No X server")
+        bare = environment()
+        bare.pop("DISPLAY", None)
+        bare.pop("WAYLAND_DISPLAY", None)
+        self.assertRefused(self.run_tool("--source", "screen", "-o", "null", env=bare), NO_INPUT, "DISPLAY is not set")
+        self.assertRefused(
+            self.run_tool("--source", "screen", "-o", "null", env={**bare, "WAYLAND_DISPLAY": "wayland-0"}), NO_INPUT,
+            "Wayland")
+        self.assertFalse(self.file.exists())
