@@ -185,7 +185,8 @@ final class StreamDecoder {
         }
         if demuxer.name.hasPrefix("mov"), demuxer.context.pointee.pb.pointee.seekable == 0 {
             return .corrupt(
-                path, "An MP4 or MOV whose index lies at its end cannot be read from a pipe; save it as a file, or write "
+                path,
+                "An MP4 or MOV whose index lies at its end cannot be read from a pipe; save it as a file, or write "
                     + "it with `ffmpeg … -movflags +faststart`.")
         }
         return .corrupt(
