@@ -16,7 +16,7 @@ FUZZ_SECONDS ?= 15
 # Which unit tests a sanitizer run takes; a regular expression of `swift test --filter`.
 FILTER ?= .
 TSAN := TSAN_OPTIONS="halt_on_error=1"
-ASAN := ASAN_OPTIONS="detect_leaks=1" \
+ASAN := ASAN_OPTIONS="detect_leaks=1:quarantine_size_mb=16" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0"
 
 .PHONY: help

@@ -57,7 +57,7 @@ import VideoCapturing
             }
         }
         #expect(errors > Int(rounds) / 4)
-        #expect(peakMemory() < 1 << 30)
+        #expect(peakMemory() < 3 << 29)
     }
 
     private func mutate(_ sound: [UInt8], _ random: inout SeededRandom) -> [UInt8] {

@@ -46,6 +46,8 @@ final class ControlKeeper {
         guard hasLoss else { return }
         let failures = ControlSet(node).restore(snapshot)
         for failure in failures { onFailure(failure.name, failure.reason) }
+        // The driver has told of controls that came alive on the way, with the values from before they were set.
+        _ = try? NodeEvents.take(node)
         hasLoss = !failures.isEmpty
     }
 
