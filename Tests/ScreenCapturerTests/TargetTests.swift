@@ -2,6 +2,12 @@ import ScreenCapturer
 import Testing
 import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 extension ScreenCapturerTests {
     /// Monitors and windows are found by what people call them.
     @Suite struct TargetTests {
@@ -16,7 +22,12 @@ extension ScreenCapturerTests {
             try XWindow(client, shown.bounds).draw(shown)
         }
 
-        @Test func showsMonitors() throws {
+        /// libxcb 1.15 takes the length of `RRSetMonitor` from memory that it has not set. It is 0 as long as nothing else
+        /// has used it, as a sanitizer does, and else the connection is closed: so much for the client that adds monitors.
+        private static let canAddMonitors = dlsym(nil, "__tsan_init") == nil && dlsym(nil, "__asan_init") == nil
+
+        @Test(.enabled(if: canAddMonitors, "libxcb cannot add monitors under a sanitizer."))
+        func showsMonitors() throws {
             let left = PixelRect(x: 0, y: 0, width: 161, height: 200)
             let right = PixelRect(x: 161, y: 0, width: 159, height: 120)
             try client.addMonitor("DP-1", left, isPrimary: true, takesOutput: true)
