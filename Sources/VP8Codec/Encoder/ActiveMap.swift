@@ -15,7 +15,7 @@ struct ActiveMap {
     /// converged (15 of 127).
     static let legibleQuantizer = 12
     /// The quantizer from which on nothing is left to be refined.
-    static let sharpQuantizer = 4
+    static let sharpQuantizer = 2
     /// With so many frames in a row that change something, legible blocks are refined once anyway: beside a clock or a
     /// film that never rests.
     static let longestDelay = 8
