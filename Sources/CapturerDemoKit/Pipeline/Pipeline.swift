@@ -20,10 +20,12 @@ final class Pipeline: Sendable {
     private let encoderSubscription: PublisherSubscription?
     private let frameOutputs: [FrameOutput]
 
-    /// The frames that may wait for an output. A source with a rate of its own needs room for an output that falters;
-    /// one that is as fast as its outputs only loses the cache by it.
+    /// The frames that may wait for an output. A source with a rate of its own needs room for an output that falters,
+    /// and a decoder with threads for pictures that come in bursts; a picture that is made when it is asked for only
+    /// leaves the cache by waiting.
     private static func queue(_ plan: CapturePlan) -> VideoPublisher.QueueSettings {
-        VideoPublisher.QueueSettings(capacity: plan.request.rate == .maximum ? 1 : 4, policy: .wait)
+        let isMadeOnDemand = plan.request.rate == .maximum && plan.request.input == nil
+        return VideoPublisher.QueueSettings(capacity: isMadeOnDemand ? 1 : 4, policy: .wait)
     }
 
     private struct FrameOutput: Sendable {
