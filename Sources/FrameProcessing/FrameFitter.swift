@@ -35,6 +35,7 @@ public final class FrameFitter: Sendable {
             x: (width - inner.width) / 4 * 2, y: (height - inner.height) / 4 * 2, width: inner.width,
             height: inner.height)
         let picture = result.buffer
+        result.compressed = nil
         result.buffer = try pool.makePicture(result.pixelFormat, PixelSize(width: width, height: height)) {
             (target) throws(CaptureError) in
             try background.withPicture { $0.copy(into: target) }

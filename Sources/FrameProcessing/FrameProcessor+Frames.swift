@@ -17,6 +17,8 @@ extension FrameProcessor {
         var result = frame
         result.buffer = try run(plan, filter: transform.filter, on: frame.buffer)
         result.color = plan.color
+        // Another format is still the picture of the JPEG; other pixels are not.
+        if !plan.keepsGeometry { result.compressed = nil }
         if transform.makesUpright { result.orientation = .up }
         if transform.mirrors { result.isMirrored = false }
         // An empty list stays one: nothing has changed anywhere.

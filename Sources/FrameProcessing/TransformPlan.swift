@@ -18,6 +18,8 @@ struct TransformPlan: Equatable {
     let size: PixelSize
     /// Whether the result is the picture as it was, but for the name of its colour.
     let isIdentity: Bool
+    /// Whether each pixel is where it was.
+    let keepsGeometry: Bool
 
     /// Throws `invalidConfiguration` for a part that is not inside of the picture and for a size out of range,
     /// and `formatUnsupported` for a format that nothing can be converted to.
@@ -37,6 +39,7 @@ struct TransformPlan: Equatable {
 
         let isReshaped = scaled != nil || !turn.isNothing
         let isCut = crop != whole
+        keepsGeometry = !isReshaped && !isCut
         let target =
             transform.pixelFormat
             ?? (isReshaped || (isCut && source.layout != .rgb24) ? source.geometricSubstitute : source)

@@ -89,6 +89,7 @@ public final class FrameAdapter: VideoCaptureConsumer {
         let size = wants.adaptedSize(width: frame.width, height: frame.height)
         if wants.isBlackEnough {
             result.buffer = try black(frame, size)
+            result.compressed = nil
             return result
         }
         if size == (frame.width, frame.height) { return result }

@@ -17,10 +17,13 @@ public struct CaptureWants: Sendable, Hashable {
     public var keyFrameRequests: UInt64
     /// Whether black pictures are all that is of use.
     public var isBlackEnough: Bool
+    /// Whether compressed pictures (``PixelFormat/mjpeg``) are enough, so that a capture whose source has them needn't
+    /// decode them. A frame may have samples all the same, and its JPEG beside them (``VideoFrame/jpeg``).
+    public var isCompressedEnough: Bool
 
     public init(
         maximumPixelCount: Int? = nil, maximumFrameRate: FrameRate? = nil, minimumFrameRate: FrameRate? = nil,
-        sizeAlignment: Int = 1, keyFrameRequests: UInt64 = 0, isBlackEnough: Bool = false
+        sizeAlignment: Int = 1, keyFrameRequests: UInt64 = 0, isBlackEnough: Bool = false, isCompressedEnough: Bool = false
     ) {
         self.maximumPixelCount = maximumPixelCount
         self.maximumFrameRate = maximumFrameRate
@@ -28,10 +31,11 @@ public struct CaptureWants: Sendable, Hashable {
         self.sizeAlignment = max(1, sizeAlignment)
         self.keyFrameRequests = keyFrameRequests
         self.isBlackEnough = isBlackEnough
+        self.isCompressedEnough = isCompressedEnough
     }
 
     /// What satisfies both: the fewest pixels, the lowest limit of the rate, the higher minimum, the least common
-    /// alignment, all requests for key frames; black only when black is enough for both.
+    /// alignment, all requests for key frames; black or compressed only when that is enough for both.
     public func merged(with other: CaptureWants) -> CaptureWants {
         func lower<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
             guard let first else { return second }
@@ -48,7 +52,8 @@ public struct CaptureWants: Sendable, Hashable {
             minimumFrameRate: higher(minimumFrameRate, other.minimumFrameRate),
             sizeAlignment: leastCommonMultiple(sizeAlignment, other.sizeAlignment),
             keyFrameRequests: keyFrameRequests &+ other.keyFrameRequests,
-            isBlackEnough: isBlackEnough && other.isBlackEnough)
+            isBlackEnough: isBlackEnough && other.isBlackEnough,
+            isCompressedEnough: isCompressedEnough && other.isCompressedEnough)
     }
 
     /// Without what the publisher sees to.

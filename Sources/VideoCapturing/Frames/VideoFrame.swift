@@ -5,6 +5,9 @@
 public struct VideoFrame: Sendable {
     /// The pixels.
     public var buffer: PixelBuffer
+    /// The same picture as its source had it (``PixelFormat/mjpeg``), for consumers that pass it on as it is; nil when
+    /// there is none, or when ``buffer`` is compressed itself.
+    public var compressed: PixelBuffer?
     /// When the picture was taken, on the monotonic clock. Strictly increases from frame to frame.
     public var timestamp: MediaTime
     /// Counts the frames of a capture; a gap is exactly as wide as the number of frames lost.
@@ -29,12 +32,13 @@ public struct VideoFrame: Sendable {
     public var isRepeat: Bool
 
     public init(
-        buffer: PixelBuffer, timestamp: MediaTime, sequenceNumber: UInt64 = 0,
+        buffer: PixelBuffer, compressed: PixelBuffer? = nil, timestamp: MediaTime, sequenceNumber: UInt64 = 0,
         orientation: VideoOrientation = .up, isMirrored: Bool = false, color: ColorDescription? = nil,
         estimatedFrameRate: FrameRate? = nil, estimatedCaptureDelay: Duration? = nil,
         damage: [PixelRect]? = nil, metadata: FrameMetadata? = nil, isRepeat: Bool = false
     ) {
         self.buffer = buffer
+        self.compressed = compressed
         self.timestamp = timestamp
         self.sequenceNumber = sequenceNumber
         self.orientation = orientation
@@ -53,6 +57,9 @@ public struct VideoFrame: Sendable {
     public var height: Int { buffer.height }
     /// How the samples lie in memory.
     public var pixelFormat: PixelFormat { buffer.pixelFormat }
+
+    /// The picture as JPEG, where the source had it so; nil when it must be encoded.
+    public var jpeg: PixelBuffer? { pixelFormat == .mjpeg ? buffer : compressed }
 
     /// The frame's format as OpenTok states it. Made at each call; not for the path of every frame.
     public var format: VideoFormat {

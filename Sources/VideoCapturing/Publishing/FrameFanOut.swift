@@ -112,8 +112,10 @@ final class FrameFanOut: Sendable {
             frame.isRepeat = frame.isRepeat && isShown
         }
         frame.metadata = nil
+        frame.compressed = nil
         if mode == .holdLast, let last = emission.lastFrame {
             frame.buffer = last.buffer
+            frame.compressed = last.compressed
             frame.color = last.color
             frame.orientation = last.orientation
             frame.isMirrored = last.isMirrored

@@ -80,6 +80,8 @@ public enum FramePacing: Sendable, Hashable {
 public struct SourceFrame: Sendable {
     /// The pixels.
     public var buffer: PixelBuffer
+    /// The same picture as the source has it, compressed; nil when there is none, or ``buffer`` is compressed itself.
+    public var compressed: PixelBuffer?
     /// The time on the source's own scale, or on the monotonic clock, as its ``FramePacing`` says; nil to
     /// take the time of the call.
     public var timestamp: MediaTime?

@@ -23,9 +23,9 @@ struct FrameTimeline {
         lastTimestamp = timestamp
         defer { nextSequenceNumber &+= 1 }
         return VideoFrame(
-            buffer: frame.buffer, timestamp: timestamp, sequenceNumber: nextSequenceNumber,
-            orientation: frame.orientation, isMirrored: frame.isMirrored, color: frame.color,
-            estimatedFrameRate: estimator.add(timestamp, nominal: nominal),
+            buffer: frame.buffer, compressed: frame.compressed, timestamp: timestamp,
+            sequenceNumber: nextSequenceNumber, orientation: frame.orientation, isMirrored: frame.isMirrored,
+            color: frame.color, estimatedFrameRate: estimator.add(timestamp, nominal: nominal),
             estimatedCaptureDelay: frame.captureDelay, damage: frame.damage, metadata: frame.metadata)
     }
 }
