@@ -147,6 +147,25 @@ import VideoCapturing
         #expect(lumaPSNR(picture, try screen.buffer) > 35)
     }
 
+    /// What is coded finely has no edges to smooth, and to filter it costs as much as to code it.
+    @Test func blockEdgesAreSmoothedOnlyWhereItIsCoarse() throws {
+        let session = try ScreenSession(bitrate: 100_000)
+        var screen = TextScreen(width: 320, height: 240)
+        try session.show(try screen.buffer, damage: nil, after: .zero)
+        try session.refine(try screen.buffer)
+        let off = try #require(session.packets.lastIndex { SegmentHeader($0).filterDeltas?.first == -63 })
+        // A picture that is new all over, at little bitrate.
+        for step in 0..<12 {
+            _ = screen.moveWindow(toX: step % 2 * 97, y: step % 3 * 41, size: 220)
+            try session.show(try screen.buffer, damage: nil, after: .milliseconds(33))
+        }
+        let coarse = session.packets[(off + 1)...]
+        #expect(coarse.contains { !SegmentHeader($0).isEnabled })
+        try session.refine(try screen.buffer)
+        #expect(session.packets[(off + 1)...].contains { SegmentHeader($0).filterDeltas?.first == -63 })
+        #expect(lumaPSNR(try #require(session.picture), try screen.buffer) > 40)
+    }
+
     @Test func anotherSizeBeginsAnew() throws {
         let session = try ScreenSession()
         for (width, height) in [(320, 240), (160, 120), (320, 240), (400, 300)] {

@@ -22,6 +22,10 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
     /// in ten frames, since it refreshes a tenth of it in each; that shall take no second.
     static let refinementRate: FrameRate = 12
 
+    /// At the lower end blocks show no edges any more, and the filter is turned off (libvpx lets it rest from 6 of 127 on);
+    /// above the upper one it is turned on again.
+    static let quantizersOfDeblocking = 5...10
+
     private struct Requests {
         var bitrate: Int?
         var keyFrame = false
@@ -39,6 +43,8 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
     private var lastKeyFrame: MediaTime?
     /// What is to be coded of a screen; nil for other contents.
     private var screen: ActiveMap?
+    /// Whether the screen's block edges are filtered.
+    private var isDeblocking = true
     private var unchanged: UInt64 = 0
     private var toldWants = CaptureWants()
     /// The pixels of the largest frame: of one without relief.
@@ -133,7 +139,7 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
                 duration: slot.nominalDuration, isKeyFrame: packet.isKeyFrame, isDroppable: packet.isDroppable,
                 temporalLayer: packet.isKeyFrame ? 0 : place.layer, width: frame.width, height: frame.height,
                 capture: EncodedPacket.CaptureInformation(frame))
-            screen?.noteCoded(quantizer: try library.lastQuantizer(), isKeyFrame: packet.isKeyFrame)
+            if screen != nil { try noteCoded(packet, library) }
             try output(made)
         }
         if configuration.adaptsToLoad {
@@ -155,7 +161,10 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
             if isBitrateNew || isSizeNew {
                 try library.update(configuration, width: frame.width, height: frame.height)
             }
-            if isSizeNew { beginScreen(frame) }
+            if isSizeNew {
+                beginScreen(frame)
+                if let screen { try library.setDeblocking(true, of: screen) }
+            }
             return library
         }
         let made = try VP8EncoderLibrary(configuration, width: frame.width, height: frame.height)
@@ -168,8 +177,25 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
     private func beginScreen(_ frame: VideoFrame) {
         // The layers' frames differ in what they refer to; a block that is left as it is needs the last frame.
         guard configuration.screenContentMode > 0, configuration.temporalLayers == 1 else { return }
+        isDeblocking = true
         screen = ActiveMap(
             width: frame.width, height: frame.height, minimumQuantizer: configuration.minimumQuantizer)
+    }
+
+    /// Notes how finely the blocks were coded, and turns the filter of block edges off where there is nothing to smooth.
+    ///
+    /// libvpx seeks the filter's strength in the middle of the picture only, from that of the frame before; where nothing
+    /// moves there, the strength of the first, coarse frames stays for ever, and all of the picture is filtered with each
+    /// frame.
+    private func noteCoded(_ packet: VP8EncoderLibrary.Packet, _ library: VP8EncoderLibrary) throws(CodecError) {
+        let quantizer = try library.lastQuantizer()
+        screen?.noteCoded(quantizer: quantizer, isKeyFrame: packet.isKeyFrame)
+        guard let screen else { return }
+        let limits = VP8Encoder.quantizersOfDeblocking
+        let isOn = isDeblocking ? quantizer > limits.lowerBound : quantizer > limits.upperBound
+        guard isOn != isDeblocking else { return }
+        try library.setDeblocking(isOn, of: screen)
+        isDeblocking = isOn
     }
 
     private func followLoad(

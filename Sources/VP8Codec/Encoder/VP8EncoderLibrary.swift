@@ -93,6 +93,23 @@ final class VP8EncoderLibrary {
         try check(result, "set the active blocks")
     }
 
+    /// Turns the filter of block edges off for all blocks, or leaves it to libvpx again, until the next call. Ends libvpx's
+    /// own refreshing of blocks in turn.
+    func setDeblocking(_ isOn: Bool, of map: ActiveMap) throws(CodecError) {
+        var result = VPX_CODEC_OK
+        // All blocks are of the first segment; libvpx copies them.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: map.rows * map.columns) { segments in
+            segments.initialize(repeating: 0)
+            var regions = vpx_roi_map_t()
+            regions.roi_map = segments.baseAddress
+            regions.rows = UInt32(map.rows)
+            regions.cols = UInt32(map.columns)
+            regions.delta_lf.0 = isOn ? 0 : -63
+            result = clibvpx_control_pointer(context, Int32(VP8E_SET_ROI_MAP.rawValue), &regions)
+        }
+        try check(result, "set the filter of block edges")
+    }
+
     /// The quantizer, of 0 to 63, of the packet handed out last.
     func lastQuantizer() throws(CodecError) -> Int {
         var quantizer: Int32 = 0
