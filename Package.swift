@@ -17,16 +17,21 @@ let package = Package(
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
+        .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
+        .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
         .library(name: "FFmpegMedia", targets: ["FFmpegMedia"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
+        .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
         .library(name: "CapturerDemoKit", targets: ["CapturerDemoKit"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: [
         // The contract and its runtime. No Foundation, no C library.
@@ -37,8 +42,22 @@ let package = Package(
         .target(name: "MediaFiles", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
         .target(name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], swiftSettings: strict),
 
+        // JPEG is a pixel format too, which cameras and networks give; so capturers may import this codec.
+        .target(name: "JPEGCodec", dependencies: ["VideoCapturing", "CJPEG", "CLibYUV"], swiftSettings: strict),
+        // libjpeg ends in a jump when it fails, which must not leave C.
+        .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
+
         // Apart from MediaFiles, so that only its users link FFmpeg.
         .target(name: "FFmpegMedia", dependencies: ["VideoCapturing", "MediaFiles", "CLibAV"], swiftSettings: strict),
+
+        // Any capture, live in any browser.
+        .target(
+            name: "MJPEGServer",
+            dependencies: [
+                "VideoCapturing", "FrameProcessing", "JPEGCodec", "CLibMD",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ], swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
@@ -47,6 +66,10 @@ let package = Package(
         .target(
             name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
+
+        .target(
+            name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "JPEGCodec", "CLibCURL"],
+            path: "Capturers/MJPEGCapturer", swiftSettings: strict),
 
         .target(
             name: "NoiseCapturer", dependencies: ["VideoCapturing", "CNoiseKernel"], path: "Capturers/NoiseCapturer",
@@ -76,6 +99,7 @@ let package = Package(
         .systemLibrary(
             name: "CLibAV", pkgConfig: "libavformat",
             providers: [.apt(["libavformat-dev", "libavcodec-dev", "libavutil-dev", "libswscale-dev"])]),
+        .systemLibrary(name: "CLibCURL", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CLibV4L2", pkgConfig: "libv4l2", providers: [.apt(["libv4l-dev"])]),
         .systemLibrary(
@@ -104,6 +128,18 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "JPEGCodecTests", dependencies: ["JPEGCodec", "FrameProcessing", "CapturerTestKit", "VideoCapturing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MJPEGCapturerTests",
+            dependencies: ["MJPEGCapturer", "JPEGCodec", "CapturerTestKit", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "MJPEGServerTests",
+            dependencies: [
+                "MJPEGServer", "MJPEGCapturer", "JPEGCodec", "NoiseCapturer", "FrameProcessing", "CapturerTestKit",
+                "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "CameraCapturerTests",
             dependencies: ["CameraCapturer", "CapturerTestKit", "FrameProcessing", "VideoCapturing", "CLibV4L2"],

@@ -1,0 +1,1 @@
+void cjpeg_placeholder(void) {}
