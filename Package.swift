@@ -43,9 +43,9 @@ let package = Package(
         .target(name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], swiftSettings: strict),
 
         // JPEG is a pixel format too, which cameras and networks give; so capturers may import this codec.
-        .target(name: "JPEGCodec", dependencies: ["VideoCapturing", "CJPEG", "CLibYUV"], swiftSettings: strict),
+        .target(name: "JPEGCodec", dependencies: ["VideoCapturing", "CJPEG"], swiftSettings: strict),
         // libjpeg ends in a jump when it fails, which must not leave C.
-        .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
+        .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("yuv")]),
 
         // Apart from MediaFiles, so that only its users link FFmpeg.
         .target(name: "FFmpegMedia", dependencies: ["VideoCapturing", "MediaFiles", "CLibAV"], swiftSettings: strict),
@@ -129,7 +129,7 @@ let package = Package(
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
-            name: "JPEGCodecTests", dependencies: ["JPEGCodec", "FrameProcessing", "CapturerTestKit", "VideoCapturing"],
+            name: "JPEGCodecTests", dependencies: ["JPEGCodec", "FrameProcessing", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGCapturerTests",

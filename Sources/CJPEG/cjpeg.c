@@ -1,1 +1,0 @@
-void cjpeg_placeholder(void) {}

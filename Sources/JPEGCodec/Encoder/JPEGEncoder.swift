@@ -1,0 +1,141 @@
+import CJPEG
+import VideoCapturing
+
+/// Encodes frames as JPEG pictures of 4:2:0 with libjpeg-turbo, or passes on the JPEG that a frame already has.
+///
+/// I420, YV12, NV12 and NV21 are read where they lie, a strip at a time. JPEG is of full range: frames of limited range
+/// are stretched on the way. It is of BT.601 too: BT.709, RGB and 4:2:2 throw `formatUnsupported` (convert them with
+/// `FrameProcessor.convert`). JPEG carries no orientation: packets bring it along, and most viewers need pixels that
+/// are upright.
+///
+/// Each packet is a whole picture: a key frame, of which none else depends. Frames may change their size at any time.
+///
+/// Not to be used from two threads at once.
+public final class JPEGEncoder: VideoEncoder {
+    /// How true the pictures are, from 1 to 100, on libjpeg's scale.
+    public let quality: Int
+    /// Whether a frame that has a JPEG becomes a packet of exactly these bytes.
+    public let passesThrough: Bool
+    /// Whether each picture gets Huffman tables of its own.
+    public let optimizesHuffmanTables: Bool
+
+    private let context: OpaquePointer
+    private let packets = PacketBufferPool()
+    private var lastTimestamp: MediaTime?
+    private var lastInterval = (30 as FrameRate).frameInterval
+
+    /// - Parameters:
+    ///   - quality: from 1 to 100, on libjpeg's scale; 80 is what webcams and viewers take for good.
+    ///   - passesThrough: whether a frame that has a JPEG (`VideoFrame.jpeg`) becomes a packet of exactly these bytes.
+    ///   - optimizesHuffmanTables: makes pictures some percent smaller, and encoding about twice as slow.
+    /// - Throws: `invalidConfiguration`, `outOfMemory`.
+    public init(
+        quality: Int = 80, passesThrough: Bool = true, optimizesHuffmanTables: Bool = false
+    ) throws(CodecError) {
+        guard (1...100).contains(quality) else {
+            throw CodecError(
+                .invalidConfiguration, operation: "set up the encoder", subject: "JPEG",
+                message: "The quality is \(quality); choose 1 to 100.")
+        }
+        guard let context = cjpeg_encoder_create(Int32(quality), optimizesHuffmanTables) else {
+            throw .noJPEGContext("set up the encoder")
+        }
+        self.quality = quality
+        self.passesThrough = passesThrough
+        self.optimizesHuffmanTables = optimizesHuffmanTables
+        self.context = context
+    }
+
+    deinit {
+        cjpeg_encoder_destroy(context)
+    }
+
+    public func encode(_ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void) throws {
+        let duration = interval(of: frame)
+        if passesThrough, let jpeg = frame.jpeg {
+            let data = jpeg.withUnsafePlanes { bases in
+                packets.makeBuffer(
+                    copying: UnsafeRawBufferPointer(start: bases[0], count: jpeg.planes[0].rowBytes))
+            }
+            return try output(packet(data, frame, duration, width: jpeg.width, height: jpeg.height))
+        }
+        try output(packet(try encode(frame), frame, duration, width: frame.width, height: frame.height))
+    }
+
+    /// Nothing is ever held back.
+    public func flush(output: (EncodedPacket) throws -> Void) throws {}
+
+    private func encode(_ frame: VideoFrame) throws(CodecError) -> PacketBuffer {
+        let layout = try chromaLayout(of: frame)
+        let buffer = frame.buffer
+        let planes = buffer.planes
+        // YV12 has V before U.
+        let (blue, red) = frame.pixelFormat == .yv12 ? (2, 1) : (1, planes.count - 1)
+        return try buffer.withUnsafePlanes { bases throws(CodecError) in
+            func plane(_ index: Int) -> UnsafePointer<UInt8> { bases[index].assumingMemoryBound(to: UInt8.self) }
+            var source = cjpeg_source(
+                width: Int32(buffer.width), height: Int32(buffer.height), luma: plane(0),
+                luma_stride: planes[0].bytesPerRow, layout: layout, chroma: (plane(blue), plane(red)),
+                chroma_stride: (planes[blue].bytesPerRow, planes[red].bytesPerRow),
+                is_limited: frame.color.range == .limited)
+            var bytes: UnsafePointer<UInt8>?
+            var count = 0
+            let result = cjpeg_encoder_encode(context, &source, &bytes, &count)
+            guard result == CJPEG_OK else {
+                throw CodecError(
+                    jpeg: result, detail: String(cString: cjpeg_encoder_message(context)),
+                    operation: JPEGEncoder.operation, nextStep: "scale it with FrameProcessor first")
+            }
+            return packets.makeBuffer(copying: UnsafeRawBufferPointer(start: bytes, count: count))
+        }
+    }
+
+    private func chromaLayout(of frame: VideoFrame) throws(CodecError) -> cjpeg_chroma {
+        guard !frame.pixelFormat.isCompressed else {
+            throw unsupported(
+                "The frame is compressed and is not to be passed through; decode it with JPEGDecoder first.")
+        }
+        let layout: cjpeg_chroma
+        switch frame.pixelFormat {
+        case .i420, .yv12: layout = CJPEG_PLANAR
+        case .nv12: layout = CJPEG_UV
+        case .nv21: layout = CJPEG_VU
+        default:
+            throw unsupported(
+                "JPEG is encoded from NV12, I420, NV21 and YV12; convert \(frame.pixelFormat) frames with FrameProcessor.convert first."
+            )
+        }
+        guard frame.color.matrix == .bt601 else {
+            throw unsupported(
+                "JPEG is of BT.601; convert BT.709 frames to ColorDescription.jpeg with FrameProcessor.convert first.")
+        }
+        return layout
+    }
+
+    private func unsupported(_ message: String) -> CodecError {
+        CodecError(.formatUnsupported, operation: JPEGEncoder.operation, subject: "JPEG", message: message)
+    }
+
+    private func packet(
+        _ data: PacketBuffer, _ frame: VideoFrame, _ duration: Duration, width: Int, height: Int
+    ) -> EncodedPacket {
+        var capture = EncodedPacket.CaptureInformation(frame)
+        capture.color = .jpeg
+        return EncodedPacket(
+            data: data, timestamp: frame.timestamp, duration: duration, isKeyFrame: true, isDroppable: true,
+            width: width, height: height, capture: capture)
+    }
+
+    /// As far as it is known when the frame comes.
+    private func interval(of frame: VideoFrame) -> Duration {
+        defer { lastTimestamp = frame.timestamp }
+        if let rate = frame.estimatedFrameRate {
+            lastInterval = rate.frameInterval
+        } else if let lastTimestamp, frame.timestamp > lastTimestamp {
+            lastInterval = frame.timestamp - lastTimestamp
+        }
+        return lastInterval
+    }
+
+    private static let operation = "encode a frame"
+}
