@@ -8,6 +8,7 @@ import PackageDescription
 let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzY4M", [framework("MediaFiles"), framework("VideoCapturing")]),
     ("FuzzIVF", [framework("MediaFiles"), framework("VideoCapturing")]),
+    ("FuzzJPEG", [framework("JPEGCodec"), framework("VideoCapturing")]),
     ("FuzzFFmpegMedia", [framework("FFmpegMedia"), framework("MediaFiles"), framework("VideoCapturing")]),
     ("FuzzOptions", [framework("CapturerDemoKit"), framework("FrameProcessing"), framework("VideoCapturing")]),
 ]
