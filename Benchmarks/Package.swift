@@ -16,9 +16,10 @@ let package = Package(
         .executableTarget(
             name: "capturer-bench",
             dependencies: [
-                "CAllocationCount", "CBareEncoder", "CNoiseKernelHeader",
+                "CAllocationCount", "CBareEncoder", "CBareJPEG", "CNoiseKernelHeader",
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),
                 .product(name: "VP8Codec", package: "swift-video-capturing"),
+                .product(name: "JPEGCodec", package: "swift-video-capturing"),
                 .product(name: "MediaFiles", package: "swift-video-capturing"),
                 .product(name: "CameraCapturer", package: "swift-video-capturing"),
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
@@ -33,5 +34,8 @@ let package = Package(
 
         // libvpx and nothing else: what every encoding tool is measured against.
         .target(name: "CBareEncoder", linkerSettings: [.linkedLibrary("vpx")]),
+
+        // The same for JPEG.
+        .target(name: "CBareJPEG", linkerSettings: [.linkedLibrary("turbojpeg"), .linkedLibrary("yuv")]),
     ]
 )

@@ -17,6 +17,7 @@ struct CapturerBench {
           memory        resident memory over a million frames
           latency       timestamp to packet, beyond the encoder's own time
           screen        a screen of which little changes: CPU and bytes per frame
+          jpeg          JPEG pictures, beside libyuv and TurboJPEG: CPU per picture
           all           all of these
 
           --quick       fewer turns and frames
@@ -56,6 +57,7 @@ struct CapturerBench {
         case "memory": try MemoryBenchmark(Effort(&arguments)).run()
         case "latency": try LatencyBenchmark(Effort(&arguments)).run()
         case "screen": try ScreenBenchmark(Effort(&arguments)).run()
+        case "jpeg": try JPEGBenchmark(Effort(&arguments)).run()
         case "make-noise": try makeNoise(&arguments)
         case "vp8": try encodeFile(Clip(&arguments))
         case "camera": try captureCamera(CameraRun(&arguments))
@@ -68,6 +70,7 @@ struct CapturerBench {
             try MemoryBenchmark(effort).run()
             try LatencyBenchmark(effort).run()
             try ScreenBenchmark(effort).run()
+            try JPEGBenchmark(effort).run()
         default: throw UsageError("no command \(command); see capturer-bench help")
         }
     }
