@@ -64,7 +64,7 @@ let package = Package(
 
         // One capturer each; none imports a codec or another capturer.
         .target(
-            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
+            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "JPEGCodec", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
 
         .target(

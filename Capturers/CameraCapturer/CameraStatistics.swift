@@ -2,7 +2,7 @@
 public struct CameraStatistics: Sendable, Hashable {
     /// Frames delivered in the driver's own memory.
     public var framesLent: UInt64 = 0
-    /// Frames copied, since the driver needed its buffer back.
+    /// Frames copied, since the driver needed its buffer back; JPEG that is taken as it is always is.
     public var framesCopied: UInt64 = 0
     /// Frames converted, scaled or decoded.
     public var framesConverted: UInt64 = 0

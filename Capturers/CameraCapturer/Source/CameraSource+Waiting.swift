@@ -103,7 +103,7 @@ extension CameraSource {
         status.count { statistics in
             if made.isLent {
                 statistics.framesLent += 1
-            } else if running.maker.pixelFormat == .nv12, running.plan.isWhole {
+            } else if running.maker.pixelFormat == made.buffer.pixelFormat, running.plan.isWhole {
                 statistics.framesCopied += 1
             } else {
                 statistics.framesConverted += 1

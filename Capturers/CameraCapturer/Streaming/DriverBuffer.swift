@@ -39,15 +39,6 @@ struct DriverBuffer {
         return made
     }
 
-    /// The first `byteCount` bytes as a compressed picture.
-    func makeCompressedPicture(_ format: StreamFormat, offset: Int, byteCount: Int) throws(CaptureError) -> PixelBuffer
-    {
-        try PixelBuffer(
-            wrapping: [PlaneMemory(base: mappings[0].address + offset, byteCount: byteCount, bytesPerRow: byteCount)],
-            as: .mjpeg, width: format.width, height: format.height,
-            release: { [mappings] in withExtendedLifetime(mappings) {} })
-    }
-
     /// Whether the frame that had the buffer has let go of it.
     mutating func isLetGo() -> Bool {
         guard isKnownUniquelyReferenced(&picture) else { return false }

@@ -1,4 +1,5 @@
 import FrameProcessing
+import JPEGCodec
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -8,7 +9,8 @@ import VideoCapturing
 #endif
 
 /// Makes NV12 pictures of a stream's filled buffers: lends the driver's own memory where it can, copies where the
-/// driver needs it back, and converts, cuts and scales in one pass from the mapping where it must.
+/// driver needs it back, and converts, cuts and scales in one pass from the mapping where it must. JPEG is decoded first,
+/// or handed on as it is where that is enough.
 ///
 /// Belongs to the capture thread.
 final class FrameMaker {
@@ -28,6 +30,7 @@ final class FrameMaker {
     private let processor: FrameProcessor
     private let pool = PixelBufferPool()
     private let exotic: ExoticPicture?
+    private let jpeg: JPEGDecoder?
 
     init(_ stream: CaptureStream, plan: DeliveryPlan, processor: FrameProcessor) throws(CaptureError) {
         self.stream = stream
@@ -35,6 +38,7 @@ final class FrameMaker {
         self.processor = processor
         pixelFormat = CaptureFormat.of(stream.format.fourCC)?.pixelFormat
         exotic = pixelFormat == nil ? try ExoticPicture(stream.node, format: stream.format) : nil
+        jpeg = pixelFormat == .mjpeg ? JPEGDecoder() : nil
     }
 
     /// The picture in a filled buffer, which is given back to the driver or lent to the picture.
@@ -54,12 +58,18 @@ final class FrameMaker {
                 buffer: try copy(picture, width: whole.width, height: whole.height), color: format.color, isLent: false)
         }
         defer { giveBack(captured.index) }
+        if pixelFormat == .mjpeg, wants.isCompressedEnough, wholePicture(wants) != nil {
+            return Made(buffer: try copyJPEG(in: captured), color: .jpeg, isLent: false)
+        }
         let picture = try picture(in: captured, as: pixelFormat)
+        // JPEG is of full range whatever the driver says of it.
+        let color = pixelFormat == .mjpeg ? .jpeg : format.color
+        if pixelFormat == .mjpeg, wholePicture(wants) != nil {
+            return Made(buffer: picture, color: color, isLent: false)
+        }
         let size = wants.adaptedSize(width: plan.size.width, height: plan.size.height)
         let transform = FrameTransform(
             crop: plan.crop, size: PixelSize(width: size.width, height: size.height), pixelFormat: .nv12)
-        // JPEG is of full range whatever the driver says of it.
-        let color = picture.pixelFormat.isCompressed ? .jpeg : format.color
         let (buffer, made) = try processor.apply(transform, to: picture, color: color)
         return Made(buffer: buffer, color: made, isLent: false)
     }
@@ -77,11 +87,54 @@ final class FrameMaker {
     {
         guard let pixelFormat else { return try exotic!.decode(captured, in: stream) }
         guard pixelFormat.isCompressed else { return try stream.picture(in: captured, as: pixelFormat) }
-        let buffer = stream.buffers[captured.index]
+        return try decodeJPEG(in: captured)
+    }
+
+    private func decodeJPEG(in captured: CapturedBuffer) throws(CaptureError) -> PixelBuffer {
+        let format = stream.format
+        let decoded: PixelBuffer
+        do throws(CodecError) {
+            decoded = try jpeg!.decode(bytes(of: captured))
+        } catch {
+            // What one picture is may be a fault of the cable; the next may be sound.
+            let isMemory = error.code == .outOfMemory
+            throw CaptureError(
+                isMemory ? .outOfMemory : .corruptData, operation: error.operation,
+                subject: "MJPEG \(format.width)x\(format.height)", message: error.message)
+        }
+        try check(decoded.width, decoded.height)
+        return decoded
+    }
+
+    /// For consumers that take the JPEG as it is: its head is looked at, and nothing is decoded.
+    private func copyJPEG(in captured: CapturedBuffer) throws(CaptureError) -> PixelBuffer {
+        let bytes = bytes(of: captured)
+        let header: JPEGHeader
+        do throws(CodecError) { header = try JPEGHeader(bytes) } catch { throw damage(error.message) }
+        try check(header.width, header.height)
+        return try PixelBuffer.compressed(bytes, as: .mjpeg, width: stream.format.width, height: stream.format.height)
+    }
+
+    private func check(_ width: Int, _ height: Int) throws(CaptureError) {
+        guard width == stream.format.width, height == stream.format.height else {
+            throw damage("The JPEG picture has \(width)x\(height) pixels; drop the frame and go on with the next.")
+        }
+    }
+
+    private func damage(_ message: String) -> CaptureError {
+        CaptureError(
+            .corruptData, operation: "decode a picture",
+            subject: "MJPEG \(stream.format.width)x\(stream.format.height)",
+            message: message)
+    }
+
+    /// The compressed bytes in a buffer's mapping.
+    private func bytes(of captured: CapturedBuffer) -> UnsafeRawBufferPointer {
+        let mapping = stream.buffers[captured.index].mappings[0]
         let start = captured.dataOffsets[0]
         // Drivers may claim more than their buffer has.
-        let end = min(captured.bytesUsed[0], buffer.mappings[0].byteCount)
-        return try buffer.makeCompressedPicture(stream.format, offset: start, byteCount: max(0, end - start))
+        let end = min(captured.bytesUsed[0], mapping.byteCount)
+        return UnsafeRawBufferPointer(start: mapping.address + start, count: max(0, end - start))
     }
 
     private func copy(_ picture: PixelBuffer, width: Int, height: Int) throws(CaptureError) -> PixelBuffer {

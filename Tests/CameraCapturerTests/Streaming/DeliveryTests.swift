@@ -94,6 +94,30 @@ import VideoCapturing
         #expect(run.leak == nil)
     }
 
+    /// For who takes JPEG nothing is decoded; who does not is given pixels again.
+    @Test func givesTheJPEGItselfWhereThatIsEnough() throws {
+        let machine = StreamingMachine([FakeCamera.Mode(fourCC: .mjpeg, width: 19, height: 9, rate: 100)])
+        machine.camera.set {
+            $0.content = TestJPEG.yuv420.bytes
+            $0.bufferLength = 4096
+        }
+        let run = CaptureRun(machine)
+        run.probe.set { $0.keeps = 1 }
+        run.capture.adapt(to: CaptureWants(isCompressedEnough: true))
+        try run.start()
+        #expect(run.probe.waitForMore(5))
+        let frame = try #require(run.probe.kept.last)
+        #expect(frame.pixelFormat == .mjpeg && frame.width == 19 && frame.height == 9 && frame.color == .jpeg)
+        #expect(
+            frame.buffer.withRow(0, ofPlane: 0) { Array($0.prefix(TestJPEG.yuv420.bytes.count)) }
+                == TestJPEG.yuv420.bytes)
+        #expect(run.statistics.framesCopied >= 5 && run.statistics.framesConverted == 0)
+        run.capture.adapt(to: CaptureWants())
+        #expect(eventually(within: .seconds(2)) { run.statistics.framesConverted >= 3 })
+        _ = try run.stop()
+        #expect(run.leak == nil)
+    }
+
     @Test func thinsOutToTheDesiredRate() throws {
         let machine = StreamingMachine([FakeCamera.Mode(fourCC: .nv12, width: 64, height: 48, rate: 100)])
         let run = CaptureRun(machine, CameraConfiguration(desiredFrameRate: 50))
