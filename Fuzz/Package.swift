@@ -10,6 +10,7 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzIVF", [framework("MediaFiles"), framework("VideoCapturing")]),
     ("FuzzJPEG", [framework("JPEGCodec"), framework("VideoCapturing")]),
     ("FuzzFFmpegMedia", [framework("FFmpegMedia"), framework("MediaFiles"), framework("VideoCapturing")]),
+    ("FuzzMJPEGCapturer", [framework("MJPEGCapturer")]),
     ("FuzzOptions", [framework("CapturerDemoKit"), framework("FrameProcessing"), framework("VideoCapturing")]),
 ]
 

@@ -1,0 +1,67 @@
+/// What stands between the parts of a stream, as servers write it: with `--` before it or without, declared with the
+/// dashes or without them, declared wrongly, or not at all.
+struct PartBoundary {
+    enum Match: Hashable {
+        case none
+        /// A part follows.
+        case part
+        /// The stream ends: a `-` follows the boundary.
+        case end
+    }
+
+    /// Longer ones than any server's are not learned.
+    private static let longest = 200
+
+    /// Without leading dashes; empty while it is not known.
+    private(set) var token: [UInt8]
+    /// Whether it has been seen in the stream.
+    private(set) var isProven = false
+
+    /// - Parameter declared: as the head of the stream states it.
+    init(declared: [UInt8]?) {
+        token = Array((declared ?? []).drop { $0 == ASCII.dash })
+        while let last = token.last, ASCII.isBlank(last) { token.removeLast() }
+    }
+
+    /// What a line is, given without the end of the line. Until a boundary is proven, any line that begins with dashes
+    /// is taken for one, if `mayLearn`.
+    mutating func match(_ line: ArraySlice<UInt8>, mayLearn: Bool) -> Match {
+        var line = line
+        while let last = line.last, ASCII.isBlank(last) { line.removeLast() }
+        if !token.isEmpty, let match = known(line) {
+            isProven = true
+            return match
+        }
+        guard mayLearn, !isProven, line.count <= PartBoundary.longest, line.starts(with: [ASCII.dash, ASCII.dash])
+        else { return .none }
+        let name = Array(line.drop { $0 == ASCII.dash })
+        isProven = !name.isEmpty
+        if isProven { token = name }
+        return .part
+    }
+
+    /// Whether the text may be the beginning of a boundary.
+    func mayBegin(_ text: ArraySlice<UInt8>) -> Bool {
+        text.first == ASCII.dash || text.first == token.first
+    }
+
+    private func known(_ line: ArraySlice<UInt8>) -> Match? {
+        let name = line.drop { $0 == ASCII.dash }
+        if name.starts(with: token) {
+            let rest = name.dropFirst(token.count)
+            guard let next = rest.first else { return .part }
+            if next == ASCII.dash { return .end }
+            return ASCII.isBlank(next) ? .part : nil
+        }
+        // A picture that no line end follows.
+        guard line.count > token.count + 2 else { return nil }
+        if endsWithBoundary(line) { return .part }
+        return line.suffix(2).elementsEqual([ASCII.dash, ASCII.dash]) && endsWithBoundary(line.dropLast(2))
+            ? .end : nil
+    }
+
+    private func endsWithBoundary(_ line: ArraySlice<UInt8>) -> Bool {
+        guard line.count >= token.count + 2, line.suffix(token.count).elementsEqual(token) else { return false }
+        return line.dropLast(token.count).suffix(2).elementsEqual([ASCII.dash, ASCII.dash])
+    }
+}

@@ -1,0 +1,97 @@
+import FrameProcessing
+import JPEGCodec
+import VideoCapturing
+
+extension MJPEGSource {
+    /// A frame of a picture; nil when it is damaged, or not due.
+    func makeFrame(of picture: ReceivedPicture) -> SourceFrame? {
+        let before = picture.losses
+        losses += before
+        count(before)
+        taken &+= 1 &+ before.damaged &+ before.oversized &+ before.skipped
+        guard limiter.shouldPass(picture.arrival, sequenceNumber: taken, at: wants.maximumFrameRate) else {
+            status.count { $0.framesDecimated += 1 }
+            pool.giveBack(picture.block)
+            return nil
+        }
+        do {
+            let header = try JPEGHeader(picture.block.bytes)
+            let isCompressed = wants.isCompressedEnough
+            let decoded = isCompressed ? nil : try fitted(try decode(picture))
+            let jpeg = try wrap(picture, header)
+            var frame = SourceFrame(decoded ?? jpeg, timestamp: picture.arrival)
+            if !isCompressed { frame.compressed = jpeg }
+            frame.color = .jpeg
+            frame.captureDelay = picture.delay
+            frame.lostBefore = losses.oversized &+ losses.skipped
+            frame.corruptBefore = losses.damaged
+            losses = StreamLosses()
+            note(header)
+            return frame
+        } catch {
+            // The losses before it are counted already.
+            losses.damaged &+= 1
+            status.count { $0.framesDamaged += 1 }
+            return nil
+        }
+    }
+
+    /// The picture's own size settles the settings.
+    func note(_ header: JPEGHeader) {
+        let size = PixelSize(width: header.width, height: header.height)
+        guard size != pictureSize else { return }
+        pictureSize = size
+        adoptFormat()
+    }
+
+    func decode(_ picture: ReceivedPicture) throws(CodecError) -> PixelBuffer {
+        if decoder == nil { decoder = JPEGDecoder(pixelFormat: configuration.pixelFormat) }
+        let buffer = try decoder!.decode(picture.block.bytes)
+        status.count { $0.framesDecoded += 1 }
+        return buffer
+    }
+
+    /// Scaled to what consumers want.
+    private func fitted(_ buffer: PixelBuffer) throws(CaptureError) -> PixelBuffer {
+        let size = wants.adaptedSize(width: buffer.width, height: buffer.height)
+        guard size != (buffer.width, buffer.height) else { return buffer }
+        return try processor.apply(
+            FrameTransform(size: PixelSize(width: size.width, height: size.height)), to: buffer, color: .jpeg
+        ).buffer
+    }
+
+    /// The bytes of the picture as they lie; their memory goes back to the pool when nobody needs them any more.
+    private func wrap(_ picture: ReceivedPicture, _ header: JPEGHeader) throws(CaptureError) -> PixelBuffer {
+        let block = picture.block
+        let bytes = block.bytes
+        return try PixelBuffer(
+            wrapping: [PlaneMemory(base: bytes.baseAddress!, byteCount: bytes.count, bytesPerRow: bytes.count)],
+            as: .mjpeg, width: header.width, height: header.height
+        ) { [pool] in pool.giveBack(block) }
+    }
+
+    /// A picture that came whole and cannot be decoded.
+    func noteDamaged(_ picture: ReceivedPicture) {
+        losses += picture.losses
+        losses.damaged &+= 1
+        count(picture.losses)
+        status.count { $0.framesDamaged += 1 }
+        pool.giveBack(picture.block)
+    }
+
+    /// Those of a connection that is given up, which no picture has carried.
+    func collectLosses() {
+        guard let rest = connection?.parser?.takeLosses() else { return }
+        losses += rest
+        count(rest)
+    }
+
+    private func count(_ losses: StreamLosses) {
+        guard losses != StreamLosses() else { return }
+        status.count { statistics in
+            statistics.framesDamaged &+= losses.damaged
+            statistics.framesOversized &+= losses.oversized
+            statistics.framesSkipped &+= losses.skipped
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import CLibCURL
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+extension MJPEGSource {
+    /// The next frame that is due; nil when the capture is being stopped.
+    func awaitFrame(_ context: FrameContext) throws(StreamLoss) -> SourceFrame? {
+        // The time that the consumer took is none of the server's.
+        let now = patienceClock.now
+        connection?.lastByte = now
+        connection?.lastPicture = now
+        while !context.isStopping {
+            try read(context)
+            while let picture = backlog.next(now: context.now, pool: pool) {
+                if let frame = makeFrame(of: picture) { return frame }
+            }
+            try wait(context)
+        }
+        return nil
+    }
+
+    /// Takes all that has come, without waiting.
+    func read(_ context: FrameContext) throws(StreamLoss) {
+        guard let transfer, connection != nil else { return }
+        let before = connection?.pictureCount ?? 0
+        let start = transfer.bytesReceived
+        // curl reads once each time. Less than it had room for means that no more is there, but with TLS, which is read
+        // in pieces.
+        var last: UInt64
+        repeat {
+            last = transfer.bytesReceived
+            transfer.work()
+        } while transfer.result == nil && transfer.bytesReceived - start < MJPEGSource.mostBytesAtOnce
+            && transfer.bytesReceived - last >= (address?.isSecure == true ? 1 : HTTPTransfer.bufferSize)
+        let now = context.now
+        let count = (connection?.pictureCount ?? 0) - before
+        backlog.noteRead(count: count, since: lastRead, now: now, isLate: !hasWaited)
+        lastRead = now
+        hasWaited = false
+        if transfer.bytesReceived != start {
+            status.count { statistics in
+                statistics.bytesReceived &+= transfer.bytesReceived - start
+                statistics.framesReceived &+= UInt64(count)
+            }
+        }
+    }
+
+    /// A server that sends faster than it is read does not keep frames from being delivered.
+    private static let mostBytesAtOnce: UInt64 = 64 << 20
+
+    /// Waits until more may have come, or the stop; throws when nothing more will.
+    func wait(_ context: FrameContext, atMost limit: Duration? = nil) throws(StreamLoss) {
+        guard let transfer, let connection else { return }
+        if connection.phase == .picture, connection.pictureCount > 0 || transfer.result == CURLE_OK {
+            return try poll(context)
+        }
+        if let result = transfer.result { return try conclude(result) }
+        let now = patienceClock.now
+        let deadline = self.deadline(of: connection, isConnected: transfer.isConnected)
+        guard now < deadline else { throw .stalled(stalled(connection, isConnected: transfer.isConnected)) }
+        transfer.wait(atMost: min(deadline - now, limit ?? .seconds(3600)), stop: context.stopDescriptor)
+        hasWaited = true
+    }
+
+    private func deadline(of connection: StreamConnection, isConnected: Bool) -> MediaTime {
+        guard isConnected else { return connection.began.advanced(by: configuration.connectTimeout) }
+        // A server may also send for ever without sending a picture.
+        return min(
+            connection.lastByte.advanced(by: configuration.stallTimeout),
+            connection.lastPicture.advanced(by: configuration.connectTimeout + configuration.stallTimeout * 4))
+    }
+
+    private func stalled(_ connection: StreamConnection, isConnected: Bool) -> CaptureError {
+        let host = address?.host ?? ""
+        let message =
+            if !isConnected {
+                "\(host) did not answer within \(configuration.connectTimeout.seconds) s; check that the camera is on and reachable."
+            } else if patienceClock.now - connection.lastByte >= configuration.stallTimeout {
+                "Nothing has come for \(configuration.stallTimeout.seconds) s; check the network, or restart the camera."
+            } else {
+                "Bytes come, but no whole pictures; restart the camera."
+            }
+        return failure.error(.stalled, message)
+    }
+
+    /// The transfer is over: what it was, and whether a last picture is in what came.
+    private func conclude(_ result: CURLcode) throws(StreamLoss) {
+        guard let connection, let transfer else { return }
+        if let refusal = connection.refusal { throw .failed(refusal) }
+        if connection.phase == .waiting {
+            if result != CURLE_OK { throw .failed(failure.failure(result, of: transfer)) }
+            if let refusal = failure.refusal(of: transfer.head, hadCredential: credential != nil) {
+                throw .failed(refusal)
+            }
+            throw .ended
+        }
+        let hasEnded = connection.parser?.hasEnded ?? false
+        if !hasEnded, finishParser() { return }
+        if result == CURLE_OK || hasEnded { throw .ended }
+        throw .failed(failure.failure(result, of: transfer))
+    }
+
+    /// True when a last picture came of what was under way.
+    private func finishParser() -> Bool {
+        var count = 0
+        let now = lastRead
+        connection?.parser?.finish { picture in
+            receive(picture, at: now)
+            count += 1
+        }
+        connection?.pictureCount += count
+        return count > 0
+    }
+
+    // MARK: - Single pictures
+
+    /// Asks for the next picture when it is time.
+    private func poll(_ context: FrameContext) throws(StreamLoss) {
+        guard let connection, let transfer else { return }
+        if connection.pictureCount == 0, finishParser() { return }
+        let slowest = wants.maximumFrameRate?.frameInterval ?? .zero
+        let due = connection.requested.advanced(by: max(configuration.pollInterval, slowest))
+        guard context.wait(until: due) else { return }
+        // An answer that is read to its end leaves its connection to the next.
+        transfer.work()
+        collectLosses()
+        do throws(CaptureError) { try begin(context) } catch { throw .failed(error) }
+        status.count { $0.polls += 1 }
+    }
+
+    // MARK: - What comes
+
+    /// Called by curl, from inside ``read(_:)``.
+    func takeBody(_ bytes: UnsafeRawBufferPointer, _ context: FrameContext) -> Bool {
+        guard connection != nil else { return false }
+        let now = patienceClock.now
+        connection?.lastByte = now
+        if connection?.phase == .waiting {
+            guard classify() else { return false }
+        }
+        let arrival = context.now
+        var count = 0
+        connection?.parser?.feed(bytes) { picture in
+            receive(picture, at: arrival)
+            count += 1
+        }
+        if count > 0 {
+            connection?.pictureCount += count
+            connection?.lastPicture = now
+        }
+        return connection?.parser?.hasEnded == false
+    }
+
+    /// What the head says that follows; false when it is nothing to read.
+    private func classify() -> Bool {
+        guard let head = transfer?.head else { return false }
+        if let refusal = failure.refusal(of: head, hadCredential: credential != nil) {
+            connection?.refusal = refusal
+            return false
+        }
+        let isPicture = head.contentType?.isPicture ?? false
+        isPolled = isPicture
+        connection?.phase = isPicture ? .picture : .stream
+        connection?.parser = MultipartParser(
+            isPicture ? .picture(length: head.contentLength) : .parts(boundary: head.contentType?.boundary),
+            maximumFrameBytes: configuration.maximumFrameBytes, pool: pool)
+        return true
+    }
+
+    private func receive(_ picture: ReceivedPicture, at arrival: MediaTime) {
+        var picture = picture
+        picture.arrival = arrival
+        if let serverTime = picture.serverTime {
+            status.count { $0.serverTime = serverTime }
+            // Two machines' clocks are not one; a delay that is no delay is none.
+            if transfer?.isOnThisMachine == true {
+                let delay = wallClockTime() - serverTime
+                if delay >= .zero, delay < .seconds(10) { picture.delay = delay }
+            }
+        }
+        backlog.append(picture, pool: pool)
+    }
+}
+
+/// Since 1970.
+private func wallClockTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}

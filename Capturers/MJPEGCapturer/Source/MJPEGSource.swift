@@ -1,0 +1,139 @@
+import FrameProcessing
+import JPEGCodec
+import VideoCapturing
+
+/// A network camera as a frame source: connects, reads, and connects again.
+///
+/// All of it runs on the capture thread; the parts are in extensions: connecting, reading, making frames, recovery.
+final class MJPEGSource: FrameSource {
+    var settings: CaptureSettings
+    var pacing: FramePacing { .device }
+    var contentHint: VideoContentHint { .motion }
+
+    let url: String
+    let configuration: MJPEGCapturerConfiguration
+    let status: MJPEGStatus
+    /// The machine's clock, for the patience with servers; the capture's may be a test's.
+    let patienceClock = MonotonicClock()
+
+    // From open to close.
+    var address: StreamAddress?
+    var transfer: HTTPTransfer?
+    /// What the server has accepted, or what is to be tried first.
+    var credential: MJPEGCredential?
+    let pool = JPEGBlockPool()
+    let processor = FrameProcessor()
+    var decoder: JPEGDecoder?
+    var wants = CaptureWants()
+    /// The size of the last picture, before it is scaled.
+    var pictureSize = PixelSize(width: 0, height: 0)
+
+    // While pictures come or are waited for.
+    var connection: StreamConnection?
+    /// Whether the address gives single pictures, known from the last answer.
+    var isPolled = false
+    var backlog: PictureBacklog
+    var outage: StreamOutage?
+    var limiter = FrameRateLimiter()
+    var losses = StreamLosses()
+    /// Pictures that came, whether delivered or not; for the limiter.
+    var taken: UInt64 = 0
+    /// When what has come was last read, by the capture's clock.
+    var lastRead = MediaTime.zero
+    /// Whether it was waited for what is read next, so that it has just come.
+    var hasWaited = false
+
+    init(url: String, configuration: MJPEGCapturerConfiguration, status: MJPEGStatus) {
+        self.url = url
+        self.configuration = configuration
+        self.status = status
+        backlog = PictureBacklog(mostBytes: configuration.maximumFrameBytes)
+        // Unknown until the first picture.
+        let name = try? StreamAddress(url).displayName
+        settings = CaptureSettings(
+            format: VideoFormat(configuration.pixelFormat, width: 0, height: 0), sourceName: name)
+    }
+
+    func open(_ context: FrameContext) throws {
+        try configuration.validate()
+        let address = try StreamAddress(url)
+        self.address = address
+        status.contents.withLock { $0.statistics = MJPEGStatistics() }
+        isPolled = false
+        pictureSize = PixelSize(width: 0, height: 0)
+        credential = configuration.credential ?? address.credential
+        decoder = JPEGDecoder(pixelFormat: configuration.pixelFormat)
+        do {
+            transfer = try HTTPTransfer()
+            try connect(context)
+            try settleFormat(context)
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    func start(_ context: FrameContext) throws {
+        outage = nil
+        limiter = FrameRateLimiter()
+        // What was opened a while ago has old pictures waiting everywhere on the way.
+        let isFresh = connection != nil && context.now - lastRead <= .seconds(2) && transfer?.result == nil
+        if !isFresh {
+            disconnect()
+            backlog.clear()
+            try connect(context)
+        }
+        backlog.sessionStart = context.now
+    }
+
+    func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+        while !context.isStopping {
+            guard connection != nil else {
+                guard try recover(context) else { return nil }
+                continue
+            }
+            do throws(StreamLoss) {
+                if let frame = try awaitFrame(context) { return frame }
+            } catch {
+                guard try lose(error, context) else { return nil }
+            }
+        }
+        return nil
+    }
+
+    func adapt(to wants: CaptureWants) {
+        self.wants = wants
+        adoptFormat()
+    }
+
+    func stop() {
+        disconnect()
+        backlog.clear()
+        outage = nil
+        losses = StreamLosses()
+    }
+
+    func close() {
+        disconnect()
+        backlog.clear()
+        transfer = nil
+        decoder = nil
+    }
+
+    /// The settings for the pictures that come, as consumers want them.
+    func adoptFormat() {
+        guard pictureSize.width > 0 else { return }
+        if wants.isCompressedEnough {
+            settings.format = VideoFormat(.mjpeg, width: pictureSize.width, height: pictureSize.height)
+        } else {
+            let size = wants.adaptedSize(width: pictureSize.width, height: pictureSize.height)
+            settings.format = VideoFormat(configuration.pixelFormat, width: size.width, height: size.height)
+        }
+    }
+
+    func disconnect() {
+        transfer?.end()
+        connection?.parser?.discard()
+        connection = nil
+    }
+}

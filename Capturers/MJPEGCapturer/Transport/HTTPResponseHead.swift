@@ -1,0 +1,96 @@
+/// What the head of an answer says, as far as it matters. Made of the lines that curl hands over: of several answers
+/// (redirects, demands for a password) the last one counts.
+struct HTTPResponseHead {
+    /// 0 for an answer without a head (HTTP/0.9).
+    private(set) var status = 0
+    /// What the server says after the number.
+    private(set) var reason = ""
+    private(set) var contentType: ContentType?
+    private(set) var contentLength: Int?
+    private(set) var challenges = AuthenticationChallenges()
+
+    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+        let line = ASCII.trimmed(Array(bytes)[...])
+        if ASCII.hasPrefix(line, "http/") || ASCII.hasPrefix(line, "icy ") {
+            self = HTTPResponseHead(statusLine: line)
+            return
+        }
+        guard let header = HeaderLine(line) else { return }
+        if header.isNamed("content-type") {
+            contentType = ContentType(header.value)
+        } else if header.isNamed("content-length") {
+            contentLength = ASCII.number(header.value)
+        } else if header.isNamed("www-authenticate") {
+            challenges.take(header.value)
+        }
+    }
+
+    init() {}
+
+    private init(statusLine line: ArraySlice<UInt8>) {
+        let rest = line.drop { !ASCII.isBlank($0) }.drop { ASCII.isBlank($0) }
+        status = ASCII.number(rest) ?? 0
+        reason = String(decoding: rest.drop { ASCII.isDigit($0) }.drop { ASCII.isBlank($0) }.prefix(80), as: UTF8.self)
+    }
+
+    /// As in `404 Not Found`.
+    var statusText: String {
+        let printable = String(
+            String.UnicodeScalarView(reason.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }))
+        return printable.isEmpty ? "\(status)" : "\(status) \(printable)"
+    }
+}
+
+/// The ways in which a server would be told a name and a password.
+struct AuthenticationChallenges: Hashable {
+    private struct Challenge: Hashable {
+        var scheme: String
+        var realm: String
+    }
+    private var all: [Challenge] = []
+
+    /// Takes the value of a header `WWW-Authenticate`, which may hold several.
+    mutating func take(_ value: ArraySlice<UInt8>) {
+        for item in AuthenticationChallenges.items(value) where all.count < 16 {
+            // A challenge begins with a word that no `=` follows.
+            let word = item.prefix { !ASCII.isBlank($0) }
+            var parameter = item
+            if !word.contains(ASCII.equals) {
+                all.append(Challenge(scheme: String(decoding: word, as: UTF8.self), realm: ""))
+                parameter = ASCII.trimmed(item.dropFirst(word.count))
+            }
+            guard ASCII.hasPrefix(parameter, "realm"), let equals = parameter.firstIndex(of: ASCII.equals), !all.isEmpty
+            else { continue }
+            let realm = ASCII.trimmed(parameter[(equals + 1)...]).filter { $0 != ASCII.quote }
+            all[all.count - 1].realm = String(decoding: realm, as: UTF8.self)
+        }
+    }
+
+    /// The one that will be answered: Digest before Basic; nil when there is neither.
+    var best: (scheme: String, realm: String)? {
+        for scheme in ["digest", "basic"] {
+            if let found = all.first(where: { $0.scheme.lowercased() == scheme }) {
+                return (scheme == "digest" ? "Digest" : "Basic", found.realm)
+            }
+        }
+        return nil
+    }
+
+    /// The names of all, for people.
+    var names: String { all.map(\.scheme).joined(separator: ", ") }
+
+    /// What stands between commas outside of quotes.
+    private static func items(_ text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+        var items: [ArraySlice<UInt8>] = []
+        var start = text.startIndex
+        var isQuoted = false
+        for index in text.indices {
+            if text[index] == ASCII.quote { isQuoted.toggle() }
+            guard text[index] == 0x2C, !isQuoted else { continue }
+            items.append(ASCII.trimmed(text[start..<index]))
+            start = index + 1
+        }
+        items.append(ASCII.trimmed(text[start...]))
+        return items.filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,131 @@
+import CapturerTestKit
+import Testing
+
+@testable import MJPEGCapturer
+
+/// Bytes in, pictures out.
+func parse(
+    _ body: [UInt8], _ content: MultipartParser.Content, chunks: [Int] = [], maximum: Int = 1 << 20
+) -> (numbers: [Int], losses: StreamLosses, hasEnded: Bool) {
+    var parser = MultipartParser(content, maximumFrameBytes: maximum)
+    var numbers: [Int] = []
+    var losses = StreamLosses()
+    func take(_ picture: ReceivedPicture) {
+        numbers.append(number(of: Array(picture.block.bytes)) ?? -1)
+        losses += picture.losses
+    }
+    var rest = body[...]
+    var sizes = chunks[...]
+    while !rest.isEmpty {
+        let size = sizes.popFirst() ?? chunks.last ?? rest.count
+        let chunk = Array(rest.prefix(size))
+        rest = rest.dropFirst(size)
+        chunk.withUnsafeBytes { parser.feed($0, output: take) }
+    }
+    losses += parser.takeLosses()
+    return (numbers, losses, parser.hasEnded)
+}
+
+@Suite struct MultipartParserTests {
+    private func content(_ quirk: Quirk) -> MultipartParser.Content {
+        .parts(boundary: ContentType(Array(quirk.contentType.utf8)[...]).boundary)
+    }
+
+    @Test(arguments: Quirk.all)
+    func takesWhole(_ quirk: Quirk) {
+        let result = parse(quirk.body, content(quirk))
+        #expect(result.numbers == quirk.expected)
+        #expect(result.losses.damaged == quirk.damaged)
+    }
+
+    @Test(arguments: Quirk.all)
+    func takesByteByByte(_ quirk: Quirk) {
+        let result = parse(quirk.body, content(quirk), chunks: [1])
+        #expect(result.numbers == quirk.expected)
+        #expect(result.losses.damaged == quirk.damaged)
+    }
+
+    @Test(arguments: Quirk.all)
+    func takesSplitAnywhere(_ quirk: Quirk) {
+        for offset in 1..<quirk.body.count {
+            let result = parse(quirk.body, content(quirk), chunks: [offset, quirk.body.count])
+            guard result.numbers == quirk.expected, result.losses.damaged == quirk.damaged else {
+                Issue.record("split at \(offset): \(result)")
+                return
+            }
+        }
+    }
+
+    /// Each picture is there as soon as its last byte is, whatever the server says of its length.
+    @Test(arguments: ["", "Content-Length: %\r\n", "Content-Length: 0\r\n"])
+    func givesAPictureWithItsLastByte(_ length: String) {
+        var parser = MultipartParser(.parts(boundary: Array("frame".utf8)), maximumFrameBytes: 1 << 20)
+        for index in 0..<6 {
+            let jpeg = picture(index)
+            let line = length.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "\(jpeg.count)")
+            let bytes = Array("--frame\r\n\(line)\r\n".utf8) + jpeg
+            var numbers: [Int?] = []
+            for byte in bytes.dropLast() {
+                withUnsafeBytes(of: byte) { parser.feed($0) { _ in numbers.append(-1) } }
+            }
+            #expect(numbers == [])
+            withUnsafeBytes(of: bytes.last!) {
+                parser.feed($0) { numbers.append(number(of: Array($0.block.bytes))) }
+            }
+            #expect(numbers == [index])
+        }
+    }
+
+    @Test func leavesOutWhatIsTooLarge() {
+        func size(_ number: Int) -> Int { number == 1 ? 50_000 : 0 }
+        for head in [{ "--frame\r\nContent-Length: \($1.count)\r\n\r\n" }, { _, _ in "--frame\r\n\r\n" }]
+            as [(Int, [UInt8]) -> String]
+        {
+            let body = Quirk.parts(head, picture: { picture($0, padding: size($0), thumbnail: true) })
+            for chunks in [[], [1], [7, 1000]] {
+                let result = parse(body, .parts(boundary: nil), chunks: chunks, maximum: 20_000)
+                #expect(result.numbers == [0, 2, 3])
+                #expect(result.losses.oversized == 1)
+                #expect(result.losses.damaged == 0)
+            }
+        }
+    }
+
+    @Test func leavesOutWhatIsTooLargeWithoutBoundaries() {
+        let body = Quirk.parts({ _, _ in "" }, after: "", picture: { picture($0, padding: $0 == 1 ? 50_000 : 0) })
+        let result = parse(body, .parts(boundary: nil), chunks: [1000], maximum: 20_000)
+        #expect(result.numbers == [0, 2, 3])
+        #expect(result.losses.oversized == 1)
+    }
+
+    @Test func takesASinglePicture() {
+        for length in [nil, picture(7).count, 12] {
+            let result = parse(Array("\r\n".utf8) + picture(7), .picture(length: length), chunks: [3])
+            #expect(result.numbers == [7])
+        }
+    }
+
+    @Test func countsWhatTheEndCutsOff() {
+        var parser = MultipartParser(.picture(length: nil), maximumFrameBytes: 1 << 20)
+        picture(1).dropLast(3).withUnsafeBytes { parser.feed($0) { _ in Issue.record("a picture") } }
+        parser.finish { _ in Issue.record("a picture") }
+        #expect(parser.takeLosses().damaged == 1)
+        #expect(parser.hasEnded)
+    }
+
+    @Test func readsTheServersTime() {
+        var parser = MultipartParser(.parts(boundary: nil), maximumFrameBytes: 1 << 20)
+        var times: [Duration?] = []
+        for text in ["1700000000.25", "1700000000", "0.1", "now", "1700000000.123456789123"] {
+            let bytes = Array("--frame\r\nX-Timestamp: \(text)\r\n\r\n".utf8) + picture(0)
+            bytes.withUnsafeBytes { parser.feed($0) { times.append($0.serverTime) } }
+        }
+        let base = Duration.seconds(1_700_000_000)
+        #expect(times == [base + .milliseconds(250), base, nil, nil, base + .nanoseconds(123_456_789)])
+    }
+
+    @Test func knowsTheEnd() {
+        #expect(parse(Quirk.parts(Quirk.usual()) + Array("--frame--\r\n".utf8), .parts(boundary: nil)).hasEnded)
+        #expect(!parse(Quirk.parts(Quirk.usual()) + Array("--frame\r\n".utf8), .parts(boundary: nil)).hasEnded)
+    }
+}

@@ -1,0 +1,92 @@
+import CapturerTestKit
+import MJPEGCapturer
+import Testing
+import VideoCapturing
+
+/// Each quirk over a real connection. The clock stands still, so that no picture is ever too old.
+@Suite struct QuirkTests {
+    private func numbers(
+        _ expected: [Int], from server: QuirkServer, _ configuration: MJPEGCapturerConfiguration = .test()
+    ) throws -> [Int?] {
+        defer { server.stop() }
+        let consumer = RecordingConsumer()
+        let capture = MJPEGCapturer(url: server.url, configuration: configuration, clock: VirtualClock())
+        capture.videoCaptureConsumer = consumer
+        try capture.play()
+        #expect(consumer.waitForFrames(expected.count, timeout: .seconds(20)))
+        capture.releaseCapture()
+        return consumer.frames.map(\.number)
+    }
+
+    /// The last picture comes although nothing follows it, and the connection stays open.
+    @Test(arguments: Quirk.all)
+    func takesStream(_ quirk: Quirk) throws {
+        let server = QuirkServer { request, connection in
+            connection.write("HTTP/1.0 200 OK\r\nContent-Type: \(quirk.contentType)\r\n\r\n")
+            connection.write(quirk.body)
+            connection.awaitEnd()
+        }
+        #expect(try numbers(quirk.expected, from: server) == quirk.expected)
+    }
+
+    @Test(arguments: [
+        "ICY 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=frame\r\n\r\n",
+        "HTTP/1.1 200\r\nContent-Type: multipart/x-mixed-replace; boundary=frame\r\nContent-Length: 9999999\r\n\r\n",
+        "HTTP/1.0 200 OK\nContent-Type: multipart/x-mixed-replace;boundary=frame\n\n",
+        "HTTP/1.0 200 OK\r\nServer : x\r\nCache-Control: no-cache\r\nContent-Type:multipart/x-mixed-replace;boundary=frame\r\n\r\n",
+        "HTTP/1.0 200 OK\r\nno colon here\r\nContent-Type: multipart/x-mixed-replace;boundary=frame\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=frame\r\nConnection: Keep-Alive\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 700\r\nContent-Type: multipart/x-mixed-replace;boundary=frame\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\r\n",
+        "",
+    ])
+    func takesHead(_ head: String) throws {
+        let server = QuirkServer { _, connection in
+            connection.write(head)
+            connection.write(Quirk.parts(Quirk.usual()))
+            connection.awaitEnd()
+        }
+        #expect(try numbers([0, 1, 2, 3], from: server) == [0, 1, 2, 3])
+    }
+
+    @Test func takesChunks() throws {
+        let server = QuirkServer { _, connection in
+            connection.write(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: multipart/x-mixed-replace; boundary=frame\r\n\r\n"
+            )
+            let body = Quirk.parts(Quirk.usual())
+            for start in stride(from: 0, to: body.count, by: 100) {
+                let chunk = body[start..<min(body.count, start + 100)]
+                connection.write("\(String(chunk.count, radix: 16))\r\n")
+                connection.write(chunk + Array("\r\n".utf8))
+            }
+            connection.awaitEnd()
+        }
+        #expect(try numbers([0, 1, 2, 3], from: server) == [0, 1, 2, 3])
+    }
+
+    @Test func countsDamagedAndOversized() throws {
+        var broken = picture(2)
+        // Entropy-coded data that end too soon.
+        broken.removeSubrange((broken.count - 12)..<(broken.count - 2))
+        let body = part(0) + part(1, padding: 100_000) + Quirk.usual()(2, broken).utf8 + broken + part(3)
+        let server = QuirkServer { _, connection in
+            connection.write(streamHead)
+            connection.write(body)
+            connection.awaitEnd()
+        }
+        defer { server.stop() }
+        let consumer = RecordingConsumer()
+        let capture = MJPEGCapturer(
+            url: server.url, configuration: .test { $0.maximumFrameBytes = 50_000 }, clock: VirtualClock())
+        capture.videoCaptureConsumer = consumer
+        try capture.play()
+        #expect(consumer.waitForFrames(2, timeout: .seconds(20)))
+        #expect(consumer.frames.map(\.number) == [0, 3])
+        #expect(consumer.frames.map(\.sequenceNumber) == [0, 3])
+        let (seen, own) = (capture.statistics, capture.streamStatistics)
+        #expect(seen.framesDropped.corrupt == 1 && seen.framesDropped.source == 1)
+        #expect(own.framesDamaged == 1 && own.framesOversized == 1 && own.framesReceived == 3)
+        capture.releaseCapture()
+    }
+}

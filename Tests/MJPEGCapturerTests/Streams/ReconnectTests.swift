@@ -1,0 +1,175 @@
+import CapturerTestKit
+import MJPEGCapturer
+import Testing
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+@Suite struct ReconnectTests {
+    @Test func waitsAsGo2rtcDoes() {
+        let policy = MJPEGReconnectPolicy.standard
+        let delays = (1...23).map { policy.delay(beforeAttempt: $0) }
+        let expected =
+            [Int](repeating: 1, count: 5) + [Int](repeating: 5, count: 5) + [Int](repeating: 10, count: 10) + [
+                60, 60, 60,
+            ]
+        #expect(delays == expected.map { .seconds($0) })
+        #expect(MJPEGReconnectPolicy.never.delay(beforeAttempt: 1) == nil)
+    }
+
+    /// Each connection gives three pictures and ends: in good order, by a reset, by its boundary.
+    @Test(arguments: [0, 1, 2])
+    func goesOnAfterALoss(_ way: Int) throws {
+        let server = QuirkServer { request, connection in
+            stream(to: connection, from: request.index * 3, count: 3)
+            if way == 1 { connection.reset() }
+            guard way == 2 else { return }
+            connection.write("--frame--\r\n")
+            connection.awaitEnd()
+        }
+        defer { server.stop() }
+        let consumer = RecordingConsumer()
+        let capture = MJPEGCapturer(url: server.url, configuration: .test())
+        let (events, states) = (EventLog(), Locked<[CaptureState]>([]))
+        capture.setEventHandler { [unowned capture] event in
+            events.add("\(event)")
+            states.withLock { $0.append(capture.state) }
+        }
+        capture.didStartLoading = { events.add("start") }
+        capture.didFinishLoading = { events.add("finish") }
+        capture.videoCaptureConsumer = consumer
+        try capture.play()
+        #expect(consumer.waitForFrames(12, timeout: .seconds(20)))
+        capture.releaseCapture()
+        let frames = consumer.frames
+        // A reset may take what the kernel has not handed over yet.
+        if way != 1 { #expect(frames.prefix(12).map(\.number) == Array(0..<12)) }
+        #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
+        #expect(capture.statistics.interruptions >= 3)
+        #expect(capture.streamStatistics.reconnects >= 3)
+        #expect(capture.streamStatistics.lastInterruption != nil)
+        #expect(states.withLock { $0 }.contains(.interrupted(.deviceDisconnected)))
+        #expect(Array(events.all.prefix(3)) == ["start", "finish", "The stream has begun, with pictures of 19x9."])
+        #expect(events.all.contains("The stream is back."))
+    }
+
+    @Test func takesSilenceForALoss() throws {
+        let server = QuirkServer { request, connection in
+            stream(to: connection, from: request.index * 3, count: 3)
+            connection.awaitEnd()
+        }
+        defer { server.stop() }
+        let consumer = RecordingConsumer()
+        let capture = MJPEGCapturer(url: server.url, configuration: .test { $0.stallTimeout = .milliseconds(300) })
+        let states = capture.stateChanges()
+        capture.videoCaptureConsumer = consumer
+        try capture.play()
+        #expect(consumer.waitForFrames(7, timeout: .seconds(20)))
+        capture.releaseCapture()
+        #expect(consumer.frames.prefix(6).map(\.number) == Array(0..<6))
+        _ = states
+        #expect(capture.streamStatistics.lastInterruption?.contains("0.3 s") == true)
+    }
+
+    /// The waits are those of the policy, by the capture's clock; a success makes them begin anew.
+    @Test func backsOff() throws {
+        let server = QuirkServer { request, connection in
+            // The first, and then each fourth, is a stream of one picture.
+            guard request.index % 4 == 0 else {
+                connection.write("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                return
+            }
+            connection.write(streamHead)
+            connection.write(part(request.index))
+        }
+        defer { server.stop() }
+        let capture = MJPEGCapturer(
+            url: server.url,
+            configuration: .test {
+                $0.reconnect = MJPEGReconnectPolicy(steps: [
+                    .init(delay: .seconds(100), attempts: 2), .init(delay: .seconds(7000), attempts: 1),
+                ])
+            }, clock: VirtualClock(.automatic))
+        let log = EventLog()
+        capture.setEventHandler { log.add("\($0)") }
+        try capture.play()
+        #expect(eventually { capture.streamStatistics.reconnects >= 2 })
+        capture.releaseCapture()
+        let waits = log.all.filter { $0.contains("Trying") }.prefix(7)
+        let three = ["100 s (attempt 1)", "100 s (attempt 2)", "7000 s (attempt 3)", "7000 s (attempt 4)"].map {
+            "Trying to connect again in \($0)."
+        }
+        #expect(Array(waits) == three + three.prefix(3))
+        #expect(
+            log.all.contains {
+                $0.contains("Attempt 1 to connect again failed: The server can serve no more viewers now (503 Busy)")
+            })
+        #expect(log.all.contains("The stream is back after 4 attempts."))
+    }
+
+    @Test func endsWithoutAPolicy() throws {
+        for isReset in [false, true] {
+            let server = QuirkServer { _, connection in
+                stream(to: connection, count: 3)
+                if isReset {
+                    connection.write("--frame\r\nContent-Length: 999\r\n\r\n\u{FF}")
+                    usleep(300_000)
+                    connection.reset()
+                }
+            }
+            defer { server.stop() }
+            let capture = MJPEGCapturer(url: server.url, configuration: .test { $0.reconnect = .never })
+            try capture.play()
+            #expect(eventually { !capture.isCaptureStarted })
+            if case .stopped(.deviceLost(let error)) = capture.state {
+                #expect(isReset && error.code == .deviceLost)
+            } else {
+                #expect(!isReset && capture.state == .stopped(.endOfStream))
+            }
+            capture.releaseCapture()
+        }
+    }
+
+    /// Many losses: memory and descriptors stay as they were.
+    @Test func isSoundAfterManyLosses() throws {
+        let server = QuirkServer { request, connection in
+            switch request.index % 4 {
+            case 0: stream(to: connection, count: 2, interval: .zero, padding: 100_000)
+            case 1: connection.write("HTTP/1.1 404 Gone\r\nConnection: close\r\n\r\n")
+            case 2:
+                connection.write(streamHead)
+                connection.write(Array(part(0, padding: 200_000).prefix(150_000)))
+            default: stream(to: connection, count: 1, interval: .zero)
+            }
+        }
+        defer { server.stop() }
+        let capture = MJPEGCapturer(url: server.url, configuration: .test { $0.reconnect = .every(.milliseconds(1)) })
+        try capture.play()
+        #expect(eventually { server.requests.count > 100 })
+        let (memory, descriptors) = (residentMemory(), openDescriptors())
+        #expect(eventually(.seconds(60)) { server.requests.count > 800 })
+        #expect(residentMemory() - memory < 16 << 20)
+        #expect(openDescriptors() <= descriptors + 4)
+        capture.releaseCapture()
+    }
+}
+
+func residentMemory() -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 200)
+    guard fgets(&line, 200, file) != nil else { return 0 }
+    let fields = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+        separator: " ")
+    return (Int(fields[1]) ?? 0) * Int(getpagesize())
+}
+
+func openDescriptors() -> Int {
+    guard let folder = opendir("/proc/self/fd") else { return 0 }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    return count
+}

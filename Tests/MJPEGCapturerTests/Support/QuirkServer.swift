@@ -1,0 +1,218 @@
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// An HTTP server that answers as it is told to, on a port of its own at 127.0.0.1; each connection has a thread.
+final class QuirkServer: Sendable {
+    /// What a client has sent.
+    struct Request: Sendable {
+        var text: String
+        /// Counts all requests from 0.
+        var index: Int
+
+        /// As in `/stream?x=1`.
+        var path: String {
+            text.split(separator: " ", omittingEmptySubsequences: false).dropFirst().first.map(String.init) ?? ""
+        }
+
+        func header(_ name: String) -> String? {
+            for line in text.split(separator: "\r\n").dropFirst()
+            where line.lowercased().hasPrefix(name.lowercased() + ":") {
+                return String(line.dropFirst(name.count + 1)).trimmed
+            }
+            return nil
+        }
+    }
+
+    private struct State {
+        var requests: [Request] = []
+        var connections: Set<Int32> = []
+        var accepted = 0
+        var running = 0
+        var isStopped = false
+    }
+
+    let port: Int
+    private let listener: Int32
+    private let state = Locked(State())
+    private let answer: @Sendable (Request, Connection) -> Void
+
+    /// - Parameter answer: called on the connection's thread for each request. The connection is closed when it returns,
+    ///   unless it has said that it is to be kept.
+    init(_ answer: @escaping @Sendable (Request, Connection) -> Void) {
+        self.answer = answer
+        (listener, port) = listen(backlog: 64)
+        startThread { [self] in accept() }
+    }
+
+    var url: String { "http://127.0.0.1:\(port)/stream" }
+    /// All that have come, in order.
+    var requests: [Request] { state.withLock { $0.requests } }
+    /// Connections accepted.
+    var accepted: Int { state.withLock { $0.accepted } }
+
+    /// Hangs up on everybody, and waits until all threads have ended.
+    func stop() {
+        state.withLock { state in
+            guard !state.isStopped else { return }
+            state.isStopped = true
+            shutdown(listener, Int32(SHUT_RDWR))
+            for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
+        }
+        let end = MonotonicClock().now.advanced(by: .seconds(10))
+        _ = state.wait(until: end) { $0.running == 0 && $0.isStopped ? () : nil }
+    }
+
+    private func accept() {
+        state.withLock { $0.running += 1 }
+        while true {
+            let socket = Glibc.accept(listener, nil, nil)
+            guard socket >= 0 else { break }
+            let isWelcome = state.withLock { state in
+                guard !state.isStopped else { return false }
+                state.connections.insert(socket)
+                state.accepted += 1
+                state.running += 1
+                return true
+            }
+            guard isWelcome else {
+                close(socket)
+                continue
+            }
+            startThread { [self] in
+                serve(Connection(socket))
+                state.withLock { state in
+                    state.connections.remove(socket)
+                    state.running -= 1
+                    close(socket)
+                }
+                state.wakeAll()
+            }
+        }
+        state.withLock { state in
+            state.running -= 1
+            close(listener)
+        }
+        state.wakeAll()
+    }
+
+    private func serve(_ connection: Connection) {
+        repeat {
+            connection.isKept = false
+            guard let text = connection.readHead() else { return }
+            let request = state.withLock { state in
+                let request = Request(text: text, index: state.requests.count)
+                state.requests.append(request)
+                return request
+            }
+            state.wakeAll()
+            answer(request, connection)
+        } while connection.isKept
+    }
+}
+
+/// A server's end of a connection. Used on its thread only.
+final class Connection {
+    private let socket: Int32
+    private var buffer: [UInt8] = []
+    /// Whether another request may follow.
+    var isKept = false
+
+    init(_ socket: Int32) { self.socket = socket }
+
+    /// False once the client has hung up.
+    @discardableResult
+    func write(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            var sent = 0
+            while sent < bytes.count {
+                let count = send(socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                guard count > 0 else { return false }
+                sent += count
+            }
+            return true
+        }
+    }
+
+    @discardableResult
+    func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+
+    /// Waits until the client hangs up.
+    func awaitEnd() {
+        var byte: UInt8 = 0
+        while recv(socket, &byte, 1, 0) > 0 {}
+    }
+
+    /// With a reset instead of an end in good order.
+    func reset() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    /// How much the kernel may take from ``write(_:)-([UInt8])`` before the client reads it.
+    func setSendBuffer(_ bytes: Int32) {
+        var bytes = bytes
+        setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    fileprivate func readHead() -> String? {
+        let end = Array("\r\n\r\n".utf8)
+        while true {
+            if let range = buffer.indices.first(where: { buffer[$0...].starts(with: end) }) {
+                let head = String(decoding: buffer[..<range], as: UTF8.self)
+                buffer.removeFirst(range + 4)
+                return head
+            }
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = recv(socket, &bytes, bytes.count, 0)
+            guard count > 0, buffer.count < 65536 else { return nil }
+            buffer += bytes[..<count]
+        }
+    }
+}
+
+/// A socket that listens at a free port of 127.0.0.1.
+func listen(backlog: Int32) -> (socket: Int32, port: Int) {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+            bind(descriptor, pointer, length) == 0 && Glibc.listen(descriptor, backlog) == 0
+                && getsockname(descriptor, pointer, &length) == 0
+        }
+    }
+    precondition(isBound, "no port at 127.0.0.1")
+    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+}
+
+func startThread(_ body: @escaping @Sendable () -> Void) {
+    do {
+        try CaptureThread(name: "test server", body).detach()
+    } catch {
+        fatalError("no thread: \(error)")
+    }
+}
+
+extension StringProtocol {
+    var trimmed: String {
+        var text = self[...]
+        while text.first?.isWhitespace == true { text = text.dropFirst() }
+        while text.last?.isWhitespace == true { text = text.dropLast() }
+        return String(text)
+    }
+}
+
+/// Whether something becomes true before long.
+func eventually(_ limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
+    let deadline = MonotonicClock().now.advanced(by: limit)
+    while !condition() {
+        guard MonotonicClock().now < deadline else { return false }
+        usleep(2000)
+    }
+    return true
+}
