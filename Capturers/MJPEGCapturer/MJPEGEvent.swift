@@ -36,7 +36,7 @@ extension MJPEGEvent: CustomStringConvertible {
 
 extension Double {
     /// With one decimal at most, for people.
-    fileprivate var formatted: String {
+    var formatted: String {
         let tenths = Int((self * 10).rounded())
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
     }

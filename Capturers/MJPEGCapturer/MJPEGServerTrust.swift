@@ -28,25 +28,11 @@ extension MJPEGServerTrust {
         if bytes.count == 64 {
             let digits = bytes.compactMap { Character(UnicodeScalar($0)).hexDigitValue.map { UInt8($0) } }
             guard digits.count == 64 else { return nil }
-            return "sha256//" + base64((0..<32).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
+            return "sha256//" + Base64.encode((0..<32).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
         }
         let isBase64 =
             bytes.count == 44 && bytes.last == ASCII.equals
-            && bytes.dropLast().allSatisfy { alphabet.contains($0) }
+            && bytes.dropLast().allSatisfy { Base64.alphabet.contains($0) }
         return isBase64 ? "sha256//" + String(decoding: bytes, as: UTF8.self) : nil
-    }
-
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-    private static func base64(_ bytes: [UInt8]) -> String {
-        var result: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = (0..<3).reduce(0) { $0 << 8 | (start + $1 < bytes.count ? Int(bytes[start + $1]) : 0) }
-            let count = min(3, bytes.count - start) + 1
-            for digit in 0..<4 {
-                result.append(digit < count ? alphabet[group >> (18 - 6 * digit) & 63] : ASCII.equals)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
     }
 }

@@ -42,6 +42,10 @@ static inline CURLcode curl_shim_get_string(CURL *handle, CURLINFO info, char **
     return curl_easy_getinfo(handle, info, value);
 }
 
+static inline CURLcode curl_shim_get_socket(CURL *handle, curl_socket_t *value) {
+    return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, value);
+}
+
 static inline CURLMcode curl_shim_set_multi_long(CURLM *handle, CURLMoption option, long value) {
     return curl_multi_setopt(handle, option, value);
 }

@@ -125,15 +125,18 @@ struct MultipartParser {
         isRecovering = true
     }
 
-    /// Whether the bytes are a picture, by uStreamer's rule: it begins with SOI, and ends with EOI, EOI and a zero, or
-    /// zeros. Line ends behind it may have been counted as its own.
+    /// Whether the bytes are a picture: they begin with SOI and end with EOI, maybe with zeros behind it, as hardware
+    /// encoders pad, or line ends that were counted as the picture's own.
+    ///
+    /// uStreamer takes two zeros for an end without looking for the EOI before them; tables have such zeros too.
     static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= fewestBytes, bytes[0] == 0xFF, bytes[1] == 0xD8 else { return false }
         var end = bytes.count
-        while end > 2, bytes[end - 1] == ASCII.carriageReturn || bytes[end - 1] == ASCII.newline { end -= 1 }
-        switch (bytes[end - 2], bytes[end - 1]) {
-        case (0xFF, 0xD9), (0xD9, 0x00), (0x00, 0x00): return true
-        default: return false
-        }
+        while end > 2, isPadding(bytes[end - 1]) { end -= 1 }
+        return bytes[end - 2] == 0xFF && bytes[end - 1] == 0xD9
+    }
+
+    private static func isPadding(_ byte: UInt8) -> Bool {
+        byte == 0 || byte == ASCII.carriageReturn || byte == ASCII.newline
     }
 }

@@ -44,7 +44,9 @@ extension MJPEGSource {
         lastRead = context.now
         transfer.onBody = { [unowned self] bytes in takeBody(bytes, context) }
         try transfer.begin(
-            HTTPRequest(address: address, credential: credential, configuration: configuration, isPicture: isPolled))
+            HTTPRequest(
+                address: address, credential: credential, configuration: configuration, isPicture: isPolled,
+                leniency: leniency))
     }
 
     private func awaitFirstPicture(_ context: FrameContext) throws(CaptureError) {

@@ -59,7 +59,7 @@ extension MJPEGSource {
         if connection.phase == .picture, connection.pictureCount > 0 || transfer.result == CURLE_OK {
             return try poll(context)
         }
-        if let result = transfer.result { return try conclude(result) }
+        if let result = transfer.result { return try conclude(result, context) }
         let now = patienceClock.now
         let deadline = self.deadline(of: connection, isConnected: transfer.isConnected)
         guard now < deadline else { throw .stalled(stalled(connection, isConnected: transfer.isConnected)) }
@@ -79,9 +79,9 @@ extension MJPEGSource {
         let host = address?.host ?? ""
         let message =
             if !isConnected {
-                "\(host) did not answer within \(configuration.connectTimeout.seconds) s; check that the camera is on and reachable."
+                "\(host) did not answer within \(configuration.connectTimeout.seconds.formatted) s; check that the camera is on and reachable."
             } else if patienceClock.now - connection.lastByte >= configuration.stallTimeout {
-                "Nothing has come for \(configuration.stallTimeout.seconds) s; check the network, or restart the camera."
+                "Nothing has come for \(configuration.stallTimeout.seconds.formatted) s; check the network, or restart the camera."
             } else {
                 "Bytes come, but no whole pictures; restart the camera."
             }
@@ -89,10 +89,11 @@ extension MJPEGSource {
     }
 
     /// The transfer is over: what it was, and whether a last picture is in what came.
-    private func conclude(_ result: CURLcode) throws(StreamLoss) {
+    private func conclude(_ result: CURLcode, _ context: FrameContext) throws(StreamLoss) {
         guard let connection, let transfer else { return }
-        if let refusal = connection.refusal { throw .failed(refusal) }
         if connection.phase == .waiting {
+            if try askOtherwise(result, context) { return }
+            if let refusal = connection.refusal { throw .failed(refusal) }
             if result != CURLE_OK { throw .failed(failure.failure(result, of: transfer)) }
             if let refusal = failure.refusal(of: transfer.head, hadCredential: credential != nil) {
                 throw .failed(refusal)
@@ -103,6 +104,17 @@ extension MJPEGSource {
         if !hasEnded, finishParser() { return }
         if result == CURLE_OK || hasEnded { throw .ended }
         throw .failed(failure.failure(result, of: transfer))
+    }
+
+    /// Asks again by the lenient reader of heads, for an answer that curl's cannot read. True when it has done so.
+    private func askOtherwise(_ result: CURLcode, _ context: FrameContext) throws(StreamLoss) -> Bool {
+        switch leniency {
+        case .none where result == CURLE_WEIRD_SERVER_REPLY: leniency = .lenient
+        case .lenient where transfer?.head.status == 401 && credential != nil: leniency = .lenientWithCredential
+        default: return false
+        }
+        do throws(CaptureError) { try begin(context) } catch { throw .failed(error) }
+        return true
     }
 
     /// True when a last picture came of what was under way.

@@ -21,6 +21,8 @@ final class MJPEGSource: FrameSource {
     var transfer: HTTPTransfer?
     /// What the server has accepted, or what is to be tried first.
     var credential: MJPEGCredential?
+    /// How the heads of this server are read.
+    var leniency = HTTPRequest.Leniency.none
     let pool = JPEGBlockPool()
     let processor = FrameProcessor()
     var decoder: JPEGDecoder?
@@ -60,6 +62,7 @@ final class MJPEGSource: FrameSource {
         self.address = address
         status.contents.withLock { $0.statistics = MJPEGStatistics() }
         isPolled = false
+        leniency = .none
         pictureSize = PixelSize(width: 0, height: 0)
         credential = configuration.credential ?? address.credential
         decoder = JPEGDecoder(pixelFormat: configuration.pixelFormat)
@@ -77,8 +80,8 @@ final class MJPEGSource: FrameSource {
         outage = nil
         limiter = FrameRateLimiter()
         // What was opened a while ago has old pictures waiting everywhere on the way.
-        let isFresh = connection != nil && context.now - lastRead <= .seconds(2) && transfer?.result == nil
-        if !isFresh {
+        let isAlive = connection != nil && (transfer?.result == nil || !backlog.isEmpty)
+        if !isAlive || context.now - lastRead > .seconds(2) {
             disconnect()
             backlog.clear()
             try connect(context)

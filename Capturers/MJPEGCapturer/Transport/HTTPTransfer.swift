@@ -16,28 +16,30 @@ final class HTTPTransfer {
     var onBody: (UnsafeRawBufferPointer) -> Bool = { _ in false }
 
     /// The head of the last answer.
-    private(set) var head = HTTPResponseHead()
+    var head = HTTPResponseHead()
     /// What the transfer ended with; nil while it goes on.
-    private(set) var result: CURLcode?
+    var result: CURLcode?
     /// Whether a server has been connected to.
-    private(set) var isConnected = false
+    var isConnected = false
     /// Whether both ends are on one machine, so that their clocks are one.
     private(set) var isOnThisMachine = false
     /// Bytes of heads and bodies that have come, all transfers together.
-    private(set) var bytesReceived: UInt64 = 0
+    var bytesReceived: UInt64 = 0
 
-    private let easy: UnsafeMutableRawPointer
+    let easy: UnsafeMutableRawPointer
     private let multi: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var aliases: UnsafeMutablePointer<curl_slist>?
     private var isActive = false
     private var headBytes = 0
     private var ignoresLength = false
+    /// What goes on without curl's reading of heads; nil with it.
+    var exchange: LenientExchange?
 
     /// What curl reads at once.
     static let bufferSize: UInt64 = 128 * 1024
     /// Of one answer; more is an attack.
-    private static let mostHeadBytes = 64 * 1024
+    static let mostHeadBytes = 64 * 1024
 
     init() throws(CaptureError) {
         guard isLibraryReady, let easy = curl_easy_init() else { throw HTTPTransfer.noMemory }
@@ -75,6 +77,7 @@ final class HTTPTransfer {
         try set(request)
         // Seen by the status line of each answer.
         ignoresLength = !request.isPicture
+        exchange = request.leniency == .none ? nil : LenientExchange(request: Array(request.text.utf8))
         guard curl_multi_add_handle(multi, easy) == CURLM_OK else { throw HTTPTransfer.noMemory }
         isActive = true
     }
@@ -89,11 +92,13 @@ final class HTTPTransfer {
     /// Lets curl work on what has come, without waiting.
     func work() {
         guard isActive, result == nil else { return }
+        if exchange?.isConnected == true { return receive() }
         var running: Int32 = 0
         let failure = curl_multi_perform(multi, &running)
         if failure != CURLM_OK { result = CURLE_FAILED_INIT }
         var taken = CURLE_OK
         if curl_shim_take_result(multi, &taken) != 0 { result = taken }
+        if exchange != nil, result == CURLE_OK { sendRequest() }
     }
 
     /// Waits until something has come, `stop` is readable, or the time is over.
@@ -101,13 +106,17 @@ final class HTTPTransfer {
         guard isActive, result == nil else { return }
         // Rounded up, so as not to spin through the last millisecond.
         var milliseconds = Int32(clamping: max(0, limit.nanoseconds + 999_999) / 1_000_000)
-        guard stop >= 0 else {
-            milliseconds = min(milliseconds, 50)
-            curl_multi_poll(multi, nil, 0, milliseconds, nil)
-            return
+        if stop < 0 { milliseconds = min(milliseconds, 50) }
+        let others = (stop, exchange?.socket ?? -1)
+        // Not an array, which would cost memory at each wait.
+        var extra = (
+            curl_waitfd(fd: others.0, events: Int16(CURL_WAIT_POLLIN), revents: 0),
+            curl_waitfd(fd: others.1, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+        )
+        withUnsafeMutableBytes(of: &extra) { bytes in
+            let all = bytes.bindMemory(to: curl_waitfd.self)
+            _ = curl_multi_poll(multi, all.baseAddress, others.1 < 0 ? (stop < 0 ? 0 : 1) : 2, milliseconds, nil)
         }
-        var extra = curl_waitfd(fd: stop, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-        curl_multi_poll(multi, &extra, 1, milliseconds, nil)
     }
 
     /// curl's own words on a failure, without any address.
@@ -146,6 +155,10 @@ extension HTTPTransfer {
         set(CURLOPT_USERAGENT, configuration.userAgent)
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: max(1, configuration.connectTimeout.nanoseconds / 1_000_000)))
         set(CURLOPT_TCP_KEEPALIVE, 1)
+        if request.leniency != .none {
+            set(CURLOPT_CONNECT_ONLY, 1)
+            set(CURLOPT_HTTPPROXYTUNNEL, 1)
+        }
         set(CURLOPT_BUFFERSIZE, Int(HTTPTransfer.bufferSize))
         // No signals, and no wait for a name server that does not answer.
         set(CURLOPT_NOSIGNAL, 1)

@@ -47,7 +47,7 @@ func parse(
 
     @Test(arguments: Quirk.all)
     func takesSplitAnywhere(_ quirk: Quirk) {
-        for offset in 1..<quirk.body.count {
+        for offset in stride(from: 1, to: quirk.body.count, by: 5) {
             let result = parse(quirk.body, content(quirk), chunks: [offset, quirk.body.count])
             guard result.numbers == quirk.expected, result.losses.damaged == quirk.damaged else {
                 Issue.record("split at \(offset): \(result)")

@@ -106,7 +106,7 @@ import VideoCapturing
         defer { server.stop() }
         let error = failure(
             of: MJPEGCapturer(
-                url: "https://127.0.0.1:\(server.port)/", configuration: .test { $0.stallTimeout = .seconds(3) }))
+                url: "https://127.0.0.1:\(server.port)/", configuration: .test { $0.connectTimeout = .seconds(1) }))
         #expect(error.map { [.formatUnsupported, .stalled, .deviceLost].contains($0.code) } == true, "\(error as Any)")
     }
 

@@ -40,8 +40,8 @@ import VideoCapturing
         let server = QuirkServer { request, connection in
             let jpeg = picture(request.index)
             connection.isKept = true
-            connection.write("HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Length: \(jpeg.count)\r\n\r\n")
-            connection.write(jpeg)
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Length: \(jpeg.count)\r\n\r\n"
+            connection.write(Array(head.utf8) + jpeg)
         }
         defer { server.stop() }
         let report = await ConformanceSuite(name: "JPEG pictures") {

@@ -49,6 +49,22 @@ import VideoCapturing
         #expect(try numbers([0, 1, 2, 3], from: server) == [0, 1, 2, 3])
     }
 
+    /// As curl's reader of heads would not have it, with a password.
+    @Test func takesHeadWithoutColonsAndAPassword() throws {
+        let server = QuirkServer { request, connection in
+            let isRight = request.header("Authorization") == "Basic dTpw"
+            connection.write(
+                isRight ? "HTTP/1.0 200 OK\nhello\n" : "HTTP/1.0 401 No\nhello\nWWW-Authenticate: Basic realm=x\n")
+            connection.write("Content-Type: multipart/x-mixed-replace;boundary=frame\n\n")
+            if isRight { connection.write(Quirk.parts(Quirk.usual())) }
+            if isRight { connection.awaitEnd() }
+        }
+        let configuration = MJPEGCapturerConfiguration.test {
+            $0.credential = MJPEGCredential(user: "u", password: "p")
+        }
+        #expect(try numbers([0, 1, 2, 3], from: server, configuration) == [0, 1, 2, 3])
+    }
+
     @Test func takesChunks() throws {
         let server = QuirkServer { _, connection in
             connection.write(
