@@ -107,8 +107,14 @@ extension MultipartParser {
             beginPicture()
             state = .lines
         } else {
-            if let length = head.contentLength { trust.note(stated: length, found: block.count) }
+            let (stated, found) = (head.contentLength, block.count)
+            if let stated { trust.note(stated: stated, found: found) }
             deliver(output)
+            // What else the part has is no damage.
+            if let stated, stated > found, boundary.isProven {
+                awaitsBoundary = true
+                bytesWithoutBoundary = 0
+            }
         }
     }
 

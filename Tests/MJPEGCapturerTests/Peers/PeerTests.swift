@@ -84,9 +84,11 @@ import VideoCapturing
         let folder = Folder()
         let path = folder.write("picture.jpg", picture(5, padding: 20_000))
         let script = """
-            import http.server, sys, time
-            picture = open(sys.argv[1], 'rb').read()
-            class Handler(http.server.BaseHTTPRequestHandler):
+            from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+            from sys import argv
+            from time import sleep
+            picture = open(argv[1], 'rb').read()
+            class Handler(BaseHTTPRequestHandler):
                 def log_message(self, *arguments): pass
                 def do_GET(self):
                     self.send_response(200)
@@ -101,8 +103,8 @@ import VideoCapturing
                         self.end_headers()
                         self.wfile.write(picture)
                         self.wfile.write(b'\\r\\n')
-                        time.sleep(0.01)
-            class Server(http.server.ThreadingHTTPServer):
+                        sleep(0.01)
+            class Server(ThreadingHTTPServer):
                 def handle_error(self, *arguments): pass
             server = Server(('127.0.0.1', 0), Handler)
             print(server.server_address[1])

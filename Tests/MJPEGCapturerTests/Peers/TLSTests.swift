@@ -40,10 +40,13 @@ import VideoCapturing
         func stop() { peer.stop() }
 
         static let script = """
-            import http.server, ssl, sys, time
-            folder = sys.argv[1]
+            from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+            from ssl import PROTOCOL_TLS_SERVER, SSLContext
+            from sys import argv
+            from time import sleep
+            folder = argv[1]
             picture = open(folder + '/picture.jpg', 'rb').read()
-            class Handler(http.server.BaseHTTPRequestHandler):
+            class Handler(BaseHTTPRequestHandler):
                 def log_message(self, *arguments): pass
                 def do_GET(self):
                     if self.path == '/open':
@@ -55,13 +58,13 @@ import VideoCapturing
                     self.end_headers()
                     while True:
                         self.wfile.write(b'--x\\r\\nContent-Type: image/jpeg\\r\\n\\r\\n' + picture + b'\\r\\n')
-                        time.sleep(0.01)
-            class Server(http.server.ThreadingHTTPServer):
+                        sleep(0.01)
+            class Server(ThreadingHTTPServer):
                 def handle_error(self, *arguments): pass
                 def finish_request(self, request, address):
                     request.settimeout(10)
                     super().finish_request(context.wrap_socket(request, server_side=True), address)
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context = SSLContext(PROTOCOL_TLS_SERVER)
             context.load_cert_chain(folder + '/certificate.pem', folder + '/key.pem')
             server = Server(('127.0.0.1', 0), Handler)
             print(server.server_address[1])

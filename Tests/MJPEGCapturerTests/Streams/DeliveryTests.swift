@@ -125,10 +125,11 @@ import VideoCapturing
         capture.videoCaptureConsumer = recorder
         #expect(recorder.waitForFrames(20, timeout: .seconds(20)))
         let frames = recorder.frames
+        try capture.stop()
         let (seen, own) = (capture.statistics, capture.streamStatistics)
         capture.releaseCapture()
-        #expect(own.framesSkipped > 10)
-        #expect(seen.framesDropped.source == own.framesSkipped)
+        // The stop may have overtaken the last frame, with what was left out before it.
+        #expect(seen.framesDropped.source > 10 && seen.framesDropped.source <= own.framesSkipped)
         // All that were left out have a number.
         for (earlier, later) in zip(frames, frames.dropFirst()) {
             #expect(later.sequenceNumber - earlier.sequenceNumber == UInt64(later.number! - earlier.number!))

@@ -62,15 +62,13 @@ import VideoCapturing
         }
         defer { server.stop() }
         let consumer = RecordingConsumer()
-        let capture = MJPEGCapturer(url: server.url, configuration: .test { $0.stallTimeout = .milliseconds(300) })
-        let states = capture.stateChanges()
+        let capture = MJPEGCapturer(url: server.url, configuration: .test { $0.stallTimeout = .milliseconds(1500) })
         capture.videoCaptureConsumer = consumer
         try capture.play()
-        #expect(consumer.waitForFrames(7, timeout: .seconds(20)))
+        #expect(consumer.waitForFrames(4, timeout: .seconds(20)))
         capture.releaseCapture()
-        #expect(consumer.frames.prefix(6).map(\.number) == Array(0..<6))
-        _ = states
-        #expect(capture.streamStatistics.lastInterruption?.contains("0.3 s") == true)
+        #expect(consumer.frames.prefix(4).map(\.number) == Array(0..<4))
+        #expect(capture.streamStatistics.lastInterruption?.contains("1.5 s") == true)
     }
 
     /// The waits are those of the policy, by the capture's clock; a success makes them begin anew.
@@ -150,8 +148,9 @@ import VideoCapturing
         #expect(eventually { server.requests.count > 100 })
         let (memory, descriptors) = (residentMemory(), openDescriptors())
         #expect(eventually(.seconds(60)) { server.requests.count > 800 })
-        #expect(residentMemory() - memory < 16 << 20)
-        #expect(openDescriptors() <= descriptors + 4)
+        // A picture lost each time would be 100 MB. Other tests may run beside.
+        #expect(residentMemory() - memory < 64 << 20)
+        #expect(eventually { openDescriptors() <= descriptors + 4 })
         capture.releaseCapture()
     }
 }

@@ -136,6 +136,9 @@ struct Quirk: Sendable, CustomTestStringConvertible {
             name: "lengths wrong in the end: too large",
             body: parts({ "--frame\r\nContent-Length: \($0 == 2 ? $1.count + 40 : $1.count)\r\n\r\n" })),
         Quirk(name: "padded pictures", body: parts(usual(), picture: { picture($0) + [0, 0, 0, 0] })),
+        Quirk(
+            name: "more behind pictures",
+            body: parts(usual(), picture: { picture($0) + [0xFF, 0xFF, 1, 10, 0xFF, 0xD8, 3] })),
         Quirk(name: "no line end behind", body: parts(usual(), after: "")),
         Quirk(name: "no line end behind, no length", body: parts({ _, _ in "--frame\r\n\r\n" }, after: "")),
         Quirk(
