@@ -1,0 +1,46 @@
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+extension MJPEGServerError {
+    /// What a failure to listen means, and what to do about it.
+    init(listening configuration: MJPEGServerConfiguration, _ error: any Error) {
+        let path = configuration.socketPath
+        let place = path ?? "\(configuration.address):\(configuration.port)"
+        let code = (error as? IOError)?.errnoCode
+        func failure(_ kind: Code, _ message: String) -> MJPEGServerError {
+            MJPEGServerError(kind, operation: "listen", subject: place, errno: code, message: message)
+        }
+        switch code {
+        case EADDRINUSE?:
+            self = failure(
+                .addressInUse,
+                path == nil
+                    ? "Another program listens at port \(configuration.port). End it (`ss -ltnp 'sport = :\(configuration.port)'` "
+                        + "shows it), or choose another port; 0 takes any that is free."
+                    : "Another program listens there, or a file is in the way. End it, or choose another path.")
+        case EADDRNOTAVAIL?:
+            self = failure(
+                .addressNotFound,
+                "This machine has no such address. `ip address` shows those that it has; 127.0.0.1 is itself, 0.0.0.0 all."
+            )
+        case EACCES?, EPERM?:
+            self = failure(
+                .permissionDenied,
+                path == nil
+                    ? "Ports below 1024 are the administrator's; choose a higher one."
+                    : "You may not make a socket there; choose a folder of your own.")
+        case ENOENT?, ENOTDIR?:
+            self = failure(.addressNotFound, "There is no such folder; make it, or choose another path.")
+        case nil where error is SocketAddressError:
+            self = failure(
+                .addressNotFound, "No address is known for this name (\(error)). Check it, or give an IP address.")
+        default:
+            self = failure(.system, "The system does not let the server listen there (\(error)).")
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import VideoCapturing
+
+/// The way of the pictures: keeps the newest frame, makes a part of it when somebody wants one, and offers it to every
+/// event loop. Knows nothing of HTTP.
+///
+/// Safe to use from any thread. Frames come on the capture's or a queue's thread; what nobody's thread does (the first
+/// picture for a viewer, repeats, notices, wants) the worker does.
+final class Broadcaster: Sendable {
+    let configuration: MJPEGServerConfiguration
+    let clock = MonotonicClock()
+    let state: Locked<BroadcastState>
+    private let encoding: Locked<FrameEncoding>
+    private let hubs = Locked<[LoopHub]>([])
+    private let onWarning: @Sendable (String) -> Void
+    let worker = Worker()
+
+    init(
+        _ configuration: MJPEGServerConfiguration, onWarning: @escaping @Sendable (String) -> Void
+    ) {
+        self.configuration = configuration
+        self.onWarning = onWarning
+        encoding = Locked(FrameEncoding(configuration))
+        state = Locked(BroadcastState())
+    }
+
+    // MARK: Frames
+
+    /// Takes a frame: makes a part of it if anyone is waiting for one, and keeps it.
+    func consume(_ frame: VideoFrame) {
+        let now = clock.now
+        let work = state.withLock { $0.take(frame, at: now) }
+        guard let work else { return }
+        encode(work.frame, number: work.number, mayDrop: work.mayDrop)
+    }
+
+    private func encode(_ frame: VideoFrame, number: UInt64, mayDrop: Bool) {
+        do {
+            // Published while no other thread encodes, so that parts leave in the order of their frames.
+            try encoding.withLock { encoding in
+                switch try encoding.makePart(frame, number: number, mayDrop: mayDrop) {
+                case .part(let part): publish(part, number: number)
+                case .same: publishSame(number: number)
+                case nil: break
+                }
+            }
+        } catch {
+            let isFirst = state.withLock { state in
+                state.counts.failed += 1
+                defer { state.isFailing = true }
+                return !state.isFailing
+            }
+            // One sentence for a series of failures, not one for each frame.
+            if isFirst { onWarning("A frame could not be made a JPEG picture and was left out: \(error)") }
+        }
+    }
+
+    private func publish(_ part: FramePart, number: UInt64) {
+        let now = clock.now
+        let answers = state.withLock { $0.publish(part, number: number, at: now) }
+        for hub in hubs.withLock({ $0 }) { hub.offer(part, .new) }
+        for answer in answers { answer(part) }
+    }
+
+    private func publishSame(number: UInt64) {
+        let (part, hasDual, answers) = state.withLock { $0.publishSame(number: number) }
+        guard let part else { return }
+        if hasDual {
+            for hub in hubs.withLock({ $0 }) { hub.offer(part, .same) }
+        }
+        for answer in answers { answer(part) }
+    }
+
+    // MARK: Viewers and snapshots
+
+    /// Counts a viewer, and returns what it can be shown at once. Otherwise a part is made, and offered to its loop.
+    func join(_ record: ViewerRecord) -> FramePart? {
+        let (part, isFirst) = state.withLock { state in
+            state.viewers[record.id] = record
+            state.lastDemand = clock.now
+            // A source that is slowed down while nobody watches may have something newer.
+            if state.viewers.count == 1 { state.keyFrameRequests += 1 }
+            return (state.currentPart, state.viewers.count == 1)
+        }
+        if part == nil || isFirst { worker.wake() }
+        return part
+    }
+
+    /// Takes a viewer out.
+    func leave(_ record: ViewerRecord) {
+        state.withLock { state in
+            guard state.viewers.removeValue(forKey: record.id) != nil else { return }
+            let counts = record.current
+            state.counts.sentBefore += counts.sent
+            state.counts.skippedBefore += counts.skipped
+            state.counts.bytesBefore += counts.bytes
+            state.lastDemand = clock.now
+        }
+        worker.wake()
+    }
+
+    /// Asks for the newest frame as a part, or for the notice where there is none and none is to be expected. Calls
+    /// `answer` at once, or later on any thread; not at all when nothing has come before the request is withdrawn.
+    ///
+    /// - Returns: a number by which to withdraw the request; nil when it was answered at once.
+    func requestSnapshot(_ answer: @escaping @Sendable (FramePart) -> Void) -> UInt64? {
+        let (part, number) = state.withLock { state -> (FramePart?, UInt64) in
+            if state.isLive || state.notice.isLasting, let part = state.currentPart { return (part, 0) }
+            state.lastTicket += 1
+            state.snapshots[state.lastTicket] = answer
+            return (nil, state.lastTicket)
+        }
+        if let part {
+            answer(part)
+            return nil
+        }
+        worker.wake()
+        return number
+    }
+
+    /// Withdraws a request; false when it has been answered.
+    @discardableResult
+    func withdrawSnapshot(_ number: UInt64) -> Bool {
+        state.withLock { $0.snapshots.removeValue(forKey: number) != nil }
+    }
+
+    // MARK: Life
+
+    /// Begins to offer parts to these event loops.
+    func start(_ hubs: [LoopHub]) throws(CaptureError) {
+        self.hubs.withLock { $0 = hubs }
+        state.withLock { $0.lastDemand = clock.now }
+        try worker.start { [weak self] in self?.tick() }
+    }
+
+    /// Ends that. When it returns, the worker has ended (unless it is the worker that calls).
+    func stop() {
+        self.hubs.withLock { $0 = [] }
+        worker.stop()
+        state.withLock { $0.snapshots = [:] }
+    }
+
+    /// The source has come to another state.
+    func sourceStateChanged(to new: CaptureState) {
+        let now = clock.now
+        state.withLock { $0.sourceStateChanged(to: new, at: now) }
+        worker.wake()
+    }
+
+    /// Sets who is told what is wanted of the capture, and tells him.
+    func setWantsHandler(_ handler: (@Sendable (CaptureWants) -> Void)?) {
+        state.withLock { state in
+            state.onWants = handler
+            state.toldWants = nil
+        }
+        if !worker.isRunning { tellWants(at: clock.now) }
+        worker.wake()
+    }
+
+    // MARK: The worker
+
+    /// Does what is due; on the worker's thread.
+    ///
+    /// - Returns: when something will be due next; nil for when it is woken.
+    private func tick() -> MediaTime? {
+        let now = clock.now
+        tellWants(at: now)
+        switch state.withLock({ $0.nextTask(at: now, repeatInterval: configuration.repeatInterval) }) {
+        case .encode(let frame, let number):
+            encode(frame, number: number, mayDrop: false)
+        case .showNotice(let notice, let width, let height, let generation):
+            showNotice(notice, width: width, height: height, generation: generation)
+        case .repeatLast(let part):
+            for hub in hubs.withLock({ $0 }) { hub.offer(part, .repeated) }
+        case nil: break
+        }
+        return state.withLock {
+            $0.nextDeadline(
+                after: now, repeatInterval: configuration.repeatInterval, idleDelay: configuration.idleDelay)
+        }
+    }
+
+    private func showNotice(_ notice: Notice, width: Int, height: Int, generation: UInt64) {
+        do {
+            let picture = try notice.picture(width: width, height: height, timestamp: clock.now)
+            try encoding.withLock { encoding in
+                guard let part = try encoding.makeNotice(picture) else { return }
+                let now = clock.now
+                let answers = state.withLock { $0.publishNotice(part, generation: generation, at: now) }
+                guard let answers else { return }
+                for hub in hubs.withLock({ $0 }) { hub.offer(part, .new) }
+                for answer in answers { answer(part) }
+            }
+        } catch {
+            state.withLock { $0.counts.failed += 1 }
+            onWarning("The picture that says why there is none could not be made: \(error)")
+        }
+    }
+
+    private func tellWants(at now: MediaTime) {
+        let told = state.withLock { state -> (handler: @Sendable (CaptureWants) -> Void, wants: CaptureWants)? in
+            let wants = wants(state, at: now)
+            guard let handler = state.onWants, state.toldWants != wants else { return nil }
+            state.toldWants = wants
+            return (handler, wants)
+        }
+        if let told { told.handler(told.wants) }
+    }
+
+    private func wants(_ state: BroadcastState, at now: MediaTime) -> CaptureWants {
+        let isIdle =
+            state.viewers.isEmpty && state.snapshots.isEmpty && now - state.lastDemand >= configuration.idleDelay
+        let rate =
+            isIdle ? configuration.idleFrameRate ?? configuration.maximumFrameRate : configuration.maximumFrameRate
+        return CaptureWants(
+            maximumFrameRate: rate, keyFrameRequests: state.keyFrameRequests,
+            isCompressedEnough: configuration.passesThrough)
+    }
+}

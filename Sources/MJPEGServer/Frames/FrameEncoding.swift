@@ -1,0 +1,132 @@
+import FrameProcessing
+import JPEGCodec
+import VideoCapturing
+
+/// Makes a part of a frame: passes its JPEG on, or turns, converts and encodes it. For one thread at a time.
+struct FrameEncoding {
+    /// What became of a frame.
+    enum Outcome {
+        case part(FramePart)
+        /// It shows what the part before shows, which is to be taken for it.
+        case same
+    }
+
+    /// Made with the first frame that needs it: a camera that gives JPEG pictures needs none.
+    private var encoder: JPEGEncoder?
+    private let quality: Int
+    private let processor = FrameProcessor(capacity: 4)
+    private let passesThrough: Bool
+    private let dropSameFrames: Int
+    private let clock = MonotonicClock()
+    private var pool = FramePartPool()
+    private var last: FramePart?
+    private var sameInRow = 0
+    /// The number of the newest frame that was given.
+    private(set) var newestNumber: UInt64 = 0
+
+    init(_ configuration: MJPEGServerConfiguration) {
+        quality = configuration.quality
+        passesThrough = configuration.passesThrough
+        dropSameFrames = configuration.dropSameFrames
+    }
+
+    /// - Parameters:
+    ///   - frame: what is to be shown.
+    ///   - number: counts the frames; an older one than was given before is left out (nil is returned).
+    ///   - mayDrop: whether a frame like the one before may be left out.
+    mutating func makePart(_ frame: VideoFrame, number: UInt64, mayDrop: Bool) throws -> Outcome? {
+        guard number > newestNumber else { return nil }
+        newestNumber = number
+        let mayDrop = mayDrop && last != nil && sameInRow < dropSameFrames
+        if mayDrop, frame.isRepeat || frame.damage?.isEmpty == true { return same }
+        var information = FrameInformation()
+        information.timestamp = frame.timestamp
+        information.encodeBegin = clock.now
+        information.dropped = sameInRow
+        if passesThrough, let jpeg = frame.jpeg, frame.orientation == .up {
+            information.isPassedThrough = true
+            information.width = jpeg.width
+            information.height = jpeg.height
+            return try jpeg.withRow(0, ofPlane: 0) { bytes in
+                guard bytes.count >= 4, bytes[0] == 0xFF, bytes[1] == 0xD8 else {
+                    throw CodecError(
+                        .corruptData, operation: "pass a picture on", subject: "JPEG",
+                        message: "The source's picture does not begin as a JPEG does; it was left out.")
+                }
+                return makePart(bytes, &information, mayDrop: mayDrop)
+            }
+        }
+        let picture = try FrameEncoding.prepare(frame, processor)
+        information.width = picture.width
+        information.height = picture.height
+        var outcome: Outcome?
+        try madeEncoder().encode(picture, forceKeyFrame: true) { packet in
+            outcome = packet.data.withUnsafeBytes { makePart($0, &information, mayDrop: mayDrop) }
+        }
+        return outcome
+    }
+
+    /// A part of a picture of our own, such as one that says why there is no other.
+    mutating func makeNotice(_ picture: VideoFrame) throws -> FramePart? {
+        var information = FrameInformation()
+        information.timestamp = picture.timestamp
+        information.encodeBegin = clock.now
+        information.isOnline = false
+        information.width = picture.width
+        information.height = picture.height
+        var part: FramePart?
+        try madeEncoder().encode(picture, forceKeyFrame: true) { packet in
+            part = packet.data.withUnsafeBytes { bytes in
+                finish(&information)
+                return pool.makePart(bytes, information)
+            }
+        }
+        last = nil
+        return part
+    }
+
+    private mutating func madeEncoder() throws(CodecError) -> JPEGEncoder {
+        if let encoder { return encoder }
+        let made = try JPEGEncoder(quality: quality, passesThrough: false)
+        encoder = made
+        return made
+    }
+
+    /// The frame as the encoder takes it: upright, 4:2:0 and of BT.601. The range may be either.
+    private static func prepare(_ frame: VideoFrame, _ processor: FrameProcessor) throws(CaptureError) -> VideoFrame {
+        let isTaken =
+            switch frame.pixelFormat {
+            case .i420, .yv12, .nv12, .nv21: frame.color.matrix == .bt601
+            default: false
+            }
+        if frame.orientation == .up, isTaken { return frame }
+        return try processor.apply(
+            FrameTransform(
+                makesUpright: frame.orientation != .up, pixelFormat: isTaken ? frame.pixelFormat : .i420,
+                color: isTaken ? frame.color : .jpeg),
+            to: frame)
+    }
+
+    private mutating func makePart(
+        _ jpeg: UnsafeRawBufferPointer, _ information: inout FrameInformation, mayDrop: Bool
+    ) -> Outcome {
+        if mayDrop, let last, last.hasSameJPEG(as: jpeg) { return same }
+        sameInRow = 0
+        finish(&information)
+        let part = pool.makePart(jpeg, information)
+        last = dropSameFrames > 0 ? part : nil
+        return .part(part)
+    }
+
+    private var same: Outcome {
+        mutating get {
+            sameInRow += 1
+            return .same
+        }
+    }
+
+    private func finish(_ information: inout FrameInformation) {
+        information.encodeEnd = clock.now
+        information.wallClock = WallClock.date(of: information.timestamp, monotonic: information.encodeEnd)
+    }
+}

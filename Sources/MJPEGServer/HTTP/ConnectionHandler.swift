@@ -1,0 +1,244 @@
+import NIOCore
+import NIOHTTP1
+import VideoCapturing
+
+/// One connection: takes a request, answers it, and takes the next one or becomes a stream. On its event loop only.
+///
+/// Requests are answered one after the other. A client that sends the next one while its answer is still to come is
+/// answered and then left alone.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+
+    private enum Phase {
+        case waiting
+        case answering
+        /// Until the newest frame is a part, or the time is over.
+        case awaitingSnapshot(ticket: UInt64?)
+        case streaming(StreamViewer)
+        /// The answer was sent; what the client still sends is thrown away until it closes.
+        case closing
+    }
+
+    private let service: Service
+    private let hub: LoopHub
+    private let gate: RequestGate
+    private let admission: Connections.Admission
+    private var context: ChannelHandlerContext?
+    private var phase = Phase.waiting
+    private var deadline: Scheduled<Void>?
+    private var isHeadOnly = false
+    private var staysOpen = false
+    private var cors: [(name: String, value: String)] = []
+
+    init(_ service: Service, hub: LoopHub, gate: RequestGate, admission: Connections.Admission) {
+        self.service = service
+        self.hub = hub
+        self.gate = gate
+        self.admission = admission
+    }
+
+    // MARK: Life
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { begin() }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin()
+        context.fireChannelActive()
+    }
+
+    private func begin() {
+        guard admission != .refused else {
+            answer(
+                Reply(
+                    503,
+                    "\(service.configuration.limits.connections) connections are open, which is the limit; try again later."
+                ))
+            return
+        }
+        setDeadline(after: service.configuration.limits.requestTimeout) { handler in
+            handler.answer(Reply(408, "The request did not come in time."))
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        deadline = nil
+        switch phase {
+        case .streaming(let viewer):
+            viewer.close()
+            hub.list.remove(viewer)
+            service.broadcaster.leave(viewer.record)
+        case .awaitingSnapshot(let ticket):
+            if let ticket { service.broadcaster.withdrawSnapshot(ticket) }
+        case .waiting, .answering, .closing: break
+        }
+        phase = .closing
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        // Here and not above, which a connection that broke at once never comes to.
+        service.connections.leave()
+        self.context = nil
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if case .streaming(let viewer) = phase { viewer.writabilityChanged() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch phase {
+        case .waiting where error is HTTPParserError:
+            answer(Reply(400, "The request is not one of HTTP/1.1."))
+        case .closing where error is HTTPParserError: break
+        default: context.close(promise: nil)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is RequestGate.HeadTooLong {
+            if case .waiting = phase {
+                answer(Reply(431, "The request's head has more than \(service.configuration.limits.headBytes) bytes."))
+            }
+            return
+        }
+        if case ChannelEvent.outputClosed? = event as? ChannelEvent {
+            // Everything is with the kernel; a client that takes it closes at once.
+            setDeadline(after: .seconds(1)) { $0.context?.close(promise: nil) }
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    // MARK: Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(let head) = unwrapInboundIn(data) else { return }
+        gate.noteHead()
+        guard case .waiting = phase else {
+            // The next request before its time.
+            gate.close()
+            staysOpen = false
+            return
+        }
+        deadline?.cancel()
+        deadline = nil
+        phase = .answering
+        isHeadOnly = head.method == .HEAD
+        staysOpen = head.isKeepAlive
+        cors = service.corsLines(for: head)
+        if let refusal = RequestCheck.refusal(head) {
+            staysOpen = false
+            return answer(refusal)
+        }
+        handle(head)
+    }
+
+    private func handle(_ head: HTTPRequestHead) {
+        var query = Query("")
+        let route = Route(head.uri, query: &query)
+        if head.method == .OPTIONS {
+            var reply = Reply(200, "")
+            reply.headers = [("Allow", "GET, HEAD, OPTIONS")]
+            reply.body.clear()
+            return answer(reply)
+        }
+        if let refusal = service.authorizationRefusal(head) { return answer(refusal) }
+        guard head.method == .GET || head.method == .HEAD else {
+            var reply = Reply(405, "This server answers GET, HEAD and OPTIONS.")
+            reply.headers = [("Allow", "GET, HEAD, OPTIONS")]
+            return answer(reply)
+        }
+        switch route {
+        case nil:
+            answer(Reply(404, "There is nothing here; try /, /stream, /snapshot, /state or /metrics."))
+        case .page?: answer(service.page)
+        case .state?: answer(Reply(.state, service.stateReport()))
+        case .metrics?: answer(Reply(.metrics, service.metricsReport()))
+        case .stream? where isHeadOnly, .snapshot? where isHeadOnly:
+            var reply = Reply(route!, ByteBuffer())
+            reply.tellsLength = false
+            answer(reply)
+        case .stream?: startStream(query)
+        case .snapshot?: startSnapshot()
+        }
+    }
+
+    private func startStream(_ query: Query) {
+        guard let context else { return }
+        gate.close()
+        let peer = context.channel.remoteAddress?.ipAddress ?? "local"
+        let record = ViewerRecord(StreamParameters(query), peer: peer)
+        let viewer = StreamViewer(
+            record, on: context, of: hub, sendTimeout: service.configuration.limits.sendTimeout)
+        service.connections.noteAnswer(200)
+        // The viewer takes part before it is told so: a frame that comes in between isn't lost.
+        phase = .streaming(viewer)
+        context.writeAndFlush(NIOAny(service.streamHead(record, cors: cors)), promise: nil)
+        guard case .streaming = phase else { return }
+        let first = service.broadcaster.join(record)
+        hub.list.add(viewer, first: first, at: service.broadcaster.clock.now)
+    }
+
+    // MARK: Snapshots
+
+    private func startSnapshot() {
+        guard let context else { return }
+        phase = .awaitingSnapshot(ticket: nil)
+        let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let hub = self.hub
+        let ticket = service.broadcaster.requestSnapshot { part in
+            hub.execute { handler.value.finishSnapshot(part) }
+        }
+        phase = .awaitingSnapshot(ticket: ticket)
+        setDeadline(after: service.configuration.snapshotTimeout) { handler in
+            if let ticket { handler.service.broadcaster.withdrawSnapshot(ticket) }
+            handler.finishSnapshot(nil)
+        }
+    }
+
+    private func finishSnapshot(_ part: FramePart?) {
+        guard case .awaitingSnapshot = phase else { return }
+        deadline?.cancel()
+        deadline = nil
+        phase = .answering
+        answer(service.snapshotReply(part))
+    }
+
+    // MARK: Answers
+
+    private func answer(_ reply: Reply) {
+        guard let context else { return }
+        if case .closing = phase { return }
+        // Before there was a request, nothing more is expected of the client.
+        if case .waiting = phase { staysOpen = false }
+        service.connections.noteAnswer(reply.status)
+        deadline?.cancel()
+        deadline = nil
+        phase = staysOpen ? .waiting : .closing
+        context.write(NIOAny(reply.head(cors: cors, staysOpen: staysOpen)), promise: nil)
+        if !isHeadOnly, reply.body.readableBytes > 0 { context.write(NIOAny(reply.body), promise: nil) }
+        context.flush()
+        let limits = service.configuration.limits
+        if staysOpen {
+            setDeadline(after: limits.idleTimeout) { $0.context?.close(promise: nil) }
+        } else {
+            gate.close()
+            // Not at once, and with its input read to the end: otherwise the kernel would take the answer back. The
+            // event that the output is closed shortens the wait to a second.
+            setDeadline(after: limits.sendTimeout) { $0.context?.close(promise: nil) }
+            context.close(mode: .output, promise: nil)
+        }
+    }
+
+    private func setDeadline(after duration: Duration, _ action: @escaping (ConnectionHandler) -> Void) {
+        guard let context else { return }
+        deadline?.cancel()
+        let bound = NIOLoopBound((handler: self, action: action), eventLoop: context.eventLoop)
+        deadline = context.eventLoop.scheduleTask(in: TimeAmount(duration)) {
+            bound.value.action(bound.value.handler)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The network side of a server that runs: its threads, its port, its connections.
+final class Listener: Sendable {
+    let address: MJPEGServerAddress
+    let service: Service
+    private let group: MultiThreadedEventLoopGroup
+
+    /// Listens. Blocks until that is done.
+    init(
+        _ configuration: MJPEGServerConfiguration, broadcaster: Broadcaster, connections: Connections
+    ) throws(MJPEGServerError) {
+        let tls = try configuration.tls.map { (tls) throws(MJPEGServerError) in try makeContext(tls) }
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threadCount)
+        let hubs = group.makeIterator().map { LoopHub($0) }
+        let service = Service(configuration, broadcaster: broadcaster, connections: connections, hubs: hubs)
+        do {
+            address = try Listener.bind(configuration, service: service, group: group, tls: tls)
+        } catch {
+            try? group.syncShutdownGracefully()
+            throw error
+        }
+        self.service = service
+        self.group = group
+    }
+
+    /// Closes the port and every connection and ends the threads. When it returns, all of that is done.
+    func close() {
+        for hub in service.hubs { hub.close() }
+        // What is still to be sent is given up; nothing of it is waited for.
+        try? group.syncShutdownGracefully()
+        service.connections.forgetOpen()
+        if address.port == nil { unlink(address.host) }
+    }
+
+    private static func bind(
+        _ configuration: MJPEGServerConfiguration, service: Service, group: MultiThreadedEventLoopGroup,
+        tls: NIOSSLContext?
+    ) throws(MJPEGServerError) -> MJPEGServerAddress {
+        let hubs = Dictionary(uniqueKeysWithValues: service.hubs.map { (ObjectIdentifier($0.loop), $0) })
+        var bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // Writable means: all was handed to the kernel. See StreamViewer.
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let admission = service.connections.enter()
+                    guard admission != .dropped else { throw ChannelError.operationUnsupported }
+                    let pipeline = channel.pipeline.syncOperations
+                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+                    let gate = RequestGate(limit: configuration.limits.headBytes)
+                    try pipeline.addHandler(gate)
+                    try pipeline.addHandler(
+                        ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
+                    // Every loop of the group has its hub.
+                    let hub = hubs[ObjectIdentifier(channel.eventLoop)]!
+                    try pipeline.addHandler(
+                        ConnectionHandler(service, hub: hub, gate: gate, admission: admission))
+                }
+            }
+        if configuration.sendBufferSize > 0 {
+            bootstrap = bootstrap.childChannelOption(
+                .socketOption(.so_sndbuf), value: SocketOptionValue(configuration.sendBufferSize))
+        }
+        do {
+            if let path = configuration.socketPath {
+                removeAbandonedSocket(path)
+                _ = try bootstrap.bind(unixDomainSocketPath: path).wait()
+                return MJPEGServerAddress(host: path, port: nil, isSecure: tls != nil)
+            }
+            // Frames leave at once; peers that vanish without a word are found out.
+            bootstrap =
+                bootstrap
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .childChannelOption(.socketOption(.so_keepalive), value: 1)
+                .childChannelOption(.tcpOption(.init(rawValue: TCP_KEEPIDLE)), value: 30)
+                .childChannelOption(.tcpOption(.init(rawValue: TCP_KEEPINTVL)), value: 10)
+                .childChannelOption(.tcpOption(.init(rawValue: TCP_KEEPCNT)), value: 3)
+                .childChannelOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: 30_000)
+            let channel = try bootstrap.bind(host: configuration.address, port: configuration.port).wait()
+            let local = channel.localAddress
+            return MJPEGServerAddress(
+                host: local?.ipAddress ?? configuration.address, port: local?.port ?? configuration.port,
+                isSecure: tls != nil)
+        } catch {
+            throw MJPEGServerError(listening: configuration, error)
+        }
+    }
+}
+
+/// Removes a socket that nobody listens at any more, as it stays behind when a program is killed.
+private func removeAbandonedSocket(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+    let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard probe >= 0 else { return }
+    defer { close(probe) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+    let result = withUnsafePointer(to: address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(probe, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+    }
+    if result != 0, errno == ECONNREFUSED { unlink(path) }
+}
+
+private func makeContext(_ tls: MJPEGServerTLS) throws(MJPEGServerError) -> NIOSSLContext {
+    do {
+        let chain = try NIOSSLCertificate.fromPEMFile(tls.certificateChain).map {
+            NIOSSLCertificateSource.certificate($0)
+        }
+        let key = try NIOSSLPrivateKey(file: tls.privateKey, format: .pem)
+        var settings = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
+        settings.minimumTLSVersion = .tlsv12
+        settings.applicationProtocols = ["http/1.1"]
+        return try NIOSSLContext(configuration: settings)
+    } catch {
+        throw MJPEGServerError(
+            .certificate, operation: "load the certificate", subject: "\(tls.certificateChain), \(tls.privateKey)",
+            message:
+                "They can't be used for HTTPS (\(error)). Give two PEM files that belong together: the certificate, "
+                + "followed by those that vouch for it, and its key without a pass phrase.")
+    }
+}

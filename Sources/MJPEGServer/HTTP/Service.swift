@@ -1,0 +1,111 @@
+import NIOCore
+import NIOHTTP1
+import VideoCapturing
+
+/// What the connections of a server have in common. Safe to use from any thread.
+final class Service: Sendable {
+    let configuration: MJPEGServerConfiguration
+    let broadcaster: Broadcaster
+    let connections: Connections
+    let hubs: [LoopHub]
+    private let authenticator: Authenticator?
+    private let pageBytes: ByteBuffer
+
+    init(
+        _ configuration: MJPEGServerConfiguration, broadcaster: Broadcaster, connections: Connections, hubs: [LoopHub]
+    ) {
+        self.configuration = configuration
+        self.broadcaster = broadcaster
+        self.connections = connections
+        self.hubs = hubs
+        authenticator = configuration.authentication.map { Authenticator($0) }
+        pageBytes = ByteBuffer(string: ViewerPage.html)
+    }
+
+    var page: Reply {
+        var reply = Reply(.page, pageBytes)
+        reply.headers = [("X-Frame-Options", "SAMEORIGIN"), ("Referrer-Policy", "no-referrer")]
+        return reply
+    }
+
+    /// The lines that let scripts of the allowed origin read an answer, as uStreamer writes them.
+    func corsLines(for head: HTTPRequestHead) -> [(name: String, value: String)] {
+        guard let origin = configuration.allowedOrigin else { return [] }
+        var lines = [("Access-Control-Allow-Origin", origin)]
+        // Browsers refuse the two together.
+        if origin != "*" { lines.append(("Access-Control-Allow-Credentials", "true")) }
+        if let names = head.headers.first(name: "access-control-request-headers"), isPlain(names) {
+            lines.append(("Access-Control-Allow-Headers", names))
+        }
+        if head.headers.contains(name: "access-control-request-method") {
+            lines.append(("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"))
+        }
+        return lines
+    }
+
+    /// The answer to one who may not watch; nil for one who may.
+    func authorizationRefusal(_ head: HTTPRequestHead) -> Reply? {
+        guard let authenticator else { return nil }
+        let now = broadcaster.clock.now
+        let verdict = authenticator.check(
+            head.headers["authorization"], method: head.method.rawValue, target: head.uri, at: now)
+        guard verdict != .granted else { return nil }
+        var reply = Reply(401, "This server asks for a name and a password.")
+        reply.headers = authenticator.challenges(isStale: verdict == .stale, at: now).map { ("WWW-Authenticate", $0) }
+        return reply
+    }
+
+    /// The first bytes of a stream, as uStreamer writes them: HTTP/1.0, so that the stream ends where the connection does.
+    func streamHead(_ record: ViewerRecord, cors: [(name: String, value: String)]) -> ByteBuffer {
+        var head = ByteBuffer()
+        head.writeStaticString("HTTP/1.0 200 OK\r\nConnection: close\r\n")
+        for (name, value) in cors { head.writeString("\(name): \(value)\r\n") }
+        head.writeStaticString(Reply.freshness)
+        let suffix = configuration.instanceID.isEmpty ? "" : "_" + configuration.instanceID
+        let id = String(record.id, radix: 16)
+        head.writeString(
+            "Set-Cookie: stream_client\(suffix)=\(record.parameters.key ?? "0")/\(id); path=/; max-age=30\r\n")
+        head.writeString("Content-Type: \(Route.stream.contentType)\r\n\r\n--boundarydonotcross\r\n")
+        if record.parameters.advanceHeaders { PartHead.writeAdvance(wallClock: WallClock.now, to: &head) }
+        return head
+    }
+
+    /// - Parameter part: the newest frame or the notice; nil when the time is over.
+    func snapshotReply(_ part: FramePart?) -> Reply {
+        let part = part ?? broadcaster.state.withLock { $0.isLive ? nil : $0.currentPart }
+        guard let part else { return Reply(503, "There is no picture yet; try again later.") }
+        let information = part.information
+        var reply = Reply(.snapshot, part.jpeg, status: information.isOnline ? 200 : 503)
+        reply.headers = [
+            ("X-Timestamp", secondsText(information.wallClock)),
+            ("X-UStreamer-Online", "\(information.isOnline)"),
+            ("X-UStreamer-Width", "\(information.width)"),
+            ("X-UStreamer-Height", "\(information.height)"),
+            ("X-UStreamer-Grab-Begin-Timestamp", secondsText(information.timestamp.nanoseconds)),
+            ("X-UStreamer-Grab-End-Timestamp", secondsText(information.timestamp.nanoseconds)),
+            ("X-UStreamer-Encode-Begin-Timestamp", secondsText(information.encodeBegin.nanoseconds)),
+            ("X-UStreamer-Encode-End-Timestamp", secondsText(information.encodeEnd.nanoseconds)),
+            ("X-UStreamer-Send-Timestamp", secondsText(broadcaster.clock.now.nanoseconds)),
+        ]
+        return reply
+    }
+
+    private func secondsText(_ nanoseconds: Int64) -> String {
+        var buffer = ByteBuffer()
+        buffer.writeSeconds(nanoseconds: nanoseconds)
+        return String(buffer: buffer)
+    }
+
+    /// Whether a client's text may stand in an answer's head.
+    private func isPlain(_ text: String) -> Bool {
+        text.utf8.count <= 1024 && text.utf8.allSatisfy { isUnreserved($0) || $0 == 0x20 || $0 == UInt8(ascii: ",") }
+    }
+}
+
+extension Service {
+    func stateReport() -> ByteBuffer {
+        ServerReport(broadcaster, connections: connections, hubs: hubs).json(configuration)
+    }
+
+    func metricsReport() -> ByteBuffer { ServerReport(broadcaster, connections: connections, hubs: hubs).metrics }
+}

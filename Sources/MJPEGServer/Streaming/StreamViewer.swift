@@ -1,0 +1,135 @@
+import NIOCore
+import VideoCapturing
+
+/// Sends a stream to one viewer: one frame on its way at a time, and then the newest.
+///
+/// The connection's marks for pending bytes are both 1, so that it is writable exactly when all was handed to the
+/// kernel; so no promise is needed to learn when a frame has left. On the connection's event loop only.
+final class StreamViewer {
+    let record: ViewerRecord
+    private let context: ChannelHandlerContext
+    private let hub: LoopHub
+    private let list: ViewerList
+    private let clock = MonotonicClock()
+    private let sendTimeout: Duration
+
+    /// The frame on its way; and whether it is to be counted for latency.
+    private var sending: (part: FramePart, occasion: LoopHub.Occasion, bytes: Int)?
+    private var sendingSince = MediaTime.zero
+    /// Whether something newer has come meanwhile.
+    private var isBehind = false
+    /// Whether the last offer was a new frame; for `dual_final_frames`.
+    private var hadNew = false
+    private var isClosed = false
+    /// The viewer's own part head, where he asked for one.
+    private var head = ByteBuffer()
+
+    init(
+        _ record: ViewerRecord, on context: ChannelHandlerContext, of hub: LoopHub,
+        sendTimeout: Duration
+    ) {
+        self.record = record
+        self.context = context
+        self.hub = hub
+        self.list = hub.list
+        self.sendTimeout = sendTimeout
+    }
+
+    /// Takes a part, or notes that there is one when the one before is still on its way.
+    func offer(_ part: FramePart, _ occasion: LoopHub.Occasion, missed: UInt64, at now: MediaTime) {
+        guard !isClosed else { return }
+        if missed > 0 { record.noteSkipped(missed) }
+        if occasion == .same {
+            // Once only, after a new one.
+            guard record.parameters.dualFinalFrames, hadNew else { return }
+            hadNew = false
+        } else {
+            hadNew = occasion == .new
+        }
+        guard sending == nil, context.channel.isWritable else {
+            // A repeated frame is nothing that one could miss.
+            if occasion == .new, isBehind { record.noteSkipped(1) }
+            if occasion == .new || sending == nil { isBehind = true }
+            if now - sendingSince > sendTimeout, sending != nil { context.close(promise: nil) }
+            return
+        }
+        send(part, occasion, at: now)
+    }
+
+    /// The connection has taken all bytes, or has more than it can take.
+    func writabilityChanged() {
+        guard context.channel.isWritable else { return }
+        if sending != nil { finishSending() }
+        guard sending == nil, isBehind, !isClosed, let latest = list.latest else { return }
+        isBehind = false
+        send(latest, list.latestOccasion, at: clock.now)
+    }
+
+    /// The connection has gone.
+    func close() {
+        isClosed = true
+        sending?.part.endRead()
+        sending = nil
+    }
+
+    private func send(_ part: FramePart, _ occasion: LoopHub.Occasion, at now: MediaTime) {
+        let parameters = record.parameters
+        isBehind = false
+        sendingSince = now
+        if parameters.isPlain {
+            sending = (part, occasion, part.whole.readableBytes)
+            context.writeAndFlush(NIOAny(part.whole), promise: nil)
+        } else {
+            sending = (part, occasion, 0)
+            sendWithOwnHead(part, at: now)
+            context.flush()
+        }
+        // Usually it has all been taken by now, and the change of writability has told so.
+        if sending != nil, context.channel.isWritable { finishSending() }
+    }
+
+    private func sendWithOwnHead(_ part: FramePart, at now: MediaTime) {
+        let parameters = record.parameters
+        head.clear()
+        if !parameters.advanceHeaders {
+            PartHead.write(
+                length: parameters.zeroData ? 0 : part.jpegByteCount, wallClock: part.information.wallClock, to: &head)
+            if parameters.extraHeaders {
+                PartHead.writeExtra(
+                    part.information, viewerFrameRate: Int(record.frameRate(at: now).rounded()), exposedAt: now,
+                    now: now, to: &head)
+            }
+            head.writeStaticString("\r\n")
+            if parameters.zeroData {
+                PartHead.writeBoundary(to: &head)
+            }
+            write(head)
+            if !parameters.zeroData { write(part.body) }
+        } else {
+            if parameters.zeroData {
+                PartHead.writeBoundary(to: &head)
+            } else {
+                write(part.body)
+            }
+            // Of the frame to come nothing is known but that it is not before now.
+            PartHead.writeAdvance(wallClock: WallClock.now, to: &head)
+            write(head)
+        }
+    }
+
+    private func write(_ bytes: ByteBuffer) {
+        sending?.bytes += bytes.readableBytes
+        context.write(NIOAny(bytes), promise: nil)
+    }
+
+    private func finishSending() {
+        guard let sent = sending else { return }
+        sending = nil
+        let now = clock.now
+        sent.part.endRead()
+        record.noteSent(bytes: sent.bytes, at: now)
+        if sent.occasion == .new, sent.part.information.isOnline {
+            hub.noteLatency(of: sent.part.information.timestamp, at: now)
+        }
+    }
+}
