@@ -139,6 +139,7 @@ let package = Package(
             dependencies: [
                 "MJPEGServer", "MJPEGCapturer", "JPEGCodec", "NoiseCapturer", "FrameProcessing", "CapturerTestKit",
                 "VideoCapturing",
+                .product(name: "NIOCore", package: "swift-nio"),
             ], swiftSettings: strict),
         .testTarget(
             name: "CameraCapturerTests",

@@ -1,0 +1,126 @@
+import JPEGCodec
+import MJPEGServer
+import Testing
+import VideoCapturing
+
+@Suite struct DemandTests {
+    @Test func nothingIsEncodedWhileNobodyWatches() throws {
+        let test = try TestServer()
+        for _ in 0..<20 { test.server.consumeFrame(try rawFrame()) }
+        #expect(test.statistics.framesCaptured == 20)
+        #expect(test.statistics.framesEncoded == 0)
+
+        #expect(try Client.fetch("/snapshot", port: test.port).status == 200)
+        #expect(test.statistics.framesEncoded == 1)
+        // The same frame needn't be encoded again.
+        #expect(try Client.fetch("/snapshot", port: test.port).status == 200)
+        #expect(test.statistics.framesEncoded == 1)
+
+        do {
+            let reader = try StreamReader(test.port)
+            _ = try reader.next()
+            test.server.consumeFrame(try rawFrame())
+            _ = try reader.next()
+            #expect(test.statistics.framesEncoded == 2)
+        }
+        #expect(test.hasViewers(0))
+        for _ in 0..<20 { test.server.consumeFrame(try rawFrame()) }
+        #expect(test.statistics.framesEncoded == 2)
+    }
+
+    @Test func eachFrameIsEncodedOnceForAll() throws {
+        let test = try TestServer { $0.repeatInterval = nil }
+        let readers = try (0..<5).map { _ in try StreamReader(test.port) }
+        #expect(test.hasViewers(5))
+        for number in 0..<4 {
+            test.server.consumeFrame(try rawFrame(brightness: UInt8(number * 20)))
+            var pictures: Set<[UInt8]> = []
+            for reader in readers {
+                var part = try reader.next()
+                // The notice that there is no picture yet is larger.
+                while try JPEGHeader(part.jpeg).width != 32 { part = try reader.next() }
+                pictures.insert(part.jpeg)
+            }
+            #expect(pictures.count == 1)
+        }
+        #expect(test.statistics.framesEncoded == 4)
+    }
+
+    @Test(arguments: PixelFormat.allCases.filter { !$0.isCompressed })
+    func everyFormatIsShown(_ format: PixelFormat) throws {
+        let test = try TestServer()
+        test.server.consumeFrame(try rawFrame(format))
+        let answer = try Client.fetch("/snapshot", port: test.port)
+        #expect(answer.status == 200)
+        let picture = try answer.body.withUnsafeBytes { try JPEGDecoder().decode($0) }
+        #expect(picture.width == 32 && picture.height == 16)
+        let luma = picture.withRow(8, ofPlane: 0) { Array($0) }
+        #expect(luma[28] > luma[4])
+    }
+
+    @Test func picturesAreTurnedUpright() throws {
+        let test = try TestServer()
+        var frame = try rawFrame()
+        frame.orientation = .left
+        test.server.consumeFrame(frame)
+        let answer = try Client.fetch("/snapshot", port: test.port)
+        let header = try JPEGHeader(answer.body)
+        #expect(header.width == 16 && header.height == 32)
+        #expect(answer.header("x-ustreamer-width") == "16")
+    }
+
+    @Test func theJPEGOfAFrameIsPassedOnUntouched() throws {
+        let test = try TestServer()
+        var frame = try rawFrame()
+        frame.compressed = try jpegFrame(3).buffer
+        test.server.consumeFrame(frame)
+        #expect(try Client.fetch("/snapshot", port: test.port).body == numberedJPEG(3))
+        #expect(test.statistics.framesPassedThrough == 1)
+        #expect(test.statistics.framesEncoded == 0)
+    }
+
+    @Test func theSourceIsAskedForLessWhileNobodyWatches() throws {
+        let log = Locked<[CaptureWants]>([])
+        let test = try TestServer { configuration in
+            configuration.idleDelay = .milliseconds(50)
+            configuration.maximumFrameRate = FrameRate(25, per: 1)
+        }
+        test.server.setWantsHandler { wants in log.withLock { $0.append(wants) } }
+        func last() -> CaptureWants? { log.withLock { $0.last } }
+        #expect(eventually { last()?.maximumFrameRate == FrameRate(1, per: 1) })
+        #expect(last()?.isCompressedEnough == true)
+        do {
+            let reader = try StreamReader(test.port)
+            #expect(eventually { last()?.maximumFrameRate == FrameRate(25, per: 1) })
+            #expect(last()?.keyFrameRequests == 1)
+            withExtendedLifetime(reader) {}
+        }
+        #expect(eventually { last()?.maximumFrameRate == FrameRate(1, per: 1) })
+        // Told once each, not again and again.
+        #expect(log.withLock { $0.count } <= 5)
+    }
+
+    @Test func aPublishersCaptureIsShown() throws {
+        let capture = PushCapturer(format: VideoFormat(.mjpeg, width: 19, height: 9))
+        let publisher = VideoPublisher(capture)
+        let test = try TestServer()
+        let place = try test.server.attach(to: publisher)
+        try publisher.start()
+        let reader = try StreamReader(test.port)
+        var number = 0
+        var shown: Int?
+        while shown == nil {
+            number += 1
+            #expect(capture.push(try jpegFrame(number).buffer))
+            shown = try reader.next().number
+        }
+        #expect(place.statistics.delivered > 0)
+        publisher.close()
+    }
+}
+
+extension JPEGHeader {
+    init(_ bytes: [UInt8]) throws {
+        self = try bytes.withUnsafeBytes { bytes throws(CodecError) in try JPEGHeader(bytes) }
+    }
+}
