@@ -15,7 +15,7 @@ import VideoCapturing
             usleep(20_000)
             return !program.isRunning
         }
-        if !isDone { program.process.terminate() }
+        if !isDone { program.end() }
         #expect(isDone)
     }
 
@@ -54,7 +54,7 @@ import VideoCapturing
         #expect(test.hasViewers(1))
         try test.show(2)
         #expect(eventually { (try? folder.read("b")).map { $0.count > 700 } == true })
-        stream.process.terminate()
+        test.server.stop()
         _ = try stream.finish()
         #expect(
             String(decoding: try folder.read("b"), as: UTF8.self).hasPrefix(

@@ -38,7 +38,7 @@ import VideoCapturing
         ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length : 3\r\n\r\nabc", 400),
         ("GET / HTTP/1.1\r\nHost: a\r\n folded: x\r\n\r\n", 400),
         ("GET / HTTP/1.1\nHost: a\n\n", 400),
-        ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505),
+        ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 400),
         ("GET /\r\n\r\n", 400),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
         ("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}", 400),

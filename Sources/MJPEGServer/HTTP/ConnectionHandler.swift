@@ -92,7 +92,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch phase {
         case .waiting where error is HTTPParserError:
-            answer(Reply(400, "The request is not one of HTTP/1.1."))
+            answer(Reply(400, "The request is not one of HTTP/1.0 or HTTP/1.1."))
         case .closing where error is HTTPParserError: break
         default: context.close(promise: nil)
         }
@@ -174,11 +174,12 @@ final class ConnectionHandler: ChannelInboundHandler {
         let viewer = StreamViewer(
             record, on: context, of: hub, sendTimeout: service.configuration.limits.sendTimeout)
         service.connections.noteAnswer(200)
-        // The viewer takes part before it is told so: a frame that comes in between isn't lost.
+        // The viewer takes part before he is told so: a frame that comes in between isn't lost.
+        let first = service.broadcaster.join(record)
         phase = .streaming(viewer)
         context.writeAndFlush(NIOAny(service.streamHead(record, cors: cors)), promise: nil)
+        // The connection may have broken meanwhile.
         guard case .streaming = phase else { return }
-        let first = service.broadcaster.join(record)
         hub.list.add(viewer, first: first, at: service.broadcaster.clock.now)
     }
 

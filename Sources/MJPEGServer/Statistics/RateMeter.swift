@@ -25,7 +25,9 @@ struct RateMeter {
         var sum: Int64 = 0
         withUnsafeBytes(of: amounts) { bytes in
             let slots = bytes.bindMemory(to: Int64.self)
-            for slot in max(now - 8, newest - 8, 0)..<max(now, 0) where slot <= newest { sum += slots[Int(slot % 9)] }
+            let oldest = max(now - 8, newest - 8, 0)
+            // Empty where the clock has gone back.
+            for slot in oldest..<max(oldest, now) where slot <= newest { sum += slots[Int(slot % 9)] }
         }
         let span = min(8, now - first)
         return span > 0 ? Double(sum) / (Double(span) * 0.25) : 0

@@ -30,7 +30,7 @@ final class ToolFolder {
         process.standardInput = FileHandle.nullDevice
         let name = UUID().uuidString
         let files = [path("\(name).out"), path("\(name).err")]
-        for file in files { FileManager.default.createFile(atPath: file, contents: nil) }
+        for file in files { _ = FileManager.default.createFile(atPath: file, contents: nil) }
         process.standardOutput = FileHandle(forWritingAtPath: files[0])
         process.standardError = FileHandle(forWritingAtPath: files[1])
         try process.run()
@@ -42,6 +42,8 @@ final class ToolFolder {
         let files: [String]
 
         var isRunning: Bool { process.isRunning }
+
+        func end() { kill(process.processIdentifier, SIGKILL) }
 
         func finish() throws -> (status: Int32, output: String, errors: String) {
             process.waitUntilExit()
