@@ -1,8 +1,40 @@
-/// The page that the server shows at `/`.
+/// The page that `/` answers with: the live picture, a panel of plots, and buttons.
+///
+/// One self-contained document: it names no other origin, and needs no more than
+/// `default-src 'none'; img-src 'self' data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-inline';
+/// connect-src 'self'` of a content security policy. Its addresses (`stream`, `snapshot`, `state`) are relative, so that
+/// it works at any path of a reverse proxy.
+///
+/// It reads `result.viewer_page` of `state` once a second. Where `result.stream.clients_stat` lists the viewers with
+/// their keys, as uStreamer's does, the page finds out there that its own stream has ended without a word.
 enum ViewerPage {
-    /// One document with all that it needs in it.
-    static let html = """
-        <!doctype html><meta charset="utf-8"><title>Live picture</title>
-        <img src="/stream" alt="Live picture">
-        """
+    /// The whole document, UTF-8.
+    static let html = #"""
+        <!doctype html>
+        <html lang="en">
+        <head>
+        \#(head)
+        <style>
+        \#(style)
+        \#(layout)
+        </style>
+        <script>
+        \#(themeScript)
+        </script>
+        </head>
+        <body>
+        \#(body)
+        <script>
+        (() => {
+        'use strict';
+        \#(plotScript)
+        \#(viewScript)
+        \#(connectionScript)
+        \#(controlScript)
+        })();
+        </script>
+        </body>
+        </html>
+
+        """#
 }
