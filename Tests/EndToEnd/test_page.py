@@ -348,7 +348,7 @@ class PageTests(ToolTestCase):
             return {metric["name"]: metric["value"] for metric in tab.send("Performance.getMetrics")["metrics"]}
 
         before, after = measure(200), measure(400)
-        self.assertLess(after["JSHeapUsedSize"] - before["JSHeapUsedSize"], 300_000)
+        self.assertLess(after["JSHeapUsedSize"] - before["JSHeapUsedSize"], 100_000)
         self.assertLess(after["Nodes"] - before["Nodes"], 20)
         self.assertLess(after["JSEventListeners"] - before["JSEventListeners"], 10)
         self.assertEqual(tab.evaluate("document.querySelectorAll('.picture.shown').length"), 1)

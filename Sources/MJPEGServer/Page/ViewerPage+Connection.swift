@@ -14,10 +14,11 @@ extension ViewerPage {
         const stream = { image: null, next: null, key: '', attempt: 0, count: 0, timer: 0, unlisted: 0 };
         const stopTimer = () => { clearTimeout(stream.timer); stream.timer = 0; };
 
+        const EMPTY = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
         function release(image) {
           if (!image) return;
           image.onload = image.onerror = null;
-          image.removeAttribute('src');  // ends its connection
+          image.src = EMPTY;  // ends its connection in most browsers
           image.remove();
         }
 
@@ -29,14 +30,23 @@ extension ViewerPage {
           stream.key = `${session}-${++stream.count}`;
           stream.unlisted = 0;
           image.className = 'picture';
-          image.alt = 'Live picture';
+          image.alt = '';  // a word would show where the picture breaks
+          image.setAttribute('role', 'img');
+          image.setAttribute('aria-label', 'Live picture');
           image.draggable = false;
-          // Some browsers say load for every frame, some for the first.
+          // Browsers say load for the first frame, for every frame, or for the last: its size tells of the first in all.
           image.onload = () => { if (image === stream.next) arrived(image); };
           image.onerror = () => broke(image);
           stage.append(image);
           image.src = address(`stream?key=${stream.key}`);
-          stream.timer = setTimeout(() => { if (image === stream.next) broke(image); }, 15000);
+          const deadline = performance.now() + 15000;
+          const look = () => {
+            if (image !== stream.next) return;
+            if (image.naturalWidth) arrived(image);
+            else if (performance.now() > deadline) { broke(image); window.stop(); }
+            else stream.timer = setTimeout(look, 250);
+          };
+          stream.timer = setTimeout(look, 250);
         }
 
         function arrived(image) {
@@ -72,12 +82,23 @@ extension ViewerPage {
           render();
         }
 
+        // WebKit says nothing either when a stream ends, but its picture loses its size.
+        setInterval(() => { if (stream.image && !stream.image.naturalWidth) broke(stream.image); }, 500);
+
         function disconnect() {
           stopTimer();
           release(stream.image);
           release(stream.next);
           stream.next = null;
           forget();
+          window.stop();  // Safari may read on for an image that is gone, until this
+        }
+
+        function reconnect() {
+          keepStill();
+          disconnect();
+          stream.attempt = 0;
+          connect();
         }
 
         // The newest picture is kept once a second: a broken image would leave a hole.
@@ -92,7 +113,7 @@ extension ViewerPage {
           } catch (undecodable) { /* the next second has another */ }
         }
 
-        // Chromium keeps the last picture of a stream that has ended, and says nothing. The server knows: it no longer
+        // Chromium and Firefox keep the last picture of a stream that has ended, and say nothing. The server knows: it no longer
         // lists this viewer, or has none at all.
         function isUnlisted(result) {
           const clients = result.stream && result.stream.clients_stat;
@@ -143,10 +164,10 @@ extension ViewerPage {
           const drops = number(page.dropped);
           const dropped = isRestarted || drops < known.drops ? drops : drops - known.drops;
           known.drops = drops;
-          record(number(page.stream_fps), number(page.latency_ms), number(page.bitrate_bps), dropped, number(page.capture_fps));
+          record(number(page.stream_fps), number(page.latency_ms) || NaN, number(page.bitrate_bps), dropped, number(page.capture_fps));
 
           stream.unlisted = stream.image && isUnlisted(result) ? stream.unlisted + 1 : 0;
-          if (wasLost || isRestarted || stream.unlisted >= 3) { stream.attempt = 0; connect(); }
+          if (wasLost || isRestarted || stream.unlisted >= 3) reconnect();
           else if (!stream.image && !stream.next && !stream.timer) connect();
           keepStill();
           render();

@@ -164,7 +164,7 @@ extension ViewerPage {
           }
 
           drawBars(c, now, x, y, base, ratio) {
-            const width = Math.max(2, Math.round(2.5 * ratio));
+            const width = Math.max(1, Math.round(Math.min(2.5 * ratio, x(600) - x(0))));  // at most six tenths of a second
             c.fillStyle = colours.drop;
             for (let i = 0; i < SLOTS; i++) {
               if (now - times[i] > SPAN || !(this.values[i] > 0)) continue;
