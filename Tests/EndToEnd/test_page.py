@@ -216,6 +216,7 @@ class PageTests(ToolTestCase):
             self.assertEqual(
                 tab.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight, innerWidth]"),
                 [size[0], size[1], size[0]])
+            self.assertTrue(tab.evaluate("(p => p.scrollWidth <= p.clientWidth)(document.querySelector('#panel'))"), size)
             boxes = tab.evaluate("""[...document.querySelectorAll('#tools button, #panel, #status')].map(e => {
                 const b = e.getBoundingClientRect();
                 return [e.id, e.tagName, b.left, b.top, b.right, b.bottom]; })""")
@@ -252,7 +253,7 @@ class PageTests(ToolTestCase):
 
     def test_a_stream_that_ends_without_a_word_is_opened_again(self):
         self.serve()
-        tab = self.open()
+        tab = self.open(state=state())
         streams = lambda: sum("/stream?" in url for url in tab.requests)
         self.assertEqual(streams(), 1)
         tab.answers = {"state": {"ok": True, "result": {**state()["result"], "stream": {"clients_stat": {}}}}}

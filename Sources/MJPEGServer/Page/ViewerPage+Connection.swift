@@ -3,11 +3,9 @@ extension ViewerPage {
     static let connectionScript = #"""
         const stage = $('stage'), still = $('still');
         const session = Array.from(crypto.getRandomValues(new Uint8Array(8)), byte => byte.toString(16).padStart(2, '0')).join('');
-        // Beside this page, at whatever path a proxy has put it; a name and password in the page's address are left out,
-        // since fetch refuses them.
-        const base = new URL('.', location.href);
-        base.username = base.password = '';
-        const address = name => new URL(name, base).href;
+        // Beside this page, at whatever path a proxy has put it. Not by the document's own base: that has the name and
+        // password of the page's address, which fetch refuses.
+        const address = name => new URL(name, location.href).href;
         const BACK_OFF = [500, 1000, 2000, 4000, 8000, 10000];
 
         // The picture. The one before stays until the next has something to show.
