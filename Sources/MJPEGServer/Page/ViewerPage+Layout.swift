@@ -11,7 +11,7 @@ extension ViewerPage {
         #toast { bottom: var(--bottom); }
 
         /* The notice stands beside the panel where it would lie under it. */
-        @media (max-width: 960px) { .panel-open #notice { right: 288px; } }
+        @media (max-width: 960px) and (max-height: 920px) { .panel-open #notice { right: 288px; } }
 
         /* Upright: the picture in the upper half, the buttons where the thumb is, the plots between them. */
         @media (max-width: 640px) and (orientation: portrait) {
@@ -28,6 +28,10 @@ extension ViewerPage {
           #status { top: var(--top); }
         }
 
+        @media (max-width: 640px) and (max-height: 640px) and (orientation: portrait) {
+          .panel-open #notice { bottom: 40%; }
+        }
+
         /* On its side: the buttons along the right edge, beside the picture. */
         @media (max-height: 500px) and (orientation: landscape) {
           #status { top: var(--top); }
@@ -36,7 +40,7 @@ extension ViewerPage {
           .panel-open #notice { top: calc(var(--top) + 192px); padding-top: 0; }
           #card { width: min(480px, 100%); padding: 12px 20px 14px; }
           #card svg { display: none; }
-          #panel { top: var(--top); right: calc(var(--right) + 56px); width: min(420px, calc(100% - 160px)); max-height: calc(100% - 24px); }
+          #panel { top: var(--top); right: calc(var(--right) + 56px); width: min(420px, calc(100% - 230px)); max-height: calc(100% - 24px); }
           #plots { grid-template-columns: 1fr 1fr; gap: 10px 18px; }
           .plot canvas { height: 44px; }
           .range i { display: none; }
