@@ -91,7 +91,7 @@ let package = Package(
             name: "CapturerDemoKit",
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaFiles", "CameraCapturer", "NoiseCapturer",
-                "FFmpegMedia", "FileCapturer", "ScreenCapturer", "CLibVPX", "CLibYUV",
+                "FFmpegMedia", "FileCapturer", "MJPEGCapturer", "MJPEGServer", "ScreenCapturer", "CLibVPX", "CLibYUV",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 

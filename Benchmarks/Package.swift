@@ -26,14 +26,6 @@ let package = Package(
                 .product(name: "FileCapturer", package: "swift-video-capturing"),
             ], swiftSettings: strict),
 
-        // The MJPEG server on loopback, and many viewers of any such server.
-        .executableTarget(
-            name: "mjpeg-bench",
-            dependencies: [
-                .product(name: "VideoCapturing", package: "swift-video-capturing"),
-                .product(name: "MJPEGServer", package: "swift-video-capturing"),
-            ], swiftSettings: strict),
-
         // Takes the place of malloc and its kin in the whole process, and counts.
         .target(name: "CAllocationCount"),
 

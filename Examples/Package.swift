@@ -26,5 +26,12 @@ let package = Package(
                 .product(name: "MediaFiles", package: "swift-video-capturing"),
                 .product(name: "VP8Codec", package: "swift-video-capturing"),
             ]),
+        .executableTarget(
+            name: "serve-to-browsers",
+            dependencies: [
+                .product(name: "VideoCapturing", package: "swift-video-capturing"),
+                .product(name: "NoiseCapturer", package: "swift-video-capturing"),
+                .product(name: "MJPEGServer", package: "swift-video-capturing"),
+            ]),
     ]
 )

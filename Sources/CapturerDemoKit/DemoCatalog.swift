@@ -7,6 +7,7 @@ public let demoCatalog = CapturerCatalog([
     .camera,
     .screen,
     .file,
+    .mjpeg,
 ])
 
 extension CapturerEntry {

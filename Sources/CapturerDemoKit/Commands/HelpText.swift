@@ -6,17 +6,19 @@ enum HelpText {
     static func text(_ catalog: CapturerCatalog) -> String {
         let sources = catalog.names.joined(separator: ", ")
         return """
-            capturer-demo: captures video and writes it to files.
+            capturer-demo: captures video, writes it to files and serves it to browsers.
               capturer-demo --source noise           to capture.webm, until Ctrl-C
               capturer-demo --source camera --preset 352x288 --fps 30
               capturer-demo --source screen --window firefox -o a.webm -o a.y4m
               capturer-demo --input clip.mp4 --fps max -o clip.webm
+              capturer-demo --input http://user:pw@host/stream --serve 8080
               capturer-demo list [--modes --controls]  sources; cameras with modes; screens, windows
               capturer-demo doctor [--json]          what this machine can do, and how to mend it
 
             Source
               --source NAME             \(sources); noise without it
-              --input PATH              any video or picture file; - is standard input
+              --input PATH|URL          any video or picture file; - is standard input; a network
+                                        camera's http(s) URL, with --ca-file PEM or --insecure
               --preset, --size SIZE     640x480, or a name: cif, vga, 720p, 1080p, 4k …
               --fps RATE                30, 12.5, 30000/1001, or max for as fast as possible
               --pixel-format, --seed    nv12, i420, argb; a number that chooses the noise
@@ -25,13 +27,14 @@ enum HelpText {
               --keep-rate, --explain    keeps its rate in low light; tells how its mode was chosen
               --display, --monitor NAME the X display, as :0; one monitor of it, or primary
               --window ID|TITLE|click   one window; --region X,Y,WxH a part; --no-cursor
-              --rate, --loop            of a file: 0.5 is half as fast; again and again
-              --start, --end SECONDS    the part of the file that is played
+              --rate, --loop, --start, --end  of a file: 0.5 is half speed; the part in seconds
               --orientation, --content-hint  0, 90, 180, 270; none, motion, detail, text
             Output
               --frames, --duration N    ends after N frames; after N seconds, as 2.5
               -o, --output PATH         .webm .ivf (VP8) .y4m .yuv .nv12 .md5; null; md5; - is
                                         WebM to standard output, y4m:- another format; repeatable
+              --serve [ADDRESS:]PORT    live to browsers; --jpeg-quality 80; --serve-login NAME:PW, or
+                                        @FILE with it; https by --serve-certificate, --serve-key
               -f, --force, --keep-going overwrites files that exist; goes on when one output fails
               --bitrate BITS            per second: 800k, 1.5M; by size and rate without it
               --keyframe-interval TIME  seconds (2) or frames (60f); --threads 1 to 64, or auto

@@ -25,6 +25,8 @@ struct CaptureOptions: ParsableArguments {
     @Option var window: String?
     @Option var region: String?
     @Flag var noCursor = false
+    @Flag var insecure = false
+    @Option var caFile: String?
     @Option var orientation: String?
     @Option var contentHint: String?
     @Option var frames: String?
@@ -32,6 +34,11 @@ struct CaptureOptions: ParsableArguments {
     @Option(name: [.long, .customShort("o")]) var output: [String] = []
     @Flag(name: [.long, .customShort("f")]) var force = false
     @Flag var keepGoing = false
+    @Option var serve: String?
+    @Option var serveLogin: String?
+    @Option var serveCertificate: String?
+    @Option var serveKey: String?
+    @Option var jpegQuality: String?
     @Option var bitrate: String?
     @Option var keyframeInterval: String?
     @Option var threads: String?
@@ -50,6 +57,7 @@ extension CaptureOptions {
             ("capture-format", one(captureFormat)), ("control", control), ("keep-rate", flag(keepRate)),
             ("monitor", one(monitor)), ("window", one(window)), ("region", one(region)), ("no-cursor", flag(noCursor)),
             ("rate", one(rate)), ("loop", flag(loop)), ("start", one(start)), ("end", one(end)),
+            ("insecure", flag(insecure)), ("ca-file", one(caFile)),
         ]
     }
 }

@@ -17,6 +17,8 @@ struct CapturePlan: Sendable {
     /// Whether the other outputs go on when one fails.
     var keepsGoing: Bool
     var encoding = EncodingPlan()
+    /// Where the pictures are served; nil for nowhere.
+    var serving: ServingPlan?
     var showsPreview: Bool
     var statistics: StatisticsStyle
     var isQuiet: Bool
@@ -67,8 +69,9 @@ extension CapturePlan {
         }
         if let text = options.duration { duration = try TimeOption.parse(text, option: "--duration") }
 
+        serving = try ServingPlan(options)
         outputs = []
-        for text in options.output.isEmpty ? ["capture.webm"] : options.output {
+        for text in options.output.isEmpty && serving == nil ? ["capture.webm"] : options.output {
             outputs.append(try OutputName.parse(text))
         }
         let toStandardOutput = outputs.filter(\.isStandardOutput).count

@@ -1,5 +1,7 @@
 import CameraCapturer
 import FileCapturer
+import MJPEGCapturer
+import MJPEGServer
 import MediaFiles
 import VP8Codec
 import VideoCapturing
@@ -40,6 +42,8 @@ struct CaptureRun {
             throw Refusal(opening: error)
         } catch let error as CodecError {
             throw Refusal(error)
+        } catch let error as MJPEGServerError {
+            throw Refusal(error)
         } catch let error as CaptureError {
             throw Refusal(error, hasInput: hasInput)
         } catch {
@@ -54,6 +58,10 @@ struct CaptureRun {
         do throws(CaptureError) {
             let source = try plan.source.makeCapture(plan.request)
             camera = source as? CameraCapturer
+            (source as? MJPEGCapturer)?.setEventHandler { event in
+                if case .connected = event { return }
+                events.post(notice: "\(event)")
+            }
             let file = source as? FileCapturer
             if let hint = plan.contentHint { source.videoContentHint = hint }
             camera?.setEventHandler { event in
@@ -107,6 +115,7 @@ struct CaptureRun {
         let states = pipeline.capture.stateChanges()
         Task.detached {
             for await change in states {
+                pipeline.serving?.sourceStateChanged(to: change.new)
                 if case .stopped(let reason) = change.new { events.post(.captureStopped(reason)) }
             }
         }

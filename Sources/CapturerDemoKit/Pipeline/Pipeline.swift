@@ -7,9 +7,10 @@ import VideoCapturing
 /// ```
 ///                 ┌─ queue ─▶ converter ─▶ VP8 encoder ─▶ webm, ivf …
 /// capture ─▶ publisher ─ queue ─▶ converter ─▶ y4m        (one converter for each pixel format)
-///                 └─ queue ─▶ md5
+///                 ├─ queue ─▶ md5
+///                 └─ newest ─▶ MJPEG server ─▶ viewers
 /// ```
-/// Every queue waits, so that each output gets each frame.
+/// Every queue but the server's waits, so that each file gets each frame.
 final class Pipeline: Sendable {
     let capture: LimitedCapture
     let publisher: VideoPublisher
@@ -17,6 +18,8 @@ final class Pipeline: Sendable {
     let encoder: EncodingConsumer?
     /// The bitrate that the encoder aims at.
     let bitrate: Int?
+    /// Who shows the pictures to viewers.
+    let serving: ServingOutput?
     private let encoderSubscription: PublisherSubscription?
     private let frameOutputs: [FrameOutput]
 
@@ -38,7 +41,8 @@ final class Pipeline: Sendable {
     ///   - capture: initialized, so that its format is known.
     ///   - rate: what the encoder plans for.
     ///   - events: where failures go.
-    /// - Throws: `CodecError` for settings that the encoder does not take, `CaptureError` without threads.
+    /// - Throws: `CodecError` for settings that the encoder does not take, `MJPEGServerError` for an address that cannot
+    ///   be served, `CaptureError` without threads.
     init(
         _ capture: LimitedCapture, writers: [OutputWriter], plan: CapturePlan, rate: FrameRate, events: RunEvents
     ) throws {
@@ -101,6 +105,10 @@ final class Pipeline: Sendable {
                 queue: queue)
             frameOutputs.append(FrameOutput(index: index, consumer: consumer, subscription: subscription))
         }
+        let isOnlyUse = writers.isEmpty && !plan.showsPreview
+        serving = try plan.serving.map {
+            try ServingOutput($0, at: publisher, isOnlyUse: isOnlyUse, events: events)
+        }
         self.capture = capture
         self.publisher = publisher
         self.writers = writers
@@ -117,6 +125,7 @@ final class Pipeline: Sendable {
 
     /// Completes every file; what fails is posted. After the publisher's stop.
     func finish(_ events: RunEvents) {
+        serving?.stop()
         encoder?.finish()
         for output in frameOutputs where output.consumer.isActive {
             do { try output.consumer.finish() } catch {
@@ -125,11 +134,14 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// Whether any output is still being written.
-    var isActive: Bool { encoder?.isActive ?? false || frameOutputs.contains { $0.consumer.isActive } }
+    /// Whether any output is still being written or served.
+    var isActive: Bool {
+        encoder?.isActive ?? false || serving != nil || frameOutputs.contains { $0.consumer.isActive }
+    }
 
     /// What each consumer at the publisher has counted; the encoder first.
     var consumers: [ConsumerStatistics] {
-        ([encoderSubscription] + frameOutputs.map(\.subscription)).compactMap { $0?.statistics }
+        let files = ([encoderSubscription] + frameOutputs.map(\.subscription)).compactMap { $0?.statistics }
+        return files + (serving.map { [$0.consumer] } ?? [])
     }
 }

@@ -39,6 +39,9 @@ final class Reporter {
         } else if plan.statistics == .text, !plan.showsPreview {
             terminal.writeLine(Summary.beginning(run))
         }
+        if plan.statistics != .json, !plan.showsPreview, let line = Summary.servingLine(run) {
+            terminal.writeLine(line)
+        }
     }
 
     func tick(at now: MediaTime) {

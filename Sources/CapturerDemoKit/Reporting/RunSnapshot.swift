@@ -1,4 +1,5 @@
 import FileCapturer
+import MJPEGServer
 import MediaFiles
 import VideoCapturing
 
@@ -47,6 +48,10 @@ struct RunSnapshot: Sendable {
     var targetBitrate: Int?
     var consumers: [Consumer]
     var outputs: [Output]
+    /// Where it is served; nil for nowhere.
+    var url: String?
+    /// What viewers got.
+    var serving: MJPEGServerStatistics?
 
     /// The time from a frame's timestamp to its packet; where nothing is encoded, to the slowest consumer.
     var latency: (median: Duration, of99Percent: Duration)? {
@@ -99,6 +104,8 @@ extension RunSnapshot {
                 name: consumer.name, delivered: consumer.delivered, dropped: consumer.dropped,
                 medianAge: consumer.medianAge, ageOf99Percent: consumer.ageOf99Percent)
         }
+        url = pipeline.serving?.url
+        serving = pipeline.serving?.statistics
         outputs = pipeline.writers.enumerated().map { index, writer in
             Output(
                 name: writer.name, bytes: writer.bytesWritten, hasFailed: failedOutputs.contains(index),

@@ -1,4 +1,5 @@
 import FileCapturer
+import MJPEGServer
 import MediaFiles
 import VideoCapturing
 
@@ -28,6 +29,7 @@ enum StatisticsJSON {
             ("progress", run.progress.map(progress) ?? .null),
             ("encoder", run.encoding.map { encoder($0, run) } ?? .null),
             ("consumers", .array(run.consumers.map(consumer))), ("outputs", .array(run.outputs.map(output))),
+            ("serving", run.serving.map { serving($0, url: run.url ?? "") } ?? .null),
         ]).text
     }
 
@@ -82,6 +84,18 @@ enum StatisticsJSON {
             ("format", .string(output.name.format.name)), ("path", output.name.path.map { .string($0) } ?? .null),
             ("bytes", .integer(output.bytes)), ("failed", .bool(output.hasFailed)),
             ("md5", output.digest.map { .string($0) } ?? .null),
+        ])
+    }
+
+    private static func serving(_ serving: MJPEGServerStatistics, url: String) -> JSONValue {
+        .object([
+            ("url", .string(url)), ("viewers", .integer(Int64(serving.viewers.count))),
+            ("framesEncoded", .count(serving.framesEncoded)),
+            ("framesPassedThrough", .count(serving.framesPassedThrough)),
+            ("framesSent", .count(serving.framesSent)), ("framesSkipped", .count(serving.framesSkipped)),
+            ("bytesSent", .count(serving.bytesSent)),
+            ("latencyMillisecondsMedian", milliseconds(serving.medianLatency)),
+            ("latencyMilliseconds99", milliseconds(serving.latencyOf99Percent)),
         ])
     }
 

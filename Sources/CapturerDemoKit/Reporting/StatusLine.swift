@@ -1,3 +1,4 @@
+import MJPEGServer
 import VideoCapturing
 
 /// What a run does now, on one line.
@@ -31,6 +32,9 @@ struct StatusLine: Sendable {
         if run.isInterrupted { parts.append(Part(text: "waiting", rank: 0, isAlarming: true)) }
         if run.encoding != nil {
             parts.append(Part(text: run.encoding?.bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 2))
+        }
+        if let viewers = run.serving?.viewers.count {
+            parts.append(Part(text: viewers == 1 ? "1 viewer" : "\(viewers) viewers", rank: 1))
         }
         parts.append(Part(text: "cap \(run.captured)", rank: 2))
         if lost > 0 { parts.append(Part(text: "lost \(lost)", rank: 2, isAlarming: true)) }

@@ -1,4 +1,5 @@
 import FileCapturer
+import MJPEGServer
 import MediaFiles
 import VideoCapturing
 
@@ -13,8 +14,13 @@ enum Summary {
                 output.name.path == nil || output.name.format == .md5 ? "" : " (\(output.name.format.name)\(bitrate))"
             return printable(output.name.displayName, limit: 200) + format
         }
-        return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate), "
-            + "to \(outputs.joined(separator: ", ")). Ctrl-C ends it."
+        let place = outputs.isEmpty ? "" : ", to \(outputs.joined(separator: ", "))"
+        return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(place). Ctrl-C ends it."
+    }
+
+    /// Where it is served; nil for nowhere.
+    static func servingLine(_ run: RunSnapshot) -> String? {
+        run.url.map { "Serving \($0) to browsers; the bare stream is \($0)stream, one picture \($0)snapshot." }
     }
 
     /// What was captured, and what became of it.
@@ -38,7 +44,12 @@ enum Summary {
 
     /// A line for each output.
     static func outputLines(_ run: RunSnapshot) -> [String] {
-        run.outputs.map { line($0, run) }
+        run.outputs.map { line($0, run) } + (run.serving.map { [line($0)] } ?? [])
+    }
+
+    private static func line(_ serving: MJPEGServerStatistics) -> String {
+        "Served \(frames(serving.framesSent)), \(scaled(Double(serving.bytesSent), "B")); skipped "
+            + "\(serving.framesSkipped) for slow viewers."
     }
 
     private static func line(_ output: RunSnapshot.Output, _ run: RunSnapshot) -> String {

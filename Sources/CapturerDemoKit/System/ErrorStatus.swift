@@ -1,3 +1,4 @@
+import MJPEGServer
 import MediaFiles
 import VideoCapturing
 
@@ -55,5 +56,18 @@ extension Refusal {
     /// An encoder that could not be set up.
     init(_ error: CodecError) {
         self.init(error.code == .invalidConfiguration ? .usage : .unavailable, "\(error)")
+    }
+
+    /// A server that could not begin.
+    init(_ error: MJPEGServerError) {
+        let status: ExitStatus =
+            switch error.code {
+            case .invalidConfiguration: .usage
+            case .addressNotFound, .certificate: .noInput
+            case .addressInUse: .busy
+            case .permissionDenied: .noPermission
+            case .invalidState, .system: .unavailable
+            }
+        self.init(status, "\(error)")
     }
 }
