@@ -22,6 +22,15 @@ import VideoCapturing
         }
     }
 
+    @Test func thereIsNoIconAndNoErrorForIt() throws {
+        let test = try TestServer()
+        let client = try Client(test.port)
+        client.get("/favicon.ico")
+        #expect(try client.readHead().status == 204)
+        client.get("/state")
+        #expect(try client.readAnswer().status == 200)
+    }
+
     @Test func otherAddressesAreRefusedWithASentence() throws {
         let test = try TestServer()
         try test.show(1)

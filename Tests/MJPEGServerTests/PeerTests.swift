@@ -37,6 +37,28 @@ import VideoCapturing
         #expect(lines.contains { $0.hasPrefix("#dimensions 0: 64x48") })
     }
 
+    @Test func gstreamerTakesThePicturesAsTheyAre() throws {
+        let test = try TestServer()
+        let folder = try ToolFolder()
+        let jpeg = numberedJPEG(1, padding: 3000)
+        try test.show(1, padding: 3000)
+        let program = try folder.start(
+            "gst-launch-1.0",
+            [
+                "-q", "souphttpsrc", "location=http://127.0.0.1:\(test.port)/stream", "is-live=true", "!",
+                "multipartdemux", "!", "multifilesink", "location=\(folder.path("%d.jpg"))",
+            ])
+        let hasAll = try eventually(within: .seconds(60)) {
+            try test.show(1, padding: 3000)
+            usleep(20_000)
+            return (try? folder.read("9.jpg"))?.count == jpeg.count
+        }
+        program.end()
+        let result = try program.finish()
+        #expect(hasAll, "\(result.errors)")
+        #expect(try folder.read("5.jpg") == jpeg)
+    }
+
     @Test func curlTakesSnapshotsAndStreams() throws {
         let test = try TestServer()
         let folder = try ToolFolder()

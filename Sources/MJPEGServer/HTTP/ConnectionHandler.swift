@@ -157,6 +157,11 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .page?: answer(service.page)
         case .state?: answer(Reply(.state, service.stateReport()))
         case .metrics?: answer(Reply(.metrics, service.metricsReport()))
+        case .icon?:
+            var reply = Reply(.icon, ByteBuffer(), status: 204)
+            reply.tellsLength = false
+            reply.isFresh = false
+            answer(reply)
         case .stream? where isHeadOnly, .snapshot? where isHeadOnly:
             var reply = Reply(route!, ByteBuffer())
             reply.tellsLength = false

@@ -6,6 +6,8 @@ enum Route: Sendable, Hashable {
     case snapshot
     case state
     case metrics
+    /// What browsers ask for by themselves.
+    case icon
 
     /// - Parameter target: the request's target; a full address (RFC 9112, 3.2.2) is taken for its path.
     init?(_ target: String, query: inout Query) {
@@ -29,6 +31,7 @@ enum Route: Sendable, Hashable {
         case "/snapshot": self = .snapshot
         case "/state": self = .state
         case "/metrics": self = .metrics
+        case "/favicon.ico": self = .icon
         default: return nil
         }
     }
@@ -38,6 +41,7 @@ enum Route: Sendable, Hashable {
         case .page: "text/html; charset=utf-8"
         case .stream: "multipart/x-mixed-replace;boundary=boundarydonotcross"
         case .snapshot: "image/jpeg"
+        case .icon: "image/x-icon"
         case .state: "application/json"
         case .metrics: "text/plain; version=0.0.4; charset=utf-8"
         }
