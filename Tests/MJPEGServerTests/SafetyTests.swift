@@ -116,7 +116,8 @@ import VideoCapturing
         }
         #expect(eventually { test.statistics.connections == 0 })
         #expect(test.statistics.viewers.isEmpty)
-        #expect(openDescriptorCount() == before)
+        // Fewer where tests before this one had left something to be closed.
+        #expect(eventually { openDescriptorCount() <= before })
         #expect(test.statistics.connectionsAccepted == 2001)
     }
 }

@@ -132,11 +132,11 @@ import VideoCapturing
         #expect(try dual.next().number == 1)
         #expect(try plain.next().number == 1)
         try test.show(2)
-        #expect(try dual.next().number == 2)
+        #expect(try dual.next(from: 2).number == 2)
         for _ in 0..<3 { try test.show(2) }
         #expect(try dual.next().number == 2)
         // Waited for, since frames that come while one is on its way replace it.
-        #expect(try plain.next().number == 2)
+        #expect(try plain.next(from: 2).number == 2)
         try test.show(3)
         #expect(try dual.next().number == 3)
         #expect(try plain.next().number == 3)
