@@ -1,10 +1,14 @@
 """MJPEG over HTTP, both ways: other programs read what the tool serves, and it reads what they and itself serve."""
 
+import http.server
 import json
+import os
+import pathlib
 import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -12,7 +16,7 @@ import urllib.request
 from support import media
 from support.tool import NO_INPUT, OK, PERMISSION, USAGE, ToolTestCase
 
-SERVING = re.compile(r"Serving (https?://\S+/)")
+SERVING = re.compile(r"(?:Serving |\"url\":\")(https?://[^\s\"]+/)")
 
 
 class MJPEGTestCase(ToolTestCase):
@@ -35,6 +39,18 @@ class MJPEGTestCase(ToolTestCase):
     def fetch(self, url, **headers):
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20) as answer:
             return answer.read()
+
+    def wait_for_stream(self, url):
+        """Motion listens before it answers."""
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                with urllib.request.urlopen(url, timeout=20) as answer:
+                    if answer.read(1000):
+                        return
+            except OSError:
+                self.assertLess(time.monotonic(), deadline, f"{url} does not answer")
+                time.sleep(0.2)
 
     def run_program(self, *command, limit=40):
         run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -138,6 +154,41 @@ class ServerTests(MJPEGTestCase):
                 self.assertNotIn("secret", run.stderr)
         self.end(server)
 
+    def test_ten_thousand_connections(self):
+        """Some ask for a picture, some for half of one, most for nothing; none leaves anything behind."""
+        server, url = self.serve("--stats", "json")
+        host, port = "127.0.0.1", int(re.search(r":(\d+)/", url)[1])
+        pid = int(self.run_program("pgrep", "-P", str(server.process.pid)).split()[0]) if self.is_wrapped(server) \
+            else server.process.pid
+        def descriptors():
+            return len(list(pathlib.Path(f"/proc/{pid}/fd").iterdir()))
+        self.fetch(url + "snapshot")
+        before = descriptors()
+        for index in range(10_000):
+            with socket.create_connection((host, port), timeout=10) as connection:
+                if index % 10 == 1:
+                    connection.sendall(b"GET /snapshot HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                    connection.recv(64)
+                elif index % 10 == 2:
+                    connection.sendall(b"GET /str")
+                elif index % 10 == 3:
+                    connection.sendall(b"GET /stream HTTP/1.0\r\n\r\n")
+                    connection.recv(64)
+                elif index % 10 == 4:
+                    connection.sendall(b"\x16\x03\x01 \r\n\r\n")
+        deadline = time.monotonic() + 20
+        while descriptors() > before + 2:
+            self.assertLess(time.monotonic(), deadline, f"{descriptors()} descriptors, before {before}")
+            time.sleep(0.05)
+        run = self.end(server)
+        last = json.loads(run.stderr.splitlines()[-1])
+        self.assertEqual(last["event"], "summary")
+        self.assertEqual(last["capture"]["dropped"]["total"], 0, "the capture was slowed")
+        self.assertLess(run.peak, 300 << 20)
+
+    def is_wrapped(self, server):
+        return os.readlink(f"/proc/{server.process.pid}/exe").endswith("prlimit")
+
     def test_warns_of_everyone(self):
         server = self.start("--source", "noise", "--serve", "0.0.0.0:0", "--duration", "1")
         run = server.finish()
@@ -193,6 +244,65 @@ class CapturerTests(MJPEGTestCase):
         probe = media.probe(self.folder / "a.webm")
         self.assertEqual(probe["errors"], "")
 
+    def test_reads_motion_that_reads_it(self):
+        camera, url = self.serve(source=("--source", "noise", "--preset", "320x240", "--fps", "15"))
+        port = free_port()
+        (self.folder / "motion.conf").write_text(f"""
+            daemon off
+            setup_mode off
+            target_dir {self.folder}
+            netcam_url {url}stream
+            width 320
+            height 240
+            framerate 15
+            stream_port {port}
+            stream_localhost on
+            stream_maxrate 15
+            webcontrol_port 0
+            picture_output off
+            movie_output off
+            threshold 76000
+            """.replace("            ", ""))
+        peer = subprocess.Popen(["motion", "-n", "-c", "motion.conf"], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            self.wait_for_stream(f"http://127.0.0.1:{port}/")
+            self.succeed("--input", f"http://127.0.0.1:{port}/", "--frames", "20", "-o", "a.webm")
+        finally:
+            peer.terminate()
+            try:
+                peer.wait(10)
+            except subprocess.TimeoutExpired:
+                peer.kill()
+                peer.wait()
+        self.assertEqual(media.probe(self.folder / "a.webm")["errors"], "")
+        self.end(camera)
+
+    def test_an_hour_of_pictures_with_reconnects(self):
+        """108,000 pictures as fast as they come, and the connection lost after each 3,600. The newest win; all count."""
+        self.run_program("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=64x48", "-frames:v", "1", "-pix_fmt",
+                         "yuvj420p", "one.jpg")
+        camera = HastyCamera((self.folder / "one.jpg").read_bytes(), frames=3600)
+        self.addCleanup(camera.close)
+        run = self.start("--input", camera.url, "-o", "null", "--stats", "json")
+        memory, descriptors, came = [], [], 0
+        deadline = time.monotonic() + 120
+        while came < 108_000:
+            self.assertLess(time.monotonic(), deadline, f"{came} pictures, {camera.connections} connections")
+            time.sleep(0.5)
+            told = [json.loads(line) for line in run.peek().splitlines() if line.startswith("{")]
+            came = max((event["capture"]["frames"] + event["capture"]["dropped"]["total"]
+                        for event in told if "capture" in event), default=0)
+            process = pathlib.Path(f"/proc/{run.process.pid}")
+            memory.append(int((process / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+            descriptors.append(len(list((process / "fd").iterdir())))
+        run.send(signal.SIGINT)
+        run.finish()
+        self.assertGreaterEqual(camera.connections, 30)
+        settled = len(memory) // 3
+        self.assertLess(max(memory[settled:]) - memory[settled], 8 << 20, f"resident memory: {memory}")
+        self.assertLessEqual(max(descriptors[settled:]), max(descriptors[:settled]) + 2, f"descriptors: {descriptors}")
+
     def test_goes_on_after_a_loss(self):
         server, url = self.serve()
         port = re.search(r":(\d+)/", url)[1]
@@ -225,6 +335,39 @@ class CapturerTests(MJPEGTestCase):
                 self.assertNotIn("wrong", run.stderr)
         self.succeed("--input", f"http://ann:secret@{host}stream", "--frames", "3", "-o", "null")
         self.end(server)
+
+
+class HastyCamera:
+    """Serves a picture as fast as it is taken, and hangs up after so many."""
+
+    def __init__(self, picture, frames):
+        self.connections = 0
+        part = (b"--x\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(picture)) + picture + b"\r\n"
+        camera = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                camera.connections += 1
+                self.send_response(200)
+                self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=x")
+                self.end_headers()
+                try:
+                    for _ in range(frames // 20):
+                        self.wfile.write(part * 20)
+                except OSError:
+                    pass
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 def free_port():

@@ -158,9 +158,9 @@ extension ScreenCapturerTests {
                 try run.start()
                 #expect(run.probe.waitForMore(1))
                 try run.capture.stopCapture()
-                let now = (openDescriptors(), sharedMemorySegments() + sharedMappings())
-                if let first { #expect(now <= first) }
-                first = first ?? now
+                func now() -> (Int, Int) { (openDescriptors(), sharedMemorySegments() + sharedMappings()) }
+                if let first { #expect(eventually(within: .seconds(10)) { now() <= first }) }
+                first = first ?? now()
             }
         }
 
@@ -172,8 +172,8 @@ extension ScreenCapturerTests {
                 try capture.initCapture()
                 try capture.startCapture()
             }
-            #expect(eventually(within: .seconds(2)) { openDescriptors() <= before.0 && threads() <= before.2 + 1 })
-            #expect(sharedMemorySegments() <= before.1)
+            #expect(eventually(within: .seconds(10)) { openDescriptors() <= before.0 && threads() <= before.2 + 1 })
+            #expect(eventually(within: .seconds(10)) { sharedMemorySegments() <= before.1 })
         }
     }
 }

@@ -29,8 +29,10 @@ struct RunSnapshot: Sendable {
     var height: Int
     var pixelFormat: PixelFormat
     var orientation = VideoOrientation.up
-    /// The rate asked for; nil for as fast as possible.
+    /// The rate asked for; nil for the source's own, or as fast as possible.
     var askedRate: FrameRate?
+    /// Whether it goes as fast as possible.
+    var isHurried = false
     /// The rate over the last frames.
     var measuredRate: FrameRate?
     /// Frames that went to the outputs.
@@ -84,7 +86,8 @@ extension RunSnapshot {
         height = format.imageHeight
         pixelFormat = format.pixelFormat
         orientation = plan.orientation
-        askedRate = plan.request.rate == .maximum ? nil : format.estimatedFramesPerSecond
+        isHurried = plan.request.rate == .maximum
+        askedRate = isHurried ? nil : format.estimatedFramesPerSecond
         measuredRate = statistics.measuredFrameRate
         captured = passed.count
         capturedTime = passed.duration

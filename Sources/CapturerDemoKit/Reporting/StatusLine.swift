@@ -25,8 +25,9 @@ struct StatusLine: Sendable {
             Part(text: "\(run.width)x\(run.height)", rank: 3),
             Part(text: "\(run.pixelFormat)", rank: 6),
             Part(
-                text: "\(run.measuredRate.map { fixed($0.framesPerSecond, 1) } ?? "-")/"
-                    + "\(run.askedRate.map(StatusLine.rate) ?? "max") fps", rank: 1),
+                text: "\(run.measuredRate.map { fixed($0.framesPerSecond, 1) } ?? "-")"
+                    + "\(run.askedRate.map { "/" + StatusLine.rate($0) } ?? (run.isHurried ? "/max" : "")) fps", rank: 1
+            ),
         ]
         if let progress = run.progress { parts.append(Part(text: progressText(progress), rank: 1)) }
         if run.isInterrupted { parts.append(Part(text: "waiting", rank: 0, isAlarming: true)) }

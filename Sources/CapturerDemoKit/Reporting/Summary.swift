@@ -7,7 +7,7 @@ import VideoCapturing
 enum Summary {
     /// What is told at the beginning.
     static func beginning(_ run: RunSnapshot) -> String {
-        let rate = run.askedRate.map { "at \($0) fps" } ?? "as fast as possible"
+        let rate = run.askedRate.map { "at \($0) fps" } ?? (run.isHurried ? "as fast as possible" : "at its own rate")
         let outputs = run.outputs.map { output in
             let bitrate = output.name.isEncoded ? run.targetBitrate.map { ", \(scaled(Double($0), "b/s"))" } ?? "" : ""
             let format =

@@ -69,7 +69,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         switch phase {
         case .streaming(let viewer):
             viewer.close()
-            hub.list.remove(viewer)
+            hub.remove(viewer)
             service.broadcaster.leave(viewer.record)
         case .awaitingSnapshot(let ticket):
             if let ticket { service.broadcaster.withdrawSnapshot(ticket) }
@@ -180,6 +180,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             record, on: context, of: hub, sendTimeout: service.configuration.limits.sendTimeout)
         service.connections.noteAnswer(200)
         // The viewer takes part before he is told so: a frame that comes in between isn't lost.
+        hub.expectViewer()
         let first = service.broadcaster.join(record)
         phase = .streaming(viewer)
         context.writeAndFlush(NIOAny(service.streamHead(record, cors: cors)), promise: nil)

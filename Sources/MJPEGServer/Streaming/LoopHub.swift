@@ -21,6 +21,8 @@ final class LoopHub: Sendable {
         /// New parts that were replaced before the loop came to them.
         var missed: UInt64 = 0
         var isScheduled = false
+        /// Without one the loop is left to sleep.
+        var hasViewers = false
         /// Set before the loop is shut down; nothing may be scheduled from then on.
         var isClosed = false
     }
@@ -43,7 +45,7 @@ final class LoopHub: Sendable {
     /// to the part before yet, this one takes its place.
     func offer(_ part: FramePart, _ occasion: Occasion) {
         mailbox.withLock { mailbox in
-            guard !mailbox.isClosed else { return }
+            guard !mailbox.isClosed, mailbox.hasViewers else { return }
             if let waiting = mailbox.offer {
                 if occasion != .new { return }
                 if waiting.occasion == .new { mailbox.missed += 1 }
@@ -53,6 +55,16 @@ final class LoopHub: Sendable {
             mailbox.isScheduled = true
             loop.execute { [self] in deliver() }
         }
+    }
+
+    /// Has parts handed over from now on. On the loop, before a viewer is told what there is already, so that he misses
+    /// nothing that comes after it.
+    func expectViewer() { mailbox.withLock { $0.hasViewers = true } }
+
+    /// Takes a viewer out; on the loop.
+    func remove(_ viewer: StreamViewer) {
+        list.remove(viewer)
+        if list.isEmpty { mailbox.withLock { $0.hasViewers = false } }
     }
 
     /// Runs `body` on the loop; not at all once the server is being stopped.
@@ -101,6 +113,8 @@ final class ViewerList {
     /// What is shown now, for viewers that were busy when it came; nil while there is no viewer.
     private(set) var latest: FramePart?
     private(set) var latestOccasion = LoopHub.Occasion.new
+
+    var isEmpty: Bool { viewers.isEmpty }
 
     /// Adds a viewer and shows him what there is already; not counted for latency, since it may be old.
     func add(_ viewer: StreamViewer, first: FramePart?, at now: MediaTime) {
