@@ -63,6 +63,8 @@ class Webcam:
         self.stream.stop()
 
     def hear(self):
+        if not self.cable:
+            return  # pulled by an order that was read in the same turn
         try:
             data = self.cable.recv(1 << 16)
         except OSError:
