@@ -11,6 +11,7 @@ import VideoCapturing
         #expect(page.status == 200)
         #expect(page.header("content-type") == "text/html; charset=utf-8")
         #expect(page.text.contains("<!doctype html>"))
+        #expect(page.header("content-security-policy")?.hasPrefix("default-src 'none'") == true)
         for target in ["/snapshot", "/?action=snapshot", "/snapshot?x=%zz&&=", "http://localhost/snapshot"] {
             let snapshot = try Client.fetch(target, port: test.port)
             #expect(snapshot.status == 200, "\(target)")

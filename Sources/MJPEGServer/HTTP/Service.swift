@@ -24,7 +24,10 @@ final class Service: Sendable {
 
     var page: Reply {
         var reply = Reply(.page, pageBytes)
-        reply.headers = [("X-Frame-Options", "SAMEORIGIN"), ("Referrer-Policy", "no-referrer")]
+        reply.headers = [
+            ("Content-Security-Policy", ViewerPage.contentSecurityPolicy), ("X-Frame-Options", "SAMEORIGIN"),
+            ("Referrer-Policy", "no-referrer"),
+        ]
         return reply
     }
 
