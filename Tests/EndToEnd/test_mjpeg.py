@@ -41,7 +41,7 @@ class MJPEGTestCase(ToolTestCase):
             return answer.read()
 
     def wait_for_stream(self, url):
-        """Motion listens before it answers."""
+        """Servers listen before they answer."""
         deadline = time.monotonic() + 20
         while True:
             try:
@@ -277,6 +277,28 @@ class CapturerTests(MJPEGTestCase):
                 peer.wait()
         self.assertEqual(media.probe(self.folder / "a.webm")["errors"], "")
         self.end(camera)
+
+    def test_reads_vlc(self):
+        self.run_program("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=15", "-t", "5", "-pix_fmt",
+                         "yuvj420p", "-c:v", "mjpeg", "clip.avi")
+        port = free_port()
+        # Its server names no boundary by itself.
+        output = ("#std{access=http{mime=multipart/x-mixed-replace;boundary=7b3cc56e5f51db803f790dad720ed50a},mux=mpjpeg,"
+                  f"dst=127.0.0.1:{port}/v}}")
+        command = ["cvlc", "-I", "dummy", "--loop", "--no-audio", "clip.avi", "--sout", output]
+        if os.geteuid() == 0:
+            # It refuses to be run by root.
+            os.chmod(self.folder, 0o755)
+            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+        peer = subprocess.Popen(command, cwd=self.folder, env={**os.environ, "HOME": "/nonexistent"},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            self.wait_for_stream(f"http://127.0.0.1:{port}/v")
+            self.succeed("--input", f"http://127.0.0.1:{port}/v", "--frames", "20", "-o", "a.webm")
+        finally:
+            peer.kill()
+            peer.wait()
+        self.assertEqual(media.probe(self.folder / "a.webm")["errors"], "")
 
     def test_an_hour_of_pictures_with_reconnects(self):
         """108,000 pictures as fast as they come, and the connection lost after each 3,600. The newest win; all count."""
