@@ -1,0 +1,105 @@
+"""Runs of the tool that serve, and other ends of MJPEG over HTTP."""
+
+import http.server
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+
+from support.tool import OK, ToolTestCase
+
+SERVING = re.compile(r"(?:Serving |\"url\":\")(https?://[^\s\"]+/)")
+
+
+class MJPEGTestCase(ToolTestCase):
+    def serve(self, *options, source=("--source", "noise", "--preset", "160x120")):
+        """A server that has begun, and its address."""
+        server = self.start(*source, "--serve", "127.0.0.1:0", *options)
+        deadline = time.monotonic() + 20
+        while not (found := SERVING.search(server.peek())):
+            if server.process.poll() is not None or time.monotonic() > deadline:
+                self.fail(f"it does not serve: {server.finish(0)}")
+            time.sleep(0.02)
+        return server, found[1]
+
+    def end(self, server):
+        server.send(signal.SIGINT)
+        run = server.finish()
+        self.assertEqual(run.code, OK, str(run))
+        return run
+
+    def fetch(self, url, **headers):
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20) as answer:
+            return answer.read()
+
+    def wait_for_stream(self, url):
+        """Servers listen before they answer."""
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                with urllib.request.urlopen(url, timeout=20) as answer:
+                    if answer.read(1000):
+                        return
+            except OSError:
+                self.assertLess(time.monotonic(), deadline, f"{url} does not answer")
+                time.sleep(0.2)
+
+    def run_program(self, *command, limit=40):
+        run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             timeout=limit, cwd=self.folder)
+        self.assertEqual(run.returncode, 0, run.stderr.decode(errors="replace")[-2000:])
+        return run.stdout
+
+
+class HastyCamera:
+    """Serves a picture as fast as it is taken, and hangs up after so many."""
+
+    def __init__(self, picture, frames):
+        self.connections = 0
+        part = (b"--x\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(picture)) + picture + b"\r\n"
+        camera = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                camera.connections += 1
+                self.send_response(200)
+                self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=x")
+                self.end_headers()
+                try:
+                    for _ in range(frames // 20):
+                        self.wfile.write(part * 20)
+                except OSError:
+                    pass
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def wait_for_listener(port):
+    """Looks into the kernel's table, since a connection would count as the viewer."""
+    wanted = f"0100007F:{port:04X}"
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with open("/proc/net/tcp", encoding="ascii") as table:
+            if any(line.split()[1] == wanted and line.split()[3] == "0A" for line in table):
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"nobody listens on {port}")
