@@ -62,7 +62,7 @@ let package = Package(
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
 
-        // One capturer each; none imports a codec or another capturer.
+        // One capturer each; none imports another capturer, or a codec but JPEG.
         .target(
             name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "JPEGCodec", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
