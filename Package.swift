@@ -28,6 +28,10 @@ let package = Package(
         .library(name: "CapturerDemoKit", targets: ["CapturerDemoKit"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
+    traits: [
+        .default(enabledTraits: ["TLS"]),
+        .trait(name: "TLS", description: "HTTPS in MJPEGServer. Builds BoringSSL, which takes minutes."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -56,7 +60,8 @@ let package = Package(
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "JPEGCodec", "CLibMD",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
             ], swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.

@@ -100,41 +100,45 @@ import VideoCapturing
         #expect(access(folder.path("socket"), F_OK) != 0)
     }
 
-    @Test func curlSpeaksHTTPS() throws {
-        let folder = try ToolFolder()
-        let made = try folder.run(
-            "openssl",
-            [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
-                "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext",
-                "subjectAltName=IP:127.0.0.1",
-            ])
-        #expect(made.status == 0, "\(made.errors)")
-        let test = try TestServer { configuration in
-            configuration.tls = .init(
-                certificateChain: folder.path("cert.pem"), privateKey: folder.path("key.pem"))
-        }
-        #expect(test.server.address?.url == "https://127.0.0.1:\(test.port)/")
-        try test.show(1, padding: 200_000)
-        let url = "https://127.0.0.1:\(test.port)"
-        let snapshot = try folder.run("curl", ["-sS", "-f", "--cacert", "cert.pem", "-o", "a.jpg", "\(url)/snapshot"])
-        #expect(snapshot.status == 0, "\(snapshot.errors)")
-        #expect(try folder.read("a.jpg") == numberedJPEG(1, padding: 200_000))
-        // A client that does not know the certificate, and one that does not speak TLS, do no harm.
-        #expect(try folder.run("curl", ["-sS", "\(url)/snapshot"]).status == 60)
-        let plain = try Client(test.port)
-        plain.get("/snapshot")
-        #expect(try plain.readToEnd().contains("200 OK") == false)
+    #if TLS
+        @Test func curlSpeaksHTTPS() throws {
+            let folder = try ToolFolder()
+            let made = try folder.run(
+                "openssl",
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+                    "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext",
+                    "subjectAltName=IP:127.0.0.1",
+                ])
+            #expect(made.status == 0, "\(made.errors)")
+            let test = try TestServer { configuration in
+                configuration.tls = .init(
+                    certificateChain: folder.path("cert.pem"), privateKey: folder.path("key.pem"))
+            }
+            #expect(test.server.address?.url == "https://127.0.0.1:\(test.port)/")
+            try test.show(1, padding: 200_000)
+            let url = "https://127.0.0.1:\(test.port)"
+            let snapshot = try folder.run(
+                "curl", ["-sS", "-f", "--cacert", "cert.pem", "-o", "a.jpg", "\(url)/snapshot"])
+            #expect(snapshot.status == 0, "\(snapshot.errors)")
+            #expect(try folder.read("a.jpg") == numberedJPEG(1, padding: 200_000))
+            // A client that does not know the certificate, and one that does not speak TLS, do no harm.
+            #expect(try folder.run("curl", ["-sS", "\(url)/snapshot"]).status == 60)
+            let plain = try Client(test.port)
+            plain.get("/snapshot")
+            #expect(try plain.readToEnd().contains("200 OK") == false)
 
-        let program = try folder.start(
-            "ffmpeg",
-            [
-                "-nostdin", "-v", "error", "-f", "mpjpeg", "-i", "\(url)/stream", "-frames:v", "5", "-f", "null", "-",
-            ])
-        try feed(test, until: program)
-        let result = try program.finish()
-        #expect(result.status == 0, "\(result.errors)")
-    }
+            let program = try folder.start(
+                "ffmpeg",
+                [
+                    "-nostdin", "-v", "error", "-f", "mpjpeg", "-i", "\(url)/stream", "-frames:v", "5", "-f", "null",
+                    "-",
+                ])
+            try feed(test, until: program)
+            let result = try program.finish()
+            #expect(result.status == 0, "\(result.errors)")
+        }
+    #endif
 
     @Test func certificatesThatCannotBeUsedAreToldSo() throws {
         let folder = try ToolFolder()

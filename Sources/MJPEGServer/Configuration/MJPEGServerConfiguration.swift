@@ -79,7 +79,7 @@ public struct MJPEGServerAuthentication: Sendable, Hashable {
     }
 }
 
-/// The files that a server needs to speak HTTPS.
+/// The files that a server needs to speak HTTPS, which the package's trait `TLS` brings; it is on unless switched off.
 public struct MJPEGServerTLS: Sendable, Hashable {
     /// The path of the certificate, in PEM, with those that vouch for it after it.
     public var certificateChain: String

@@ -1,7 +1,6 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -20,7 +19,7 @@ final class Listener: Sendable {
     init(
         _ configuration: MJPEGServerConfiguration, broadcaster: Broadcaster, connections: Connections
     ) throws(MJPEGServerError) {
-        let tls = try configuration.tls.map { (tls) throws(MJPEGServerError) in try makeContext(tls) }
+        let tls = try configuration.tls.map { (tls) throws(MJPEGServerError) in try TransportSecurity(tls) }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threadCount)
         let hubs = group.makeIterator().map { LoopHub($0) }
         let service = Service(configuration, broadcaster: broadcaster, connections: connections, hubs: hubs)
@@ -45,7 +44,7 @@ final class Listener: Sendable {
 
     private static func bind(
         _ configuration: MJPEGServerConfiguration, service: Service, group: MultiThreadedEventLoopGroup,
-        tls: NIOSSLContext?
+        tls: TransportSecurity?
     ) throws(MJPEGServerError) -> MJPEGServerAddress {
         let hubs = Dictionary(uniqueKeysWithValues: service.hubs.map { (ObjectIdentifier($0.loop), $0) })
         var bootstrap = ServerBootstrap(group: group)
@@ -58,7 +57,7 @@ final class Listener: Sendable {
                     let admission = service.connections.enter()
                     guard admission != .dropped else { throw ChannelError.operationUnsupported }
                     let pipeline = channel.pipeline.syncOperations
-                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+                    try tls?.secure(pipeline)
                     let gate = RequestGate(limit: configuration.limits.headBytes)
                     try pipeline.addHandler(gate)
                     try pipeline.addHandler(
@@ -115,23 +114,4 @@ private func removeAbandonedSocket(_ path: String) {
         }
     }
     if result != 0, errno == ECONNREFUSED { unlink(path) }
-}
-
-private func makeContext(_ tls: MJPEGServerTLS) throws(MJPEGServerError) -> NIOSSLContext {
-    do {
-        let chain = try NIOSSLCertificate.fromPEMFile(tls.certificateChain).map {
-            NIOSSLCertificateSource.certificate($0)
-        }
-        let key = try NIOSSLPrivateKey(file: tls.privateKey, format: .pem)
-        var settings = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
-        settings.minimumTLSVersion = .tlsv12
-        settings.applicationProtocols = ["http/1.1"]
-        return try NIOSSLContext(configuration: settings)
-    } catch {
-        throw MJPEGServerError(
-            .certificate, operation: "load the certificate", subject: "\(tls.certificateChain), \(tls.privateKey)",
-            message:
-                "They can't be used for HTTPS (\(error)). Give two PEM files that belong together: the certificate, "
-                + "followed by those that vouch for it, and its key without a pass phrase.")
-    }
 }
