@@ -1,4 +1,5 @@
 import ScreenCapturer
+import Testing
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -73,13 +74,16 @@ final class ScreenRun {
         if case .interrupted = capture.state { true } else { false }
     }
 
-    /// Lets what is under way arrive, and gives how many frames have come by then.
-    func settle() -> Int {
-        var count = probe.count
-        repeat {
+    /// Lets what is under way arrive, and gives how many frames have come by then. An issue when they go on coming.
+    func settle(sourceLocation: SourceLocation = #_sourceLocation) -> Int {
+        var count = -1
+        let hasSettled = eventually(within: .seconds(10)) {
+            let last = count
             count = probe.count
-            pause(.milliseconds(80))
-        } while probe.count != count
+            if count != last { pause(.milliseconds(80)) }
+            return count == last
+        }
+        #expect(hasSettled, "frames go on coming though nothing changes", sourceLocation: sourceLocation)
         return count
     }
 }

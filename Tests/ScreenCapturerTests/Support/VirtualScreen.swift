@@ -59,12 +59,16 @@ final class VirtualScreen: Sendable {
         self.life.withLock { $0 = life }
     }
 
+    /// By force if it does not end when it is told to: a test must not wait for it for ever.
     private func end(_ signal: Int32) {
         let life = life.withLock { $0 }
-        life.withLock { life in
-            if let processID = life.processID, !life.hasEnded { kill(processID, signal) }
+        for signal in [signal, SIGKILL] {
+            life.withLock { life in
+                if let processID = life.processID, !life.hasEnded { _ = kill(processID, signal) }
+            }
+            let limit = MonotonicClock().now.advanced(by: .seconds(2))
+            if life.wait(until: limit, for: { $0.hasEnded ? () : nil }) != nil { return }
         }
-        _ = life.wait { $0.hasEnded ? () : nil }
     }
 
     /// The number of the display, once the server takes clients.
@@ -94,7 +98,10 @@ final class VirtualScreen: Sendable {
         }.detach()
         var text = ""
         var byte: UInt8 = 0
-        while read(beginning, &byte, 1) == 1, byte != UInt8(ascii: "\n") { text.append(Character(UnicodeScalar(byte))) }
+        var answer = pollfd(fd: beginning, events: Int16(POLLIN), revents: 0)
+        while poll(&answer, 1, 20_000) == 1, read(beginning, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
+            text.append(Character(UnicodeScalar(byte)))
+        }
         guard let number = Int(text) else {
             throw Failure(
                 description: "Xvfb \(arguments.joined(separator: " ")) did not start; `make setup-tests` installs it")

@@ -82,7 +82,14 @@ final class XClient: @unchecked Sendable {
 
     /// Waits until the server has done everything so far; throws when it refused any of it.
     func sync() throws {
-        free(xcb_get_input_focus_reply(connection, xcb_get_input_focus(connection), nil))
+        let cookie = xcb_get_input_focus(connection)
+        xcb_flush(connection)
+        var reply: UnsafeMutableRawPointer?
+        var answer = pollfd(fd: xcb_get_file_descriptor(connection), events: Int16(POLLIN), revents: 0)
+        while xcb_poll_for_reply(connection, cookie.sequence, &reply, nil) == 0 {
+            guard poll(&answer, 1, 10_000) != 0 else { throw Failure(description: "the server does not answer") }
+        }
+        free(reply)
         guard xcb_connection_has_error(connection) == 0 else { throw Failure(description: "the server has gone") }
         while let event = xcb_poll_for_event(connection) {
             defer { free(event) }
