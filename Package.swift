@@ -42,12 +42,13 @@ let package = Package(
         .target(name: "VideoCapturing", swiftSettings: strict),
 
         // What works on frames and packets.
-        .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV"], swiftSettings: strict),
+        .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV", "CJPEG"], swiftSettings: strict),
         .target(name: "MediaFiles", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
         .target(name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], swiftSettings: strict),
 
-        // JPEG is a pixel format too, which cameras and networks give; so capturers may import this codec.
-        .target(name: "JPEGCodec", dependencies: ["VideoCapturing", "CJPEG"], swiftSettings: strict),
+        // JPEG is a pixel format too, which cameras and networks give; so its pictures are read in FrameProcessing.
+        .target(
+            name: "JPEGCodec", dependencies: ["VideoCapturing", "FrameProcessing", "CJPEG"], swiftSettings: strict),
         // libjpeg ends in a jump when it fails, which must not leave C.
         .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("yuv")]),
 
@@ -67,13 +68,13 @@ let package = Package(
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
 
-        // One capturer each; none imports another capturer, or a codec but JPEG.
+        // One capturer each; none imports another capturer, or a codec.
         .target(
-            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "JPEGCodec", "CLibV4L2"],
+            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
 
         .target(
-            name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "JPEGCodec", "CLibCURL"],
+            name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibCURL"],
             path: "Capturers/MJPEGCapturer", swiftSettings: strict),
 
         .target(

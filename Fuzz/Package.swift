@@ -8,7 +8,7 @@ import PackageDescription
 let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzY4M", [framework("MediaFiles"), framework("VideoCapturing")]),
     ("FuzzIVF", [framework("MediaFiles"), framework("VideoCapturing")]),
-    ("FuzzJPEG", [framework("JPEGCodec"), framework("VideoCapturing")]),
+    ("FuzzJPEG", [framework("JPEGCodec"), framework("FrameProcessing"), framework("VideoCapturing")]),
     ("FuzzFFmpegMedia", [framework("FFmpegMedia"), framework("MediaFiles"), framework("VideoCapturing")]),
     ("FuzzMJPEGCapturer", [framework("MJPEGCapturer")]),
     ("FuzzOptions", [framework("CapturerDemoKit"), framework("FrameProcessing"), framework("VideoCapturing")]),

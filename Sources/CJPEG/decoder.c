@@ -237,12 +237,13 @@ static void put_chroma(
             end[0] = end[-1];
         }
     }
-    if (target->is_interleaved) {
+    if (target->layout != CJPEG_PLANAR) {
+        const int first = target->layout == CJPEG_VU;
         for (int row = 0; row < rows; row++) {
             uint8_t *out = target->chroma[0] + (size_t)(top + row) * target->chroma_stride[0];
             MergeUVPlane(
-                chroma_row(&parts[0], strip, row, width, NULL), 0, chroma_row(&parts[1], strip, row, width, NULL), 0,
-                out, 0, (int)width, 1);
+                chroma_row(&parts[first], strip, row, width, NULL), 0,
+                chroma_row(&parts[1 - first], strip, row, width, NULL), 0, out, 0, (int)width, 1);
         }
         return;
     }
@@ -271,7 +272,8 @@ static void read_strips(struct cjpeg_decoder *decoder, const cjpeg_target *targe
         cjpeg_fail(&decoder->errors, CJPEG_FAILED, "rows have no room for whole blocks");
 
     struct chroma parts[2] = {{0}};
-    bool is_direct = !target->is_interleaved;
+    const bool is_planar = target->layout == CJPEG_PLANAR;
+    bool is_direct = is_planar;
     size_t size = cjpeg_align(luma_bytes);
     for (int part = 0; part < (is_grey ? 0 : 2); part++) {
         const jpeg_component_info *from = &info[part + 1];
@@ -314,8 +316,8 @@ static void read_strips(struct cjpeg_decoder *decoder, const cjpeg_target *targe
         if (!is_grey && !is_direct) put_chroma(decoder, target, parts, strip);
     }
     if (!is_grey) return;
-    const size_t bytes = ((size_t)width + 1) / 2 * (target->is_interleaved ? 2 : 1);
-    for (int plane = 0; plane < (target->is_interleaved ? 1 : 2); plane++)
+    const size_t bytes = ((size_t)width + 1) / 2 * (is_planar ? 1 : 2);
+    for (int plane = 0; plane < (is_planar ? 2 : 1); plane++)
         for (int row = 0; row < (height + 1) / 2; row++)
             memset(target->chroma[plane] + (size_t)row * target->chroma_stride[plane], 128, bytes);
 }

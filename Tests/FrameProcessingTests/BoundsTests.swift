@@ -61,7 +61,9 @@ import VideoCapturing
         }
     }
 
+    /// Into rows as those of pools, which have room for whole blocks.
     @Test func decoding() throws {
+        var scratch = ScratchMemory()
         let bytes = TestJPEG.yuv420.bytes
         for placement in GuardedMemory.Placement.allCases {
             for count in [bytes.count, bytes.count - 1, 64, 63, 2, 1] {
@@ -71,10 +73,10 @@ import VideoCapturing
                 let planes: PlaneList = [PicturePlane(base: UnsafePointer(base), stride: Int32(count))]
                 let jpeg = Picture(
                     pixelFormat: .mjpeg, width: 19, height: 9, planes: planes, compressedByteCount: count)
-                for target in [PixelFormat.nv12, .i420] {
-                    let to = GuardedPicture(target, 19, 9, placement)
+                for target in [PixelFormat.nv12, .nv21, .i420, .yv12] {
+                    let to = GuardedPicture(target, 19, 9, placement, alignment: 64)
                     do throws(CaptureError) {
-                        try jpeg.decode(into: to.picture)
+                        try jpeg.decode(into: to.picture, scratch: &scratch)
                         #expect(count == bytes.count)
                     } catch {
                         #expect(count < bytes.count && error.code == .corruptData)

@@ -20,8 +20,6 @@ import VideoCapturing
         let samples = Samples(result.buffer)
         for y in 0..<9 {
             for x in 0..<19 {
-                // Where the colour changes, libyuv scales the chroma of 4:4:4 unevenly for odd widths.
-                if jpeg == .yuv444, (14...18).contains(x) { continue }
                 let exact: Triple = x < 16 ? (60, 90, 200) : (200, 150, 70)
                 #expect(distance(triple(samples.pixel(x, y)), exact) <= 3, "\(x), \(y)")
             }
@@ -81,7 +79,7 @@ import VideoCapturing
                         let result = try processor.convert(damaged, to: .nv12)
                         #expect(result.width == 19 && result.height == 9)
                     } catch {
-                        #expect(error.code == .corruptData)
+                        #expect(error.code == .corruptData || error.code == .formatUnsupported)
                     }
                 }
             }

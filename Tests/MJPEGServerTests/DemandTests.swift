@@ -1,3 +1,4 @@
+import FrameProcessing
 import JPEGCodec
 import MJPEGServer
 import Testing

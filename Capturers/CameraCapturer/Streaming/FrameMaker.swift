@@ -1,5 +1,4 @@
 import FrameProcessing
-import JPEGCodec
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -30,7 +29,7 @@ final class FrameMaker {
     private let processor: FrameProcessor
     private let pool = PixelBufferPool()
     private let exotic: ExoticPicture?
-    private let jpeg: JPEGDecoder?
+    private let jpeg: JPEGReader?
 
     init(_ stream: CaptureStream, plan: DeliveryPlan, processor: FrameProcessor) throws(CaptureError) {
         self.stream = stream
@@ -38,7 +37,7 @@ final class FrameMaker {
         self.processor = processor
         pixelFormat = CaptureFormat.of(stream.format.fourCC)?.pixelFormat
         exotic = pixelFormat == nil ? try ExoticPicture(stream.node, format: stream.format) : nil
-        jpeg = pixelFormat == .mjpeg ? JPEGDecoder() : nil
+        jpeg = pixelFormat == .mjpeg ? JPEGReader() : nil
     }
 
     /// The picture in a filled buffer, which is given back to the driver or lent to the picture.

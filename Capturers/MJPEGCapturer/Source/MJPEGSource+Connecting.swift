@@ -1,5 +1,4 @@
 import FrameProcessing
-import JPEGCodec
 import VideoCapturing
 
 extension MJPEGSource {

@@ -1,5 +1,4 @@
 import FrameProcessing
-import JPEGCodec
 import VideoCapturing
 
 extension MJPEGSource {
@@ -45,7 +44,7 @@ extension MJPEGSource {
     }
 
     func decode(_ picture: ReceivedPicture) throws(CodecError) -> PixelBuffer {
-        if decoder == nil { decoder = JPEGDecoder(pixelFormat: configuration.pixelFormat) }
+        if decoder == nil { decoder = JPEGReader(pixelFormat: configuration.pixelFormat) }
         let buffer = try decoder!.decode(picture.block.bytes)
         status.count { $0.framesDecoded += 1 }
         return buffer

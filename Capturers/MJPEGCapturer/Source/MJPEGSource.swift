@@ -1,5 +1,4 @@
 import FrameProcessing
-import JPEGCodec
 import VideoCapturing
 
 /// A network camera as a frame source: connects, reads, and connects again.
@@ -25,7 +24,7 @@ final class MJPEGSource: FrameSource {
     var leniency = HTTPRequest.Leniency.none
     let pool = JPEGBlockPool()
     let processor = FrameProcessor()
-    var decoder: JPEGDecoder?
+    var decoder: JPEGReader?
     var wants = CaptureWants()
     /// The size of the last picture, before it is scaled.
     var pictureSize = PixelSize(width: 0, height: 0)
@@ -65,7 +64,7 @@ final class MJPEGSource: FrameSource {
         leniency = .none
         pictureSize = PixelSize(width: 0, height: 0)
         credential = configuration.credential ?? address.credential
-        decoder = JPEGDecoder(pixelFormat: configuration.pixelFormat)
+        decoder = JPEGReader(pixelFormat: configuration.pixelFormat)
         do {
             transfer = try HTTPTransfer()
             try connect(context)

@@ -29,15 +29,24 @@ typedef struct {
     int32_t height;
 } cjpeg_size;
 
+/// How the chroma of a picture of 4:2:0 lies.
+typedef enum {
+    CJPEG_PLANAR,
+    /// U, V, U, V … in the first plane.
+    CJPEG_UV,
+    /// V, U, V, U … in the first plane.
+    CJPEG_VU,
+} cjpeg_chroma;
+
 /// Where a decoded picture goes. Rows of luma and planar chroma must have room for whole blocks: strides are multiples
 /// of 64 bytes, the last row's included.
 typedef struct {
     uint8_t *_Nonnull luma;
     size_t luma_stride;
+    cjpeg_chroma layout;
     /// U and V, or both interleaved in the first.
     uint8_t *_Nonnull chroma[2];
     size_t chroma_stride[2];
-    bool is_interleaved;
 } cjpeg_target;
 
 /// NULL when there is no memory.
@@ -55,15 +64,6 @@ cjpeg_result cjpeg_decoder_decode(cjpeg_decoder *_Nonnull decoder, const cjpeg_t
 const char *_Nonnull cjpeg_decoder_message(const cjpeg_decoder *_Nonnull decoder);
 
 typedef struct cjpeg_encoder cjpeg_encoder;
-
-/// How the chroma of a picture to encode lies.
-typedef enum {
-    CJPEG_PLANAR,
-    /// U, V, U, V … in the first plane.
-    CJPEG_UV,
-    /// V, U, V, U … in the first plane.
-    CJPEG_VU,
-} cjpeg_chroma;
 
 /// A picture of 4:2:0 to encode. Nothing is read beyond the samples of a row.
 typedef struct {

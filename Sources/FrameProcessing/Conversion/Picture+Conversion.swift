@@ -16,7 +16,7 @@ extension Picture {
             try toRGB(into: target, color: color, scratch: &scratch)
         case (false, false):
             if layout == .compressed {
-                try decode(into: target)
+                try decode(into: target, scratch: &scratch)
             } else {
                 try relayout(into: target, scratch: &scratch)
             }

@@ -47,8 +47,9 @@ private func strides(
     _ planes: PlaneList<Plane>, _ pixelFormat: PixelFormat, _ width: Int, _ height: Int
 ) throws(CaptureError) -> PlaneList<Int32> {
     try planes.mapPlanes { (plane) throws(CaptureError) -> Int32 in
-        // Of a single row the distance to the next means nothing and may be anything.
-        if plane.rows == 1 { return Int32(clamping: plane.rowBytes) }
+        // Of a single row the distance to the next means nothing and may be anything; but JPEG is decoded by whole blocks,
+        // and to pictures from a pool, whose rows have room for them.
+        if plane.rows == 1 { return Int32(exactly: plane.bytesPerRow) ?? Int32(clamping: plane.rowBytes) }
         let (extent, overflow) = plane.bytesPerRow.multipliedReportingOverflow(by: plane.rows)
         guard !overflow, extent <= Int(Int32.max) else {
             throw CaptureError(

@@ -6,10 +6,12 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Memory for what lies between two steps of a conversion; grows to what was needed most, and is kept.
+/// What conversions need besides the pictures, kept from one to the next: memory for what lies between two steps, which
+/// grows to what was needed most, and a decoder once there was a JPEG.
 struct ScratchMemory: ~Copyable {
     private var memory: UnsafeMutableRawPointer?
     private var capacity = 0
+    private var jpeg: JPEGContext?
 
     /// `byteCount` bytes at a multiple of 64, with what the last user left in them. Valid until the next call.
     mutating func reserve(_ byteCount: Int) throws(CaptureError) -> UnsafeMutablePointer<UInt8> {
@@ -40,6 +42,13 @@ struct ScratchMemory: ~Copyable {
             planes.append(MutablePicturePlane(base: base + index * stride * rows, stride: stride))
         }
         return planes
+    }
+
+    mutating func jpegContext() throws(CodecError) -> JPEGContext {
+        if let jpeg { return jpeg }
+        let context = try JPEGContext()
+        jpeg = context
+        return context
     }
 
     deinit { free(memory) }

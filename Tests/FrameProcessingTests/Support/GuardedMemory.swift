@@ -30,22 +30,24 @@ final class GuardedMemory {
     deinit { munmap(mapping, length) }
 }
 
-/// A picture without padding whose planes lie in guarded memory.
+/// A picture whose planes lie in guarded memory, without padding or with rows of whole multiples of `alignment` bytes.
 struct GuardedPicture {
     let memory: [GuardedMemory]
     let picture: MutablePicture
 
-    init(_ format: PixelFormat, _ width: Int, _ height: Int, _ placement: GuardedMemory.Placement) {
+    init(
+        _ format: PixelFormat, _ width: Int, _ height: Int, _ placement: GuardedMemory.Placement, alignment: Int = 1
+    ) {
         var planes = PlaneList<PicturePlane>()
         var memory: [GuardedMemory] = []
         for plane in 0..<format.planeCount {
-            let rowBytes = format.rowBytes(ofPlane: plane, width: width)
-            let guarded = GuardedMemory(rowBytes * format.rows(ofPlane: plane, height: height), placement)
+            let stride = (format.rowBytes(ofPlane: plane, width: width) + alignment - 1) / alignment * alignment
+            let guarded = GuardedMemory(stride * format.rows(ofPlane: plane, height: height), placement)
             for index in guarded.bytes.indices { guarded.bytes[index] = UInt8(truncatingIfNeeded: index &* 37) }
             planes.append(
                 PicturePlane(
                     base: UnsafePointer(guarded.bytes.baseAddress!.assumingMemoryBound(to: UInt8.self)),
-                    stride: Int32(rowBytes)))
+                    stride: Int32(stride)))
             memory.append(guarded)
         }
         self.memory = memory

@@ -7,7 +7,7 @@ extension CodecError {
     /// - Parameters:
     ///   - detail: what was found, without a full stop.
     ///   - nextStep: what to do about a kind of picture that is not taken.
-    init(jpeg result: cjpeg_result, detail: String, operation: String, nextStep: String) {
+    package init(jpeg result: cjpeg_result, detail: String, operation: String, nextStep: String) {
         switch result {
         case CJPEG_DAMAGED:
             self.init(
@@ -27,20 +27,29 @@ extension CodecError {
     }
 
     /// A context could not be made.
-    static func noJPEGContext(_ operation: String) -> CodecError {
+    package static func noJPEGContext(_ operation: String) -> CodecError {
         CodecError(jpeg: CJPEG_OUT_OF_MEMORY, detail: "libjpeg could not be set up", operation: operation, nextStep: "")
     }
 
     /// A picture's memory could not be made.
-    init(_ error: any Error, makingPictureFor operation: String) {
-        if let error = error as? CodecError {
-            self = error
-            return
-        }
-        let error = error as? CaptureError
-        let isMemory = error?.code == .outOfMemory
+    init(_ error: CaptureError, makingPictureFor operation: String) {
         self.init(
-            isMemory ? .outOfMemory : .formatUnsupported, operation: operation, subject: error?.subject ?? "JPEG",
-            message: error?.message ?? "The picture could not be made.")
+            error.code == .outOfMemory ? .outOfMemory : .formatUnsupported, operation: operation,
+            subject: error.subject ?? "JPEG", message: error.message)
+    }
+}
+
+extension CaptureError {
+    /// A picture of a stream that could not be decoded.
+    init(_ error: CodecError, subject: String) {
+        let code: Code =
+            switch error.code {
+            case .invalidConfiguration: .invalidConfiguration
+            case .formatUnsupported: .formatUnsupported
+            case .corruptData: .corruptData
+            case .outOfMemory: .outOfMemory
+            case .library: .system
+            }
+        self.init(code, operation: error.operation, subject: subject, message: error.message)
     }
 }

@@ -1,4 +1,5 @@
 import CJPEG
+import FrameProcessing
 import VideoCapturing
 
 /// Encodes frames as JPEG pictures of 4:2:0 with libjpeg-turbo, or passes on the JPEG that a frame already has.

@@ -1,0 +1,84 @@
+import CJPEG
+import VideoCapturing
+
+/// Makes pictures of JPEG, for the capturers that receive it and for `JPEGDecoder`, which says what is taken.
+///
+/// Not to be used from two threads at once.
+package final class JPEGReader {
+    /// 8192 × 8192.
+    package static let defaultMaximumPixelCount = 1 << 26
+
+    /// The format of the pictures made.
+    package let pixelFormat: PixelFormat
+
+    private let maximumPixelCount: Int
+    private let pool = PixelBufferPool()
+    private var context: JPEGContext?
+
+    /// - Parameters:
+    ///   - pixelFormat: NV12 or I420; with another, decoding throws `invalidConfiguration`.
+    ///   - maximumPixelCount: larger pictures are refused with `formatUnsupported` before memory is taken for them.
+    package init(
+        pixelFormat: PixelFormat = .nv12, maximumPixelCount: Int = JPEGReader.defaultMaximumPixelCount
+    ) {
+        self.pixelFormat = pixelFormat
+        self.maximumPixelCount = maximumPixelCount
+    }
+
+    /// The picture, of the size that it says itself.
+    ///
+    /// - Throws: `corruptData`, `formatUnsupported`, `invalidConfiguration`, `outOfMemory`.
+    package func decode(_ jpeg: UnsafeRawBufferPointer) throws(CodecError) -> PixelBuffer {
+        guard pixelFormat == .nv12 || pixelFormat == .i420 else {
+            throw CodecError(
+                .invalidConfiguration, operation: JPEGContext.operation, subject: "JPEG",
+                message: "JPEG is decoded to NV12 or I420, not to \(pixelFormat); make the decoder with one of these.")
+        }
+        let context = try usableContext()
+        let size = try context.begin(jpeg)
+        guard size.pixelCount <= maximumPixelCount else {
+            throw JPEGContext.failure(
+                CJPEG_UNSUPPORTED,
+                "it has \(size.width)x\(size.height) pixels, and at most \(maximumPixelCount) are decoded")
+        }
+        var failure: CodecError?
+        do throws(CaptureError) {
+            return try pool.makePicture(pixelFormat, size) { (target) throws(CaptureError) in
+                do throws(CodecError) {
+                    try context.decode(into: target)
+                } catch {
+                    failure = error
+                    throw CaptureError(error, subject: "JPEG")
+                }
+            }
+        } catch {
+            throw failure ?? CodecError(error, makingPictureFor: JPEGContext.operation)
+        }
+    }
+
+    private func usableContext() throws(CodecError) -> JPEGContext {
+        if let context { return context }
+        let made = try JPEGContext()
+        context = made
+        return made
+    }
+}
+
+extension Picture {
+    /// Decodes a JPEG into 4:2:0.
+    ///
+    /// Throws `corruptData` for what is no sound JPEG of the stated size, `formatUnsupported`, `outOfMemory`.
+    func decode(into target: MutablePicture, scratch: inout ScratchMemory) throws(CaptureError) {
+        let subject = "MJPEG \(width)x\(height)"
+        do throws(CodecError) {
+            let context = try scratch.jpegContext()
+            let size = try context.begin(UnsafeRawBufferPointer(start: y.base, count: compressedByteCount))
+            guard size == PixelSize(width: width, height: height) else {
+                throw JPEGContext.failure(CJPEG_DAMAGED, "it has \(size.width)x\(size.height) pixels")
+            }
+            try context.decode(into: target)
+        } catch {
+            throw CaptureError(error, subject: subject)
+        }
+    }
+}
