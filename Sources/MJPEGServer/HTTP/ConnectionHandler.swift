@@ -177,7 +177,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         let peer = context.channel.remoteAddress?.ipAddress ?? "local"
         let record = ViewerRecord(StreamParameters(query), peer: peer)
         let viewer = StreamViewer(
-            record, on: context, of: hub, sendTimeout: service.configuration.limits.sendTimeout)
+            record, on: context, of: hub, sendTimeout: service.configuration.limits.sendTimeout,
+            isSecure: service.configuration.tls != nil)
         service.connections.noteAnswer(200)
         // The viewer takes part before he is told so: a frame that comes in between isn't lost.
         hub.expectViewer()

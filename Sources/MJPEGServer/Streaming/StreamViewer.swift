@@ -12,6 +12,8 @@ final class StreamViewer {
     private let list: ViewerList
     private let clock = MonotonicClock()
     private let sendTimeout: Duration
+    /// Nil where the bytes must go through the channel: with TLS.
+    private let socket: DirectSocket?
 
     /// The frame on its way; and whether it is to be counted for latency.
     private var sending: (part: FramePart, occasion: LoopHub.Occasion, bytes: Int)?
@@ -26,13 +28,14 @@ final class StreamViewer {
 
     init(
         _ record: ViewerRecord, on context: ChannelHandlerContext, of hub: LoopHub,
-        sendTimeout: Duration
+        sendTimeout: Duration, isSecure: Bool
     ) {
         self.record = record
         self.context = context
         self.hub = hub
         self.list = hub.list
         self.sendTimeout = sendTimeout
+        socket = isSecure ? nil : DirectSocket(context)
     }
 
     /// Takes a part, or notes that there is one when the one before is still on its way.
@@ -77,8 +80,13 @@ final class StreamViewer {
         isBehind = false
         sendingSince = now
         if parameters.isPlain {
-            sending = (part, occasion, part.whole.readableBytes)
-            context.writeAndFlush(NIOAny(part.whole), promise: nil)
+            var bytes = part.whole
+            sending = (part, occasion, bytes.readableBytes)
+            if let socket, context.channel.isActive {
+                bytes.moveReaderIndex(forwardBy: socket.send(bytes))
+                if bytes.readableBytes == 0 { return finishSending() }
+            }
+            context.writeAndFlush(NIOAny(bytes), promise: nil)
         } else {
             sending = (part, occasion, 0)
             sendWithOwnHead(part, at: now)
