@@ -196,7 +196,8 @@ import VideoCapturing
         let server = QuirkServer { request, connection in
             guard request.path != "/stream" else {
                 connection.isKept = true
-                connection.write("HTTP/1.1 301 Moved\r\nLocation: /other\r\nContent-Length: 5\r\n\r\nmoved")
+                connection.write(
+                    "HTTP/1.1 301 Moved\r\nLocation: /other\r\nContent-Length: 5\r\nConnection: close\r\n\r\nmoved")
                 return
             }
             connection.write(streamHead)

@@ -42,7 +42,7 @@ import VideoCapturing
 
     @Test func refusesEndlessRedirects() {
         let server = QuirkServer { _, connection in
-            connection.write("HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n")
+            connection.write("HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         }
         defer { server.stop() }
         let error = failure(of: MJPEGCapturer(url: server.url, configuration: .test()))
@@ -52,7 +52,8 @@ import VideoCapturing
 
     @Test func refusesOtherSchemes() {
         let server = QuirkServer { _, connection in
-            connection.write("HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n")
+            connection.write(
+                "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         }
         defer { server.stop() }
         #expect(failure(of: MJPEGCapturer(url: server.url, configuration: .test()))?.code == .formatUnsupported)
