@@ -63,6 +63,25 @@ class ServerTests(MJPEGTestCase):
             self.end(server)
             self.assertLess(time.monotonic() - began, 10)
 
+    def test_leaves_out_what_shows_the_same(self):
+        clip = self.folder / "still.y4m"
+        self.run_program("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=red:size=64x48:rate=30", "-frames:v", "30",
+                         "-pix_fmt", "yuv420p", str(clip))
+        counts = []
+        for options in ([], ["--drop-same-frames", "29"]):
+            server, url = self.serve(*options, source=("--input", clip, "--loop"))
+            end = time.monotonic() + 3
+            with urllib.request.urlopen(url + "stream", timeout=20) as viewer:
+                read = b""
+                while time.monotonic() < end:
+                    read += viewer.read1(65536)
+            counts.append(read.count(b"Content-Type"))
+            self.end(server)
+        every, some = counts
+        self.assertGreater(every, 45)
+        # One a second, and those at the beginning.
+        self.assertIn(some, range(2, 8))
+
     def test_password(self):
         secret = self.folder / "secret"
         secret.write_text("ann:pass word\n")
@@ -100,6 +119,8 @@ class ServerTests(MJPEGTestCase):
                 (["--serve-login", "a:b"], USAGE, ["--serve PORT"]),
                 (["--serve", "0", "--serve-login", "secret"], USAGE, ["NAME:PASSWORD"]),
                 (["--serve", "0", "--jpeg-quality", "101"], USAGE, ["--jpeg-quality", "100"]),
+                (["--serve", "0", "--drop-same-frames", "-1"], USAGE, ["--drop-same-frames"]),
+                (["--drop-same-frames", "1"], USAGE, ["--serve PORT"]),
                 (["--serve", "0", "--serve-certificate", "none.pem"], NO_INPUT, ["none.pem"]),
                 (["--serve", port], None, [port])]:
             with self.subTest(options=options):

@@ -34,7 +34,8 @@ enum HelpText {
               -o, --output PATH         .webm .ivf (VP8) .y4m .yuv .nv12 .md5; null; md5; - is
                                         WebM to standard output, y4m:- another format; repeatable
               --serve [ADDRESS:]PORT    live to browsers; --jpeg-quality 80; --serve-login NAME:PW, or
-                                        @FILE with it; https by --serve-certificate, --serve-key
+                                        @FILE with it; https by --serve-certificate, --serve-key;
+                                        --drop-same-frames 29 leaves out what shows the same
               -f, --force, --keep-going overwrites files that exist; goes on when one output fails
               --bitrate BITS            per second: 800k, 1.5M; by size and rate without it
               --keyframe-interval TIME  seconds (2) or frames (60f); --threads 1 to 64, or auto

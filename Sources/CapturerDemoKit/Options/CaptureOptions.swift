@@ -39,6 +39,7 @@ struct CaptureOptions: ParsableArguments {
     @Option var serveCertificate: String?
     @Option var serveKey: String?
     @Option var jpegQuality: String?
+    @Option var dropSameFrames: String?
     @Option var bitrate: String?
     @Option var keyframeInterval: String?
     @Option var threads: String?

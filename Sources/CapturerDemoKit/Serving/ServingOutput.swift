@@ -19,6 +19,7 @@ final class ServingOutput: Sendable {
         configuration.address = plan.address
         configuration.port = plan.port
         configuration.quality = plan.quality
+        configuration.dropSameFrames = plan.dropSameFrames
         if !isOnlyUse { configuration.idleFrameRate = nil }
         configuration.authentication = plan.login.map {
             MJPEGServerAuthentication(user: $0.name, password: $0.password)

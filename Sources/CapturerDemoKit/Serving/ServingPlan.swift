@@ -6,6 +6,8 @@ struct ServingPlan: Sendable {
     /// The certificate and its key, in PEM, for https.
     var certificate: (path: String, keyPath: String)?
     var quality = 80
+    /// The most frames in a row that are left out since they show the same.
+    var dropSameFrames = 0
 }
 
 extension ServingPlan {
@@ -15,6 +17,7 @@ extension ServingPlan {
             let settings = [
                 ("--serve-login", options.serveLogin), ("--serve-certificate", options.serveCertificate),
                 ("--serve-key", options.serveKey), ("--jpeg-quality", options.jpegQuality),
+                ("--drop-same-frames", options.dropSameFrames),
             ]
             if let (name, _) = settings.first(where: { $0.1 != nil }) {
                 throw OptionError(name, nil, "nothing is served; add --serve PORT.")
@@ -30,6 +33,9 @@ extension ServingPlan {
         }
         if let text = options.jpegQuality {
             quality = try CountOption.parse(text, option: "--jpeg-quality", range: 1...100)
+        }
+        if let text = options.dropSameFrames {
+            dropSameFrames = try CountOption.parse(text, option: "--drop-same-frames", range: 0...1_000_000)
         }
     }
 }
