@@ -120,7 +120,8 @@ let package = Package(
         .systemLibrary(name: "CLibMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
         .systemLibrary(name: "CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
-        // Tests mirror Sources and Capturers.
+        // Tests mirror Sources and Capturers; what several of them need is in TestTools.
+        .target(name: "TestTools", path: "Tests/TestTools", swiftSettings: strict),
         .testTarget(
             name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
@@ -128,14 +129,15 @@ let package = Package(
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
-        .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
-            name: "FFmpegMediaTests", dependencies: ["FFmpegMedia", "MediaFiles", "VideoCapturing"],
+            name: "MediaFilesTests", dependencies: ["MediaFiles", "TestTools", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "FFmpegMediaTests", dependencies: ["FFmpegMedia", "MediaFiles", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
-            name: "JPEGCodecTests", dependencies: ["JPEGCodec", "FrameProcessing", "VideoCapturing"],
+            name: "JPEGCodecTests", dependencies: ["JPEGCodec", "FrameProcessing", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGCapturerTests",

@@ -1,6 +1,7 @@
 import FFmpegMedia
 import Glibc
 import MediaFiles
+import TestTools
 import Testing
 import VideoCapturing
 

@@ -1,4 +1,5 @@
 import FFmpegMedia
+import TestTools
 import Testing
 import VideoCapturing
 

@@ -1,5 +1,6 @@
 import FFmpegMedia
 import MediaFiles
+import TestTools
 import Testing
 import VideoCapturing
 

@@ -1,5 +1,6 @@
 import Glibc
 import MediaFiles
+import TestTools
 import Testing
 import VideoCapturing
 

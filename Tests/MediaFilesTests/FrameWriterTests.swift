@@ -1,4 +1,5 @@
 import MediaFiles
+import TestTools
 import Testing
 import VideoCapturing
 

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
+import VideoCapturing
 
 /// Why a server does not serve: the kind, what was being done to what, the system's code, and a sentence for a person.
 public struct MJPEGServerError: Error, Sendable, Hashable {
@@ -47,9 +43,6 @@ public struct MJPEGServerError: Error, Sendable, Hashable {
 extension MJPEGServerError: CustomStringConvertible {
     /// One line: the subject, the sentence, and in brackets what the system said.
     public var description: String {
-        var text = subject.map { "\($0): " } ?? ""
-        text += message
-        if let systemError { text += " (\(operation): \(String(cString: strerror(systemError))))" }
-        return text
+        describe(subject: subject, operation: operation, message: message, systemError: systemError)
     }
 }

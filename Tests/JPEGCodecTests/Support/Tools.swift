@@ -1,41 +1,20 @@
-import Foundation
-import Testing
+import TestTools
 
 /// A folder for the length of a test, in which programs are run.
 final class ToolFolder {
-    private let folder: URL
+    private let folder: TemporaryFolder
 
-    init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "jpeg-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
+    init() throws { folder = try TemporaryFolder() }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
+    func path(_ name: String) -> String { folder.file(name) }
 
-    func path(_ name: String) -> String { folder.appending(path: name).path }
+    func write(_ bytes: [UInt8], to name: String) throws { try writeBytes(bytes, to: path(name)) }
 
-    func write(_ bytes: [UInt8], to name: String) throws {
-        try Data(bytes).write(to: folder.appending(path: name))
-    }
+    func read(_ name: String) throws -> [UInt8] { try readBytes(path(name)) }
 
-    func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: folder.appending(path: name))) }
-
-    /// Runs a program in the folder; fails the test with what it says when it fails.
+    /// Runs a program in the folder; fails the test when it fails.
     func run(_ program: String, _ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        process.currentDirectoryURL = folder
-        process.standardOutput = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        let errors = Pipe()
-        process.standardError = errors
-        try process.run()
-        let said = errors.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw ToolError(text: "\(program) \(arguments): \(String(decoding: said, as: UTF8.self))")
-        }
+        try TestTools.run(program, arguments, in: folder.path)
     }
 
     /// A colourful picture as JPEG, made by libjpeg-turbo's `cjpeg` (Debian: `libjpeg-turbo-progs`).
@@ -63,11 +42,6 @@ final class ToolFolder {
             ])
         return try read("planes.yuv")
     }
-}
-
-struct ToolError: Error, CustomStringConvertible {
-    let text: String
-    var description: String { text }
 }
 
 /// Red, green and blue of a picture with gradients and an edge.
