@@ -11,8 +11,9 @@ STEP := scripts/step
 # Swift Testing only: XCTest's own leaks would fail the address sanitizer.
 # One test at a time: many block a thread while they wait, and there are no more of these than cores.
 SWIFT_TEST := swift test --disable-xctest --no-parallel
-# HTTPS is tested by the plain build; BoringSSL is not ours to sanitize, and takes minutes to build.
-SANITIZED := --disable-default-traits
+# Without HTTPS under ThreadSanitizer: BoringSSL takes minutes to build, and a connection lives on one thread.
+WITH_TSAN := --sanitize=thread --scratch-path .build-tsan --disable-default-traits
+WITH_ASAN := --sanitize=address --scratch-path .build-asan
 # How long each fuzz target runs.
 FUZZ_SECONDS ?= 15
 # Which unit tests a sanitizer run takes; a regular expression of `swift test --filter`.
@@ -63,9 +64,9 @@ test: setup-tests ## check everything, as CI does
 kernel:
 	@Tests/CameraGuest/kernel/build
 build-thread-sanitizer:
-	@swift build --build-tests $(SANITIZED) --sanitize=thread --scratch-path .build-tsan
+	@swift build --build-tests $(WITH_TSAN)
 build-address-sanitizer:
-	@swift build --build-tests $(SANITIZED) --sanitize=address --scratch-path .build-asan
+	@swift build --build-tests $(WITH_ASAN)
 build-examples:
 	@scripts/run-examples --build-only
 build-fuzz:
@@ -106,13 +107,13 @@ camera-faults: setup-tests release ## write docs/camera-faults.md: what clients 
 .PHONY: thread-sanitizer
 thread-sanitizer: setup ## run the unit tests under ThreadSanitizer
 	@$(TSAN) $(STEP) "unit tests, thread sanitizer" \
-		$(SWIFT_TEST) $(SANITIZED) --sanitize=thread --scratch-path .build-tsan --filter '$(FILTER)'
+		$(SWIFT_TEST) $(WITH_TSAN) --filter '$(FILTER)'
 	@$(TSAN) $(STEP) "the tool, thread sanitizer" scripts/sanitized-run .build-tsan
 
 .PHONY: address-sanitizer
 address-sanitizer: setup ## run the unit tests under AddressSanitizer
 	@$(ASAN) $(STEP) "unit tests, address sanitizer" \
-		$(SWIFT_TEST) $(SANITIZED) --sanitize=address --scratch-path .build-asan --filter '$(FILTER)'
+		$(SWIFT_TEST) $(WITH_ASAN) --filter '$(FILTER)'
 	@$(ASAN) $(STEP) "the tool, address sanitizer" scripts/sanitized-run .build-asan
 
 .PHONY: fuzz
