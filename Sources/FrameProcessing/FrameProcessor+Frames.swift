@@ -8,7 +8,7 @@ extension FrameProcessor {
     /// same buffer comes back where there is nothing to do.
     ///
     /// - Throws: `invalidConfiguration` for a part outside of the picture or a size out of range,
-    ///   `formatUnsupported` for a format that cannot be made, `corruptData` for damaged JPEG pictures,
+    ///   `formatUnsupported` for a format that cannot be made and for JPEG of rare kinds, `corruptData` for damaged JPEG pictures,
     ///   `outOfMemory`.
     public func apply(_ transform: FrameTransform, to frame: VideoFrame) throws(CaptureError) -> VideoFrame {
         let plan = try TransformPlan(

@@ -35,7 +35,7 @@ public final class FrameProcessor: Sendable {
     ///   - orientation: the clockwise turn that makes the picture upright.
     /// - Returns: the picture, and how its numbers map to light.
     /// - Throws: `invalidConfiguration` for a part outside of the picture or a size out of range,
-    ///   `formatUnsupported` for a format that cannot be made, `corruptData` for damaged JPEG pictures,
+    ///   `formatUnsupported` for a format that cannot be made and for JPEG of rare kinds, `corruptData` for damaged JPEG pictures,
     ///   `outOfMemory`.
     public func apply(
         _ transform: FrameTransform, to buffer: PixelBuffer, color: ColorDescription? = nil,

@@ -1,4 +1,6 @@
+import FrameProcessing
 import JPEGCodec
+import TestTools
 import Testing
 import VideoCapturing
 
@@ -38,7 +40,7 @@ import VideoCapturing
 
     @Test(arguments: samplings, [(53, 37), (48, 32)])
     func pixelsAreThoseOfOthers(sampling: Sampling, size: (Int, Int)) throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let (width, height) = size
         let jpeg = try tools.makeJPEG(width: width, height: height, sampling.arguments)
         let planar = try JPEGDecoder(pixelFormat: .i420).samples(jpeg)
@@ -50,9 +52,25 @@ import VideoCapturing
         for plane in 0..<3 { #expect(planar.difference(to: theirs, plane: plane) <= 1, "plane \(plane)") }
     }
 
+    /// All of these are pictures to the processor, too, in each order of chroma and down to one row of it.
+    @Test(arguments: samplings, [(53, 37), (5, 2), (3, 1)])
+    func theProcessorDecodesTheSame(sampling: Sampling, size: (Int, Int)) throws {
+        let tools = TemporaryFolder()
+        let jpeg = try tools.makeJPEG(width: size.0, height: size.1, sampling.arguments)
+        let expected = try JPEGDecoder().samples(jpeg)
+        let picture = try jpeg.withUnsafeBytes {
+            try PixelBuffer.compressed($0, as: .mjpeg, width: size.0, height: size.1)
+        }
+        let processor = FrameProcessor()
+        for target in [PixelFormat.nv12, .nv21, .i420, .yv12] {
+            let made = try processor.apply(FrameTransform(pixelFormat: target), to: picture)
+            #expect(Samples(made.buffer) == expected && made.color == .jpeg, "\(target)")
+        }
+    }
+
     @Test(arguments: [(1, 1), (2, 2), (1, 9), (17, 1), (16, 16), (353, 287)])
     func takesEverySize(width: Int, height: Int) throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let decoder = JPEGDecoder()
         for sampling in ["2x2", "2x1", "1x1", "4x1"] {
             let jpeg = try tools.makeJPEG(width: width, height: height, ["-sample", sampling])
@@ -64,7 +82,7 @@ import VideoCapturing
     }
 
     @Test func takesAQuarterOfTheChromaEitherWay() throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         // A single colour, so that every way to average is the same.
         let red = [UInt8]((0..<(41 * 23)).flatMap { _ in [200, 30, 40] as [UInt8] })
         try tools.write(Array("P6\n41 23\n255\n".utf8) + red, to: "red.ppm")
@@ -79,7 +97,7 @@ import VideoCapturing
 
     @Test(arguments: [PixelFormat.nv12, .i420], [[], ["-sample", "2x2"], ["-progressive"]])
     func greyHasNeutralChroma(pixelFormat: PixelFormat, arguments: [String]) throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let jpeg = try tools.makeJPEG(width: 35, height: 19, ["-grayscale"] + arguments)
         let ours = try JPEGDecoder(pixelFormat: pixelFormat).samples(jpeg)
         #expect(try ours.planes[0] == tools.luma(of: jpeg, width: 35, height: 19))
@@ -87,7 +105,7 @@ import VideoCapturing
     }
 
     @Test func addsTheStandardHuffmanTables() throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let whole = try tools.makeJPEG(width: 40, height: 30)
         let optimized = try tools.makeJPEG(width: 40, height: 30, ["-optimize"])
         let bare = removing(0xC4, from: whole)
@@ -101,7 +119,7 @@ import VideoCapturing
     }
 
     @Test func takesNoTableFromThePictureBefore() throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let whole = try tools.makeJPEG(width: 40, height: 30)
         let decoder = JPEGDecoder()
         let expected = try decoder.samples(whole)
@@ -112,7 +130,7 @@ import VideoCapturing
     }
 
     @Test func changesItsSize() throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let decoder = JPEGDecoder()
         for (width, height) in [(16, 16), (130, 5), (3, 70), (64, 48)] {
             let jpeg = try tools.makeJPEG(width: width, height: height, ["-sample", "2x1"])
@@ -121,7 +139,7 @@ import VideoCapturing
     }
 
     @Test func decodersWorkSideBySide() async throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let jpegs = try ["2x2", "2x1"].map { try tools.makeJPEG(width: 64, height: 48, ["-sample", $0]) }
         let expected = try jpegs.map { try JPEGDecoder().samples($0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -143,7 +161,7 @@ import VideoCapturing
     }
 
     @Test func servesReaders() throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let jpeg = try tools.makeJPEG(width: 20, height: 10)
         #expect(JPEGDecoder.factory.fourCC == "MJPG")
         let decoder = try JPEGDecoder.factory.makeDecoder()

@@ -31,11 +31,17 @@ extension CodecError {
         CodecError(jpeg: CJPEG_OUT_OF_MEMORY, detail: "libjpeg could not be set up", operation: operation, nextStep: "")
     }
 
-    /// A picture's memory could not be made.
-    init(_ error: CaptureError, makingPictureFor operation: String) {
-        self.init(
-            error.code == .outOfMemory ? .outOfMemory : .formatUnsupported, operation: operation,
-            subject: error.subject ?? "JPEG", message: error.message)
+    /// The other way round than `CaptureError.init(_:subject:)`; what pools of pictures throw, too.
+    init(_ error: CaptureError) {
+        let code: Code =
+            switch error.code {
+            case .formatUnsupported: .formatUnsupported
+            case .corruptData: .corruptData
+            case .outOfMemory: .outOfMemory
+            case .invalidConfiguration: .invalidConfiguration
+            default: .library
+            }
+        self.init(code, operation: error.operation, subject: error.subject, message: error.message)
     }
 }
 

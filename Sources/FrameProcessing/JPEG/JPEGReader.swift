@@ -41,18 +41,14 @@ package final class JPEGReader {
                 CJPEG_UNSUPPORTED,
                 "it has \(size.width)x\(size.height) pixels, and at most \(maximumPixelCount) are decoded")
         }
-        var failure: CodecError?
         do throws(CaptureError) {
             return try pool.makePicture(pixelFormat, size) { (target) throws(CaptureError) in
-                do throws(CodecError) {
-                    try context.decode(into: target)
-                } catch {
-                    failure = error
+                do throws(CodecError) { try context.decode(into: target) } catch {
                     throw CaptureError(error, subject: "JPEG")
                 }
             }
         } catch {
-            throw failure ?? CodecError(error, makingPictureFor: JPEGContext.operation)
+            throw CodecError(error)
         }
     }
 
