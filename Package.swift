@@ -141,7 +141,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGCapturerTests",
-            dependencies: ["MJPEGCapturer", "JPEGCodec", "CapturerTestKit", "VideoCapturing"], swiftSettings: strict),
+            dependencies: ["MJPEGCapturer", "JPEGCodec", "CapturerTestKit", "TestTools", "VideoCapturing"],
+            swiftSettings: strict),
         .testTarget(
             name: "MJPEGServerTests",
             dependencies: [
@@ -151,22 +152,26 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "CameraCapturerTests",
-            dependencies: ["CameraCapturer", "CapturerTestKit", "FrameProcessing", "VideoCapturing", "CLibV4L2"],
+            dependencies: [
+                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibV4L2",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "FileCapturerTests",
-            dependencies: ["FileCapturer", "MediaFiles", "VP8Codec", "CapturerTestKit", "VideoCapturing"],
+            dependencies: ["FileCapturer", "MediaFiles", "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "CapturerDemoTests",
             dependencies: [
                 "CapturerDemoKit", "CameraCapturer", "FileCapturer", "FrameProcessing", "MediaFiles", "NoiseCapturer",
-                "ScreenCapturer", "VideoCapturing",
+                "ScreenCapturer", "TestTools", "VideoCapturing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
         .testTarget(
             name: "ScreenCapturerTests",
-            dependencies: ["ScreenCapturer", "CapturerTestKit", "FrameProcessing", "VideoCapturing", "CLibXCB"],
+            dependencies: [
+                "ScreenCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibXCB",
+            ],
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-render"), .linkedLibrary("xcb-xtest")]),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],

@@ -1,4 +1,5 @@
 import MediaFiles
+import TestTools
 import Testing
 import VideoCapturing
 
@@ -26,29 +27,29 @@ import VideoCapturing
     }
 
     @Test func anExistingFileNeedsForce() throws {
-        folder.make("a.webm", text: "dear")
+        try folder.write(Array("dear".utf8), to: "a.webm")
         let refusal = try #require(check("\(folder.path)/a.webm"))
         #expect(refusal.status == .usage)
         #expect(refusal.message.contains("--force"))
         #expect(check("\(folder.path)/a.webm", overwrites: true) == nil)
     }
 
-    @Test func placesThatCannotBeWritten() {
+    @Test func placesThatCannotBeWritten() throws {
         #expect(check("\(folder.path)/no/a.webm")?.status == .noInput)
-        folder.make("file", text: "")
+        try folder.write([], to: "file")
         #expect(check("\(folder.path)/file/a.webm")?.status == .noInput)
         #expect(check(folder.path, overwrites: true)?.status == .inputOutput)
     }
 
-    @Test func theSameFileTwiceHoweverItIsSpelled() {
+    @Test func theSameFileTwiceHoweverItIsSpelled() throws {
         #expect(check("\(folder.path)/a.webm", "\(folder.path)/./a.webm")?.status == .usage)
-        folder.make("b.webm", text: "")
+        try folder.write([], to: "b.webm")
         symlink("b.webm", "\(folder.path)/c.webm")
         #expect(check("\(folder.path)/b.webm", "\(folder.path)/c.webm", overwrites: true)?.status == .usage)
     }
 
-    @Test func theInputIsNotOverwritten() {
-        folder.make("a.y4m", text: "dear")
+    @Test func theInputIsNotOverwritten() throws {
+        try folder.write(Array("dear".utf8), to: "a.y4m")
         link("\(folder.path)/a.y4m", "\(folder.path)/b.webm")
         #expect(check("\(folder.path)/b.webm", input: "\(folder.path)/a.y4m", overwrites: true)?.status == .usage)
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import FrameProcessing
 import MediaFiles
 import NoiseCapturer
+import TestTools
 import Testing
 import VideoCapturing
 

@@ -1,6 +1,7 @@
 import CapturerTestKit
 import FileCapturer
 import MediaFiles
+import TestTools
 import Testing
 import VP8Codec
 import VideoCapturing
@@ -14,7 +15,7 @@ import VideoCapturing
 
     @Test(arguments: FileCapturer.Pacing.allCases)
     func keepsTheContract(pacing: FileCapturer.Pacing) async throws {
-        let folder = Folder()
+        let folder = TemporaryFolder()
         try writeY4M(folder.file("clip.y4m"), frames: 30)
         let path = folder.file("clip.y4m")
         let report = await ConformanceSuite(
@@ -26,7 +27,7 @@ import VideoCapturing
     /// Two pictures, again and again: every rule meets the place where the file begins anew.
     @Test(arguments: FileCapturer.Pacing.allCases)
     func keepsTheContractInALoop(pacing: FileCapturer.Pacing) async throws {
-        let folder = Folder()
+        let folder = TemporaryFolder()
         try writeY4M(folder.file("clip.y4m"), frames: 2)
         let path = folder.file("clip.y4m")
         let playback = FilePlayback(pacing: pacing, rate: 2, plays: nil)
@@ -37,7 +38,7 @@ import VideoCapturing
     }
 
     @Test func readsY4M() throws {
-        let folder = Folder()
+        let folder = TemporaryFolder()
         try writeY4M(folder.file("clip.y4m"), frames: 7)
         let capture = FileCapturer(path: folder.file("clip.y4m"), pacing: .asFastAsPossible)
         let (frames, state) = try run(capture)
@@ -51,7 +52,7 @@ import VideoCapturing
     }
 
     @Test func keepsTheFilesPace() throws {
-        let folder = Folder()
+        let folder = TemporaryFolder()
         try writeY4M(folder.file("clip.y4m"), frames: 4)
         let begin = MonotonicClock().now
         let (frames, _) = try run(FileCapturer(path: folder.file("clip.y4m")))
@@ -60,7 +61,7 @@ import VideoCapturing
     }
 
     @Test func beginsAnewAfterTheEnd() throws {
-        let folder = Folder()
+        let folder = TemporaryFolder()
         try writeY4M(folder.file("clip.y4m"), frames: 3)
         let capture = FileCapturer(path: folder.file("clip.y4m"), pacing: .asFastAsPossible)
         let (first, _) = try run(capture)
@@ -71,7 +72,7 @@ import VideoCapturing
     }
 
     @Test func decodesIVF() throws {
-        let folder = Folder()
+        let folder = TemporaryFolder()
         let encoder = try VP8Encoder(VP8EncoderConfiguration(bitrate: 500_000))
         let writer = IVFWriter(try OutputFile(path: folder.file("clip.ivf")))
         for value in 0..<5 {
@@ -89,7 +90,7 @@ import VideoCapturing
     }
 
     @Test func readsRawVideo() throws {
-        let folder = Folder()
+        let folder = TemporaryFolder()
         let writer = RawFrameWriter(try OutputFile(path: folder.file("clip.nv12")), pixelFormat: .nv12)
         for value in 0..<3 { try writer.writeFrame(picture(value, .nv12)) }
         try writer.finish()
@@ -101,7 +102,7 @@ import VideoCapturing
     }
 
     @Test func aCutFileDeliversWhatIsWhole() throws {
-        let folder = Folder()
+        let folder = TemporaryFolder()
         try writeY4M(folder.file("clip.y4m"), frames: 3)
         truncate(folder.file("clip.y4m"), 800)
         let (frames, state) = try run(FileCapturer(path: folder.file("clip.y4m"), pacing: .asFastAsPossible))

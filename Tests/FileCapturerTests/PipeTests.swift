@@ -1,6 +1,7 @@
 import CapturerTestKit
 import FileCapturer
 import MediaFiles
+import TestTools
 import Testing
 import VideoCapturing
 
@@ -10,7 +11,7 @@ import VideoCapturing
 
 /// A FIFO whose writer is silent: nothing may hang, and nothing may be lost.
 @Suite struct PipeTests {
-    private let folder = Folder()
+    private let folder = TemporaryFolder()
     private var path: String { folder.file("clip.fifo") }
 
     init() throws { try #require(mkfifo(folder.file("clip.fifo"), 0o600) == 0) }

@@ -1,11 +1,12 @@
 import CapturerTestKit
 import FileCapturer
 import MediaFiles
+import TestTools
 import Testing
 import VideoCapturing
 
 @Suite struct PlaybackTests {
-    private let folder = Folder()
+    private let folder = TemporaryFolder()
     private let clock = VirtualClock()
 
     private func capture(frames: Int = 10, _ playback: FilePlayback) throws -> FileCapturer {

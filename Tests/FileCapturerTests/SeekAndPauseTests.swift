@@ -1,11 +1,12 @@
 import CapturerTestKit
 import FileCapturer
 import MediaFiles
+import TestTools
 import Testing
 import VideoCapturing
 
 @Suite struct SeekAndPauseTests {
-    private let folder = Folder()
+    private let folder = TemporaryFolder()
 
     private func capture(_ playback: FilePlayback = .realTime, clock: any CaptureClock) throws -> FileCapturer {
         try writeY4M(folder.file("clip.y4m"), frames: 10)

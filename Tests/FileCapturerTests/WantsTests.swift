@@ -1,11 +1,12 @@
 import CapturerTestKit
 import FileCapturer
 import MediaFiles
+import TestTools
 import Testing
 import VideoCapturing
 
 @Suite struct WantsTests {
-    private let folder = Folder()
+    private let folder = TemporaryFolder()
 
     @Test(arguments: [1.0, 2.0]) func theRateIsKeptAtTheSource(speed: Double) throws {
         try writeY4M(folder.file("clip.y4m"), frames: 10)

@@ -1,5 +1,6 @@
 import FrameProcessing
 import JPEGCodec
+import TestTools
 import Testing
 import VideoCapturing
 
@@ -15,7 +16,7 @@ import VideoCapturing
 
     @Test(arguments: [["-sample", "2x2"], ["-sample", "1x1", "-progressive"], ["-grayscale", "-restart", "1"]])
     func everyCutIsDamage(arguments: [String]) throws {
-        let jpeg = try ToolFolder().makeJPEG(width: 33, height: 17, arguments)
+        let jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17, arguments)
         let decoder = JPEGDecoder()
         for count in 0..<jpeg.count {
             #expect(error(Array(jpeg[..<count]), decoder)?.code == .corruptData, "\(count) of \(jpeg.count) bytes")
@@ -26,7 +27,7 @@ import VideoCapturing
     }
 
     @Test func bytesAfterTheEndAreFine() throws {
-        let jpeg = try ToolFolder().makeJPEG(width: 33, height: 17)
+        let jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17)
         let expected = try JPEGDecoder().samples(jpeg)
         for tail in [[0], [0, 0, 0, 0], [0xFF, 0xD8, 0xFF], [UInt8](repeating: 0xAB, count: 5000)] as [[UInt8]] {
             #expect(try JPEGDecoder().samples(jpeg + tail) == expected)
@@ -35,7 +36,7 @@ import VideoCapturing
 
     /// Webcams leave some bytes before a marker.
     @Test func someBytesTooManyAreLetPass() throws {
-        let jpeg = try ToolFolder().makeJPEG(width: 33, height: 17)
+        let jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17)
         let expected = try JPEGDecoder().samples(jpeg)
         let some = Array(jpeg.dropLast(2)) + [0x12, 0x34, 0x56] + [0xFF, 0xD9]
         #expect(try JPEGDecoder().samples(some) == expected)
@@ -44,7 +45,7 @@ import VideoCapturing
     }
 
     @Test func whatIsMissingInTheMiddleIsDamage() throws {
-        let jpeg = try ToolFolder().makeJPEG(width: 64, height: 48, ["-restart", "1"])
+        let jpeg = try TemporaryFolder().makeJPEG(width: 64, height: 48, ["-restart", "1"])
         let scan = try #require(segments(0xDA, in: jpeg).first)
         var gap = jpeg
         gap.removeSubrange((scan.upperBound + 100)..<(scan.upperBound + 200))
@@ -60,7 +61,7 @@ import VideoCapturing
     }
 
     @Test func absurdSizesAreRefused() throws {
-        var jpeg = try ToolFolder().makeJPEG(width: 33, height: 17)
+        var jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17)
         #expect(error(jpeg, JPEGDecoder(maximumPixelCount: 33 * 17)) == nil)
         let tooLarge = error(jpeg, JPEGDecoder(maximumPixelCount: 33 * 17 - 1))
         #expect(tooLarge?.code == .formatUnsupported && tooLarge?.message.contains("33x17") == true)
@@ -73,13 +74,13 @@ import VideoCapturing
 
     @Test(arguments: [["-rgb"], ["-arithmetic"], ["-sample", "3x1"], ["-sample", "1x1,2x2,2x2"]])
     func refusesOtherKinds(arguments: [String]) throws {
-        let jpeg = try ToolFolder().makeJPEG(width: 33, height: 17, arguments)
+        let jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17, arguments)
         let refusal = error(jpeg)
         #expect(refusal?.code == .formatUnsupported, "\(refusal as Any)")
     }
 
     @Test func refusesOtherPrecisions() throws {
-        var jpeg = try ToolFolder().makeJPEG(width: 33, height: 17)
+        var jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17)
         jpeg[try #require(segments(0xC0, in: jpeg).first).lowerBound + 4] = 12
         #expect(error(jpeg)?.code == .formatUnsupported)
         #expect(try header(jpeg).precision == 12)
@@ -87,7 +88,7 @@ import VideoCapturing
 
     /// A pass over the whole picture for each: few bytes must not make much work.
     @Test func refusesEndlessScans() throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         try tools.write(Array("0;\n1;\n2;\n".utf8), to: "scans")
         let jpeg = try tools.makeJPEG(width: 33, height: 17, ["-scans", "scans"])
         #expect(error(jpeg) == nil)
@@ -102,13 +103,13 @@ import VideoCapturing
     }
 
     @Test func refusesOtherTargets() throws {
-        let jpeg = try ToolFolder().makeJPEG(width: 33, height: 17)
+        let jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17)
         #expect(error(jpeg, JPEGDecoder(pixelFormat: .argb))?.code == .invalidConfiguration)
     }
 
     /// Bytes changed, cut and added, thousands of times from one seed: errors at most.
     @Test func damagedPicturesNeverCrash() throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let jpegs = try [[], ["-sample", "2x1"], ["-progressive"], ["-grayscale"], ["-restart", "1"]].map {
             try tools.makeJPEG(width: 24, height: 19, $0)
         }

@@ -1,5 +1,6 @@
 import FrameProcessing
 import JPEGCodec
+import TestTools
 import Testing
 import VideoCapturing
 
@@ -46,7 +47,7 @@ import VideoCapturing
 
     /// ffmpeg and djpeg agree with our decoder on what we encode.
     @Test func othersReadIt() throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let jpeg = try JPEGEncoder(quality: 90).bytes(frame(try picture(.nv12, width: 53, height: 37)))
         let ours = try JPEGDecoder().samples(jpeg)
         #expect(try ours.planes[0] == tools.luma(of: jpeg, width: 53, height: 37))
@@ -84,7 +85,7 @@ import VideoCapturing
     }
 
     @Test func passesJPEGsOn() throws {
-        let jpeg = try ToolFolder().makeJPEG(width: 33, height: 17, ["-progressive"])
+        let jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17, ["-progressive"])
         let bytes = jpeg + [1, 2, 3]
         let compressed = try bytes.withUnsafeBytes {
             try PixelBuffer.compressed($0, as: .mjpeg, width: 33, height: 17)

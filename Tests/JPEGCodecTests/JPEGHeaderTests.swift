@@ -1,11 +1,12 @@
 import FrameProcessing
 import JPEGCodec
+import TestTools
 import Testing
 import VideoCapturing
 
 @Suite struct JPEGHeaderTests {
     @Test func tellsSizeAndKind() throws {
-        let tools = try ToolFolder()
+        let tools = TemporaryFolder()
         let plain = try header(tools.makeJPEG(width: 353, height: 28))
         #expect(plain.width == 353 && plain.height == 28 && plain.precision == 8 && plain.componentCount == 3)
         #expect(!plain.isProgressive && !plain.isArithmeticCoded && plain.hasHuffmanTables)
@@ -25,7 +26,7 @@ import VideoCapturing
     }
 
     @Test func passesOverWhatItDoesNotKnow() throws {
-        let jpeg = try ToolFolder().makeJPEG(width: 33, height: 17)
+        let jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17)
         let expected = try header(jpeg)
         let segment: [UInt8] = [0xFF, 0xEB, 0, 7, 0xFF, 0xC0, 0xFF, 0xD9, 1]
         // The last has a length that does not count itself.
@@ -35,7 +36,7 @@ import VideoCapturing
     }
 
     @Test func everyCutOfTheHeadIsDamage() throws {
-        let jpeg = try ToolFolder().makeJPEG(width: 33, height: 17)
+        let jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17)
         let whole = try #require(segments(0xDA, in: jpeg).first).upperBound
         for count in 0..<whole {
             #expect(throws: CodecError.self, "\(count) bytes") { try header(Array(jpeg[..<count])) }
@@ -45,7 +46,7 @@ import VideoCapturing
     }
 
     @Test func contradictionsAreDamage() throws {
-        let jpeg = try ToolFolder().makeJPEG(width: 33, height: 17)
+        let jpeg = try TemporaryFolder().makeJPEG(width: 33, height: 17)
         let frame = try #require(segments(0xC0, in: jpeg).first)
         #expect(throws: CodecError.self) {
             try header(Array(jpeg[..<frame.upperBound] + jpeg[frame] + jpeg[frame.upperBound...]))

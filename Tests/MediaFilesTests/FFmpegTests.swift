@@ -8,7 +8,7 @@ import VideoCapturing
 @Suite struct FFmpegTests {
     private let folder: TemporaryFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = TemporaryFolder() }
 
     /// Two seconds of real VP8 at 30000/1001, with a key frame every 15 frames.
     private func encodedPackets(color: ColorDescription = .bt709) throws -> [EncodedPacket] {

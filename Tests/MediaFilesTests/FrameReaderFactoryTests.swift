@@ -17,7 +17,7 @@ private final class OnePicture: FrameReader {
 @Suite struct FrameReaderFactoryTests {
     private let folder: TemporaryFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = TemporaryFolder() }
 
     private func file(_ text: String, name: String = "a.bin") throws -> String {
         try writeBytes(Array(text.utf8), to: folder.file(name))

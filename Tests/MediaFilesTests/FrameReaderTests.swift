@@ -34,7 +34,7 @@ private final class PlainDecoder: VideoDecoder {
 @Suite struct FrameReaderTests {
     private let folder: TemporaryFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = TemporaryFolder() }
 
     private func file(_ name: String, _ bytes: [UInt8]) throws -> String {
         try writeBytes(bytes, to: folder.file(name))

@@ -6,7 +6,7 @@ import VideoCapturing
 @Suite struct FrameWriterTests {
     private let folder: TemporaryFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = TemporaryFolder() }
 
     @Test(arguments: [PixelFormat.i420, .nv12])
     func rawFilesHoldSamplesWithoutPadding(_ pixelFormat: PixelFormat) throws {

@@ -7,7 +7,7 @@ import VideoCapturing
 @Suite struct IVFTests {
     private let folder: TemporaryFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = TemporaryFolder() }
 
     @Test(arguments: [(IVFWriter.HeaderLength.duration, UInt32(66_368)), (.packetCount, 3)])
     func theFileIsByteExact(_ headerLength: IVFWriter.HeaderLength, _ stated: UInt32) throws {

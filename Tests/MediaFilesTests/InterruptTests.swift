@@ -89,7 +89,7 @@ import VideoCapturing
     }
 
     @Test func aFIFOWithoutAWriterIsWaitedFor() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try #require(mkfifo(folder.file("a"), 0o600) == 0)
         let file = try InputFile(path: folder.file("a"))
         file.interruptDescriptor = interrupt.read

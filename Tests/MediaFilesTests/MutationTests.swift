@@ -35,7 +35,7 @@ import VideoCapturing
     }
 
     private func survive(_ sound: [UInt8], rounds: UInt64, _ read: (InputFile) throws -> Void) throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let path = folder.file("a")
         var errors = 0
         for seed in 0..<rounds {

@@ -6,7 +6,7 @@ import VideoCapturing
 
 @Suite struct OutputFileTests {
     @Test func keepsAnExistingFileUnlessToldOtherwise() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let path = folder.file("a")
         try writeBytes([1, 2, 3], to: path)
         let error = mediaFileError { try OutputFile(path: path) }
@@ -21,7 +21,7 @@ import VideoCapturing
     }
 
     @Test func aMissingFolderAndAFolderAreTold() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         #expect(mediaFileError { try OutputFile(path: folder.file("none/a")) }?.code == .notFound)
         #expect(mediaFileError { try OutputFile(path: folder.path, overwrite: true) }?.systemError == EISDIR)
         #expect(mediaFileError { try OutputFile(path: folder.path) }?.systemError == EISDIR)
@@ -29,7 +29,7 @@ import VideoCapturing
 
     @Test func aReadOnlyFolderIsDenied() async {
         await #expect(processExitsWith: .success) {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             chmod(folder.path, 0o555)
             if getuid() == 0 { try #require(seteuid(65534) == 0) }
             let error = mediaFileError { try OutputFile(path: folder.file("a")) }
@@ -89,7 +89,7 @@ import VideoCapturing
     }
 
     @Test func patchesCountFromOurFirstByte() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let path = folder.file("a")
         let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
         try #require(write(descriptor, "shell", 5) == 5)
@@ -105,7 +105,7 @@ import VideoCapturing
     }
 
     @Test func aFileOpenedForAppendingIsNotPatched() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let descriptor = open(folder.file("a"), O_WRONLY | O_CREAT | O_APPEND, 0o600)
         #expect(!OutputFile(descriptor: descriptor, name: "a", closing: true).isSeekable)
     }
@@ -116,7 +116,7 @@ import VideoCapturing
             signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit(rlim_cur: 100_000, rlim_max: rlim_t.max)
             try #require(setrlimit(__rlimit_resource_t(1), &limit) == 0)
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let path = folder.file("a.webm")
             let writer = WebMWriter(try OutputFile(path: path))
             var written: Int64 = 0
@@ -146,7 +146,7 @@ import VideoCapturing
             signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit(rlim_cur: 20_000, rlim_max: rlim_t.max)
             try #require(setrlimit(__rlimit_resource_t(1), &limit) == 0)
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let path = folder.file("a.webm")
             let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
             let writer = WebMWriter(OutputFile(descriptor: descriptor, name: path, closing: false))

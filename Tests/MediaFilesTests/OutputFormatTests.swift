@@ -45,7 +45,7 @@ import VideoCapturing
     }
 
     @Test func writersFitTheirFormats() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         for format in OutputFormat.allCases {
             let path = folder.file(format.name)
             if format.acceptsFrames {

@@ -6,7 +6,7 @@ import VideoCapturing
 @Suite struct SeekTests {
     private let folder: TemporaryFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = TemporaryFolder() }
 
     private func file(_ bytes: [UInt8]) throws -> InputFile {
         try writeBytes(bytes, to: folder.file("a"))

@@ -17,7 +17,7 @@ func samplePackets(_ count: Int, keyFrameEvery distance: Int = 10, color: ColorD
 
 /// What `packets` become in a file.
 func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) throws -> [UInt8] {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let writer = WebMWriter(try OutputFile(path: folder.file("a.webm")), options: options)
     for packet in packets { try writer.consumePacket(packet) }
     try writer.finish()
@@ -175,7 +175,7 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
 
     /// What a kill leaves at any moment: every packet that went in, and Duration up to the last closed cluster.
     @Test func withoutFinishTheFileIsSound() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let path = folder.file("a.webm")
         let writer = WebMWriter(try OutputFile(path: path))
         let packets = try samplePackets(25)
@@ -204,7 +204,7 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
     @Test func aFileCutAnywhereGivesWhatIsWhole() throws {
         let packets = try samplePackets(13, keyFrameEvery: 4)
         let whole = try webm(packets)
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let writer = WebMWriter(try OutputFile(path: folder.file("a.webm")))
         for packet in packets { try writer.consumePacket(packet) }
         let killed = try readBytes(folder.file("a.webm"))

@@ -10,7 +10,7 @@ import VideoCapturing
     }
 
     @Test func whatIsWrittenIsRead() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let path = folder.file("a.y4m")
         let writer = Y4MWriter(try OutputFile(path: path), rate: try #require(FrameRate("29.97")))
         for seed in 0..<3 { try writer.writeFrame(makeFrame(seed: seed, color: .jpeg)) }
@@ -77,7 +77,7 @@ import VideoCapturing
 
     /// 16383 × 16383 pixels claimed, 3 bytes there.
     @Test func aSizeThatLiesTakesNoMemory() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try writeBytes(Array("YUV4MPEG2 W16383 H16383\nFRAME\nabc".utf8), to: folder.file("a.y4m"))
         let reader = try Y4MReader(InputFile(path: folder.file("a.y4m")))
         #expect(reader.estimatedFrameCount == 0)
@@ -89,7 +89,7 @@ import VideoCapturing
         let header = "YUV4MPEG2 W4 H2 F25:1\n"
         let frame = Array("FRAME\n".utf8) + packedSamples(.i420, 4, 2)
         let bytes = Array(header.utf8) + frame + frame
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         for length in (header.utf8.count + frame.count + 1)..<bytes.count {
             let cut = Array(bytes[..<length])
             try writeBytes(cut, to: folder.file("a.y4m"))

@@ -40,7 +40,7 @@ extension ScreenCapturerTests {
         }
 
         @Test func isRefusedWithoutTheRightCookie() throws {
-            let folder = try AuthorityFolder()
+            let folder = AuthorityFolder()
             let screen = try VirtualScreen(width: 40, height: 30, authority: folder.file("server", cookie: 7))
             let configuration = ScreenRun.configuration(screen)
             try withEnvironment(["XAUTHORITY": folder.file("wrong", cookie: 8)]) {

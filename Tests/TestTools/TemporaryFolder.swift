@@ -1,30 +1,43 @@
 import Glibc
 
-/// A folder of its own for a test; gone with its last reference.
+/// A folder of its own for a test; gone with its last reference, and all that is in it.
 package final class TemporaryFolder {
     package let path: String
 
-    package init() throws {
+    package init() {
         var template = Array("/tmp/capturer-tests-XXXXXX".utf8CString)
-        let made = template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!) }
-        guard let made else { throw ToolFailure(description: "no folder in /tmp: errno \(errno)") }
-        path = String(cString: made)
+        precondition(mkdtemp(&template) != nil, "no folder can be made in /tmp: errno \(errno)")
+        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     }
 
-    deinit {
-        if let folder = opendir(path) {
-            while let entry = readdir(folder) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                    String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
-                }
-                unlink(file(name))
-            }
-            closedir(folder)
-        }
-        rmdir(path)
-    }
+    deinit { removeTree(path) }
 
+    /// The path of a file in it.
     package func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Writes a file, and gives its path.
+    @discardableResult
+    package func write(_ bytes: [UInt8], to name: String) throws -> String {
+        try writeBytes(bytes, to: file(name))
+        return file(name)
+    }
+
+    package func read(_ name: String) throws -> [UInt8] { try readBytes(file(name)) }
+}
+
+/// Removes a file, or a folder with all that is in it; links are not followed.
+package func removeTree(_ path: String) {
+    if unlink(path) == 0 { return }
+    if let folder = opendir(path) {
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+            }
+            if name != ".", name != ".." { removeTree("\(path)/\(name)") }
+        }
+        closedir(folder)
+    }
+    rmdir(path)
 }
 
 package func readBytes(_ path: String) throws -> [UInt8] {

@@ -1,3 +1,4 @@
+import TestTools
 import Testing
 
 @testable import CameraCapturer
@@ -48,14 +49,14 @@ import Testing
             #expect(watch.drain())
             machine.link("/dev/v4l/by-id/usb-camera", to: "../../video0")
             #expect(watch.drain())
-            FakeMachine.remove(machine.path("v4l"))
+            removeTree(machine.path("v4l"))
             #expect(watch.drain())
             #expect(!isReadable(watch))
         }
     }
 
     @Test func isNotThereWithoutAFolderToWatch() {
-        FakeMachine.remove(machine.root + "/dev")
+        removeTree(machine.root + "/dev")
         #expect(HotplugWatch(directory: machine.directory) == nil)
     }
 }

@@ -1,3 +1,5 @@
+import TestTools
+
 @testable import CameraCapturer
 
 #if canImport(Glibc)
@@ -9,21 +11,18 @@
 /// A folder with a machine's `/sys`, `/dev` and `/etc`, removed at the end of the test. Its nodes are ordinary files;
 /// the driver answers for them.
 final class FakeMachine {
-    let root: String
+    private let folder = TemporaryFolder()
+    var root: String { folder.path }
     let driver = FakeControlDriver()
     private var removals = 0
     var places: MachinePlaces { MachinePlaces(root: root) }
     var directory: CameraDirectory { CameraDirectory(places: places, calls: driver) }
 
     init(hasVideoClass: Bool = true) {
-        var template = Array("/tmp/fake-machine-XXXXXX".utf8CString)
-        root = template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
         makeFolder("/dev")
         makeFolder("/etc")
         if hasVideoClass { makeFolder("/sys/class/video4linux") }
     }
-
-    deinit { FakeMachine.remove(root) }
 
     func path(_ node: String) -> String { "\(root)/dev/\(node)" }
 
@@ -95,16 +94,6 @@ final class FakeMachine {
         }
     }
 
-    static func remove(_ path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-            unlink(path)
-            return
-        }
-        for name in FileReading.names(in: path) ?? [] { remove("\(path)/\(name)") }
-        rmdir(path)
-    }
 }
 
 extension FakeControlDriver.Node {

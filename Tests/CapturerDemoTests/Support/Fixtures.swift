@@ -54,35 +54,3 @@ func encoding() -> EncodingStatistics {
     result.latencyOf99Percent = .microseconds(8100)
     return result
 }
-
-/// A folder of its own, removed with all that is in it.
-final class TemporaryFolder {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/capturer-demo-XXXXXX".utf8CString)
-        path = String(cString: mkdtemp(&template)!)
-    }
-
-    deinit { remove(path) }
-
-    func make(_ name: String, text: String) {
-        let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT, 0o600)
-        _ = text.withCString { write(descriptor, $0, strlen($0)) }
-        close(descriptor)
-    }
-
-    private func remove(_ folder: String) {
-        if let directory = opendir(folder) {
-            while let entry = readdir(directory) {
-                let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-                }
-                guard name != ".", name != ".." else { continue }
-                if unlink("\(folder)/\(name)") != 0 { remove("\(folder)/\(name)") }
-            }
-            closedir(directory)
-        }
-        rmdir(folder)
-    }
-}

@@ -9,7 +9,7 @@ import VideoCapturing
 final class MediaFolder {
     private let folder: TemporaryFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = TemporaryFolder() }
 
     func file(_ name: String) -> String { folder.file(name) }
 

@@ -1,24 +1,11 @@
 import FileCapturer
 import MediaFiles
+import TestTools
 import VideoCapturing
 
 #if canImport(Glibc)
     import Glibc
 #endif
-
-/// A folder that is removed at the end of the test.
-final class Folder {
-    let path: String
-    init() {
-        var template = Array("/tmp/file-capturer-XXXXXX".utf8CString)
-        path = template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
-    }
-    deinit {
-        for name in ["clip.y4m", "clip.ivf", "clip.nv12", "clip.fifo", "clip.list"] { unlink("\(path)/\(name)") }
-        rmdir(path)
-    }
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-}
 
 /// A plain picture whose luma is ten times its number.
 func picture(_ value: Int, _ format: PixelFormat = .i420) throws -> VideoFrame {
@@ -76,7 +63,7 @@ final class ListReader: FrameReader {
 
     /// A capture of such a reader.
     static func capture(
-        in folder: Folder, _ playback: FilePlayback, clock: any CaptureClock,
+        in folder: TemporaryFolder, _ playback: FilePlayback, clock: any CaptureClock,
         _ make: @escaping @Sendable () -> ListReader
     ) throws -> FileCapturer {
         let file = try OutputFile(path: folder.file("clip.list"), overwrite: true)

@@ -1,5 +1,6 @@
 import CapturerTestKit
 import MJPEGCapturer
+import TestTools
 import Testing
 import VideoCapturing
 
@@ -81,8 +82,8 @@ import VideoCapturing
 
     /// The example of a thousand tutorials.
     @Test func readsPython() throws {
-        let folder = Folder()
-        let path = folder.write("picture.jpg", picture(5, padding: 20_000))
+        let folder = TemporaryFolder()
+        let path = try folder.write(picture(5, padding: 20_000), to: "picture.jpg")
         let script = """
             from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
             from sys import argv

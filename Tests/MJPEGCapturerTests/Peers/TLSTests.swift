@@ -1,12 +1,13 @@
 import CapturerTestKit
 import MJPEGCapturer
+import TestTools
 import Testing
 import VideoCapturing
 
 /// Python's TLS as the server, with a certificate of its own for `localhost`.
 @Suite struct TLSTests {
     private final class Server {
-        let folder = Folder()
+        let folder = TemporaryFolder()
         let certificate: String
         let pin: String
         let port: Int
@@ -32,7 +33,7 @@ import VideoCapturing
                         "openssl x509 -in \(certificate) -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -r",
                     ]))
             pin = String(digest[0].prefix(64))
-            _ = folder.write("picture.jpg", picture(0, padding: 30_000))
+            try folder.write(picture(0, padding: 30_000), to: "picture.jpg")
             peer = try #require(Peer("python3", ["-u", "-c", Server.script, folder.path]))
             port = try #require(peer.line().flatMap { Int($0) })
         }

@@ -84,36 +84,3 @@ func freePort() -> Int {
     close(socket)
     return port
 }
-
-/// A folder that goes with the test.
-final class Folder {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/mjpeg-XXXXXX".utf8CString)
-        precondition(mkdtemp(&template) != nil, "no folder in /tmp")
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        guard let folder = opendir(path) else { return }
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            unlink(path + "/" + name)
-        }
-        closedir(folder)
-        rmdir(path)
-    }
-
-    func file(_ name: String) -> String { path + "/" + name }
-
-    /// Writes a file, and gives its path.
-    func write(_ name: String, _ bytes: [UInt8]) -> String {
-        let descriptor = open(file(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        precondition(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
-        close(descriptor)
-        return file(name)
-    }
-}

@@ -60,8 +60,9 @@ final class VirtualScreen: Sendable {
     }
 
     /// By force if it does not end when it is told to: a test must not wait for it for ever.
-    private func end(_ signal: Int32) {
-        let life = life.withLock { $0 }
+    private func end(_ signal: Int32) { VirtualScreen.end(life.withLock { $0 }, signal) }
+
+    private static func end(_ life: Locked<Life>, _ signal: Int32) {
         for signal in [signal, SIGKILL] {
             life.withLock { life in
                 if let processID = life.processID, !life.hasEnded { _ = kill(processID, signal) }
@@ -103,6 +104,7 @@ final class VirtualScreen: Sendable {
             text.append(Character(UnicodeScalar(byte)))
         }
         guard let number = Int(text) else {
+            VirtualScreen.end(life, SIGKILL)
             throw Failure(
                 description: "Xvfb \(arguments.joined(separator: " ")) did not start; `make setup-tests` installs it")
         }

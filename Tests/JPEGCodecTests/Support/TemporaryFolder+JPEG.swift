@@ -1,20 +1,9 @@
 import TestTools
 
-/// A folder for the length of a test, in which programs are run.
-final class ToolFolder {
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
-
-    func path(_ name: String) -> String { folder.file(name) }
-
-    func write(_ bytes: [UInt8], to name: String) throws { try writeBytes(bytes, to: path(name)) }
-
-    func read(_ name: String) throws -> [UInt8] { try readBytes(path(name)) }
-
+extension TemporaryFolder {
     /// Runs a program in the folder; fails the test when it fails.
     func run(_ program: String, _ arguments: [String]) throws {
-        try TestTools.run(program, arguments, in: folder.path)
+        try TestTools.run(program, arguments, in: path)
     }
 
     /// A colourful picture as JPEG, made by libjpeg-turbo's `cjpeg` (Debian: `libjpeg-turbo-progs`).
