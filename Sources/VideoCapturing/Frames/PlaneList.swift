@@ -1,26 +1,30 @@
 /// One value for each plane of a picture: up to three, held in place so that no frame costs an
 /// allocation for them.
-public struct PlaneList<Element> {
-    private var first: Element?
-    private var second: Element?
-    private var third: Element?
-    public private(set) var count = 0
+///
+/// Inlinable: as a generic of another module each access would have the types looked up at run time.
+@frozen public struct PlaneList<Element> {
+    @usableFromInline var first: Element?
+    @usableFromInline var second: Element?
+    @usableFromInline var third: Element?
+    @usableFromInline var filled = 0
 
-    public init() {}
+    @inlinable public var count: Int { filled }
+
+    @inlinable public init() {}
 
     /// Adds a value; a fourth is a programmer's error.
-    public mutating func append(_ element: Element) {
-        switch count {
+    @inlinable public mutating func append(_ element: Element) {
+        switch filled {
         case 0: first = element
         case 1: second = element
         case 2: third = element
         default: preconditionFailure("a picture has at most three planes")
         }
-        count += 1
+        filled += 1
     }
 
     /// The list of what `transform` makes of each value.
-    public func mapPlanes<Other, Failure: Error>(
+    @inlinable public func mapPlanes<Other, Failure: Error>(
         _ transform: (Element) throws(Failure) -> Other
     ) throws(Failure) -> PlaneList<Other> {
         var result = PlaneList<Other>()
@@ -32,10 +36,10 @@ public struct PlaneList<Element> {
 }
 
 extension PlaneList: RandomAccessCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { count }
+    @inlinable public var startIndex: Int { 0 }
+    @inlinable public var endIndex: Int { count }
 
-    public subscript(plane: Int) -> Element {
+    @inlinable public subscript(plane: Int) -> Element {
         precondition(plane >= 0 && plane < count, "plane \(plane) of \(count)")
         switch plane {
         case 0: return first!
@@ -46,11 +50,17 @@ extension PlaneList: RandomAccessCollection {
 }
 
 extension PlaneList: ExpressibleByArrayLiteral {
-    public init(arrayLiteral elements: Element...) {
+    @inlinable public init(arrayLiteral elements: Element...) {
         for element in elements { append(element) }
     }
 }
 
-extension PlaneList: Equatable where Element: Equatable {}
+extension PlaneList: Equatable where Element: Equatable {
+    // Not derived: that would not be inlinable.
+    @inlinable public static func == (left: PlaneList, right: PlaneList) -> Bool {
+        left.filled == right.filled && left.first == right.first && left.second == right.second
+            && left.third == right.third
+    }
+}
 extension PlaneList: Hashable where Element: Hashable {}
 extension PlaneList: Sendable where Element: Sendable {}

@@ -1,16 +1,17 @@
 /// What runs on the capture thread: obeys the orders of a ``SourceRunner`` and calls the source.
 ///
 /// `@unchecked Sendable`: `source` and `timeline` are used on the capture thread only. There is one at a time,
-/// and each begins after the one before has said, through the control's lock, that it has ended.
+/// and each begins after the one before has said, through the control's lock, that it has ended. So Swift need not
+/// check accesses to them at run time, for each frame.
 final class SourceLoop: @unchecked Sendable {
     private let control: SourceControl
     private let context: FrameContext
-    private var source: any FrameSource
-    private var timeline = FrameTimeline()
-    private var wants = CaptureWants()
+    @exclusivity(unchecked) private var source: any FrameSource
+    @exclusivity(unchecked) private var timeline = FrameTimeline()
+    @exclusivity(unchecked) private var wants = CaptureWants()
     /// What frames that were not delivered have changed, and for whom the others were.
-    private var ledger = DamageLedger.unseen
-    private var lastConsumer: UInt64 = 0
+    @exclusivity(unchecked) private var ledger = DamageLedger.unseen
+    @exclusivity(unchecked) private var lastConsumer: UInt64 = 0
 
     init(_ source: sending some FrameSource, control: SourceControl, context: FrameContext) {
         self.source = source

@@ -10,10 +10,14 @@
 /// futex and reports races that are none. The condition variable waits on `CLOCK_MONOTONIC`.
 ///
 /// `@unchecked Sendable`: the value is reached only while the mutex is held.
+///
+/// The generic parts are inlinable: other modules would look for the types at run time at each call otherwise, which
+/// costs more than the lock.
 package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var value: Value
+    /// The mutex is what keeps accesses apart; to have Swift check it as well would double the cost of a lock.
+    @usableFromInline @exclusivity(unchecked) package var value: Value
 
     package init(_ value: consuming sending Value) {
         self.value = value
@@ -33,33 +37,33 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     }
 
     /// Runs `body` with the mutex held. Not recursive: `body` must not call anything that may lock again.
-    package func withLock<Result, Failure: Error>(
+    @inlinable @inline(__always) package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
+        lock()
+        defer { unlock() }
+        return try body(&value)
+    }
+
+    /// Runs `body` with the mutex held, or gives nil at once when another thread holds it.
+    @inlinable @inline(__always) package func withLockIfFree<Result, Failure: Error>(
+        _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard tryLock() else { return nil }
+        defer { unlock() }
         return try body(&value)
     }
 
     /// Blocks until `condition`, called with the mutex held, gives a result, and returns it; nil once
     /// `deadline` on `CLOCK_MONOTONIC` has passed. Call ``wakeAll()`` or ``wakeOne()`` after a change.
-    package func wait<Result>(
+    @inlinable @inline(__always) package func wait<Result>(
         until deadline: MediaTime? = nil, for condition: (inout Value) -> Result?
     ) -> Result? {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
+        lock()
+        defer { unlock() }
         while true {
             if let result = condition(&value) { return result }
-            guard let deadline else {
-                pthread_cond_wait(changed, mutex)
-                continue
-            }
-            var time = timespec()
-            time.tv_sec = time_t(deadline.nanoseconds / 1_000_000_000)
-            time.tv_nsec = Int(deadline.nanoseconds % 1_000_000_000)
-            if pthread_cond_timedwait(changed, mutex, &time) == ETIMEDOUT {
-                return condition(&value)
-            }
+            guard sleep(until: deadline) else { return condition(&value) }
         }
     }
 
@@ -68,4 +72,22 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
 
     /// Lets one thread in ``wait(until:for:)`` look at the value again.
     package func wakeOne() { pthread_cond_signal(changed) }
+
+    @usableFromInline package func lock() { pthread_mutex_lock(mutex) }
+
+    @usableFromInline func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
+
+    @usableFromInline package func unlock() { pthread_mutex_unlock(mutex) }
+
+    /// Gives the mutex up until the thread is woken; false when `deadline` has passed.
+    @usableFromInline package func sleep(until deadline: MediaTime?) -> Bool {
+        guard let deadline else {
+            pthread_cond_wait(changed, mutex)
+            return true
+        }
+        var time = timespec()
+        time.tv_sec = time_t(deadline.nanoseconds / 1_000_000_000)
+        time.tv_nsec = Int(deadline.nanoseconds % 1_000_000_000)
+        return pthread_cond_timedwait(changed, mutex, &time) != ETIMEDOUT
+    }
 }

@@ -1,30 +1,37 @@
+import Synchronization
+
 /// A latch that ends a wait: once raised it stays raised until it is reset.
 ///
 /// A ``CaptureClock`` waits on it, so that stopping a capture never waits for a frame interval.
 /// Safe to use from any thread.
 public final class WakeSignal: Sendable {
     private struct State {
-        var isRaised = false
         /// Counts ``pulse()``s, so that a waiter can tell one from a spurious wake-up.
         var pulses: UInt64 = 0
     }
 
     private let state = Locked(State())
+    /// Changed with the state locked, so that no waiter misses it; read without, between frames.
+    private let raised = Atomic(false)
 
     public init() {}
 
     /// Whether the signal is raised.
-    public var isRaised: Bool { state.withLock { $0.isRaised } }
+    public var isRaised: Bool { raised.load(ordering: .acquiring) }
 
     /// Ends all waits, those to come as well.
     public func raise() {
-        state.withLock { $0.isRaised = true }
+        set(true)
         state.wakeAll()
     }
 
     /// Lets later waits wait again.
     public func reset() {
-        state.withLock { $0.isRaised = false }
+        set(false)
+    }
+
+    private func set(_ isRaised: Bool) {
+        state.withLock { _ in raised.store(isRaised, ordering: .releasing) }
     }
 
     /// Ends the waits that are under way, without raising the signal. For clocks whose time can be
@@ -48,7 +55,7 @@ public final class WakeSignal: Sendable {
             if isOver() { return () }
             let before = pulsesAtStart ?? state.pulses
             pulsesAtStart = before
-            return state.isRaised || state.pulses != before ? () : nil
+            return isRaised || state.pulses != before ? () : nil
         }
     }
 }
