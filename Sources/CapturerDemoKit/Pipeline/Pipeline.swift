@@ -100,9 +100,10 @@ final class Pipeline: Sendable {
                 events.post(RunEvents.Failure(output: index, error: error))
             }
             let consumer = FrameWritingConsumer(writer, onFailure: fail)
-            let subscription = try publisher.add(
-                ConvertingConsumer(converter, to: consumer, onFailure: fail), name: writers[index].name.format.name,
-                queue: queue)
+            // What keeps no picture takes them as they are, on the capture's thread.
+            let entry: any VideoCaptureConsumer =
+                writer.isImmediate ? consumer : ConvertingConsumer(converter, to: consumer, onFailure: fail)
+            let subscription = try publisher.add(entry, name: writers[index].name.format.name, queue: queue)
             frameOutputs.append(FrameOutput(index: index, consumer: consumer, subscription: subscription))
         }
         let isOnlyUse = writers.isEmpty && !plan.showsPreview

@@ -16,4 +16,12 @@ public protocol FrameWriter: AnyObject, Sendable {
     /// The bytes of output so far; of writers without a file the bytes that went in. May be asked for from
     /// any thread at any time.
     var bytesWritten: Int64 { get }
+
+    /// Whether a frame is written in a few microseconds and without waiting, so that it needs no thread of its own; see
+    /// `ImmediateConsumer`. False unless a writer says otherwise.
+    var isImmediate: Bool { get }
+}
+
+extension FrameWriter {
+    public var isImmediate: Bool { false }
 }

@@ -4,7 +4,7 @@ import VideoCapturing
 ///
 /// Put it behind a queue whose policy is to wait, so that the file gets every frame. After the first failure
 /// nothing more is written, and what was written before is closed. Safe to use from any thread.
-public final class FrameWritingConsumer: VideoCaptureConsumer {
+public final class FrameWritingConsumer: ImmediateConsumer {
     private struct Work {
         var isOpen = true
         var failure: (any Error)?
@@ -19,6 +19,12 @@ public final class FrameWritingConsumer: VideoCaptureConsumer {
     public init(_ writer: any FrameWriter, onFailure: @escaping @Sendable (any Error) -> Void = { _ in }) {
         self.writer = writer
         self.onFailure = onFailure
+    }
+
+    public func consumeImmediately(_ frame: VideoFrame) -> Bool {
+        guard writer.isImmediate else { return false }
+        consumeFrame(frame)
+        return true
     }
 
     public func consumeFrame(_ frame: VideoFrame) {

@@ -17,4 +17,6 @@ public final class NullWriter: FrameWriter {
     }
 
     public func finish() {}
+
+    public var isImmediate: Bool { true }
 }

@@ -71,3 +71,18 @@ public protocol VideoCaptureConsumer: AnyObject, Sendable {
     /// before the next frame is due. Keep the value to keep the frame.
     func consumeFrame(_ frame: VideoFrame)
 }
+
+/// A consumer that is done with some frames, or with all, in a small part of the time to the next: it counts them, keeps
+/// the newest, or passes on what is compressed already.
+///
+/// A ``VideoPublisher`` hands it such frames on the capture's own thread, past its queue and its thread. That saves two
+/// switches of threads for each frame, which cost more than all else that is done with it.
+public protocol ImmediateConsumer: VideoCaptureConsumer {
+    /// Takes one frame at once, or refuses it, whereupon it waits in the queue for ``VideoCaptureConsumer/consumeFrame(_:)``.
+    ///
+    /// Called on the thread that delivers, never while `consumeFrame` runs, and in order with its calls. The capture and
+    /// all other consumers wait for its return. It must not wait for anything, nor call the publisher.
+    ///
+    /// - Returns: whether the frame was taken.
+    func consumeImmediately(_ frame: VideoFrame) -> Bool
+}

@@ -4,7 +4,7 @@ public struct ConsumerStatistics: Sendable, Hashable {
     public var name: String
     /// Frames put before its queue.
     public var received: UInt64 = 0
-    /// Frames handed to it.
+    /// Frames handed to it, counted when it has returned: what it does inside may be seen before.
     public var delivered: UInt64 = 0
     /// Times the last frame was handed to it again, for the minimum rate that it wants itself.
     public var repeats: UInt64 = 0

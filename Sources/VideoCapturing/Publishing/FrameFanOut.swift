@@ -99,7 +99,7 @@ final class FrameFanOut: Sendable {
 
     private func send(_ frame: VideoFrame, emission: inout Emission) {
         emission.lastFrame = frame
-        for subscription in settings.withLock({ $0.subscriptions }) { subscription.queue.push(frame) }
+        for subscription in settings.withLock({ $0.subscriptions }) { subscription.push(frame) }
     }
 
     /// Puts another picture in place of the frame's own. False when there is no memory for one; the frame must

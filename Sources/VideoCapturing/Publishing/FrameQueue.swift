@@ -49,8 +49,14 @@ public final class FrameQueue: Sendable {
         var waitingConsumers = 0
         /// A frame was taken for delivery and its consumer has not returned.
         var isDelivering = false
+        /// Where that is not the consumer's own thread: the one that delivers.
+        var immediateThread: UInt?
+        /// Someone waits for a delivery to end, or for the queue to be empty as well.
+        var isRestAwaited = false
         /// After how long without a frame the consumer wants the last one again; nil for never.
         var repeatInterval: Duration?
+        /// Whether there ever was a `repeatInterval`. Repeats are timed on the consumer's thread, which must see all.
+        var mayHaveRepeated = false
         /// Whether a frame has been handed out since the last stop.
         var mayRepeat = false
         /// `repeatInterval`, but nil while nothing is to be repeated.
@@ -195,6 +201,10 @@ public final class FrameQueue: Sendable {
             var mustWake = false
             let deadline = interval.flatMap { last?.advanced(by: $0) }
             let turn: Turn?? = contents.wait(until: deadline) { contents -> Turn?? in
+                guard contents.immediateThread == nil else {
+                    contents.isRestAwaited = true
+                    return nil
+                }
                 if let frame = takeFirst(&contents, mustWake: &mustWake) {
                     contents.isDelivering = true
                     contents.mayRepeat = !contents.isStopping
@@ -223,23 +233,70 @@ public final class FrameQueue: Sendable {
 
     /// The consumer has returned. Whether it wants to see its frame again when no other comes.
     func endDelivery() -> Bool {
-        defer { contents.wakeAll() }
-        return contents.withLock { contents in
+        let (isKept, isAwaited) = contents.withLock { contents in
             contents.isDelivering = false
-            return contents.activeRepeatInterval != nil
+            defer { contents.isRestAwaited = false }
+            return (contents.activeRepeatInterval != nil, contents.isRestAwaited)
         }
+        // A producer that waits for room gets none by this, so it is left to sleep.
+        if isAwaited { contents.wakeAll() }
+        return isKept
+    }
+
+    /// Begins to hand a frame over past the queue, on the thread that pushes. ``endImmediateDelivery(of:isTaken:)`` must
+    /// follow.
+    ///
+    /// - Parameter frame: gets the damage that is owed to it.
+    /// - Returns: false, and nothing is begun, when the frame must go into the queue: others wait there, one is being
+    ///   delivered, or the consumer's thread must see it for a repeat.
+    func beginImmediateDelivery(of frame: inout VideoFrame) -> Bool {
+        contents.withLock { contents in
+            guard contents.count == 0, !contents.isDelivering, !contents.isClosed, !contents.mayHaveRepeated else {
+                return false
+            }
+            contents.received += 1
+            contents.ledger.settle(&frame)
+            contents.isDelivering = true
+            contents.immediateThread = CaptureThread.currentIdentifier
+            return true
+        }
+    }
+
+    /// Ends that; a frame that was not taken is put into the queue.
+    func endImmediateDelivery(of frame: VideoFrame, isTaken: Bool) {
+        let mustWake = contents.withLock { contents in
+            contents.isDelivering = false
+            contents.immediateThread = nil
+            if !isTaken { contents.append(frame) }
+            defer { contents.isRestAwaited = false }
+            return contents.isRestAwaited || !isTaken
+        }
+        // The consumer's thread, which waits for a frame, is left to sleep.
+        if mustWake { contents.wakeAll() }
+    }
+
+    /// Whether the caller is inside an immediate delivery.
+    var isDeliveringImmediatelyHere: Bool {
+        contents.withLock { $0.immediateThread == CaptureThread.currentIdentifier }
     }
 
     /// Sets after how long without a frame the consumer wants the last one again; nil for never. Counts from the
     /// next frame on when there was none before.
     func setRepeatInterval(_ interval: Duration?) {
-        contents.withLock { $0.repeatInterval = interval }
+        contents.withLock { contents in
+            contents.repeatInterval = interval
+            if interval != nil { contents.mayHaveRepeated = true }
+        }
         contents.wakeAll()
     }
 
     /// Blocks until no frame waits and none is being delivered.
     func awaitRest() {
-        _ = contents.wait { $0.isDelivering || $0.count > 0 ? nil : () }
+        _ = contents.wait { contents -> Void? in
+            guard contents.isDelivering || contents.count > 0 else { return () }
+            contents.isRestAwaited = true
+            return nil
+        }
     }
 
     /// Ends the queue: further frames are turned away, waits end. Frames that wait can still be taken out,

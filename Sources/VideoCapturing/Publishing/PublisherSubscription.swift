@@ -8,6 +8,9 @@ public final class PublisherSubscription: Sendable {
     let queue: FrameQueue
     let wants = Locked(CaptureWants())
     private let delivery: Locked<Delivery>
+    private let clock: any CaptureClock
+    /// The consumer, while it may be handed frames past the queue.
+    private let immediate: Locked<(any ImmediateConsumer)?>
     private let onWants: @Sendable () -> Void
 
     private struct Delivery {
@@ -16,6 +19,11 @@ public final class PublisherSubscription: Sendable {
         var age = LatencyHistogram()
         var hasEnded = false
         var thread: UInt?
+
+        mutating func note(age: Duration) {
+            delivered += 1
+            self.age.record(nanoseconds: age.nanoseconds)
+        }
     }
 
     /// Starts the consumer's thread, which holds the consumer until the subscription has ended.
@@ -26,6 +34,8 @@ public final class PublisherSubscription: Sendable {
         self.name = name
         self.queue = queue
         self.onWants = onWants
+        self.clock = clock
+        immediate = Locked(consumer as? any ImmediateConsumer)
         let delivery = Locked(Delivery())
         self.delivery = delivery
         let wants = self.wants
@@ -40,10 +50,7 @@ public final class PublisherSubscription: Sendable {
                     let age = clock.now - frame.timestamp
                     let time = MonotonicClock().now
                     consumer.consumeFrame(frame)
-                    delivery.withLock { delivery in
-                        delivery.delivered += 1
-                        delivery.age.record(nanoseconds: age.nanoseconds)
-                    }
+                    delivery.withLock { $0.note(age: age) }
                     if queue.endDelivery() { timeline.keep(frame, shownAt: time) }
                 case .repeatLast:
                     let rate = wants.withLock { $0.minimumFrameRate }
@@ -70,6 +77,23 @@ public final class PublisherSubscription: Sendable {
 
     deinit {
         queue.close(discardingWaitingFrames: true)
+    }
+
+    /// Hands a frame over: at once where the consumer takes it so, or else by the queue. For one thread at a time.
+    func push(_ frame: VideoFrame) {
+        guard let consumer = immediate.withLock({ $0 }) else {
+            queue.push(frame)
+            return
+        }
+        var frame = frame
+        guard queue.beginImmediateDelivery(of: &frame) else {
+            queue.push(frame)
+            return
+        }
+        let age = clock.now - frame.timestamp
+        let isTaken = consumer.consumeImmediately(frame)
+        if isTaken { delivery.withLock { $0.note(age: age) } }
+        queue.endImmediateDelivery(of: frame, isTaken: isTaken)
     }
 
     /// What was counted for this consumer.
@@ -108,9 +132,12 @@ public final class PublisherSubscription: Sendable {
     /// called from inside one.
     func end(discardingWaitingFrames: Bool) {
         queue.close(discardingWaitingFrames: discardingWaitingFrames)
+        immediate.withLock { $0 = nil }
         guard !isOnOwnThread else { return }
         _ = delivery.wait { $0.hasEnded ? () : nil }
     }
 
-    private var isOnOwnThread: Bool { delivery.withLock { $0.thread == CaptureThread.currentIdentifier } }
+    private var isOnOwnThread: Bool {
+        delivery.withLock { $0.thread == CaptureThread.currentIdentifier } || queue.isDeliveringImmediatelyHere
+    }
 }

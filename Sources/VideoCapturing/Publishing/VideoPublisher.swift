@@ -100,7 +100,7 @@ public final class VideoPublisher: Sendable {
     /// Adds a consumer, which gets every frame from now on. It is held until it is removed.
     ///
     /// - Parameters:
-    ///   - consumer: takes the frames, on a thread of its own.
+    ///   - consumer: takes the frames, on a thread of its own; an ``ImmediateConsumer`` on the capture's, where it can.
     ///   - name: for statistics and the consumer's thread.
     ///   - queue: its queue; the default is a live viewer's.
     /// - Throws: `CaptureError` with the code `system` when no thread can be had.
