@@ -24,6 +24,12 @@ import VideoCapturing
         #expect(CaptureWants().merged(with: wants).minimumFrameRate == 10)
     }
 
+    @Test func enoughIsWhatIsEnoughForAll() {
+        let wants = CaptureWants(isBlackEnough: true, isCompressedEnough: true, isNativeFormatEnough: true)
+        #expect(wants.merged(with: wants) == wants)
+        #expect(wants.merged(with: CaptureWants()) == CaptureWants())
+    }
+
     @Test func alignmentIsAtLeastOne() {
         #expect(CaptureWants(sizeAlignment: 0).sizeAlignment == 1)
         #expect(CaptureWants(sizeAlignment: -8).sizeAlignment == 1)

@@ -124,8 +124,7 @@ extension CameraSource {
     /// Frames are kept as long as they are fresh, so that a hiccup of the consumer loses none. When it is too slow for
     /// the camera for good, the newest wins.
     private func isStale(_ timestamp: MediaTime, _ running: RunningStream, _ now: MediaTime) -> Bool {
-        let interval = running.rate?.frameInterval ?? .milliseconds(33)
-        return now - timestamp > max(interval * 2, .milliseconds(50))
+        now.nanoseconds(since: timestamp) > running.freshness
     }
 
     /// No more than was asked for, and no more than consumers want; nil when the camera gives no more by itself.
@@ -181,8 +180,9 @@ extension CameraSource {
     private func awaitDevice(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) -> Bool {
         // The time that the consumer took since the last frame is none of the camera's; so the first wait for the
         // next one need not ask for the time. Only what ended too early is taken up again to the exact moment.
-        let wait = running.isStillWaiting ? running.stall.deadline - context.now : running.stall.limit
-        let left = max(0, wait.nanoseconds)
+        let stall = running.stall
+        let left = max(
+            0, running.isStillWaiting ? stall.deadline.nanoseconds(since: context.now) : stall.limitNanoseconds)
         // Rounded up, so as not to spin through the last millisecond.
         let milliseconds = Int32(clamping: (left + 999_999) / 1_000_000)
         let ready = calls.waitForInput(

@@ -3,7 +3,8 @@ import VideoCapturing
 
 /// A camera as a frame source: opens, streams, and gets over whatever happens to it.
 ///
-/// All of it runs on the capture thread; the parts are in extensions: opening, waiting for frames, recovery.
+/// All of it runs on the capture thread; the parts are in extensions: opening, waiting for frames, recovery. What each
+/// frame needs is not checked for overlapping accesses, as in ``CaptureStream``.
 final class CameraSource: FrameSource {
     var settings: CaptureSettings
     var pacing: FramePacing { .device }
@@ -20,16 +21,16 @@ final class CameraSource: FrameSource {
     var session: CameraSession?
     var controls: ControlKeeper?
     var hotplug: HotplugWatch?
-    var wants = CaptureWants()
-    var orientation = CameraOrientation()
+    @exclusivity(unchecked) var wants = CaptureWants()
+    @exclusivity(unchecked) var orientation = CameraOrientation()
 
     // While frames come or are waited for.
-    var running: RunningStream?
-    var outage: Outage?
-    var ladder = FaultLadder()
-    var limiter = FrameRateLimiter()
-    var timestamps = TimestampJudge()
-    var losses = PendingLosses()
+    @exclusivity(unchecked) var running: RunningStream?
+    @exclusivity(unchecked) var outage: Outage?
+    @exclusivity(unchecked) var ladder = FaultLadder()
+    @exclusivity(unchecked) var limiter = FrameRateLimiter()
+    @exclusivity(unchecked) var timestamps = TimestampJudge()
+    @exclusivity(unchecked) var losses = PendingLosses()
     /// The camera has gone, and no frame has come since.
     var isReturning = false
     /// The camera was found again and tried, and no frame has come since.

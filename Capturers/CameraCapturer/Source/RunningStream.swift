@@ -1,29 +1,32 @@
 import VideoCapturing
 
-/// A stream with what is watched while it runs. Belongs to the capture thread.
+/// A stream with what is watched while it runs. Belongs to the capture thread; not checked for overlapping
+/// accesses, as in ``CaptureStream``.
 final class RunningStream {
     let stream: CaptureStream
     let maker: FrameMaker
     let plan: DeliveryPlan
     /// The rate that was negotiated.
     let rate: FrameRate?
+    /// From when on a frame that waits is stale, in nanoseconds: twice the interval of the rate, 50 ms at least.
+    let freshness: Int64
 
-    var stall: StallDetector
-    var sequence = SequenceCounter()
-    var damage = DamageReport()
-    var rateCheck = RateCheck()
+    @exclusivity(unchecked) var stall: StallDetector
+    @exclusivity(unchecked) var sequence = SequenceCounter()
+    @exclusivity(unchecked) var damage = DamageReport()
+    @exclusivity(unchecked) var rateCheck = RateCheck()
     /// When the input's signal is to be looked at again; nil where there is none that could be lost.
-    var nextSignalCheck: MediaTime?
+    @exclusivity(unchecked) var nextSignalCheck: MediaTime?
     /// The timings of the signal when the stream began.
     let timings: SignalTimings?
     /// How often in turn `poll` has said that something is wrong.
-    var errorPolls = 0
+    @exclusivity(unchecked) var errorPolls = 0
     /// How often in turn `poll` has promised something, and the driver had nothing.
-    var falsePromises = 0
+    @exclusivity(unchecked) var falsePromises = 0
     /// Whether a whole frame has come.
-    var hasDelivered = false
+    @exclusivity(unchecked) var hasDelivered = false
     /// A wait has ended without a frame, and goes on.
-    var isStillWaiting = true
+    @exclusivity(unchecked) var isStillWaiting = true
 
     var node: DeviceNode { stream.node }
 
@@ -32,6 +35,7 @@ final class RunningStream {
         self.maker = maker
         plan = decision.plan
         rate = decision.negotiated.rate
+        freshness = max((rate?.frameInterval ?? .milliseconds(33)) * 2, .milliseconds(50)).nanoseconds
         stall = StallDetector(streamStart: startedAt)
         let hasSignal = VideoInput.hasSignal(stream.node)
         if hasSignal { nextSignalCheck = startedAt }

@@ -9,12 +9,13 @@ import VideoCapturing
 
 /// A driver's queue of mapped buffers while it streams: asks for buffers, maps, queues and dequeues them.
 ///
-/// Belongs to the capture thread. What it throws is what the driver has answered; what is to be done about it is
+/// Belongs to the capture thread, and is not called back: what each frame needs is not checked for overlapping accesses,
+/// which would cost a third of the work. What it throws is what the driver has answered; what is to be done about it is
 /// decided elsewhere.
 final class CaptureStream {
     let node: DeviceNode
     let format: StreamFormat
-    private(set) var buffers: [DriverBuffer] = []
+    @exclusivity(unchecked) private(set) var buffers: [DriverBuffer] = []
     private(set) var isStreaming = false
     private var isReleased = false
 
@@ -22,7 +23,7 @@ final class CaptureStream {
     let exporter: BufferExporter
 
     /// How many buffers the driver has.
-    private(set) var queuedCount = 0
+    @exclusivity(unchecked) private(set) var queuedCount = 0
 
     private var type: UInt32 { StreamFormat.bufferType(isMultiplanar: format.isMultiplanar) }
     /// The argument of the buffer requests, and the planes that it points to.

@@ -9,7 +9,7 @@ import VideoCapturing
 
 /// Makes NV12 pictures of a stream's filled buffers: lends the driver's own memory where it can, copies where the
 /// driver needs it back, and converts, cuts and scales in one pass from the mapping where it must. JPEG is decoded first,
-/// or handed on as it is where that is enough.
+/// or handed on as it is where that is enough; so are other formats.
 ///
 /// Belongs to the capture thread.
 final class FrameMaker {
@@ -46,7 +46,7 @@ final class FrameMaker {
     /// - Throws: `corruptData` for what cannot be decoded; the buffer is given back even then.
     func make(_ captured: CapturedBuffer, wants: CaptureWants) throws(CaptureError) -> Made {
         let format = stream.format
-        if let pixelFormat, pixelFormat == .nv12, let whole = wholePicture(wants) {
+        if let pixelFormat, isWanted(pixelFormat, wants), let whole = wholePicture(wants) {
             let picture = try picture(in: captured, as: pixelFormat)
             if stream.queuedCount >= 2 {
                 stream.lend(captured.index)
@@ -54,7 +54,8 @@ final class FrameMaker {
             }
             defer { giveBack(captured.index) }
             return Made(
-                buffer: try copy(picture, width: whole.width, height: whole.height), color: format.color, isLent: false)
+                buffer: try copy(picture, as: pixelFormat, width: whole.width, height: whole.height),
+                color: format.color, isLent: false)
         }
         defer { giveBack(captured.index) }
         if pixelFormat == .mjpeg, wants.isCompressedEnough, wholePicture(wants) != nil {
@@ -71,6 +72,11 @@ final class FrameMaker {
             crop: plan.crop, size: PixelSize(width: size.width, height: size.height), pixelFormat: .nv12)
         let (buffer, made) = try processor.apply(transform, to: picture, color: color)
         return Made(buffer: buffer, color: made, isLent: false)
+    }
+
+    /// Whether pictures of this format are delivered as they lie. RGB never: its fourth byte may be without meaning.
+    private func isWanted(_ pixelFormat: PixelFormat, _ wants: CaptureWants) -> Bool {
+        pixelFormat == .nv12 || wants.isNativeFormatEnough && !pixelFormat.isCompressed && !pixelFormat.isRGB
     }
 
     /// The size of the frame if it is the camera's whole picture.
@@ -136,10 +142,12 @@ final class FrameMaker {
         return UnsafeRawBufferPointer(start: mapping.address + start, count: max(0, end - start))
     }
 
-    private func copy(_ picture: PixelBuffer, width: Int, height: Int) throws(CaptureError) -> PixelBuffer {
+    private func copy(
+        _ picture: PixelBuffer, as pixelFormat: PixelFormat, width: Int, height: Int
+    ) throws(CaptureError) -> PixelBuffer {
         do {
-            return try pool.makeBuffer(.nv12, width: width, height: height) { pixels in
-                for plane in 0..<2 {
+            return try pool.makeBuffer(pixelFormat, width: width, height: height) { pixels in
+                for plane in 0..<pixelFormat.planeCount {
                     for row in 0..<pixels.planes[plane].rows {
                         picture.withRow(row, ofPlane: plane) { source in
                             pixels.withRow(row, ofPlane: plane) { $0.copyMemory(from: source) }

@@ -8,6 +8,10 @@ struct StallDetector {
     static let firstFrameLimit = Duration.seconds(5)
     static let leastLimit = Duration.milliseconds(500)
 
+    /// The same in nanoseconds: `Duration` is dear for what is done with each frame.
+    private static let longestStep = firstFrameLimit.nanoseconds
+    private static let leastStep = leastLimit.nanoseconds
+
     private let streamStart: MediaTime
     private var last: MediaTime?
     /// The usual distance of frames in nanoseconds; zero until known.
@@ -22,15 +26,18 @@ struct StallDetector {
     }
 
     /// How long the camera may be silent from now on.
-    var limit: Duration {
+    var limit: Duration { .nanoseconds(limitNanoseconds) }
+
+    /// As ``limit``.
+    var limitNanoseconds: Int64 {
         // What the camera has promised is no measure: in the dark it may take seconds.
-        interval == 0 ? StallDetector.firstFrameLimit : max(StallDetector.leastLimit, .nanoseconds(interval * 4))
+        interval == 0 ? StallDetector.longestStep : max(StallDetector.leastStep, interval * 4)
     }
 
     /// A frame has come, damaged or whole.
     mutating func noteFrame(at now: MediaTime) {
         if let last {
-            let step = min((now - last).nanoseconds, StallDetector.firstFrameLimit.nanoseconds)
+            let step = min(now.nanoseconds(since: last), StallDetector.longestStep)
             interval = interval == 0 ? step : interval + (step - interval) / 4
         }
         last = now

@@ -20,11 +20,14 @@ public struct CaptureWants: Sendable, Hashable {
     /// Whether compressed pictures (``PixelFormat/mjpeg``) are enough, so that a capture whose source has them needn't
     /// decode them. A frame may have samples all the same, and its JPEG beside them (``VideoFrame/jpeg``).
     public var isCompressedEnough: Bool
+    /// Whether pictures of luma and chroma may come in whatever arrangement the source has, so that a capture needn't
+    /// convert them: a camera's YUYV as it lies in the driver's memory.
+    public var isNativeFormatEnough: Bool
 
     public init(
         maximumPixelCount: Int? = nil, maximumFrameRate: FrameRate? = nil, minimumFrameRate: FrameRate? = nil,
         sizeAlignment: Int = 1, keyFrameRequests: UInt64 = 0, isBlackEnough: Bool = false,
-        isCompressedEnough: Bool = false
+        isCompressedEnough: Bool = false, isNativeFormatEnough: Bool = false
     ) {
         self.maximumPixelCount = maximumPixelCount
         self.maximumFrameRate = maximumFrameRate
@@ -33,10 +36,12 @@ public struct CaptureWants: Sendable, Hashable {
         self.keyFrameRequests = keyFrameRequests
         self.isBlackEnough = isBlackEnough
         self.isCompressedEnough = isCompressedEnough
+        self.isNativeFormatEnough = isNativeFormatEnough
     }
 
     /// What satisfies both: the fewest pixels, the lowest limit of the rate, the higher minimum, the least common
-    /// alignment, all requests for key frames; black or compressed only when that is enough for both.
+    /// alignment, all requests for key frames; black, compressed or of the source's format only when that is enough for
+    /// both.
     public func merged(with other: CaptureWants) -> CaptureWants {
         func lower<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
             guard let first else { return second }
@@ -54,7 +59,8 @@ public struct CaptureWants: Sendable, Hashable {
             sizeAlignment: leastCommonMultiple(sizeAlignment, other.sizeAlignment),
             keyFrameRequests: keyFrameRequests &+ other.keyFrameRequests,
             isBlackEnough: isBlackEnough && other.isBlackEnough,
-            isCompressedEnough: isCompressedEnough && other.isCompressedEnough)
+            isCompressedEnough: isCompressedEnough && other.isCompressedEnough,
+            isNativeFormatEnough: isNativeFormatEnough && other.isNativeFormatEnough)
     }
 
     /// Without what the publisher sees to.
