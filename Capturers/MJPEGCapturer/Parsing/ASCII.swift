@@ -25,10 +25,14 @@ enum ASCII {
 
     /// Without blanks at both ends.
     static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        var text = text
-        while let first = text.first, isBlank(first) { text.removeFirst() }
-        while let last = text.last, isBlank(last) { text.removeLast() }
-        return text
+        guard let start = text.firstIndex(where: { !isBlank($0) }) else { return [] }
+        return trimmedEnd(text[start...])
+    }
+
+    /// Without blanks at the end. A part of the same memory: to take bytes out of a slice would copy it.
+    static func trimmedEnd(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        guard let end = text.lastIndex(where: { !isBlank($0) }) else { return [] }
+        return text[...end]
     }
 
     static func hasPrefix(_ text: ArraySlice<UInt8>, _ lowercasePrefix: StaticString) -> Bool {

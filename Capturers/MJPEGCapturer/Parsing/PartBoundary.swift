@@ -19,15 +19,13 @@ struct PartBoundary {
 
     /// - Parameter declared: as the head of the stream states it.
     init(declared: [UInt8]?) {
-        token = Array((declared ?? []).drop { $0 == ASCII.dash })
-        while let last = token.last, ASCII.isBlank(last) { token.removeLast() }
+        token = Array(ASCII.trimmedEnd((declared ?? []).drop { $0 == ASCII.dash }))
     }
 
     /// What a line is, given without the end of the line. Until a boundary is proven, any line that begins with dashes
     /// is taken for one, if `mayLearn`.
     mutating func match(_ line: ArraySlice<UInt8>, mayLearn: Bool) -> Match {
-        var line = line
-        while let last = line.last, ASCII.isBlank(last) { line.removeLast() }
+        let line = ASCII.trimmedEnd(line)
         if !token.isEmpty, let match = known(line) {
             isProven = true
             return match

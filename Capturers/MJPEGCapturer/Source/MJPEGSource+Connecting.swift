@@ -41,6 +41,7 @@ extension MJPEGSource {
         connection = StreamConnection(began: now, requested: context.now)
         backlog.beginConnection()
         lastRead = context.now
+        isDrained = false
         transfer.onBody = { [unowned self] bytes in takeBody(bytes, context) }
         try transfer.begin(
             HTTPRequest(

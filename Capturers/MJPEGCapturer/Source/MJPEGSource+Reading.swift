@@ -15,7 +15,8 @@ extension MJPEGSource {
         connection?.lastByte = now
         connection?.lastPicture = now
         while !context.isStopping {
-            try read(context)
+            // A consumer that returns at once leaves nothing to read, which curl would take long to find out.
+            if !isDrained || context.now.nanoseconds(since: lastRead) > 1_000_000 { try read(context) }
             while let picture = backlog.next(now: context.now, pool: pool) {
                 if let frame = makeFrame(of: picture) { return frame }
             }
@@ -41,6 +42,7 @@ extension MJPEGSource {
         let count = (connection?.pictureCount ?? 0) - before
         backlog.noteRead(count: count, since: lastRead, now: now, isLate: !hasWaited)
         lastRead = now
+        isDrained = transfer.result == nil && transfer.bytesReceived - start < MJPEGSource.mostBytesAtOnce
         hasWaited = false
         if transfer.bytesReceived != start {
             status.count { statistics in
@@ -56,6 +58,7 @@ extension MJPEGSource {
     /// Waits until more may have come, or the stop; throws when nothing more will.
     func wait(_ context: FrameContext, atMost limit: Duration? = nil) throws(StreamLoss) {
         guard let transfer, let connection else { return }
+        isDrained = false
         if connection.phase == .picture, connection.pictureCount > 0 || transfer.result == CURLE_OK {
             return try poll(context)
         }
@@ -72,7 +75,7 @@ extension MJPEGSource {
         // A server may also send for ever without sending a picture.
         return min(
             connection.lastByte.advanced(by: configuration.stallTimeout),
-            connection.lastPicture.advanced(by: configuration.connectTimeout + configuration.stallTimeout * 4))
+            connection.lastPicture.advanced(by: longestWithoutPicture))
     }
 
     private func stalled(_ connection: StreamConnection, isConnected: Bool) -> CaptureError {

@@ -12,6 +12,8 @@ final class MJPEGSource: FrameSource {
     let url: String
     let configuration: MJPEGCapturerConfiguration
     let status: MJPEGStatus
+    /// How long bytes may come without a picture.
+    let longestWithoutPicture: Duration
     /// The machine's clock, for the patience with servers; the capture's may be a test's.
     let patienceClock = MonotonicClock()
 
@@ -41,6 +43,8 @@ final class MJPEGSource: FrameSource {
     var taken: UInt64 = 0
     /// When what has come was last read, by the capture's clock.
     var lastRead = MediaTime.zero
+    /// Whether all was read then that had come.
+    var isDrained = false
     /// Whether it was waited for what is read next, so that it has just come.
     var hasWaited = false
 
@@ -48,6 +52,7 @@ final class MJPEGSource: FrameSource {
         self.url = url
         self.configuration = configuration
         self.status = status
+        longestWithoutPicture = configuration.connectTimeout + configuration.stallTimeout * 4
         backlog = PictureBacklog(mostBytes: configuration.maximumFrameBytes)
         // Unknown until the first picture.
         let name = try? StreamAddress(url).displayName

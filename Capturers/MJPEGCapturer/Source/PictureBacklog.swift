@@ -5,12 +5,15 @@ struct PictureBacklog {
     /// The most pictures that wait.
     static let mostPictures = 64
 
+    /// In nanoseconds; what is longer is a pause.
+    private static let longestInterval: Int64 = 5_000_000_000
+
     /// The most bytes that wait; one picture may always.
     let mostBytes: Int
     private var pictures: [ReceivedPicture] = []
     private var bytes = 0
-    /// The usual time between two pictures; nil until known.
-    private(set) var interval: Duration?
+    /// The usual time between two pictures; nil until known. Not a `Duration`, whose 128 bits cost more than all else here.
+    private(set) var intervalNanoseconds: Int64?
     private var lastRead: MediaTime?
     /// Nobody is late before this.
     var sessionStart = MediaTime.zero
@@ -40,13 +43,13 @@ struct PictureBacklog {
     /// - Parameter isLate: whether they may have waited; otherwise they have just come.
     mutating func noteRead(count: Int, since: MediaTime, now: MediaTime, isLate: Bool) {
         guard count > 0 else { return }
-        let elapsed = now - (lastRead ?? since)
-        if lastRead != nil { measure(elapsed / count) }
+        let sample = min(now.nanoseconds(since: lastRead ?? since) / Int64(count), PictureBacklog.longestInterval)
+        if lastRead != nil { measure(sample) }
         lastRead = now
         guard isLate else { return }
-        let distance = interval ?? elapsed / count
+        let distance = intervalNanoseconds ?? sample
         for (age, index) in pictures.indices.suffix(count).reversed().enumerated() {
-            let estimate = now.advanced(by: .zero - distance * age)
+            let estimate = now.advanced(by: .nanoseconds(-distance * Int64(age)))
             pictures[index].arrival = max(since, min(pictures[index].arrival, estimate))
         }
     }
@@ -54,8 +57,10 @@ struct PictureBacklog {
     /// The next picture to deliver. Pictures come in order as long as they are fresh, so that a hiccup of the consumer
     /// loses none; when it is too slow for good, the newest win.
     mutating func next(now: MediaTime, pool: JPEGBlockPool) -> ReceivedPicture? {
-        let freshness = max((interval ?? .zero) * 2, .milliseconds(100))
-        while pictures.count > 1, now - max(pictures[0].arrival, sessionStart) > freshness { skipFirst(pool) }
+        let freshness = max(2 * (intervalNanoseconds ?? 0), 100_000_000)
+        while pictures.count > 1, now.nanoseconds(since: max(pictures[0].arrival, sessionStart)) > freshness {
+            skipFirst(pool)
+        }
         guard !pictures.isEmpty else { return nil }
         let picture = pictures.removeFirst()
         bytes -= picture.block.count
@@ -72,7 +77,7 @@ struct PictureBacklog {
     mutating func clear() {
         pictures.removeAll(keepingCapacity: true)
         bytes = 0
-        interval = nil
+        intervalNanoseconds = nil
         lastRead = nil
     }
 
@@ -89,8 +94,7 @@ struct PictureBacklog {
         pool.giveBack(skipped.block)
     }
 
-    private mutating func measure(_ sample: Duration) {
-        let sample = min(sample, .seconds(5))
-        interval = interval.map { $0 + (sample - $0) / 8 } ?? sample
+    private mutating func measure(_ sample: Int64) {
+        intervalNanoseconds = intervalNanoseconds.map { $0 + (sample - $0) / 8 } ?? sample
     }
 }

@@ -66,6 +66,7 @@ public struct JPEGHeader: Sendable, Hashable {
             guard var segment = reader.segment() else { throw JPEGHeader.damage("it is cut off in its head") }
             switch marker {
             case Marker.huffmanTables: hasHuffmanTables = true
+            case Marker.reserved, Marker.arithmeticConditions: break
             case Marker.restartInterval:
                 guard let interval = segment.word() else { throw JPEGHeader.damage("its restart interval is cut off") }
                 restartInterval = interval
@@ -73,7 +74,7 @@ public struct JPEGHeader: Sendable, Hashable {
                 guard let frame else { throw JPEGHeader.damage("its scan comes before its size") }
                 self.init(frame, hasHuffmanTables: hasHuffmanTables, restartInterval: restartInterval)
                 return
-            case Marker.startsOfFrame where !Marker.notFrames.contains(marker):
+            case Marker.startsOfFrame:
                 guard frame == nil else { throw JPEGHeader.damage("it states its size twice") }
                 frame = try Frame(marker, &segment)
             default: break
@@ -115,8 +116,9 @@ private enum Marker {
     static let restartInterval: UInt8 = 0xDD
     static let restarts: ClosedRange<UInt8> = 0xD0...0xD7
     static let startsOfFrame: ClosedRange<UInt8> = 0xC0...0xCF
-    /// Huffman tables, a reserved one, arithmetic conditions.
-    static let notFrames: PlaneList<UInt8> = [0xC4, 0xC8, 0xCC]
+    /// Among the starts of a frame, and none, as the Huffman tables.
+    static let reserved: UInt8 = 0xC8
+    static let arithmeticConditions: UInt8 = 0xCC
 }
 
 /// T.81, B.2.2.

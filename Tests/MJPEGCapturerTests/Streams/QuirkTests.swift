@@ -49,6 +49,19 @@ import VideoCapturing
         #expect(try numbers([0, 1, 2, 3], from: server) == [0, 1, 2, 3])
     }
 
+    /// Asked for a single picture of a camera that is away, its `nph-zms` prints the head of a part in that of the answer.
+    @Test func takesZoneMindersPictureWithoutACamera() throws {
+        let server = QuirkServer { _, connection in
+            connection.write(
+                "HTTP/1.0 200 OK\r\nServer: ZoneMinder Video Server/1.36.33\r\nPragma: no-cache\r\n--ZoneMinderFrame\r\n"
+                    + "Content-Type: image/jpeg\r\nContent-Length: \(picture(1).count)\r\n\r\n")
+            connection.write(picture(1))
+        }
+        let configuration = MJPEGCapturerConfiguration.test { $0.pollInterval = .milliseconds(10) }
+        let found = try numbers([1, 1, 1], from: server, configuration)
+        #expect(found.count >= 3 && found.allSatisfy { $0 == 1 })
+    }
+
     /// As curl's reader of heads would not have it, with a password.
     @Test func takesHeadWithoutColonsAndAPassword() throws {
         let server = QuirkServer { request, connection in

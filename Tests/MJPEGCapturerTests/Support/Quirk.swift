@@ -99,6 +99,17 @@ struct Quirk: Sendable, CustomTestStringConvertible {
                 "--frame\r\nContent-Type: image/jpeg\r\nContent-Length: \($1.count)\r\nX-Timestamp: 1700000000.\($0)00000\r\n\r\n"
             })),
         Quirk(
+            name: "ZoneMinder, without its camera at first",
+            contentType: "\(mixed) boundary=ZoneMinderFrame",
+            body: parts(
+                {
+                    usual("--ZoneMinderFrame")($0, $1).dropLast(2)
+                        + ($0 < 2 ? "\r\n" : "X-Timestamp: \($0 == 2 ? 0 : 1_795_303_932).050598\r\n\r\n")
+                }, after: "\r\n\r\n")),
+        Quirk(
+            name: "ZoneMinder's recordings", contentType: "\(mixed)boundary=ZoneMinderFrame",
+            body: parts({ "--ZoneMinderFrame\r\nContent-Length: \($1.count)\r\n\r\n" })),
+        Quirk(
             name: "uStreamer's empty parts",
             body: parts({
                 usual()($0, []) + "\r\n" + usual()($0, $1)
