@@ -149,6 +149,7 @@ let package = Package(
                 "MJPEGServer", "MJPEGCapturer", "JPEGCodec", "NoiseCapturer", "FrameProcessing", "CapturerTestKit",
                 "VideoCapturing",
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ], swiftSettings: strict),
         .testTarget(
             name: "CameraCapturerTests",

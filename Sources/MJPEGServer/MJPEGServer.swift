@@ -12,7 +12,7 @@ public import VideoCapturing
 /// watches. Each viewer has one frame on its way and then gets the newest, so a slow one delays nobody.
 ///
 /// Safe to use from any thread. Not called back by viewers: all that they can do is watch.
-public final class MJPEGServer: VideoCaptureConsumer {
+public final class MJPEGServer: ImmediateConsumer {
     /// What it was made with.
     public let configuration: MJPEGServerConfiguration
 
@@ -107,6 +107,9 @@ public final class MJPEGServer: VideoCaptureConsumer {
     /// Takes a frame: keeps it, and when somebody watches, makes it a JPEG picture and hands it to the viewers. Call it
     /// from a queue's thread, as a publisher does.
     public func consumeFrame(_ frame: VideoFrame) { broadcaster.consume(frame) }
+
+    /// Takes a frame that is passed on as it is, and any frame while nobody watches; refuses what must be encoded.
+    public func consumeImmediately(_ frame: VideoFrame) -> Bool { broadcaster.consumeImmediately(frame) }
 
     /// Tells viewers why there is no picture, until the next frame comes. Call it with every change of the capture's
     /// state.

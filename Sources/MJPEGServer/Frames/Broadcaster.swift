@@ -33,6 +33,17 @@ final class Broadcaster: Sendable {
         encode(work.frame, number: work.number, mayDrop: work.mayDrop)
     }
 
+    /// Takes a frame if that takes no encoding. False when it does.
+    func consumeImmediately(_ frame: VideoFrame) -> Bool {
+        let now = clock.now
+        let isJPEG = FrameEncoding.passesOn(frame, configuration)
+        let (isTaken, work) = state.withLock { state in
+            isJPEG || !state.hasDemand ? (true, state.take(frame, at: now)) : (false, nil)
+        }
+        if let work { encode(work.frame, number: work.number, mayDrop: work.mayDrop) }
+        return isTaken
+    }
+
     private func encode(_ frame: VideoFrame, number: UInt64, mayDrop: Bool) {
         do {
             // Published while no other thread encodes, so that parts leave in the order of their frames.

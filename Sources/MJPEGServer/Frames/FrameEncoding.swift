@@ -43,7 +43,7 @@ struct FrameEncoding {
         information.timestamp = frame.timestamp
         information.encodeBegin = clock.now
         information.dropped = sameInRow
-        if passesThrough, let jpeg = frame.jpeg, frame.orientation == .up {
+        if let jpeg = FrameEncoding.jpeg(of: frame, passesThrough: passesThrough) {
             information.isPassedThrough = true
             information.width = jpeg.width
             information.height = jpeg.height
@@ -64,6 +64,15 @@ struct FrameEncoding {
             outcome = packet.data.withUnsafeBytes { makePart($0, &information, mayDrop: mayDrop) }
         }
         return outcome
+    }
+
+    /// Whether a frame is shown as its source has compressed it.
+    static func passesOn(_ frame: VideoFrame, _ configuration: MJPEGServerConfiguration) -> Bool {
+        jpeg(of: frame, passesThrough: configuration.passesThrough) != nil
+    }
+
+    private static func jpeg(of frame: VideoFrame, passesThrough: Bool) -> PixelBuffer? {
+        passesThrough && frame.orientation == .up ? frame.jpeg : nil
     }
 
     /// A part of a picture of our own, such as one that says why there is no other.

@@ -68,7 +68,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         deadline = nil
         switch phase {
         case .streaming(let viewer):
-            viewer.close()
+            hub.withViewers { _ in viewer.close() }
             hub.remove(viewer)
             service.broadcaster.leave(viewer.record)
         case .awaitingSnapshot(let ticket):
@@ -86,7 +86,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if case .streaming(let viewer) = phase { viewer.writabilityChanged() }
+        if case .streaming(let viewer) = phase { hub.withViewers { _ in viewer.writabilityChanged() } }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -180,14 +180,16 @@ final class ConnectionHandler: ChannelInboundHandler {
             record, on: context, of: hub, sendTimeout: service.configuration.limits.sendTimeout,
             isSecure: service.configuration.tls != nil)
         service.connections.noteAnswer(200)
-        // The viewer takes part before he is told so: a frame that comes in between isn't lost.
-        hub.expectViewer()
-        let first = service.broadcaster.join(record)
-        phase = .streaming(viewer)
-        context.writeAndFlush(NIOAny(service.streamHead(record, cors: cors)), promise: nil)
-        // The connection may have broken meanwhile.
-        guard case .streaming = phase else { return }
-        hub.list.add(viewer, first: first, at: service.broadcaster.clock.now)
+        hub.withViewers { list in
+            // The viewer takes part before he is told so: a frame that comes in between isn't lost.
+            hub.expectViewer()
+            let first = service.broadcaster.join(record)
+            phase = .streaming(viewer)
+            context.writeAndFlush(NIOAny(service.streamHead(record, cors: cors)), promise: nil)
+            // The connection may have broken meanwhile.
+            guard case .streaming = phase else { return }
+            list.add(viewer, first: first, at: service.broadcaster.clock.now)
+        }
     }
 
     // MARK: Snapshots

@@ -21,7 +21,7 @@ final class Listener: Sendable {
     ) throws(MJPEGServerError) {
         let tls = try configuration.tls.map { (tls) throws(MJPEGServerError) in try TransportSecurity(tls) }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threadCount)
-        let hubs = group.makeIterator().map { LoopHub($0) }
+        let hubs = group.makeIterator().enumerated().map { index, loop in LoopHub(loop, servesAtOnce: index == 0) }
         let service = Service(configuration, broadcaster: broadcaster, connections: connections, hubs: hubs)
         do {
             address = try Listener.bind(configuration, service: service, group: group, tls: tls)
@@ -47,13 +47,17 @@ final class Listener: Sendable {
         tls: TransportSecurity?
     ) throws(MJPEGServerError) -> MJPEGServerAddress {
         let hubs = Dictionary(uniqueKeysWithValues: service.hubs.map { (ObjectIdentifier($0.loop), $0) })
-        var bootstrap = ServerBootstrap(group: group)
+        let packing = LoopPacking(group)
+        var bootstrap = ServerBootstrap(group: packing.first, childGroup: group)
             .serverChannelOption(.backlog, value: 1024)
+            // One by one, so that each finds its loop.
+            .serverChannelOption(.maxMessagesPerRead, value: 1)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // Writable means: all was handed to the kernel. See StreamViewer.
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    packing.count(channel)
                     let admission = service.connections.enter()
                     guard admission != .dropped else { throw ChannelError.operationUnsupported }
                     let pipeline = channel.pipeline.syncOperations

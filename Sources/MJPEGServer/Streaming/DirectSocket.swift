@@ -10,7 +10,8 @@ import NIOCore
 /// and is empty nearly always when a frame comes.
 ///
 /// On the connection's event loop only, and only while the channel is active and has nothing to write: the channel closes
-/// the descriptor, and must not be overtaken.
+/// the descriptor, and must not be overtaken. A ``duplicate()`` is for other threads, which a descriptor that the channel has
+/// closed, and that is another connection's by now, must not happen to.
 struct DirectSocket {
     private let descriptor: NIOBSDSocket.Handle
 
@@ -23,6 +24,17 @@ struct DirectSocket {
         descriptor = handle
     }
 
+    private init(descriptor: NIOBSDSocket.Handle) { self.descriptor = descriptor }
+
+    /// The same connection under a descriptor of its own, which ``close()`` frees; nil when there is none left.
+    func duplicate() -> DirectSocket? {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        return copy < 0 ? nil : DirectSocket(descriptor: copy)
+    }
+
+    /// Ends a ``duplicate()``. The connection ends with the last descriptor.
+    func close() { closeDescriptor(descriptor) }
+
     /// Hands over as much as the kernel takes without waiting.
     ///
     /// - Returns: how many bytes that were; 0 when the connection is broken, too, which the channel finds out when it is
@@ -34,7 +46,9 @@ struct DirectSocket {
     }
 }
 
-/// Outside, where `send` is the system's.
+/// Outside, where `close` and `send` are the system's.
+private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
+
 private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
 }

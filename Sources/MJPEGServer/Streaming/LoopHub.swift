@@ -1,9 +1,10 @@
 import NIOCore
 import VideoCapturing
 
-/// The viewers of one event loop. A frame is handed over once for all of them.
+/// The viewers of one event loop. A frame is handed over once for all of them; or, where they are few and all wait for it,
+/// sent to them on the thread that has it.
 ///
-/// Safe to use from any thread; the viewers themselves are touched on the loop only.
+/// Safe to use from any thread; the viewers themselves are touched in turns.
 final class LoopHub: Sendable {
     /// Why a part is offered.
     enum Occasion {
@@ -27,19 +28,28 @@ final class LoopHub: Sendable {
         var isClosed = false
     }
 
+    /// To send to so many is less work than to wake another thread.
+    private static let fewViewers = LoopPacking.fewConnections
+
     let loop: any EventLoop
-    private let viewers: NIOLoopBoundBox<ViewerList>
+    /// Whether viewers may be sent frames on the thread that has them. Of one loop only, so that a server with many is not
+    /// served by one thread.
+    private let servesAtOnce: Bool
+    private let turns = ViewerTurns()
     private let mailbox = Locked(Mailbox())
     private let clock = MonotonicClock()
     private let latency = Locked(RecentLatency())
 
-    init(_ loop: any EventLoop) {
+    init(_ loop: any EventLoop, servesAtOnce: Bool) {
         self.loop = loop
-        viewers = .makeBoxSendingValue(ViewerList(), eventLoop: loop)
+        self.servesAtOnce = servesAtOnce
     }
 
-    /// The viewers; on the loop only.
-    var list: ViewerList { viewers.value }
+    /// Runs `body` with the viewers; on the loop only. Meanwhile nothing is sent to them on other threads.
+    func withViewers<Result>(_ body: (ViewerList) -> Result) -> Result { turns.onLoop(body) }
+
+    /// Whether the next viewer may be served by the thread that has a frame.
+    var hasRoomForViewersAtOnce: Bool { servesAtOnce && withViewers { $0.count < LoopHub.fewViewers } }
 
     /// Hands a part to all viewers of the loop, from any thread. It never waits for them: when the loop has not come
     /// to the part before yet, this one takes its place.
@@ -49,6 +59,8 @@ final class LoopHub: Sendable {
             if let waiting = mailbox.offer {
                 if occasion != .new { return }
                 if waiting.occasion == .new { mailbox.missed += 1 }
+            } else if occasion == .new, servesAtOnce, deliverAtOnce(part) {
+                return
             }
             mailbox.offer = (part, occasion)
             guard !mailbox.isScheduled else { return }
@@ -57,14 +69,25 @@ final class LoopHub: Sendable {
         }
     }
 
-    /// Has parts handed over from now on. On the loop, before a viewer is told what there is already, so that he misses
-    /// nothing that comes after it.
+    /// With the mailbox locked, so that nothing that is handed to the loop meanwhile comes before it. False when the loop
+    /// must see to viewers, who may have got it nevertheless.
+    private func deliverAtOnce(_ part: FramePart) -> Bool {
+        let now = clock.now
+        return turns.ifFree { list in
+            list.count <= LoopHub.fewViewers && list.deliverAtOnce(part, at: now)
+        } ?? false
+    }
+
+    /// Has parts handed over from now on. On the loop, with the viewers, before one of them is told what there is already,
+    /// so that he misses nothing that comes after it.
     func expectViewer() { mailbox.withLock { $0.hasViewers = true } }
 
     /// Takes a viewer out; on the loop.
     func remove(_ viewer: StreamViewer) {
-        list.remove(viewer)
-        if list.isEmpty { mailbox.withLock { $0.hasViewers = false } }
+        withViewers { list in
+            list.remove(viewer)
+            if list.count == 0 { mailbox.withLock { $0.hasViewers = false } }
+        }
     }
 
     /// Runs `body` on the loop; not at all once the server is being stopped.
@@ -82,17 +105,21 @@ final class LoopHub: Sendable {
         }
     }
 
+    /// With the viewers before the mailbox is emptied: otherwise a thread could send them the next part in between, and they
+    /// would get this one after it.
     private func deliver() {
-        let (offer, missed) = mailbox.withLock { mailbox in
-            defer {
-                mailbox.offer = nil
-                mailbox.missed = 0
-                mailbox.isScheduled = false
+        withViewers { list in
+            let (offer, missed) = mailbox.withLock { mailbox in
+                defer {
+                    mailbox.offer = nil
+                    mailbox.missed = 0
+                    mailbox.isScheduled = false
+                }
+                return (mailbox.offer, mailbox.missed)
             }
-            return (mailbox.offer, mailbox.missed)
+            guard let offer else { return }
+            list.deliver(offer.part, offer.occasion, missed: missed, at: clock.now)
         }
-        guard let offer else { return }
-        list.deliver(offer.part, offer.occasion, missed: missed, at: clock.now)
     }
 
     /// Notes that a viewer's connection has taken a frame.
@@ -105,40 +132,4 @@ final class LoopHub: Sendable {
 
     /// The latencies of the last seconds.
     func recentLatencies(at now: MediaTime) -> LatencyHistogram { latency.withLock { $0.recent(at: now) } }
-}
-
-/// The viewers of one event loop. On that loop only.
-final class ViewerList {
-    private var viewers: [StreamViewer] = []
-    /// What is shown now, for viewers that were busy when it came; nil while there is no viewer.
-    private(set) var latest: FramePart?
-    private(set) var latestOccasion = LoopHub.Occasion.new
-
-    var isEmpty: Bool { viewers.isEmpty }
-
-    /// Adds a viewer and shows him what there is already; not counted for latency, since it may be old.
-    func add(_ viewer: StreamViewer, first: FramePart?, at now: MediaTime) {
-        viewers.append(viewer)
-        guard let first else { return }
-        if latest == nil {
-            latest = first
-            latestOccasion = .repeated
-        }
-        viewer.offer(first, .repeated, missed: 0, at: now)
-    }
-
-    func remove(_ viewer: StreamViewer) {
-        guard let index = viewers.firstIndex(where: { $0 === viewer }) else { return }
-        viewers.swapAt(index, viewers.count - 1)
-        viewers.removeLast()
-        if viewers.isEmpty { latest = nil }
-    }
-
-    func deliver(_ part: FramePart, _ occasion: LoopHub.Occasion, missed: UInt64, at now: MediaTime) {
-        guard !viewers.isEmpty else { return }
-        latest = part
-        latestOccasion = occasion
-        // A copy of the list: a viewer whose connection breaks takes itself out meanwhile.
-        for viewer in viewers { viewer.offer(part, occasion, missed: missed, at: now) }
-    }
 }

@@ -4,20 +4,29 @@ import VideoCapturing
 /// Sends a stream to one viewer: one frame on its way at a time, and then the newest.
 ///
 /// The connection's marks for pending bytes are both 1, so that it is writable exactly when all was handed to the
-/// kernel; so no promise is needed to learn when a frame has left. On the connection's event loop only.
+/// kernel; so no promise is needed to learn when a frame has left. In turns with others of its event loop, and on that loop
+/// where nothing else is said; see ``ViewerTurns``.
 final class StreamViewer {
     let record: ViewerRecord
     private let context: ChannelHandlerContext
+    /// Its state may be asked for on any thread, which the context's may not.
+    private let channel: any Channel
     private let hub: LoopHub
     private let list: ViewerList
     private let clock = MonotonicClock()
     private let sendTimeout: Duration
     /// Nil where the bytes must go through the channel: with TLS.
     private let socket: DirectSocket?
+    /// For sending on other threads; nil where that is not done.
+    private var ownSocket: DirectSocket?
 
     /// The frame on its way; and whether it is to be counted for latency.
     private var sending: (part: FramePart, occasion: LoopHub.Occasion, bytes: Int)?
     private var sendingSince = MediaTime.zero
+    /// What is left of it where another thread has begun.
+    private var rest: ByteBuffer?
+    /// The number of the last part that was begun on another thread.
+    private(set) var lastAtOnce: UInt64 = 0
     /// Whether something newer has come meanwhile.
     private var isBehind = false
     /// Whether the last offer was a new frame; for `dual_final_frames`.
@@ -32,11 +41,15 @@ final class StreamViewer {
     ) {
         self.record = record
         self.context = context
+        channel = context.channel
         self.hub = hub
-        self.list = hub.list
+        list = hub.withViewers { $0 }
         self.sendTimeout = sendTimeout
         socket = isSecure ? nil : DirectSocket(context)
+        ownSocket = record.parameters.isPlain && hub.hasRoomForViewersAtOnce ? socket?.duplicate() : nil
     }
+
+    deinit { ownSocket?.close() }
 
     /// Takes a part, or notes that there is one when the one before is still on its way.
     func offer(_ part: FramePart, _ occasion: LoopHub.Occasion, missed: UInt64, at now: MediaTime) {
@@ -49,7 +62,7 @@ final class StreamViewer {
         } else {
             hadNew = occasion == .new
         }
-        guard sending == nil, context.channel.isWritable else {
+        guard sending == nil, channel.isWritable else {
             // A repeated frame is nothing that one could miss.
             if occasion == .new, isBehind { record.noteSkipped(1) }
             if occasion == .new || sending == nil { isBehind = true }
@@ -59,9 +72,38 @@ final class StreamViewer {
         send(part, occasion, at: now)
     }
 
+    /// Takes a new part if the one before has left, on the thread that has it.
+    ///
+    /// - Returns: whether the kernel took all of it. If it took a piece, ``lastAtOnce`` is `number`, and ``sendRest()`` must
+    ///   follow on the loop.
+    func takeAtOnce(_ part: FramePart, number: UInt64, at now: MediaTime) -> Bool {
+        guard let ownSocket, !isClosed, sending == nil, channel.isActive, channel.isWritable else { return false }
+        var bytes = part.whole
+        bytes.moveReaderIndex(forwardBy: ownSocket.send(bytes))
+        guard bytes.readableBytes < part.byteCount else { return false }
+        lastAtOnce = number
+        hadNew = true
+        isBehind = false
+        sendingSince = now
+        sending = (part, .new, part.byteCount)
+        guard bytes.readableBytes == 0 else {
+            rest = bytes
+            return false
+        }
+        finishSending()
+        return true
+    }
+
+    /// Goes on with what another thread has begun.
+    func sendRest() {
+        guard let rest = rest.take() else { return }
+        context.writeAndFlush(NIOAny(rest), promise: nil)
+        if sending != nil, channel.isWritable { finishSending() }
+    }
+
     /// The connection has taken all bytes, or has more than it can take.
     func writabilityChanged() {
-        guard context.channel.isWritable else { return }
+        guard channel.isWritable else { return }
         if sending != nil { finishSending() }
         guard sending == nil, isBehind, !isClosed, let latest = list.latest else { return }
         isBehind = false
@@ -71,6 +113,8 @@ final class StreamViewer {
     /// The connection has gone.
     func close() {
         isClosed = true
+        rest = nil
+        ownSocket.take()?.close()
         sending?.part.endRead()
         sending = nil
     }
@@ -82,7 +126,7 @@ final class StreamViewer {
         if parameters.isPlain {
             var bytes = part.whole
             sending = (part, occasion, bytes.readableBytes)
-            if let socket, context.channel.isActive {
+            if let socket, channel.isActive {
                 bytes.moveReaderIndex(forwardBy: socket.send(bytes))
                 if bytes.readableBytes == 0 { return finishSending() }
             }
@@ -93,7 +137,7 @@ final class StreamViewer {
             context.flush()
         }
         // Usually it has all been taken by now, and the change of writability has told so.
-        if sending != nil, context.channel.isWritable { finishSending() }
+        if sending != nil, channel.isWritable { finishSending() }
     }
 
     private func sendWithOwnHead(_ part: FramePart, at now: MediaTime) {
