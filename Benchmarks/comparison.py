@@ -29,12 +29,16 @@ def run(command):
 
 
 def in_turns(jobs, rounds):
-    """Runs each job once a round, beginning with another one each time; a list of results for each."""
+    """Runs each job once a round, beginning with another one each time; a list of results for each.
+
+    Every other round goes backwards, so that none always follows the same one.
+    """
     names = list(jobs)
     results = {name: [] for name in names}
     for turn in range(rounds):
-        for place in range(len(names)):
-            name = names[(place + turn) % len(names)]
+        first = turn % len(names)
+        order = names[first:] + names[:first]
+        for name in reversed(order) if turn % 2 else order:
             results[name].append(jobs[name]())
     return results
 

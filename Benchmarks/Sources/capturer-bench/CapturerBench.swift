@@ -29,9 +29,10 @@ struct CapturerBench {
           bare          the same, the clip in memory, through libvpx alone; prints `CPU WALL` in seconds
                         both: --input CLIP --format nv12|i420 --size WxH --fps N --bitrate KBPS --output FILE
           camera        a camera to nowhere, until it is ended by a signal or has the frames: --device NODE
-                        --format NV12|YUYV|… --size WxH --to null|vp8 [--fps N] [--bitrate KBPS]
-                        [--latency --frames N]; with --latency prints `FRAMES P50 P99 LARGEST`, in milliseconds
-                        from the driver's timestamp to the consumer, of the frames after the first 90
+                        --format NV12|YUYV|… --size WxH --to null|nv12|vp8 [--fps N] [--bitrate KBPS]
+                        [--latency --frames N]; to null in the camera's own format; with --latency prints
+                        `FRAMES P50 P99 LARGEST`, in milliseconds from the driver's timestamp to the consumer, of
+                        the frames after the first 90
         """
 
     static func main() {

@@ -6,6 +6,8 @@ struct CameraRun {
     var configuration: CameraConfiguration
     /// Whether frames are encoded.
     var isEncoded: Bool
+    /// Whether frames come as NV12, rather than in the camera's own format; encoded ones do.
+    var isConverted: Bool
     /// Thousands of bits per second.
     var bitrate: Int
     /// When the run ends.
@@ -24,9 +26,10 @@ struct CameraRun {
             device: try arguments.required("device"), preset: PictureSize(width: width, height: height),
             desiredFrameRate: rate, captureFormat: format, reconnects: false)
         switch try arguments.required("to") {
-        case "null": isEncoded = false
-        case "vp8": isEncoded = true
-        default: throw UsageError("--to is null or vp8")
+        case "null": (isEncoded, isConverted) = (false, false)
+        case "nv12": (isEncoded, isConverted) = (false, true)
+        case "vp8": (isEncoded, isConverted) = (true, true)
+        default: throw UsageError("--to is null, nv12 or vp8")
         }
         bitrate = try arguments.count("bitrate", default: 1000)
         frames = try arguments.count("frames", default: .max)

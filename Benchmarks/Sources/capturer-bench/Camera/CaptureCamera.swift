@@ -17,6 +17,7 @@ func captureCamera(_ run: CameraRun) throws {
         encoding.finish()
     } else {
         capture.videoCaptureConsumer = arrivals
+        if !run.isConverted { capture.adapt(to: CaptureWants(isNativeFormatEnough: true)) }
         try capture.initCapture()
         try capture.startCapture()
         try arrivals.awaitEnd(of: capture)

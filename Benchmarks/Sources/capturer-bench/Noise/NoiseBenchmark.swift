@@ -38,21 +38,18 @@ struct NoiseBenchmark {
     private func measure(_ format: PixelFormat, rotation: Int) throws -> (cells: [String], ratio: Double) {
         let frameBytes = format == .argb ? width * height * 4 : width * height * 3 / 2
         let frames = effort.frames(format == .argb ? 400 : 1000)
-        let buffers = (0..<rotation).map { _ in
-            UnsafeMutableRawBufferPointer.allocate(byteCount: frameBytes, alignment: 64)
-        }
-        defer { for buffer in buffers { buffer.deallocate() } }
         var noise = noise_state()
         for lane in 0..<8 {
             withUnsafeMutableBytes(of: &noise) {
                 $0.storeBytes(of: UInt64(lane), toByteOffset: 64 + lane * 8, as: UInt64.self)
             }
         }
-        let capture = NoiseCapturer(format: VideoFormat(format, width: width, height: height), frameRate: nil)
-        try capture.initCapture()
-        defer { capture.releaseCapture() }
-
+        // Others in each round: by a quarter it depends on the pages that they happen to get how fast they are.
         func rotate(_ fill: (UnsafeMutableRawBufferPointer, Int) -> Void) -> Usage {
+            let buffers = (0..<rotation).map { _ in
+                UnsafeMutableRawBufferPointer.allocate(byteCount: frameBytes, alignment: 64)
+            }
+            defer { for buffer in buffers { buffer.deallocate() } }
             for index in 0..<2 * rotation { fill(buffers[index % rotation], index) }
             return Usage.of { for index in 0..<frames { fill(buffers[index % rotation], index) } } / frames
         }
@@ -66,6 +63,10 @@ struct NoiseBenchmark {
                 },
                 { rotate { buffer, _ in noise_fill(&noise, buffer.baseAddress!, buffer.count) } },
                 {
+                    let capture = NoiseCapturer(
+                        format: VideoFormat(format, width: width, height: height), frameRate: nil)
+                    try capture.initCapture()
+                    defer { capture.releaseCapture() }
                     let consumer = WindowConsumer(skip: 2 * rotation, count: frames, holding: rotation - 1)
                     capture.videoCaptureConsumer = consumer
                     try capture.startCapture()
