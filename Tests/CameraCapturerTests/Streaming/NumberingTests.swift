@@ -84,7 +84,7 @@ import VideoCapturing
             }
         }
         let run = try CaptureRun.running(machine, frames: 20)
-        _ = try run.stop()
+        #expect(try run.drainAndStop())
         let notes = run.probe.notes
         #expect(run.statistics.timestampsReplaced == notes.count - 1)
         #expect(run.probe.disorder == nil)

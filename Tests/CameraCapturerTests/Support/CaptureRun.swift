@@ -63,6 +63,16 @@ final class CaptureRun {
 
     struct NoFrames: Error {}
 
+    /// Stops when each frame that the camera has made was delivered or skipped, so that counts can be compared; false
+    /// when that takes too long. A stop at any other time may overtake a frame that the camera has counted already.
+    func drainAndStop() throws -> Bool {
+        camera.set { $0.isSilent = true }
+        let made = camera.get { Int($0.sequence) - $0.overruns }
+        let isDrained = eventually(within: .seconds(2)) { probe.count + Int(statistics.framesSkipped) == made }
+        _ = try stop()
+        return isDrained
+    }
+
     /// How long the stop took.
     func stop() throws -> Duration {
         let began = MonotonicClock().now
