@@ -8,6 +8,8 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 STEP := scripts/step
+# Where `scripts/tool` builds it.
+TOOL := $(CURDIR)/.build-release/release/capturer-demo
 # Swift Testing only: XCTest's own leaks would fail the address sanitizer.
 # One test at a time: many block a thread while they wait, and there are no more of these than cores.
 SWIFT_TEST := swift test --disable-xctest --no-parallel
@@ -40,7 +42,7 @@ build: setup ## build everything for debugging
 
 .PHONY: release
 release: setup ## build the tool with optimization
-	@$(STEP) "build (release)" swift build --configuration release --product capturer-demo
+	@$(STEP) "build (release)" scripts/tool
 
 .PHONY: demo
 demo: release ## record white noise to capture.webm and say how to play it
@@ -51,7 +53,7 @@ demo: release ## record white noise to capture.webm and say how to play it
 CHECKS := check-format check-structure unit docs end-to-end camera thread-sanitizer address-sanitizer fuzz examples
 
 # What the later checks need is built while the earlier ones wait for something else than a processor.
-BUILDS_AHEAD := kernel build-thread-sanitizer build-address-sanitizer build-examples build-fuzz
+BUILDS_AHEAD := build-release kernel build-thread-sanitizer build-address-sanitizer build-examples build-fuzz
 
 .PHONY: test
 test: setup-tests ## check everything, as CI does
@@ -63,6 +65,8 @@ test: setup-tests ## check everything, as CI does
 .PHONY: kernel $(filter build-%,$(BUILDS_AHEAD))
 kernel:
 	@Tests/CameraGuest/kernel/build
+build-release:
+	@scripts/tool
 build-thread-sanitizer:
 	@swift build --build-tests $(WITH_TSAN)
 build-address-sanitizer:
@@ -91,17 +95,17 @@ matrix: build ## check that each broken capture fails at its own sentence of the
 
 .PHONY: end-to-end
 end-to-end: setup-tests release ## run the tool against ffmpeg, vpxdec and Chromium
-	@CAPTURER_DEMO="$$(swift build --configuration release --show-bin-path)/capturer-demo" \
+	@CAPTURER_DEMO="$(TOOL)" \
 		$(STEP) "end-to-end tests" Tests/EndToEnd/run
 
 .PHONY: camera
 camera: setup-tests build release ## run the tests that need camera drivers, in a guest with a kernel of its own
-	@CAPTURER_DEMO="$$(swift build --configuration release --show-bin-path)/capturer-demo" \
+	@CAPTURER_DEMO="$(TOOL)" \
 		$(STEP) "camera tests, guest kernel" Tests/CameraGuest/run
 
 .PHONY: camera-faults
 camera-faults: setup-tests release ## write docs/camera-faults.md: what clients do when a camera fails
-	@CAPTURER_DEMO="$$(swift build --configuration release --show-bin-path)/capturer-demo" \
+	@CAPTURER_DEMO="$(TOOL)" \
 		$(STEP) "camera faults" Tests/CameraGuest/table
 
 .PHONY: thread-sanitizer
