@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/videodev2.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -41,15 +40,6 @@ static inline int clibv4l2_detach(void *address, size_t byte_count) {
         return error;
     }
     return 0;
-}
-
-// libv4l2 tells every failed call on standard error unless it is given a file, in which it then notes every call there
-// is. The callers report failures themselves; called once, before the first device is opened. A file that cannot be
-// written refuses what it is given before that is made a text, which would cost more than all else that is done with
-// a frame in memory of the driver.
-static inline void clibv4l2_silence(void) {
-    static char nothing[1];
-    if (!v4l2_log_file) v4l2_log_file = fmemopen(nothing, sizeof nothing, "r");
 }
 
 // Macros of casts and sizes do not reach Swift.

@@ -10,19 +10,27 @@ import CLibV4L2
 ///
 /// libv4l2 brings the plug-ins of vendors. It knows single-planar nodes only, and 16 of them at most; it passes
 /// calls for all others on to the kernel as they are.
+///
+/// It tells people on standard error what it is refused while it takes a node over, unless it is given a file for that;
+/// then it writes each call there, which costs more than all else that is done with a frame in memory of the driver. So
+/// it is given no file, and only nodes that will not refuse.
 struct SystemDeviceCalls: DeviceCalls {
-    init() { clibv4l2_silence() }
-
     func open(_ path: String) -> Int32 {
         let descriptor = clibv4l2_kernel_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return -errno }
-        var capability = v4l2_capability()
-        if clibv4l2_kernel_ioctl(descriptor, clibv4l2_QUERYCAP, &capability) == 0,
-            capability.device_caps & UInt32(V4L2_CAP_VIDEO_CAPTURE) != 0
-        {
-            _ = v4l2_fd_open(descriptor, V4L2_DISABLE_CONVERSION)
-        }
+        if SystemDeviceCalls.isForLibrary(descriptor) { _ = v4l2_fd_open(descriptor, V4L2_DISABLE_CONVERSION) }
         return descriptor
+    }
+
+    /// Whether libv4l2 knows this kind of node, and will not be refused what it asks of it.
+    private static func isForLibrary(_ descriptor: Int32) -> Bool {
+        var capability = v4l2_capability()
+        guard clibv4l2_kernel_ioctl(descriptor, clibv4l2_QUERYCAP, &capability) == 0,
+            capability.device_caps & UInt32(V4L2_CAP_VIDEO_CAPTURE) != 0
+        else { return false }
+        var format = v4l2_format()
+        format.type = V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue
+        return clibv4l2_kernel_ioctl(descriptor, clibv4l2_G_FMT, &format) == 0
     }
 
     func close(_ descriptor: Int32) { v4l2_close(descriptor) }
