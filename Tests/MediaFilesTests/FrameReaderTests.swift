@@ -60,6 +60,27 @@ private final class PlainDecoder: VideoDecoder {
         }
     }
 
+    /// The system is not asked for the size of a file before each frame.
+    @Test func aFileThatChangesWhileItIsReadIsReadAsItIs() throws {
+        // Larger than what is read ahead.
+        let frame = packedSamples(.i420, 320, 240, seed: 1)
+        let path = try file("a.raw", frame + frame)
+        let reader = try RawFrameReader(
+            InputFile(path: path), format: VideoFormat(.i420, width: 320, height: 240))
+        #expect(try reader.nextFrame() != nil)
+        try writeBytes(frame + frame + frame, to: path)
+        for _ in 0..<2 {
+            let next = try #require(try reader.nextFrame())
+            #expect(samples(of: next.buffer) == frame)
+        }
+        #expect(try reader.nextFrame() == nil)
+        try reader.rewind()
+        #expect(try reader.nextFrame() != nil)
+        try writeBytes(frame + frame.prefix(5), to: path)
+        #expect(mediaFileError { try reader.nextFrame() }?.code == .corruptData)
+        #expect(try reader.nextFrame() == nil)
+    }
+
     @Test(arguments: [
         VideoFormat(.mjpeg, width: 5, height: 3), VideoFormat(.i420, width: 0, height: 3),
         VideoFormat(.i420, width: 5, height: 16384), VideoFormat(.i420, width: -1, height: 1),

@@ -24,7 +24,9 @@ public final class InputFile {
     private var unread = 0..<0
     /// Bytes taken from the file, those in the block included.
     private var consumed: Int64 = 0
-    private var rereading = Rereading()
+    @exclusivity(unchecked) private var rereading = Rereading()
+    /// The size when it was last asked for.
+    private var knownSize: Int64 = 0
 
     /// Opens a file, or takes standard input for `-`. Does not wait for the writer of a FIFO: the first read does.
     public convenience init(path: String) throws(MediaFileError) {
@@ -75,6 +77,15 @@ public final class InputFile {
 
     /// The bytes from here to the end of the file as it is now; nil for a pipe.
     public var bytesRemaining: Int64? { size.map { max(0, $0 - position) } }
+
+    /// Whether `byteCount` bytes follow, as far as is known; always true of a pipe. The system is asked only when the file
+    /// was too short for that the last time, so one that has been cut since is found out by reading it.
+    func mayHold(_ byteCount: Int) -> Bool {
+        guard isSeekable else { return true }
+        let end = position + Int64(byteCount)
+        if end > knownSize { knownSize = size ?? 0 }
+        return end <= knownSize
+    }
 
     /// Fills `bytes`. Returns how many bytes there were; fewer than asked only at the end of the file.
     public func read(into bytes: UnsafeMutableRawBufferPointer) throws(MediaFileError) -> Int {

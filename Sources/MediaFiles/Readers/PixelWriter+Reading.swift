@@ -19,8 +19,12 @@ extension InputFile {
         return true
     }
 
-    /// Reads all planes.
+    /// Reads all planes, at once where they lie in memory as they do in the file.
     func readPixels(into pixels: borrowing PixelWriter) throws(MediaFileError) -> Bool {
+        let isWhole = try pixels.withPackedBytes { (bytes) throws(MediaFileError) in
+            try read(into: bytes) == bytes.count
+        }
+        if let isWhole { return isWhole }
         for plane in pixels.planes.indices where try !readPixels(into: pixels, plane: plane) { return false }
         return true
     }
@@ -28,7 +32,7 @@ extension InputFile {
     /// Throws `corruptData` when fewer bytes follow than a picture needs: before memory is taken for a
     /// size that only a damaged header states. Says nothing about a pipe.
     func checkHolds(_ byteCount: Int) throws(MediaFileError) {
-        if let rest = bytesRemaining, rest < Int64(byteCount) { throw endsWithinFrame() }
+        if !mayHold(byteCount) { throw endsWithinFrame() }
     }
 
     func endsWithinFrame() -> MediaFileError {

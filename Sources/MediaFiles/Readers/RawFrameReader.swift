@@ -10,8 +10,9 @@ public final class RawFrameReader: FrameReader {
     private let rate: FrameRate
     private let frameBytes: Int
     private let pool = PixelBufferPool()
-    private var index: Int64 = 0
-    private var hasEnded = false
+    // Touched for each frame, by one thread at a time.
+    @exclusivity(unchecked) private var index: Int64 = 0
+    @exclusivity(unchecked) private var hasEnded = false
 
     /// - Parameters:
     ///   - file: the samples, read from its present position on.
@@ -80,7 +81,7 @@ public final class RawFrameReader: FrameReader {
 
     /// Of a pipe that can be told only by reading ahead, which costs a copy; of a file by its size.
     private func hasMore() throws(MediaFileError) -> Bool {
-        if let rest = file.bytesRemaining { return rest > 0 }
+        if file.isSeekable { return file.mayHold(1) }
         return try file.peek(1) { $0.count } == 1
     }
 }

@@ -31,6 +31,19 @@ public struct PixelWriter: ~Copyable {
         try body(UnsafeMutableRawBufferPointer(start: bases[plane], count: planes[plane].byteCount))
     }
 
+    /// Runs `body` with the bytes of all planes where they follow one another without any padding; nil where not.
+    package borrowing func withPackedBytes<Result, Failure: Error>(
+        _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        var end = bases[0]
+        for index in planes.indices {
+            let plane = planes[index]
+            guard bases[index] == end, plane.bytesPerRow == plane.rowBytes else { return nil }
+            end += plane.byteCount
+        }
+        return try body(UnsafeMutableRawBufferPointer(start: bases[0], count: end - bases[0]))
+    }
+
     /// Runs `body` with the samples of one row of a plane, without padding.
     public borrowing func withRow<Result, Failure: Error>(
         _ row: Int, ofPlane plane: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
