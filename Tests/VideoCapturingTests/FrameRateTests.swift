@@ -39,6 +39,21 @@ import VideoCapturing
         }
     }
 
+    /// In 64 bits or, where those do not hold it, in 128: the same, rounded to the nearest, and clamped in the end.
+    @Test(arguments: [
+        FrameRate(30, per: 1)!, FrameRate(30000, per: 1001)!, FrameRate(1, per: 7)!, FrameRate(.max, per: .max - 1)!,
+        FrameRate(1, per: .max)!, FrameRate(.max, per: 1)!,
+    ])
+    func placesAnyFrame(rate: FrameRate) {
+        var indices: [Int64] = [0, 1, 2, 9_223_372_036, 9_223_372_037, 1 << 40, .max / 1000, .max - 1, .max]
+        indices += indices.map { -$0 } + [.min]
+        for index in indices {
+            let (count, frames) = (Int128(index) * Int128(rate.seconds) * 1_000_000_000, Int128(rate.frames))
+            let nearest = (count + (index < 0 ? -frames : frames) / 2) / frames
+            #expect(rate.time(ofFrame: index).nanoseconds == Int64(clamping: nearest), "\(index)")
+        }
+    }
+
     @Test func comparesExactly() {
         #expect(FrameRate(30000, per: 1001)! < 30)
         #expect(FrameRate(interval: .nanoseconds(33_366_667))?.description == "2997/100")

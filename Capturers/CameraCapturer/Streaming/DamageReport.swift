@@ -14,7 +14,7 @@ struct DamageReport {
         windowStart = start
         total += 1
         if isDamaged { damaged += 1 }
-        guard now - start >= .seconds(1) else { return nil }
+        guard now.nanoseconds(since: start) >= 1_000_000_000 else { return nil }
         defer {
             windowStart = now
             damaged = 0

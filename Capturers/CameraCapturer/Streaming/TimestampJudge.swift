@@ -6,6 +6,9 @@ import VideoCapturing
 /// One that can is of the monotonic clock, not in the future, not before the last one and not older than ten
 /// seconds; else the time of arrival stands in for it.
 struct TimestampJudge {
+    /// In nanoseconds.
+    private static let longestDelay: Int64 = 10_000_000_000
+
     private var last: MediaTime?
 
     /// - Parameters:
@@ -17,7 +20,7 @@ struct TimestampJudge {
         let kind = flags & UInt32(V4L2_BUF_FLAG_TIMESTAMP_MASK)
         let isTrusted =
             kind == UInt32(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC) && timestamp <= now
-            && now - timestamp < .seconds(10) && last.map { timestamp > $0 } ?? true
+            && now.nanoseconds(since: timestamp) < TimestampJudge.longestDelay && last.map { timestamp > $0 } ?? true
         let time = isTrusted ? timestamp : now
         last = time
         return (time, isTrusted)

@@ -22,7 +22,9 @@ struct ByteBuilder {
 
     /// The lowest `byteCount` bytes of `value`, the least significant first.
     mutating func append(littleEndian value: UInt64, byteCount: Int) {
-        for index in 0..<byteCount { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * UInt64(index)))) }
+        Swift.withUnsafeBytes(of: value.littleEndian) { value in
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: value[..<byteCount]))
+        }
     }
 
     /// The lowest `byteCount` bytes of `value`, the most significant first.

@@ -55,8 +55,10 @@ struct EncoderTiming {
     }
 
     private func units(_ index: Int64) -> Int64 {
-        let product = Int128(index) * Int128(rate.seconds) * Int128(EncoderTiming.unitsPerSecond)
-        return Int64(clamping: product / Int128(rate.frames))
+        let step = Int64(rate.seconds) * EncoderTiming.unitsPerSecond
+        let (product, isTooLarge) = index.multipliedReportingOverflow(by: step)
+        guard isTooLarge else { return product / Int64(rate.frames) }
+        return Int64(clamping: Int128(index) * Int128(step) / Int128(rate.frames))
     }
 
     private static func clamped(_ rate: FrameRate) -> FrameRate {

@@ -15,8 +15,8 @@ import VideoCapturing
 /// ``encode(_:forceKeyFrame:output:)``, ``flush(output:)`` and ``framesUnchanged`` are for one thread at a time, the
 /// others for any.
 ///
-/// `@unchecked Sendable`: `library` and the members beside it are used by the encoding thread only; what other
-/// threads ask for waits in `requests`, behind a lock.
+/// `@unchecked Sendable`: `library` and the members beside it are used by the encoding thread only, so that Swift need
+/// not check accesses to them for each frame; what other threads ask for waits in `requests`, behind a lock.
 public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
     /// How often a picture that is not sharp yet is wanted again. Where the bitrate is scarce, libvpx makes it legible
     /// in ten frames, since it refreshes a tenth of it in each; that shall take no second.
@@ -35,20 +35,20 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
     private let packets = PacketBufferPool()
     private let onWants: Locked<(@Sendable (CaptureWants) -> Void)?> = Locked(nil)
 
-    private var configuration: VP8EncoderConfiguration
-    private var library: VP8EncoderLibrary?
-    private var timing: EncoderTiming
-    private var layers: TemporalLayerPattern
-    private var ladder: OverloadLadder
-    private var lastKeyFrame: MediaTime?
+    @exclusivity(unchecked) private var configuration: VP8EncoderConfiguration
+    @exclusivity(unchecked) private var library: VP8EncoderLibrary?
+    @exclusivity(unchecked) private var timing: EncoderTiming
+    @exclusivity(unchecked) private var layers: TemporalLayerPattern
+    @exclusivity(unchecked) private var ladder: OverloadLadder
+    @exclusivity(unchecked) private var lastKeyFrame: MediaTime?
     /// What is to be coded of a screen; nil for other contents.
-    private var screen: ActiveMap?
+    @exclusivity(unchecked) private var screen: ActiveMap?
     /// Whether the screen's block edges are filtered.
-    private var isDeblocking = true
-    private var unchanged: UInt64 = 0
-    private var toldWants = CaptureWants()
+    @exclusivity(unchecked) private var isDeblocking = true
+    @exclusivity(unchecked) private var unchanged: UInt64 = 0
+    @exclusivity(unchecked) private var toldWants = CaptureWants()
     /// The pixels of the largest frame: of one without relief.
-    private var fullPixelCount = 0
+    @exclusivity(unchecked) private var fullPixelCount = 0
 
     /// Throws `CodecError` with the code `invalidConfiguration`. libvpx is set up with the first frame, whose size
     /// it needs.
@@ -108,9 +108,11 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
         if let bitrate = requests.bitrate { configuration.bitrate = bitrate }
         let library = try prepareLibrary(for: frame, isBitrateNew: requests.bitrate != nil)
         // To the nearest frame, so that the rounding of timestamps moves no key frame.
-        let tolerance = timing.nominalDuration(of: frame) / 2
+        let tolerance = timing.nominalDuration(of: frame).nanoseconds / 2
         let isKeyFrameDue = lastKeyFrame.map { last in
-            configuration.keyFrameInterval.map { frame.timestamp - last + tolerance >= $0 } ?? false
+            configuration.keyFrameInterval.map {
+                frame.timestamp.nanoseconds(since: last) >= $0.nanoseconds - tolerance
+            } ?? false
         }
         let mustBeKey = forceKeyFrame || requests.keyFrame || isKeyFrameDue ?? true
         screen?.mark(frame.damage)

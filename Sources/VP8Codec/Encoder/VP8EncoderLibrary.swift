@@ -25,7 +25,7 @@ final class VP8EncoderLibrary {
     private let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
     private let settings = UnsafeMutablePointer<vpx_codec_enc_cfg_t>.allocate(capacity: 1)
     private let image = UnsafeMutablePointer<vpx_image_t>.allocate(capacity: 1)
-    private var iterator: vpx_codec_iter_t?
+    @exclusivity(unchecked) private var iterator: vpx_codec_iter_t?
 
     init(_ configuration: VP8EncoderConfiguration, width: Int, height: Int) throws(CodecError) {
         self.width = width

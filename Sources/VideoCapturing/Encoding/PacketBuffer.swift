@@ -2,11 +2,12 @@ import Synchronization
 
 /// The bytes of one encoded picture: immutable, recycled by their pool when the last holder lets go.
 ///
-/// `@unchecked Sendable`: written only by ``PacketBufferPool``, while nobody else holds the buffer.
+/// `@unchecked Sendable`: written only by ``PacketBufferPool``, while nobody else holds the buffer; so no access need be
+/// checked at run time.
 public final class PacketBuffer: @unchecked Sendable {
-    private var memory: UnsafeMutableRawBufferPointer
+    @exclusivity(unchecked) private var memory: UnsafeMutableRawBufferPointer
     /// The number of encoded bytes.
-    public private(set) var count: Int
+    @exclusivity(unchecked) public private(set) var count: Int
     /// Orders the reads of one use before the writes of the next, as in ``PixelBuffer``.
     private let finishedReads = Atomic<UInt>(0)
 

@@ -35,7 +35,7 @@ package struct DamageLedger {
     /// What all that was left out up to now makes of the next frame.
     package mutating func settle(_ frame: inout VideoFrame) {
         if hasSkippedPicture { frame.isRepeat = false }
-        if owed != [] {
+        if owed?.isEmpty != true {
             owe(frame.damage)
             frame.damage = owed
         }

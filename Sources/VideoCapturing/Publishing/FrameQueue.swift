@@ -62,7 +62,7 @@ public final class FrameQueue: Sendable {
         /// `repeatInterval`, but nil while nothing is to be repeated.
         var activeRepeatInterval: Duration? { mayRepeat ? repeatInterval : nil }
 
-        mutating func append(_ frame: VideoFrame) {
+        mutating func append(_ frame: consuming VideoFrame) {
             slots[(first + count) % slots.count] = frame
             count += 1
         }
@@ -141,7 +141,7 @@ public final class FrameQueue: Sendable {
             }
             var frame = frame
             if policy != .newestWins { contents.ledger.settle(&frame) }
-            contents.append(frame)
+            contents.append(consume frame)
             mustWake = contents.waitingConsumers > 0
             return result
         }

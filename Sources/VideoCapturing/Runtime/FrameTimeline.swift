@@ -21,10 +21,11 @@ struct FrameTimeline {
         var timestamp = timestamp
         if let lastTimestamp, timestamp <= lastTimestamp { timestamp = lastTimestamp.advanced(by: .nanoseconds(1)) }
         lastTimestamp = timestamp
-        defer { nextSequenceNumber &+= 1 }
+        let sequenceNumber = nextSequenceNumber
+        nextSequenceNumber &+= 1
         return VideoFrame(
             buffer: frame.buffer, compressed: frame.compressed, timestamp: timestamp,
-            sequenceNumber: nextSequenceNumber, orientation: frame.orientation, isMirrored: frame.isMirrored,
+            sequenceNumber: sequenceNumber, orientation: frame.orientation, isMirrored: frame.isMirrored,
             color: frame.color, estimatedFrameRate: estimator.add(timestamp, nominal: nominal),
             estimatedCaptureDelay: frame.captureDelay, damage: frame.damage, metadata: frame.metadata)
     }

@@ -154,8 +154,7 @@ final class SourceLoop: @unchecked Sendable {
     }
 
     /// Hands one frame to the consumer, unless a stop has been ordered meanwhile.
-    private func deliver(_ frame: VideoFrame) {
-        var frame = frame
+    private func deliver(_ frame: consuming VideoFrame) {
         let consumer = control.contents.withLock { contents -> (any VideoCaptureConsumer)? in
             guard !contents.isStopOrdered else {
                 // It has its number, so it counts.

@@ -39,9 +39,13 @@ public struct FrameRate: Sendable, Hashable {
     ///
     /// Exact for any index: an hour of 30000/1001 ends within half a nanosecond of where it should.
     public func time(ofFrame index: Int64) -> Duration {
-        let count = Int128(index) * Int128(seconds) * 1_000_000_000
-        let rounding = Int128(count < 0 ? -frames : frames) / 2
-        return .nanoseconds(Int64(clamping: (count + rounding) / Int128(frames)))
+        let step = Int64(seconds) * 1_000_000_000
+        let half = Int64((index < 0 ? -frames : frames) / 2)
+        // For 292 years 64 bits are enough, at the usual rates.
+        let (product, isTooLarge) = index.multipliedReportingOverflow(by: step)
+        let (sum, isSumTooLarge) = product.addingReportingOverflow(half)
+        guard isTooLarge || isSumTooLarge else { return .nanoseconds(sum / Int64(frames)) }
+        return .nanoseconds(Int64(clamping: (Int128(index) * Int128(step) + Int128(half)) / Int128(frames)))
     }
 
     /// The number of the last frame that is due at or before `elapsed` after the first.

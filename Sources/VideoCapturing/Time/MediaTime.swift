@@ -55,11 +55,9 @@ extension MediaTime: CustomStringConvertible {
 extension Duration {
     /// The duration in whole nanoseconds, rounded toward zero and clamped to 64 bits.
     public var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let (sum, carry) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return carry ? (seconds < 0 ? .min : .max) : sum
+        // 10⁹ is 2⁹ · 5⁹: without the nine bits an hour fits into 64, where a division costs a tenth of that in 128.
+        guard attoseconds >= 0, attoseconds < 1 << 72 else { return Int64(clamping: attoseconds / 1_000_000_000) }
+        return Int64(truncatingIfNeeded: attoseconds >> 9) / 1_953_125
     }
 
     /// The duration in seconds, for display and for ratios; not exact.

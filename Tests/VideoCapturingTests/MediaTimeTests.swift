@@ -1,0 +1,24 @@
+import Testing
+import VideoCapturing
+
+@Suite struct MediaTimeTests {
+    /// Toward zero, on either side of what 64 bits of attoseconds hold, and of what they hold without nine bits.
+    @Test func countsWholeNanoseconds() {
+        let attoseconds: [Int128] = [
+            0, 1, 999_999_999, 1_000_000_000, 1_999_999_999, 1 << 63, (1 << 63) - 1, (1 << 72) - 1, 1 << 72,
+            9_223_372_036_854_775_807_999_999_999,
+        ]
+        for value in attoseconds {
+            #expect(Duration(attoseconds: value).nanoseconds == Int64(value / 1_000_000_000))
+            #expect(Duration(attoseconds: -value).nanoseconds == -Int64(value / 1_000_000_000))
+        }
+    }
+
+    @Test func clampsWhatIsTooLong() {
+        #expect(Duration.seconds(Int64.max).nanoseconds == .max)
+        #expect(Duration.seconds(Int64.min).nanoseconds == .min)
+        let (first, last) = (MediaTime(nanoseconds: .min), MediaTime(nanoseconds: .max))
+        #expect((last - first).nanoseconds == .max && (first - last).nanoseconds == .min)
+        #expect(last.advanced(by: .seconds(1)) == last && first.advanced(by: .seconds(-1)) == first)
+    }
+}
