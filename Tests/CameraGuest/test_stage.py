@@ -1,6 +1,7 @@
 """The stage itself: both kinds of vivid, and the webcam, as other programs see them."""
 
 import re
+import statistics
 import subprocess
 import unittest
 
@@ -25,6 +26,13 @@ def rate_of(frames):
     return (len(frames) - 1) / (frames[-1][0] - frames[0][0])
 
 
+def rate_of_driver(frames):
+    """By the driver's own numbers, and a line through all: a frame that was late or left out, since the host was busy, hardly
+    moves it."""
+    moments, numbers = zip(*frames)
+    return statistics.linear_regression(moments, numbers).slope
+
+
 class VividTests(unittest.TestCase):
     def test_both_kinds(self):
         for instance, kind in ((0, v4l2.CAPTURE), (1, v4l2.CAPTURE_MPLANE)):
@@ -34,13 +42,9 @@ class VividTests(unittest.TestCase):
 
     def test_rates_above_thirty(self):
         for size, rate in (((320, 180), 60), ((640, 360), 40)):
-            for attempt in range(3):
-                frames = stream(vivid.node(), "NV12", size, rate, rate)
-                self.assertEqual(len(frames), rate)
-                if abs(rate_of(frames) - rate) <= 0.5:
-                    break
-                # The host may have been busy with something else.
-            self.assertAlmostEqual(rate_of(frames), rate, delta=0.5)
+            frames = stream(vivid.node(), "NV12", size, rate, rate)
+            self.assertEqual(len(frames), rate)
+            self.assertAlmostEqual(rate_of_driver(frames), rate, delta=0.5)
 
     def test_faults_are_within_reach(self):
         camera = vivid.Camera()
