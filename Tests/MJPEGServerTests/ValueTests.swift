@@ -21,6 +21,25 @@ import VideoCapturing
         #expect(String(buffer: buffer) == "\(value)")
     }
 
+    @Test func momentsHaveDates() {
+        var wallClock = WallClock()
+        let now = MonotonicClock().now
+        let before = WallClock.now
+        let moment = now.advanced(by: .seconds(-5))
+        let date = wallClock.date(of: moment, now: now)
+        #expect((before - 5_000_000_000...WallClock.now - 5_000_000_000).contains(date))
+        // Until a second later dates are as far from each other as the moments are, to the nanosecond.
+        let next = now.advanced(by: .milliseconds(999))
+        #expect(wallClock.date(of: next, now: next) == date + 5_999_000_000)
+        // Then the date is asked for, even if the clock has been set back.
+        let later = now.advanced(by: .seconds(60))
+        #expect((wallClock.date(of: later, now: later) - WallClock.now).magnitude < 1_000_000_000)
+        #expect((wallClock.date(of: now, now: now) - WallClock.now).magnitude < 1_000_000_000)
+        // What cannot be is now.
+        let absurd = wallClock.date(of: MediaTime(nanoseconds: .max), now: now)
+        #expect((absurd - WallClock.now).magnitude < 1_000_000_000)
+    }
+
     @Test func queriesAreRead() {
         let query = Query(
             "key=a%20b+c&extra_headers=1&zero_data&x=&x=2&bad=%zz%4&dual_final_frames=YES&advance_headers=no")

@@ -22,6 +22,9 @@ struct BroadcastState {
         case repeatLast(FramePart)
     }
 
+    /// A frame to be encoded now.
+    typealias Work = (frame: VideoFrame, number: UInt64, mayDrop: Bool)
+
     var viewers: [UInt64: ViewerRecord] = [:]
     var snapshots: [UInt64: @Sendable (FramePart) -> Void] = [:]
     var lastTicket: UInt64 = 0
@@ -67,9 +70,7 @@ struct BroadcastState {
     }
 
     /// Takes a frame in, and returns what is to be encoded now.
-    mutating func take(
-        _ frame: VideoFrame, at now: MediaTime
-    ) -> (frame: VideoFrame, number: UInt64, mayDrop: Bool)? {
+    mutating func take(_ frame: VideoFrame, at now: MediaTime) -> Work? {
         counts.captured += 1
         captureRate.add(1, at: now)
         if let awaySince, frame.timestamp < awaySince { return nil }

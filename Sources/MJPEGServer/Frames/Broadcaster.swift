@@ -30,27 +30,33 @@ final class Broadcaster: Sendable {
         let now = clock.now
         let work = state.withLock { $0.take(frame, at: now) }
         guard let work else { return }
-        encode(work.frame, number: work.number, mayDrop: work.mayDrop)
+        encode(work.frame, number: work.number, mayDrop: work.mayDrop, at: now)
     }
 
     /// Takes a frame if that takes no encoding. False when it does.
     func consumeImmediately(_ frame: VideoFrame) -> Bool {
-        let now = clock.now
         let isJPEG = FrameEncoding.passesOn(frame, configuration)
-        let (isTaken, work) = state.withLock { state in
-            isJPEG || !state.hasDemand ? (true, state.take(frame, at: now)) : (false, nil)
+        var now: MediaTime?
+        let work = state.withLock { state in
+            guard isJPEG || !state.hasDemand else { return nil as BroadcastState.Work? }
+            let time = clock.now
+            now = time
+            return state.take(frame, at: time)
         }
-        if let work { encode(work.frame, number: work.number, mayDrop: work.mayDrop) }
-        return isTaken
+        guard let now else { return false }
+        if let work { encode(work.frame, number: work.number, mayDrop: work.mayDrop, at: now) }
+        return true
     }
 
-    private func encode(_ frame: VideoFrame, number: UInt64, mayDrop: Bool) {
+    // Here and below one reading of the clock serves all that happens at the same moment: where it is a system call, as on
+    // machines whose time cannot be read from user space, each costs as much as a part of the frame's sending.
+    private func encode(_ frame: VideoFrame, number: UInt64, mayDrop: Bool, at now: MediaTime) {
         do {
             // Published while no other thread encodes, so that parts leave in the order of their frames.
             try encoding.withLock { encoding in
-                switch try encoding.makePart(frame, number: number, mayDrop: mayDrop) {
+                switch try encoding.makePart(frame, number: number, mayDrop: mayDrop, at: now) {
                 case .part(let part): publish(part, number: number)
-                case .same: publishSame(number: number)
+                case .same: publishSame(number: number, at: now)
                 case nil: break
                 }
             }
@@ -66,17 +72,17 @@ final class Broadcaster: Sendable {
     }
 
     private func publish(_ part: FramePart, number: UInt64) {
-        let now = clock.now
+        let now = part.information.encodeEnd
         let answers = state.withLock { $0.publish(part, number: number, at: now) }
-        for hub in hubs.withLock({ $0 }) { hub.offer(part, .new) }
+        for hub in hubs.withLock({ $0 }) { hub.offer(part, .new, at: now) }
         for answer in answers { answer(part) }
     }
 
-    private func publishSame(number: UInt64) {
+    private func publishSame(number: UInt64, at now: MediaTime) {
         let (part, hasDual, answers) = state.withLock { $0.publishSame(number: number) }
         guard let part else { return }
         if hasDual {
-            for hub in hubs.withLock({ $0 }) { hub.offer(part, .same) }
+            for hub in hubs.withLock({ $0 }) { hub.offer(part, .same, at: now) }
         }
         for answer in answers { answer(part) }
     }
@@ -177,11 +183,11 @@ final class Broadcaster: Sendable {
         tellWants(at: now)
         switch state.withLock({ $0.nextTask(at: now, repeatInterval: configuration.repeatInterval) }) {
         case .encode(let frame, let number):
-            encode(frame, number: number, mayDrop: false)
+            encode(frame, number: number, mayDrop: false, at: now)
         case .showNotice(let notice, let width, let height, let generation):
             showNotice(notice, width: width, height: height, generation: generation)
         case .repeatLast(let part):
-            for hub in hubs.withLock({ $0 }) { hub.offer(part, .repeated) }
+            for hub in hubs.withLock({ $0 }) { hub.offer(part, .repeated, at: now) }
         case nil: break
         }
         return state.withLock {
@@ -198,7 +204,7 @@ final class Broadcaster: Sendable {
                 let now = clock.now
                 let answers = state.withLock { $0.publishNotice(part, generation: generation, at: now) }
                 guard let answers else { return }
-                for hub in hubs.withLock({ $0 }) { hub.offer(part, .new) }
+                for hub in hubs.withLock({ $0 }) { hub.offer(part, .new, at: now) }
                 for answer in answers { answer(part) }
             }
         } catch {

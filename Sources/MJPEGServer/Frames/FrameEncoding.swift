@@ -18,6 +18,7 @@ struct FrameEncoding {
     private let passesThrough: Bool
     private let dropSameFrames: Int
     private let clock = MonotonicClock()
+    private var wallClock = WallClock()
     private var pool = FramePartPool()
     private var last: FramePart?
     private var sameInRow = 0
@@ -34,14 +35,17 @@ struct FrameEncoding {
     ///   - frame: what is to be shown.
     ///   - number: counts the frames; an older one than was given before is left out (nil is returned).
     ///   - mayDrop: whether a frame like the one before may be left out.
-    mutating func makePart(_ frame: VideoFrame, number: UInt64, mayDrop: Bool) throws -> Outcome? {
+    ///   - now: the time.
+    mutating func makePart(
+        _ frame: VideoFrame, number: UInt64, mayDrop: Bool, at now: MediaTime
+    ) throws -> Outcome? {
         guard number > newestNumber else { return nil }
         newestNumber = number
         let mayDrop = mayDrop && last != nil && sameInRow < dropSameFrames
         if mayDrop, frame.isRepeat || frame.damage?.isEmpty == true { return same }
         var information = FrameInformation()
         information.timestamp = frame.timestamp
-        information.encodeBegin = clock.now
+        information.encodeBegin = now
         information.dropped = sameInRow
         if let jpeg = FrameEncoding.jpeg(of: frame, passesThrough: passesThrough) {
             information.isPassedThrough = true
@@ -134,8 +138,8 @@ struct FrameEncoding {
         }
     }
 
-    private func finish(_ information: inout FrameInformation) {
-        information.encodeEnd = clock.now
-        information.wallClock = WallClock.date(of: information.timestamp, monotonic: information.encodeEnd)
+    private mutating func finish(_ information: inout FrameInformation) {
+        information.encodeEnd = information.isPassedThrough ? information.encodeBegin : clock.now
+        information.wallClock = wallClock.date(of: information.timestamp, now: information.encodeEnd)
     }
 }

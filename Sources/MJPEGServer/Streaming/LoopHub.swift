@@ -53,13 +53,15 @@ final class LoopHub: Sendable {
 
     /// Hands a part to all viewers of the loop, from any thread. It never waits for them: when the loop has not come
     /// to the part before yet, this one takes its place.
-    func offer(_ part: FramePart, _ occasion: Occasion) {
+    ///
+    /// - Parameter now: the time.
+    func offer(_ part: FramePart, _ occasion: Occasion, at now: MediaTime) {
         mailbox.withLock { mailbox in
             guard !mailbox.isClosed, mailbox.hasViewers else { return }
             if let waiting = mailbox.offer {
                 if occasion != .new { return }
                 if waiting.occasion == .new { mailbox.missed += 1 }
-            } else if occasion == .new, servesAtOnce, deliverAtOnce(part) {
+            } else if occasion == .new, servesAtOnce, deliverAtOnce(part, at: now) {
                 return
             }
             mailbox.offer = (part, occasion)
@@ -71,9 +73,8 @@ final class LoopHub: Sendable {
 
     /// With the mailbox locked, so that nothing that is handed to the loop meanwhile comes before it. False when the loop
     /// must see to viewers, who may have got it nevertheless.
-    private func deliverAtOnce(_ part: FramePart) -> Bool {
-        let now = clock.now
-        return turns.ifFree { list in
+    private func deliverAtOnce(_ part: FramePart, at now: MediaTime) -> Bool {
+        turns.ifFree { list in
             list.count <= LoopHub.fewViewers && list.deliverAtOnce(part, at: now)
         } ?? false
     }

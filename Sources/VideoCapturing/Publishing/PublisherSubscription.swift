@@ -39,6 +39,7 @@ public final class PublisherSubscription: Sendable {
         let delivery = Locked(Delivery())
         self.delivery = delivery
         let wants = self.wants
+        let isClockReal = clock is MonotonicClock
         let thread = try CaptureThread(name: name) {
             delivery.withLock { $0.thread = CaptureThread.currentIdentifier }
             var timeline = ConsumerTimeline()
@@ -47,8 +48,9 @@ public final class PublisherSubscription: Sendable {
                 case .deliver(var frame):
                     timeline.forget()
                     timeline.place(&frame)
-                    let age = clock.now - frame.timestamp
-                    let time = MonotonicClock().now
+                    let now = clock.now
+                    let age = now - frame.timestamp
+                    let time = isClockReal ? now : MonotonicClock().now
                     consumer.consumeFrame(frame)
                     delivery.withLock { $0.note(age: age) }
                     if queue.endDelivery() { timeline.keep(frame, shownAt: time) }
