@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libyuv/convert.h>
 #include <libyuv/planar_functions.h>
 
 #include "errors.h"
@@ -156,6 +157,43 @@ static void point_chroma(
     }
 }
 
+typedef void stretching(const uint8_t *in, uint8_t *out, size_t width);
+
+/// Points `rows` at the first `given` rows of a plane, which are brought to JPEG's range and to whole blocks where they
+/// lie. Below them the last one is repeated.
+static void point_scratch(
+    JSAMPROW *rows, int count, int given, uint8_t *plane, size_t width, size_t stride, stretching *stretch
+) {
+    for (int row = 0; row < count; row++) {
+        if (row >= given) {
+            rows[row] = rows[row - 1];
+            continue;
+        }
+        rows[row] = plane + (size_t)row * stride;
+        if (stretch) stretch(rows[row], rows[row], width);
+        pad(rows[row], width, stride);
+    }
+}
+
+/// Unpacks a strip into `scratch`, where libjpeg finds it still near. Two rows share the mean of their chroma.
+static void point_packed(
+    JSAMPROW *luma, JSAMPROW *chroma[2], const cjpeg_source *source, int top, uint8_t *scratch, size_t luma_stride,
+    size_t chroma_stride
+) {
+    const size_t width = (size_t)source->width;
+    const int left = source->height - top;
+    const int rows = left < luma_rows ? left : luma_rows;
+    uint8_t *blue = scratch + luma_stride * luma_rows;
+    uint8_t *red = blue + chroma_stride * chroma_rows;
+    (source->packing == CJPEG_YUYV ? YUY2ToI420 : UYVYToI420)(
+        source->luma + (size_t)top * source->luma_stride, (int)source->luma_stride, scratch, (int)luma_stride, blue,
+        (int)chroma_stride, red, (int)chroma_stride, source->width, rows);
+    stretching *stretch = source->is_limited ? cjpeg_stretch_chroma : NULL;
+    point_scratch(luma, luma_rows, rows, scratch, width, luma_stride, source->is_limited ? cjpeg_stretch_luma : NULL);
+    point_scratch(chroma[0], chroma_rows, (rows + 1) / 2, blue, (width + 1) / 2, chroma_stride, stretch);
+    point_scratch(chroma[1], chroma_rows, (rows + 1) / 2, red, (width + 1) / 2, chroma_stride, stretch);
+}
+
 static void write_strips(struct cjpeg_encoder *encoder, const cjpeg_source *source) {
     struct jpeg_compress_struct *library = &encoder->library;
     const size_t luma_stride = (size_t)library->comp_info[0].width_in_blocks * DCTSIZE;
@@ -166,9 +204,14 @@ static void write_strips(struct cjpeg_encoder *encoder, const cjpeg_source *sour
     JSAMPROW blue[chroma_rows];
     JSAMPROW red[chroma_rows];
     JSAMPARRAY planes[3] = {luma, blue, red};
+    JSAMPROW *both[2] = {blue, red};
     for (int top = 0; top < source->height; top += luma_rows) {
-        point_luma(luma, source, top, encoder->scratch, luma_stride);
-        point_chroma((JSAMPROW *[]){blue, red}, source, top / 2, chroma, chroma_stride);
+        if (source->packing != CJPEG_NOT_PACKED) {
+            point_packed(luma, both, source, top, encoder->scratch, luma_stride, chroma_stride);
+        } else {
+            point_luma(luma, source, top, encoder->scratch, luma_stride);
+            point_chroma(both, source, top / 2, chroma, chroma_stride);
+        }
         jpeg_write_raw_data(library, planes, luma_rows);
     }
 }

@@ -28,9 +28,13 @@ void cjpeg_chroma_row(
     }
 }
 
-// In 16 bits, so that a vector holds as many samples as it can.
+// In 16 bits, so that a vector holds as many samples as it can. Where both are the same, each sample is still read before
+// it is written.
 
-void cjpeg_stretch_luma(const uint8_t *restrict in, uint8_t *restrict out, size_t width) {
+void cjpeg_stretch_luma(const uint8_t *in, uint8_t *out, size_t width) {
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#endif
     for (size_t x = 0; x < width; x++) {
         uint16_t above = in[x] < 16 ? 0 : (uint16_t)(in[x] - 16);
         // 255 / 219 = 149 / 128, less 0.0003.
@@ -40,7 +44,6 @@ void cjpeg_stretch_luma(const uint8_t *restrict in, uint8_t *restrict out, size_
 }
 
 void cjpeg_stretch_chroma(const uint8_t *in, uint8_t *out, size_t width) {
-    // Where both are the same, each sample is still read before it is written.
 #ifdef __clang__
 #pragma clang loop vectorize(assume_safety)
 #endif

@@ -14,9 +14,11 @@ static inline size_t cjpeg_align(size_t size) { return (size + 63) & ~(size_t)63
 void cjpeg_chroma_row(
     const uint8_t *restrict first, const uint8_t *restrict second, int ratio, uint8_t *restrict out, size_t width);
 
+// Of these two, `in` and `out` may be the same.
+
 /// ITU-R BT.601's 16…235 to 0…255.
-void cjpeg_stretch_luma(const uint8_t *restrict in, uint8_t *restrict out, size_t width);
-/// ITU-R BT.601's 16…240 to 0.5…255.5 about 128, cut to a byte. `in` and `out` may be the same.
+void cjpeg_stretch_luma(const uint8_t *in, uint8_t *out, size_t width);
+/// ITU-R BT.601's 16…240 to 0.5…255.5 about 128, cut to a byte.
 void cjpeg_stretch_chroma(const uint8_t *in, uint8_t *out, size_t width);
 
 #endif

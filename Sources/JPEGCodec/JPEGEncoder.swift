@@ -4,10 +4,10 @@ import VideoCapturing
 
 /// Encodes frames as JPEG pictures of 4:2:0 with libjpeg-turbo, or passes on the JPEG that a frame already has.
 ///
-/// I420, YV12, NV12 and NV21 are read where they lie, a strip at a time. JPEG is of full range: frames of limited range
-/// are stretched on the way. It is of BT.601 too: BT.709, RGB and 4:2:2 throw `formatUnsupported` (convert them with
-/// `FrameProcessor.convert`). JPEG carries no orientation: packets bring it along, and most viewers need pixels that
-/// are upright.
+/// I420, YV12, NV12, NV21, YUY2 and UYVY are read where they lie, a strip at a time. JPEG is of full range: frames of
+/// limited range are stretched on the way. It is of BT.601 too: BT.709, RGB and other formats throw `formatUnsupported`
+/// (convert them with `FrameProcessor.convert`; ``canEncode(_:)`` tells). JPEG carries no orientation: packets bring it
+/// along, and most viewers need pixels that are upright.
 ///
 /// Each packet is a whole picture: a key frame, of which none else depends. Frames may change their size at any time.
 ///
@@ -66,17 +66,23 @@ public final class JPEGEncoder: VideoEncoder {
     /// Nothing is ever held back.
     public func flush(output: (EncodedPacket) throws -> Void) throws {}
 
+    /// Whether the samples of a frame are taken as they are.
+    public static func canEncode(_ frame: VideoFrame) -> Bool {
+        arrangement(of: frame.pixelFormat) != nil && frame.color.matrix == .bt601
+    }
+
     private func encode(_ frame: VideoFrame) throws(CodecError) -> PacketBuffer {
-        let layout = try chromaLayout(of: frame)
+        let arrangement = try arrangement(of: frame)
         let buffer = frame.buffer
         let planes = buffer.planes
         // YV12 has V before U.
-        let (blue, red) = frame.pixelFormat == .yv12 ? (2, 1) : (1, planes.count - 1)
+        let (blue, red) = frame.pixelFormat == .yv12 ? (2, 1) : (min(1, planes.count - 1), planes.count - 1)
         return try buffer.withUnsafePlanes { bases throws(CodecError) in
             func plane(_ index: Int) -> UnsafePointer<UInt8> { bases[index].assumingMemoryBound(to: UInt8.self) }
             var source = cjpeg_source(
-                width: Int32(buffer.width), height: Int32(buffer.height), luma: plane(0),
-                luma_stride: planes[0].bytesPerRow, layout: layout, chroma: (plane(blue), plane(red)),
+                width: Int32(buffer.width), height: Int32(buffer.height), packing: arrangement.packing,
+                luma: plane(0), luma_stride: planes[0].bytesPerRow, layout: arrangement.chroma,
+                chroma: (plane(blue), plane(red)),
                 chroma_stride: (planes[blue].bytesPerRow, planes[red].bytesPerRow),
                 is_limited: frame.color.range == .limited)
             var bytes: UnsafePointer<UInt8>?
@@ -91,26 +97,34 @@ public final class JPEGEncoder: VideoEncoder {
         }
     }
 
-    private func chromaLayout(of frame: VideoFrame) throws(CodecError) -> cjpeg_chroma {
+    /// Nil for pixel formats that are not encoded.
+    private static func arrangement(of format: PixelFormat) -> (packing: cjpeg_packing, chroma: cjpeg_chroma)? {
+        switch format {
+        case .i420, .yv12: (CJPEG_NOT_PACKED, CJPEG_PLANAR)
+        case .nv12: (CJPEG_NOT_PACKED, CJPEG_UV)
+        case .nv21: (CJPEG_NOT_PACKED, CJPEG_VU)
+        case .yuy2: (CJPEG_YUYV, CJPEG_PLANAR)
+        case .uyvy: (CJPEG_UYVY, CJPEG_PLANAR)
+        default: nil
+        }
+    }
+
+    private func arrangement(of frame: VideoFrame) throws(CodecError) -> (packing: cjpeg_packing, chroma: cjpeg_chroma)
+    {
         guard !frame.pixelFormat.isCompressed else {
             throw unsupported(
                 "The frame is compressed and is not to be passed through; decode it with JPEGDecoder first.")
         }
-        let layout: cjpeg_chroma
-        switch frame.pixelFormat {
-        case .i420, .yv12: layout = CJPEG_PLANAR
-        case .nv12: layout = CJPEG_UV
-        case .nv21: layout = CJPEG_VU
-        default:
+        guard let arrangement = JPEGEncoder.arrangement(of: frame.pixelFormat) else {
             throw unsupported(
-                "JPEG is encoded from NV12, I420, NV21 and YV12; convert \(frame.pixelFormat) frames with FrameProcessor.convert first."
+                "JPEG is encoded from NV12, I420, NV21, YV12, YUY2 and UYVY; convert \(frame.pixelFormat) frames with FrameProcessor.convert first."
             )
         }
         guard frame.color.matrix == .bt601 else {
             throw unsupported(
                 "JPEG is of BT.601; convert BT.709 frames to ColorDescription.jpeg with FrameProcessor.convert first.")
         }
-        return layout
+        return arrangement
     }
 
     private func unsupported(_ message: String) -> CodecError {

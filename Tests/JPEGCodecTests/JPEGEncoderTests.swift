@@ -45,6 +45,28 @@ import VideoCapturing
         }
     }
 
+    /// Packed 4:2:2 gives what it gives when it is made 4:2:0 first.
+    @Test(
+        arguments: [PixelFormat.yuy2, .uyvy],
+        [(64, 48), (53, 37), (1, 1), (2, 2), (17, 16), (8, 30), (353, 287), (32, 17)])
+    func packedSamplesAreReadWhereTheyLie(format: PixelFormat, size: (width: Int, height: Int)) throws {
+        let encoder = try JPEGEncoder()
+        var noise = SystemRandomNumberGenerator()
+        let packed = try PixelBuffer.make(format, width: size.width, height: size.height) { pixels in
+            for row in 0..<size.height {
+                pixels.withRow(row, ofPlane: 0) { bytes in
+                    for index in bytes.indices { bytes[index] = UInt8.random(in: 0...255, using: &noise) }
+                }
+            }
+        }
+        for range in [ColorDescription.Range.full, .limited] {
+            let given = frame(packed, color: ColorDescription(matrix: .bt601, range: range))
+            #expect(JPEGEncoder.canEncode(given))
+            let converted = try FrameProcessor().convert(given, to: .i420, color: given.color)
+            #expect(try encoder.bytes(given) == encoder.bytes(converted), "\(range)")
+        }
+    }
+
     /// ffmpeg and djpeg agree with our decoder on what we encode.
     @Test func othersReadIt() throws {
         let tools = TemporaryFolder()
@@ -122,8 +144,9 @@ import VideoCapturing
 
     @Test func refusesWhatMustBeConverted() throws {
         let encoder = try JPEGEncoder()
-        for format in [PixelFormat.argb, .yuy2, .rgb24] {
+        for format in [PixelFormat.argb, .rgb24] {
             let given = frame(try PixelBuffer.make(format, width: 16, height: 16) { $0.fill(plane: 0, with: 90) })
+            #expect(!JPEGEncoder.canEncode(given))
             #expect { try encoder.bytes(given) } throws: {
                 ($0 as? CodecError)?.code == .formatUnsupported && "\($0)".contains("FrameProcessor.convert")
             }

@@ -77,9 +77,10 @@ import VideoCapturing
         #expect(luma[28] > luma[4])
     }
 
-    @Test func picturesAreTurnedUpright() throws {
+    @Test(arguments: [PixelFormat.i420, .nv12, .yuy2])
+    func picturesAreTurnedUpright(_ format: PixelFormat) throws {
         let test = try TestServer()
-        var frame = try rawFrame()
+        var frame = try rawFrame(format)
         frame.orientation = .left
         test.server.consumeFrame(frame)
         let answer = try Client.fetch("/snapshot", port: test.port)
@@ -108,6 +109,7 @@ import VideoCapturing
         func last() -> CaptureWants? { log.withLock { $0.last } }
         #expect(eventually { last()?.maximumFrameRate == FrameRate(1, per: 1) })
         #expect(last()?.isCompressedEnough == true)
+        #expect(last()?.isNativeFormatEnough == true)
         do {
             let reader = try StreamReader(test.port)
             #expect(eventually { last()?.maximumFrameRate == FrameRate(25, per: 1) })

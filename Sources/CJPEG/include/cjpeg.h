@@ -65,10 +65,22 @@ const char *_Nonnull cjpeg_decoder_message(const cjpeg_decoder *_Nonnull decoder
 
 typedef struct cjpeg_encoder cjpeg_encoder;
 
-/// A picture of 4:2:0 to encode. Nothing is read beyond the samples of a row.
+/// How the samples of 4:2:2 lie where luma and chroma share rows.
+typedef enum {
+    /// They do not share rows.
+    CJPEG_NOT_PACKED,
+    /// Y, U, Y, V.
+    CJPEG_YUYV,
+    /// U, Y, V, Y.
+    CJPEG_UYVY,
+} cjpeg_packing;
+
+/// A picture of 4:2:0, or of packed 4:2:2, to encode. Nothing is read beyond the samples of a row.
 typedef struct {
     int32_t width;
     int32_t height;
+    cjpeg_packing packing;
+    /// All samples where they are packed; the rest says nothing then.
     const uint8_t *_Nonnull luma;
     size_t luma_stride;
     cjpeg_chroma layout;

@@ -230,6 +230,6 @@ final class Broadcaster: Sendable {
             isIdle ? configuration.idleFrameRate ?? configuration.maximumFrameRate : configuration.maximumFrameRate
         return CaptureWants(
             maximumFrameRate: rate, keyFrameRequests: state.keyFrameRequests,
-            isCompressedEnough: configuration.passesThrough)
+            isCompressedEnough: configuration.passesThrough, isNativeFormatEnough: true)
     }
 }

@@ -105,17 +105,14 @@ struct FrameEncoding {
         return made
     }
 
-    /// The frame as the encoder takes it: upright, 4:2:0 and of BT.601. The range may be either.
+    /// The frame as the encoder takes it: upright, 4:2:0 or packed 4:2:2, and of BT.601. The range may be either.
     private static func prepare(_ frame: VideoFrame, _ processor: FrameProcessor) throws(CaptureError) -> VideoFrame {
-        let isTaken =
-            switch frame.pixelFormat {
-            case .i420, .yv12, .nv12, .nv21: frame.color.matrix == .bt601
-            default: false
-            }
+        let isTaken = JPEGEncoder.canEncode(frame)
         if frame.orientation == .up, isTaken { return frame }
         return try processor.apply(
             FrameTransform(
-                makesUpright: frame.orientation != .up, pixelFormat: isTaken ? frame.pixelFormat : .i420,
+                makesUpright: frame.orientation != .up,
+                pixelFormat: isTaken && frame.pixelFormat.planeCount > 1 ? frame.pixelFormat : .i420,
                 color: isTaken ? frame.color : .jpeg),
             to: frame)
     }
