@@ -50,7 +50,7 @@ demo: release ## record white noise to capture.webm and say how to play it
 
 # What is cheapest to find out comes first. A check that fails does not keep the others from running; the
 # summary fails when any did.
-CHECKS := check-format check-structure unit docs end-to-end camera thread-sanitizer address-sanitizer fuzz examples
+CHECKS := check-format check-structure unit docs end-to-end camera sanitizers fuzz examples
 
 # What the later checks need is built while the earlier ones wait for something else than a processor.
 BUILDS_AHEAD := build-release kernel build-thread-sanitizer build-address-sanitizer build-examples build-fuzz
@@ -107,6 +107,11 @@ camera: setup-tests build release ## run the tests that need camera drivers, in 
 camera-faults: setup-tests release ## write docs/camera-faults.md: what clients do when a camera fails
 	@CAPTURER_DEMO="$(TOOL)" \
 		$(STEP) "camera faults" Tests/CameraGuest/table
+
+# Side by side they take little longer than one: most tests wait, for frames or for time to pass.
+.PHONY: sanitizers
+sanitizers: ## run the unit tests under ThreadSanitizer and under AddressSanitizer
+	@scripts/side-by-side thread-sanitizer address-sanitizer
 
 .PHONY: thread-sanitizer
 thread-sanitizer: setup ## run the unit tests under ThreadSanitizer
