@@ -2,6 +2,8 @@
 //
 //   mjpeg_peer feed FPS FILE...            A network camera: serves the JPEG files in turn, as multipart, to whoever asks.
 //                                          Prints its port. Each picture carries the time of its capture in a comment.
+//   mjpeg_peer pass CAMERA PORT            The least that a server can do for one viewer: what comes from port CAMERA is
+//                                          received and sent, unread, to whoever connects to PORT first.
 //   mjpeg_peer view HOST PORT PATH COUNT WARMUP SECONDS
 //                                          COUNT viewers at once. Prints, of the SECONDS after all are connected and WARMUP
 //                                          has passed: frames in all, the least and most of one viewer, bytes, and the 50th, 99th and 100th percentile of
@@ -118,6 +120,27 @@ _Noreturn static void feed(int count, char **arguments) {
         int client = accept(listener, NULL, NULL);
         pthread_t thread;
         if (client >= 0 && pthread_create(&thread, NULL, serve, (void *)(long)client) == 0) pthread_detach(thread);
+    }
+}
+
+// MARK: pass
+
+static int pass(char **arguments) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int listener = socket(AF_INET, SOCK_STREAM, 0), camera = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+    address.sin_port = htons(atoi(arguments[1]));
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 || listen(listener, 1) < 0) die("listen");
+    int viewer = accept(listener, NULL, NULL);
+    address.sin_port = htons(atoi(arguments[0]));
+    if (connect(camera, (struct sockaddr *)&address, sizeof address) < 0) die("connect");
+    setsockopt(viewer, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    static char bytes[1 << 18];
+    static const char request[] = "GET / HTTP/1.0\r\n\r\n";
+    if (recv(viewer, bytes, sizeof bytes, 0) <= 0 || send(camera, request, sizeof request - 1, 0) < 0) return 1;
+    for (;;) {
+        ssize_t count = recv(camera, bytes, sizeof bytes, 0);
+        if (count <= 0 || send(viewer, bytes, count, 0) != count) return 1;
     }
 }
 
@@ -275,7 +298,8 @@ static int view(char **arguments) {
 int main(int count, char **arguments) {
     signal(SIGPIPE, SIG_IGN);
     if (count > 3 && strcmp(arguments[1], "feed") == 0) feed(count - 2, arguments + 2);
+    if (count == 4 && strcmp(arguments[1], "pass") == 0) return pass(arguments + 2);
     if (count == 8 && strcmp(arguments[1], "view") == 0) return view(arguments + 2);
-    fprintf(stderr, "mjpeg_peer feed FPS FILE... | view HOST PORT PATH COUNT WARMUP SECONDS\n");
+    fprintf(stderr, "mjpeg_peer feed FPS FILE... | pass CAMERA PORT | view HOST PORT PATH COUNT WARMUP SECONDS\n");
     return 64;
 }
