@@ -12,8 +12,8 @@
 /// `@unchecked Sendable`: the value is reached only while the mutex is held.
 ///
 /// The generic parts are inlinable: other modules would look for the types at run time at each call otherwise, which
-/// costs more than the lock.
-package final class Locked<Value: ~Copyable>: @unchecked Sendable {
+/// costs more than the lock. They get to see the bodies only where the class is `@usableFromInline` as well.
+@usableFromInline package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     /// The mutex is what keeps accesses apart; to have Swift check it as well would double the cost of a lock.
