@@ -110,7 +110,7 @@ camera-faults: setup-tests release ## write docs/camera-faults.md: what clients 
 
 # Side by side they take little longer than one: most tests wait, for frames or for time to pass.
 .PHONY: sanitizers
-sanitizers: ## run the unit tests under ThreadSanitizer and under AddressSanitizer
+sanitizers: setup ## run the unit tests under ThreadSanitizer and under AddressSanitizer
 	@scripts/side-by-side thread-sanitizer address-sanitizer
 
 .PHONY: thread-sanitizer

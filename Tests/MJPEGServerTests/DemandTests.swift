@@ -77,6 +77,23 @@ import VideoCapturing
         #expect(luma[28] > luma[4])
     }
 
+    /// JPEG is of BT.601: what a grabber of HDMI gives is converted, in whatever format it is.
+    @Test(arguments: [PixelFormat.nv12, .yuy2, .uyvy])
+    func picturesOfBT709AreConverted(_ format: PixelFormat) throws {
+        var frame = try rawFrame(format)
+        frame.color = .bt709
+        #expect(!JPEGEncoder.canEncode(frame))
+        let test = try TestServer()
+        test.server.consumeFrame(frame)
+        let served = try Client.fetch("/snapshot", port: test.port).body
+        let converted = try FrameProcessor().convert(frame, to: .i420, color: .jpeg)
+        var expected: [UInt8] = []
+        try JPEGEncoder(quality: MJPEGServerConfiguration().quality).encode(converted, forceKeyFrame: true) { packet in
+            expected = packet.data.withUnsafeBytes { Array($0) }
+        }
+        #expect(served == expected)
+    }
+
     @Test(arguments: [PixelFormat.i420, .nv12, .yuy2])
     func picturesAreTurnedUpright(_ format: PixelFormat) throws {
         let test = try TestServer()
