@@ -8,9 +8,11 @@
 /// ``isStopping`` and ``stopDescriptor`` may be used from elsewhere.
 public final class FrameContext: Sendable {
     /// The time now. The monotonic clock, or a test's.
-    public var now: MediaTime { clock.now }
+    public var now: MediaTime { isMonotonic ? MonotonicClock().now : clock.now }
 
     let clock: any CaptureClock
+    /// Almost always, and to ask it through the protocol costs more than the time itself.
+    private let isMonotonic: Bool
     let stop = WakeSignal()
     private let pool = PixelBufferPool()
     private let stopEvent = Locked(StopEvent())
@@ -19,6 +21,7 @@ public final class FrameContext: Sendable {
 
     init(clock: any CaptureClock, control: SourceControl) {
         self.clock = clock
+        isMonotonic = clock is MonotonicClock
         self.control = control
     }
 

@@ -47,7 +47,10 @@ struct FramePacer {
 
     /// Waits until a frame is due; nil when the capture is being stopped.
     mutating func awaitSlot(_ context: FrameContext) -> Slot? {
-        guard let rate else { return Slot(time: pacing == .device ? .zero : context.now) }
+        guard let rate else {
+            if case .device = pacing { return Slot(time: .zero) }
+            return Slot(time: context.now)
+        }
         let due = epoch.advanced(by: rate.time(ofFrame: nextIndex))
         guard context.wait(until: due) else { return nil }
         let current = max(nextIndex, rate.frameIndex(at: context.now - epoch))

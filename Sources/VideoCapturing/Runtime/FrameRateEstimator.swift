@@ -1,7 +1,7 @@
 /// Measures a rate from the timestamps of the last frames. Fixed memory, no allocation per frame.
 package struct FrameRateEstimator {
-    private static let window = 32
-    private var timestamps = [Int64](repeating: 0, count: window)
+    private static var window: Int { 32 }
+    private var timestamps = InlineArray<32, Int64>(repeating: 0)
     private var count = 0
     private var next = 0
     private var lastInterval: Int64 = 0

@@ -24,7 +24,7 @@ package struct FrameRateLimiter {
     package mutating func shouldPass(_ timestamp: MediaTime, sequenceNumber: UInt64, at limit: FrameRate?) -> Bool {
         defer { lastSequenceNumber = sequenceNumber }
         guard let limit else {
-            self = FrameRateLimiter()
+            lastIndex = nil
             return true
         }
         guard let lastIndex, timestamp > lastTimestamp else {

@@ -101,9 +101,11 @@ public struct SourceFrame: Sendable {
     public var damage: [PixelRect]?
     /// Bytes that travel with the frame.
     public var metadata: FrameMetadata?
+}
 
+extension SourceFrame {
+    // In an extension, so that there is a derived initializer: see the one of `VideoFrame`.
     public init(_ buffer: PixelBuffer, timestamp: MediaTime? = nil) {
-        self.buffer = buffer
-        self.timestamp = timestamp
+        self.init(buffer: buffer, timestamp: timestamp)
     }
 }

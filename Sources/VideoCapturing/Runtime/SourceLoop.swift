@@ -114,34 +114,56 @@ final class SourceLoop: @unchecked Sendable {
     }
 
     private func deliverFrames() throws -> StopReason {
-        var pacer = FramePacer(pacing: source.pacing, context: context, after: timeline.lastTimestamp)
-        var limiter = FrameRateLimiter()
-        var framesDue: UInt64 = 0
+        var session = Session(FramePacer(pacing: source.pacing, context: context, after: timeline.lastTimestamp))
         timeline.beginSession()
-        adoptWants(pacer: &pacer)
         while !context.isStopping {
-            if control.contents.withLock({ $0.pendingWants != nil }) { adoptWants(pacer: &pacer) }
-            guard let slot = pacer.awaitSlot(context) else { break }
+            if session.haveWantsChanged { adoptWants(pacer: &session.pacer) }
+            guard let slot = session.pacer.awaitSlot(context) else { break }
             guard let frame = try source.nextFrame(context) else {
                 return context.isStopping ? .user : .endOfStream
             }
-            guard let timestamp = pacer.awaitTimestamp(of: frame, slot: slot, context), !context.isStopping else {
-                source.takeBack(frame)
-                break
-            }
-            timeline.skip(lost: frame.lostBefore &+ frame.corruptBefore &+ slot.missed)
-            countLosses(before: frame, missed: slot.missed)
-            framesDue &+= 1 &+ frame.lostBefore &+ frame.corruptBefore
-            let isWanted =
-                pacer.seesToRate
-                || limiter.shouldPass(timestamp, sequenceNumber: framesDue, at: wants.maximumFrameRate)
-            if isWanted {
-                deliver(timeline.stamp(frame, timestamp: timestamp, nominal: pacer.rate))
-            } else {
-                ledger.skip(frame)
-            }
+            guard pass(frame, slot, &session) else { break }
         }
         return .user
+    }
+
+    /// What is kept from start to stop.
+    private struct Session {
+        var pacer: FramePacer
+        var limiter = FrameRateLimiter()
+        /// The frames that there were to deliver, lost ones included.
+        var framesDue: UInt64 = 0
+        var haveWantsChanged = true
+
+        init(_ pacer: FramePacer) { self.pacer = pacer }
+    }
+
+    /// Delivers a frame when it is due, if it is wanted; false when a stop has overtaken it.
+    ///
+    /// Takes the frame over, and is not inlined: the caller would destroy an optional one, by the detour of its type's
+    /// metadata.
+    @inline(never) private func pass(_ frame: consuming SourceFrame, _ slot: FramePacer.Slot, _ session: inout Session)
+        -> Bool
+    {
+        guard let timestamp = session.pacer.awaitTimestamp(of: frame, slot: slot, context), !context.isStopping else {
+            source.takeBack(frame)
+            return false
+        }
+        timeline.skip(lost: frame.lostBefore &+ frame.corruptBefore &+ slot.missed)
+        countLosses(before: frame, missed: slot.missed)
+        session.framesDue &+= 1 &+ frame.lostBefore &+ frame.corruptBefore
+        let isWanted =
+            session.pacer.seesToRate
+            || session.limiter.shouldPass(
+                timestamp, sequenceNumber: session.framesDue, at: wants.maximumFrameRate)
+        if isWanted {
+            session.haveWantsChanged = deliver(
+                timeline.stamp(frame, timestamp: timestamp, nominal: session.pacer.rate))
+        } else {
+            ledger.skip(frame)
+            session.haveWantsChanged = arePendingWants()
+        }
+        return true
     }
 
     private func countLosses(before frame: SourceFrame, missed: UInt64) {
@@ -153,8 +175,11 @@ final class SourceLoop: @unchecked Sendable {
         }
     }
 
-    /// Hands one frame to the consumer, unless a stop has been ordered meanwhile.
-    private func deliver(_ frame: consuming VideoFrame) {
+    private func arePendingWants() -> Bool { control.contents.withLock { $0.pendingWants != nil } }
+
+    /// Hands one frame to the consumer, unless a stop has been ordered meanwhile. Tells whether there are new wants by
+    /// then.
+    private func deliver(_ frame: consuming VideoFrame) -> Bool {
         let consumer = control.contents.withLock { contents -> (any VideoCaptureConsumer)? in
             guard !contents.isStopOrdered else {
                 // It has its number, so it counts.
@@ -177,14 +202,18 @@ final class SourceLoop: @unchecked Sendable {
             lastConsumer = contents.consumersSet
             return consumer
         }
-        guard let consumer else { return ledger.skip(frame) }
+        guard let consumer else {
+            ledger.skip(frame)
+            return arePendingWants()
+        }
         ledger.settle(&frame)
         consumer.consumeFrame(frame)
-        let isAwaited = control.contents.withLock { contents in
+        let (isAwaited, haveWantsChanged) = control.contents.withLock { contents in
             contents.isDelivering = false
-            return contents.isStopOrdered
+            return (contents.isStopOrdered, contents.pendingWants != nil)
         }
         if isAwaited { control.contents.wakeAll() }
+        return haveWantsChanged
     }
 
     /// A source may change its pictures in mid-stream without being asked to.
