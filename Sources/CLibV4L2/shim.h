@@ -19,6 +19,27 @@ static inline int clibv4l2_kernel_open(const char *path, int flags) { return ope
 static inline int clibv4l2_kernel_ioctl(int fd, unsigned long request, void *argument) {
     return ioctl(fd, request, argument);
 }
+// The same file by another descriptor, or -1.
+static inline int clibv4l2_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
+
+// From link.h, which has it for _GNU_SOURCE only.
+struct dl_phdr_info;
+extern int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *object, size_t size, void *data), void *data);
+// What `struct dl_phdr_info` begins with.
+struct clibv4l2_loaded_object {
+    unsigned long address;
+    const char *path;
+};
+
+static inline int clibv4l2_is_plugin(struct dl_phdr_info *object, size_t size, void *unused) {
+    (void)size, (void)unused;
+    const char *path = ((const struct clibv4l2_loaded_object *)object)->path;
+    return path != NULL && strstr(path, "/libv4l/plugins/") != NULL;
+}
+
+// Whether libv4l2 has a vendor's plug-in loaded. It unloads at once those that do not take the node that is opened.
+static inline int clibv4l2_has_plugin(void) { return dl_iterate_phdr(clibv4l2_is_plugin, NULL); }
+
 static inline int clibv4l2_ioctl(int fd, unsigned long request, void *argument) {
     return v4l2_ioctl(fd, request, argument);
 }

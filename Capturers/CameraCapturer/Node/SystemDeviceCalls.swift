@@ -1,4 +1,5 @@
 import CLibV4L2
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -11,15 +12,28 @@ import CLibV4L2
 /// libv4l2 brings the plug-ins of vendors. It knows single-planar nodes only, and 16 of them at most; it passes
 /// calls for all others on to the kernel as they are.
 ///
+/// A node that no plug-in takes is given back by libv4l2 at once: without conversions all that it does is to pass calls
+/// on, and takes two locks for each of a frame's.
+///
 /// It tells people on standard error what it is refused while it takes a node over, unless it is given a file for that;
 /// then it writes each call there, which costs more than all else that is done with a frame in memory of the driver. So
 /// it is given no file, and only nodes that will not refuse.
 struct SystemDeviceCalls: DeviceCalls {
+    /// Whether any node of this process is a plug-in's. Then libv4l2 is to be asked, which knows its own from others.
+    private static let hasPlugIn = Atomic<Bool>(false)
+
     func open(_ path: String) -> Int32 {
         let descriptor = clibv4l2_kernel_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return -errno }
-        if SystemDeviceCalls.isForLibrary(descriptor) { _ = v4l2_fd_open(descriptor, V4L2_DISABLE_CONVERSION) }
-        return descriptor
+        guard SystemDeviceCalls.isForLibrary(descriptor) else { return descriptor }
+        let offered = clibv4l2_duplicate(descriptor)
+        guard offered >= 0, v4l2_fd_open(offered, V4L2_DISABLE_CONVERSION) >= 0, clibv4l2_has_plugin() != 0 else {
+            if offered >= 0 { v4l2_close(offered) }
+            return descriptor
+        }
+        SystemDeviceCalls.hasPlugIn.store(true, ordering: .relaxed)
+        v4l2_close(descriptor)
+        return offered
     }
 
     /// Whether libv4l2 knows this kind of node, and will not be refused what it asks of it.
@@ -36,7 +50,10 @@ struct SystemDeviceCalls: DeviceCalls {
     func close(_ descriptor: Int32) { v4l2_close(descriptor) }
 
     func ioctl(_ descriptor: Int32, _ request: UInt, _ argument: UnsafeMutableRawPointer) -> Int32 {
-        let result = clibv4l2_ioctl(descriptor, request, argument)
+        let result =
+            SystemDeviceCalls.hasPlugIn.load(ordering: .relaxed)
+            ? clibv4l2_ioctl(descriptor, request, argument)
+            : clibv4l2_kernel_ioctl(descriptor, request, argument)
         return result < 0 ? -errno : result
     }
 
