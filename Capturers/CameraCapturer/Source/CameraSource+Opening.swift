@@ -73,7 +73,7 @@ extension CameraSource {
         let stream = try session.makeStream()
         let decision = session.decision
         running = RunningStream(
-            stream: stream, maker: try FrameMaker(stream, plan: decision.plan, processor: processor),
+            stream: stream, maker: try FrameMaker(stream, plan: decision.plan, processor: processor, wants: wants),
             decision: decision, startedAt: context.now)
         status.contents.withLock { $0.exporter = stream.exporter }
         publish(decision)

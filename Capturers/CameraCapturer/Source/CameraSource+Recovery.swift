@@ -83,7 +83,7 @@ extension CameraSource {
         wasTriedInVain = false
     }
 
-    /// A whole frame has come: whatever was wrong is over.
+    /// A whole frame has come, the first of its stream: whatever was wrong is over.
     func noteReturn() {
         wasTriedInVain = false
         guard isReturning else { return }

@@ -44,7 +44,7 @@ extension CameraSource {
     ) throws(CameraTrouble) -> SourceFrame? {
         let stream = running.stream
         let now = context.now
-        try checkSignal(running, now)
+        if let due = running.nextSignalCheck, now >= due { try checkSignal(running, now) }
         if captured.isUnfilled {
             try giveBack(captured, stream)
             // Asked before the next, in case the driver does nothing else any more.
@@ -55,8 +55,7 @@ extension CameraSource {
         let lost = running.sequence.lost(before: captured.sequence)
         losses.lost &+= lost
         running.stall.noteFrame(at: now)
-        let damage = BufferCheck.damage(of: captured, in: stream, as: running.maker.pixelFormat)
-        if damage != nil {
+        if running.check.damage(of: captured, in: stream) != nil {
             noteDamage(true, running, now)
             try giveBack(captured, stream)
             return nil
@@ -65,8 +64,8 @@ extension CameraSource {
         if !running.hasDelivered {
             running.hasDelivered = true
             controls?.settle()
+            noteReturn()
         }
-        noteReturn()
         noteRate(lost: lost, running, now)
         let (timestamp, isTrusted) = timestamps.judge(captured.timestamp, flags: captured.flags, now: now)
         if !isTrusted { status.count { $0.timestampsReplaced += 1 } }
@@ -95,7 +94,7 @@ extension CameraSource {
     ) throws(CameraTrouble) -> SourceFrame? {
         let made: FrameMaker.Made
         do throws(CaptureError) {
-            made = try running.maker.make(captured, wants: wants)
+            made = try running.maker.make(captured)
         } catch {
             guard error.code == .corruptData else { throw .failed(error) }
             return nil
@@ -146,7 +145,6 @@ extension CameraSource {
 
     /// Many drivers make frames without a signal, and tell nobody that it is gone, or has become another.
     private func checkSignal(_ running: RunningStream, _ now: MediaTime) throws(CameraTrouble) {
-        guard let due = running.nextSignalCheck, now >= due else { return }
         running.nextSignalCheck = now.advanced(by: .seconds(1))
         if let problem = VideoInput.problem(running.node) { throw .noSignal(problem) }
         if let before = running.timings, let timings = SignalTimings(running.node), !timings.matches(before) {
@@ -166,7 +164,7 @@ extension CameraSource {
     }
 
     private func noteRate(lost: UInt64, _ running: RunningStream, _ now: MediaTime) {
-        guard let promised = running.rate,
+        guard !running.rateCheck.isDone, let promised = running.rate,
             let measured = running.rateCheck.noteFrame(at: now, lost: lost, promised: promised)
         else { return }
         let exposesLonger = controls?.mayLowerRate ?? false
@@ -186,7 +184,7 @@ extension CameraSource {
         // Rounded up, so as not to spin through the last millisecond.
         let milliseconds = Int32(clamping: (left + 999_999) / 1_000_000)
         let ready = calls.waitForInput(
-            running.node.descriptor, events: Int16(POLLIN | POLLPRI), stop: context.stopDescriptor,
+            running.node.descriptor, events: Int16(POLLIN | POLLPRI), stop: running.stopDescriptor(context),
             milliseconds: milliseconds)
         if ready == 0, left == 0 { throw .stalled }
         running.falsePromises = ready == 0 ? 0 : running.falsePromises + 1

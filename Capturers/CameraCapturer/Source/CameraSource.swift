@@ -67,7 +67,10 @@ final class CameraSource: FrameSource {
         return nil
     }
 
-    func adapt(to wants: CaptureWants) { self.wants = wants }
+    func adapt(to wants: CaptureWants) {
+        self.wants = wants
+        running?.maker.wants = wants
+    }
 
     func stop() {
         endStream()

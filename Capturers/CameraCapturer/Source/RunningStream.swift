@@ -5,6 +5,7 @@ import VideoCapturing
 final class RunningStream {
     let stream: CaptureStream
     let maker: FrameMaker
+    let check: BufferCheck
     let plan: DeliveryPlan
     /// The rate that was negotiated.
     let rate: FrameRate?
@@ -28,11 +29,14 @@ final class RunningStream {
     /// A wait has ended without a frame, and goes on.
     @exclusivity(unchecked) var isStillWaiting = true
 
+    @exclusivity(unchecked) private var stopDescriptor: Int32 = -1
+
     var node: DeviceNode { stream.node }
 
     init(stream: CaptureStream, maker: FrameMaker, decision: CameraModeDecision, startedAt: MediaTime) {
         self.stream = stream
         self.maker = maker
+        check = BufferCheck(stream.format, pixelFormat: maker.pixelFormat)
         plan = decision.plan
         rate = decision.negotiated.rate
         freshness = max((rate?.frameInterval ?? .milliseconds(33)) * 2, .milliseconds(50)).nanoseconds
@@ -40,5 +44,11 @@ final class RunningStream {
         let hasSignal = VideoInput.hasSignal(stream.node)
         if hasSignal { nextSignalCheck = startedAt }
         timings = hasSignal ? SignalTimings(stream.node) : nil
+    }
+
+    /// The context's, which takes a lock each time that it is asked; it stays the same once there is one.
+    func stopDescriptor(_ context: FrameContext) -> Int32 {
+        if stopDescriptor < 0 { stopDescriptor = context.stopDescriptor }
+        return stopDescriptor
     }
 }

@@ -11,32 +11,45 @@ enum BufferDamage: Hashable {
     case noJPEG
 }
 
-/// Whether a filled buffer holds a whole picture.
-enum BufferCheck {
-    /// - Parameter pixelFormat: what is in the buffer; nil when it is not checked beyond its flags.
-    static func damage(
-        of buffer: CapturedBuffer, in stream: CaptureStream, as pixelFormat: PixelFormat?
-    ) -> BufferDamage? {
+/// Tells whether a filled buffer holds a whole picture. One for each stream.
+struct BufferCheck {
+    /// What is in the buffers; nil when it is not checked beyond its flags.
+    private let pixelFormat: PixelFormat?
+    /// What each plane of memory must have; nothing for compressed formats.
+    private let leastByteCounts: PlaneNumbers
+
+    /// - Parameter pixelFormat: what is in the buffers; nil when it is not to be checked beyond its flags.
+    init(_ format: StreamFormat, pixelFormat: PixelFormat?) {
+        self.pixelFormat = pixelFormat
+        var least = PlaneNumbers.zero
+        if let pixelFormat, !pixelFormat.isCompressed {
+            for plane in 0..<format.memoryPlanes.count {
+                least[plane] = UInt32(clamping: BufferCheck.leastByteCount(of: format, plane: plane, as: pixelFormat))
+            }
+        }
+        leastByteCounts = least
+    }
+
+    /// Why the buffer is no picture; nil when it is one.
+    func damage(of buffer: CapturedBuffer, in stream: CaptureStream) -> BufferDamage? {
         if buffer.flags & UInt32(V4L2_BUF_FLAG_ERROR) != 0 { return .flagged }
         guard let pixelFormat else { return buffer.bytesUsed[0] == 0 ? .truncated : nil }
-        let format = stream.format
-        if pixelFormat.isCompressed {
-            let start = buffer.dataOffsets[0]
-            let end = min(buffer.bytesUsed[0], stream.buffers[buffer.index].mappings[0].byteCount)
-            guard end - start >= 4 else { return .truncated }
-            let bytes = UnsafeRawBufferPointer(
-                start: stream.buffers[buffer.index].mappings[0].address + start, count: end - start)
-            return isWholeJPEG(bytes) ? nil : .noJPEG
-        }
-        for plane in 0..<format.memoryPlanes.count {
-            let used = buffer.bytesUsed[plane] - buffer.dataOffsets[plane]
-            if used < leastByteCount(of: format, plane: plane, as: pixelFormat) { return .truncated }
-        }
-        return nil
+        if pixelFormat.isCompressed { return BufferCheck.damageOfJPEG(buffer, in: stream) }
+        let (used, offsets) = (buffer.bytesUsed, buffer.dataOffsets)
+        return any(used .< offsets) || any(used &- offsets .< leastByteCounts) ? .truncated : nil
+    }
+
+    private static func damageOfJPEG(_ buffer: CapturedBuffer, in stream: CaptureStream) -> BufferDamage? {
+        let mapping = stream.buffers[buffer.index].mappings[0]
+        let start = Int(buffer.dataOffsets[0])
+        let end = min(Int(buffer.bytesUsed[0]), mapping.byteCount)
+        guard end - start >= 4 else { return .truncated }
+        let bytes = UnsafeRawBufferPointer(start: mapping.address + start, count: end - start)
+        return isWholeJPEG(bytes) ? nil : .noJPEG
     }
 
     /// The bytes that the plane of memory must have; padding after the last row does not count.
-    static func leastByteCount(of format: StreamFormat, plane: Int, as pixelFormat: PixelFormat) -> Int {
+    private static func leastByteCount(of format: StreamFormat, plane: Int, as pixelFormat: PixelFormat) -> Int {
         let stride = format.memoryPlanes[plane].bytesPerRow
         func least(_ plane: Int, stride: Int) -> Int {
             Plane.leastByteCount(

@@ -73,8 +73,8 @@ final class CaptureStream {
         queuedCount = 0
         exporter.end()
         // Frames that are still held stay readable, in memory of their own.
-        for index in buffers.indices where buffers[index].holder == .frame && !buffers[index].isLetGo() {
-            for mapping in buffers[index].mappings { mapping.detach() }
+        for buffer in buffers where buffer.holder == .frame && !buffer.isLetGo() {
+            for mapping in buffer.mappings { mapping.detach() }
         }
         buffers.removeAll()
         // Refused by older drivers while memory is mapped; closing the node frees the buffers then.
@@ -114,13 +114,13 @@ final class CaptureStream {
 
     /// Gives back to the driver what delivered frames have let go of, and what it would not take before.
     func reclaim() throws(IoctlFailure) {
-        for index in buffers.indices {
-            switch buffers[index].holder {
+        for (index, buffer) in buffers.enumerated() {
+            switch buffer.holder {
             case .driver: continue
-            case .frame: guard buffers[index].isLetGo() else { continue }
+            case .frame: guard buffer.isLetGo() else { continue }
             case .us: break
             }
-            buffers[index].holder = .us
+            buffer.holder = .us
             do {
                 try queue(index)
             } catch {
@@ -135,9 +135,9 @@ final class CaptureStream {
 
     /// The picture in an uncompressed buffer.
     func picture(in buffer: CapturedBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {
-        let before = buffers[buffer.index].picture
+        if let picture = buffers[buffer.index].picture(at: buffer.dataOffsets) { return picture }
         let picture = try buffers[buffer.index].makePicture(format, as: pixelFormat, offsets: buffer.dataOffsets)
-        if picture !== before { exporter.note(picture, index: buffer.index) }
+        exporter.note(picture, index: buffer.index)
         return picture
     }
 
@@ -180,24 +180,22 @@ final class CaptureStream {
     }
 
     private func captured(_ index: Int) -> CapturedBuffer {
-        let buffer = argument.pointee
-        var bytesUsed = PlaneList<Int>()
-        var offsets = PlaneList<Int>()
+        var bytesUsed = PlaneNumbers.zero
+        var offsets = PlaneNumbers.zero
         if format.isMultiplanar {
             for plane in 0..<format.memoryPlanes.count {
-                bytesUsed.append(Int(planes[plane].bytesused))
-                offsets.append(Int(planes[plane].data_offset))
+                bytesUsed[plane] = planes[plane].bytesused
+                offsets[plane] = planes[plane].data_offset
             }
         } else {
-            bytesUsed = [Int(buffer.bytesused)]
-            offsets = [0]
+            bytesUsed[0] = argument.pointee.bytesused
         }
+        let time = argument.pointee.timestamp
         // Clamped: a damaged time must not trap.
-        let (seconds, overflow) = Int64(buffer.timestamp.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+        let (seconds, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
         return CapturedBuffer(
-            index: index, flags: buffer.flags,
-            timestamp: MediaTime(
-                nanoseconds: overflow ? .max : seconds &+ Int64(buffer.timestamp.tv_usec) &* 1000),
-            sequence: buffer.sequence, bytesUsed: bytesUsed, dataOffsets: offsets)
+            index: index, flags: argument.pointee.flags,
+            timestamp: MediaTime(nanoseconds: overflow ? .max : seconds &+ Int64(time.tv_usec) &* 1000),
+            sequence: argument.pointee.sequence, bytesUsed: bytesUsed, dataOffsets: offsets)
     }
 }

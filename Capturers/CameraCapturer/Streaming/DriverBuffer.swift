@@ -1,7 +1,8 @@
 import VideoCapturing
 
-/// One buffer of a driver's queue and who has it.
-struct DriverBuffer {
+/// One buffer of a driver's queue and who has it. Belongs to the capture thread; not checked for overlapping accesses,
+/// as in ``CaptureStream``.
+final class DriverBuffer {
     enum Holder {
         /// The driver, which will fill it.
         case driver
@@ -11,24 +12,26 @@ struct DriverBuffer {
         case frame
     }
 
-    var holder = Holder.us
+    @exclusivity(unchecked) var holder = Holder.us
     /// The memory of each plane.
     let mappings: PlaneList<BufferMapping>
     /// The picture in the memory, made once and used for every frame; nil for formats whose length varies.
-    private(set) var picture: PixelBuffer?
-    private var offsets: PlaneList<Int> = []
+    @exclusivity(unchecked) private var picture: PixelBuffer?
+    @exclusivity(unchecked) private var offsets = PlaneNumbers.zero
 
     init(mappings: PlaneList<BufferMapping>) {
         self.mappings = mappings
     }
 
-    /// The picture whose planes begin at `offsets` in their memory.
+    /// The picture whose planes begin at `offsets` in their memory; nil when it is yet to be made.
+    func picture(at offsets: PlaneNumbers) -> PixelBuffer? { self.offsets == offsets ? picture : nil }
+
+    /// Makes the picture whose planes begin at `offsets` in their memory.
     ///
     /// Throws `corruptData` when it does not fit into the buffer.
-    mutating func makePicture(
-        _ format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneList<Int>
+    func makePicture(
+        _ format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneNumbers
     ) throws(CaptureError) -> PixelBuffer {
-        if let picture, self.offsets == offsets { return picture }
         let planes = try planes(of: format, as: pixelFormat, offsets: offsets)
         // The mappings are held by the closure for as long as the picture lives.
         let made = try PixelBuffer(
@@ -40,7 +43,7 @@ struct DriverBuffer {
     }
 
     /// Whether the frame that had the buffer has let go of it.
-    mutating func isLetGo() -> Bool {
+    func isLetGo() -> Bool {
         guard isKnownUniquelyReferenced(&picture) else { return false }
         picture?.acquireForReuse()
         return true
@@ -49,12 +52,12 @@ struct DriverBuffer {
     /// Where the planes of samples are. In one plane of memory they follow each other, chroma with the stride that
     /// the format's definition derives from luma's ("Multi-planar YUV formats" of the V4L2 specification).
     private func planes(
-        of format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneList<Int>
+        of format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneNumbers
     ) throws(CaptureError) -> PlaneList<PlaneMemory> {
         var planes = PlaneList<PlaneMemory>()
         if mappings.count == 1 {
             let luma = format.memoryPlanes[0].bytesPerRow
-            var offset = offsets[0]
+            var offset = Int(offsets[0])
             for plane in 0..<pixelFormat.planeCount {
                 let stride = plane > 0 && pixelFormat.planeCount == 3 ? luma / 2 : luma
                 let room = mappings[0].byteCount - offset
@@ -66,11 +69,12 @@ struct DriverBuffer {
         }
         guard mappings.count == pixelFormat.planeCount else { throw DriverBuffer.overrun(format) }
         for plane in 0..<pixelFormat.planeCount {
-            let room = mappings[plane].byteCount - offsets[plane]
+            let offset = Int(offsets[plane])
+            let room = mappings[plane].byteCount - offset
             guard room > 0 else { throw DriverBuffer.overrun(format) }
             planes.append(
                 PlaneMemory(
-                    base: mappings[plane].address + offsets[plane], byteCount: room,
+                    base: mappings[plane].address + offset, byteCount: room,
                     bytesPerRow: format.memoryPlanes[plane].bytesPerRow))
         }
         return planes

@@ -24,6 +24,15 @@ final class FrameMaker {
     /// What is in the buffers; nil for what only libv4lconvert knows.
     let pixelFormat: PixelFormat?
 
+    /// What consumers can use: makes pictures smaller, and leaves them in the camera's format.
+    var wants: CaptureWants { didSet { adapt() } }
+    // What follows from them, so that no frame asks again.
+    private var size: (width: Int, height: Int) = (0, 0)
+    /// Frames are the camera's whole pictures.
+    private var isWhole = false
+    /// Frames are the camera's pictures as they lie in its memory.
+    private var isAsItLies = false
+
     private let stream: CaptureStream
     private let plan: DeliveryPlan
     private let processor: FrameProcessor
@@ -31,43 +40,45 @@ final class FrameMaker {
     private let exotic: ExoticPicture?
     private let jpeg: JPEGReader?
 
-    init(_ stream: CaptureStream, plan: DeliveryPlan, processor: FrameProcessor) throws(CaptureError) {
+    init(
+        _ stream: CaptureStream, plan: DeliveryPlan, processor: FrameProcessor, wants: CaptureWants
+    ) throws(CaptureError) {
         self.stream = stream
         self.plan = plan
         self.processor = processor
+        self.wants = wants
         pixelFormat = CaptureFormat.of(stream.format.fourCC)?.pixelFormat
         exotic = pixelFormat == nil ? try ExoticPicture(stream.node, format: stream.format) : nil
         jpeg = pixelFormat == .mjpeg ? JPEGReader() : nil
+        adapt()
     }
 
     /// The picture in a filled buffer, which is given back to the driver or lent to the picture.
     ///
-    /// - Parameter wants: what consumers can use; makes the picture smaller.
     /// - Throws: `corruptData` for what cannot be decoded; the buffer is given back even then.
-    func make(_ captured: CapturedBuffer, wants: CaptureWants) throws(CaptureError) -> Made {
+    func make(_ captured: CapturedBuffer) throws(CaptureError) -> Made {
         let format = stream.format
-        if let pixelFormat, isWanted(pixelFormat, wants), let whole = wholePicture(wants) {
-            let picture = try picture(in: captured, as: pixelFormat)
+        if isAsItLies, let pixelFormat {
+            let picture = try stream.picture(in: captured, as: pixelFormat)
             if stream.queuedCount >= 2 {
                 stream.lend(captured.index)
                 return Made(buffer: picture, color: format.color, isLent: true)
             }
             defer { giveBack(captured.index) }
             return Made(
-                buffer: try copy(picture, as: pixelFormat, width: whole.width, height: whole.height),
+                buffer: try copy(picture, as: pixelFormat),
                 color: format.color, isLent: false)
         }
         defer { giveBack(captured.index) }
-        if pixelFormat == .mjpeg, wants.isCompressedEnough, wholePicture(wants) != nil {
+        if pixelFormat == .mjpeg, wants.isCompressedEnough, isWhole {
             return Made(buffer: try copyJPEG(in: captured), color: .jpeg, isLent: false)
         }
         let picture = try picture(in: captured, as: pixelFormat)
         // JPEG is of full range whatever the driver says of it.
         let color = pixelFormat == .mjpeg ? .jpeg : format.color
-        if pixelFormat == .mjpeg, wholePicture(wants) != nil {
+        if pixelFormat == .mjpeg, isWhole {
             return Made(buffer: picture, color: color, isLent: false)
         }
-        let size = wants.adaptedSize(width: plan.size.width, height: plan.size.height)
         let transform = FrameTransform(
             crop: plan.crop, size: PixelSize(width: size.width, height: size.height), pixelFormat: .nv12)
         let (buffer, made) = try processor.apply(transform, to: picture, color: color)
@@ -75,17 +86,14 @@ final class FrameMaker {
     }
 
     /// Whether pictures of this format are delivered as they lie. RGB never: its fourth byte may be without meaning.
-    private func isWanted(_ pixelFormat: PixelFormat, _ wants: CaptureWants) -> Bool {
+    private func isWanted(_ pixelFormat: PixelFormat) -> Bool {
         pixelFormat == .nv12 || wants.isNativeFormatEnough && !pixelFormat.isCompressed && !pixelFormat.isRGB
     }
 
-    /// The size of the frame if it is the camera's whole picture.
-    private func wholePicture(_ wants: CaptureWants) -> (width: Int, height: Int)? {
-        let (width, height) = (stream.format.width, stream.format.height)
-        guard plan.crop == nil, plan.size.width == width, plan.size.height == height,
-            wants.adaptedSize(width: width, height: height) == (width, height)
-        else { return nil }
-        return (width, height)
+    private func adapt() {
+        size = wants.adaptedSize(width: plan.size.width, height: plan.size.height)
+        isWhole = plan.crop == nil && size == (stream.format.width, stream.format.height)
+        isAsItLies = isWhole && pixelFormat.map(isWanted) ?? false
     }
 
     private func picture(in captured: CapturedBuffer, as pixelFormat: PixelFormat?) throws(CaptureError) -> PixelBuffer
@@ -136,17 +144,15 @@ final class FrameMaker {
     /// The compressed bytes in a buffer's mapping.
     private func bytes(of captured: CapturedBuffer) -> UnsafeRawBufferPointer {
         let mapping = stream.buffers[captured.index].mappings[0]
-        let start = captured.dataOffsets[0]
+        let start = Int(captured.dataOffsets[0])
         // Drivers may claim more than their buffer has.
-        let end = min(captured.bytesUsed[0], mapping.byteCount)
+        let end = min(Int(captured.bytesUsed[0]), mapping.byteCount)
         return UnsafeRawBufferPointer(start: mapping.address + start, count: max(0, end - start))
     }
 
-    private func copy(
-        _ picture: PixelBuffer, as pixelFormat: PixelFormat, width: Int, height: Int
-    ) throws(CaptureError) -> PixelBuffer {
+    private func copy(_ picture: PixelBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {
         do {
-            return try pool.makeBuffer(pixelFormat, width: width, height: height) { pixels in
+            return try pool.makeBuffer(pixelFormat, width: picture.width, height: picture.height) { pixels in
                 for plane in 0..<pixelFormat.planeCount {
                     for row in 0..<pixels.planes[plane].rows {
                         picture.withRow(row, ofPlane: plane) { source in
@@ -193,8 +199,8 @@ private final class ExoticPicture {
 
     func decode(_ captured: CapturedBuffer, in stream: CaptureStream) throws(CaptureError) -> PixelBuffer {
         let mapping = stream.buffers[captured.index].mappings[0]
-        let start = captured.dataOffsets[0]
-        let end = min(captured.bytesUsed[0], mapping.byteCount)
+        let start = Int(captured.dataOffsets[0])
+        let end = min(Int(captured.bytesUsed[0]), mapping.byteCount)
         try converter.convert(
             UnsafeMutableRawBufferPointer(start: mapping.address + start, count: max(0, end - start)), into: memory)
         return picture

@@ -4,7 +4,7 @@ import VideoCapturing
 struct RateCheck {
     private var start: MediaTime?
     private var count: Int64 = 0
-    private var isDone = false
+    private(set) var isDone = false
 
     /// - Parameters:
     ///   - now: the time of a frame.

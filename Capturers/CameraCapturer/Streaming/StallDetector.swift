@@ -5,12 +5,12 @@ import VideoCapturing
 ///
 /// Long exposures in low light slow the measured rate down and so the limit with it.
 struct StallDetector {
-    static let firstFrameLimit = Duration.seconds(5)
-    static let leastLimit = Duration.milliseconds(500)
+    static let firstFrameLimit = Duration.nanoseconds(longestStep)
+    static let leastLimit = Duration.nanoseconds(leastStep)
 
-    /// The same in nanoseconds: `Duration` is dear for what is done with each frame.
-    private static let longestStep = firstFrameLimit.nanoseconds
-    private static let leastStep = leastLimit.nanoseconds
+    // In nanoseconds, and known to the compiler: `Duration` is dear for what is done with each frame.
+    private static let longestStep: Int64 = 5_000_000_000
+    private static let leastStep: Int64 = 500_000_000
 
     private let streamStart: MediaTime
     private var last: MediaTime?
