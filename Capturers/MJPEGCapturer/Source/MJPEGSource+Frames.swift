@@ -64,7 +64,8 @@ extension MJPEGSource {
         let block = picture.block
         let bytes = block.bytes
         return try PixelBuffer(
-            wrapping: [PlaneMemory(base: bytes.baseAddress!, byteCount: bytes.count, bytesPerRow: bytes.count)],
+            wrapping: PlaneList(
+                PlaneMemory(base: bytes.baseAddress!, byteCount: bytes.count, bytesPerRow: bytes.count)),
             as: .mjpeg, width: header.width, height: header.height
         ) { [pool] in pool.giveBack(block) }
     }

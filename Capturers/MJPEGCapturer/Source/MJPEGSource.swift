@@ -3,7 +3,8 @@ import VideoCapturing
 
 /// A network camera as a frame source: connects, reads, and connects again.
 ///
-/// All of it runs on the capture thread; the parts are in extensions: connecting, reading, making frames, recovery.
+/// All of it runs on the capture thread; the parts are in extensions: connecting, reading, making frames, recovery. What
+/// each frame needs is not checked for overlapping accesses, which would cost as much as what is done with it.
 final class MJPEGSource: FrameSource {
     var settings: CaptureSettings
     var pacing: FramePacing { .device }
@@ -19,7 +20,7 @@ final class MJPEGSource: FrameSource {
 
     // From open to close.
     var address: StreamAddress?
-    var transfer: HTTPTransfer?
+    @exclusivity(unchecked) var transfer: HTTPTransfer?
     /// What the server has accepted, or what is to be tried first.
     var credential: MJPEGCredential?
     /// How the heads of this server are read.
@@ -27,26 +28,26 @@ final class MJPEGSource: FrameSource {
     let pool = JPEGBlockPool()
     let processor = FrameProcessor()
     var decoder: JPEGReader?
-    var wants = CaptureWants()
+    @exclusivity(unchecked) var wants = CaptureWants()
     /// The size of the last picture, before it is scaled.
-    var pictureSize = PixelSize(width: 0, height: 0)
+    @exclusivity(unchecked) var pictureSize = PixelSize(width: 0, height: 0)
 
     // While pictures come or are waited for.
-    var connection: StreamConnection?
+    @exclusivity(unchecked) var connection: StreamConnection?
     /// Whether the address gives single pictures, known from the last answer.
     var isPolled = false
-    var backlog: PictureBacklog
+    @exclusivity(unchecked) var backlog: PictureBacklog
     var outage: StreamOutage?
-    var limiter = FrameRateLimiter()
-    var losses = StreamLosses()
+    @exclusivity(unchecked) var limiter = FrameRateLimiter()
+    @exclusivity(unchecked) var losses = StreamLosses()
     /// Pictures that came, whether delivered or not; for the limiter.
-    var taken: UInt64 = 0
+    @exclusivity(unchecked) var taken: UInt64 = 0
     /// When what has come was last read, by the capture's clock.
-    var lastRead = MediaTime.zero
+    @exclusivity(unchecked) var lastRead = MediaTime.zero
     /// Whether all was read then that had come.
-    var isDrained = false
+    @exclusivity(unchecked) var isDrained = false
     /// Whether it was waited for what is read next, so that it has just come.
-    var hasWaited = false
+    @exclusivity(unchecked) var hasWaited = false
 
     init(url: String, configuration: MJPEGCapturerConfiguration, status: MJPEGStatus) {
         self.url = url

@@ -1,7 +1,8 @@
 import VideoCapturing
 
-/// One connection, or in polling one row of requests, from its beginning to its loss.
-struct StreamConnection {
+/// One connection, or in polling one row of requests, from its beginning to its loss. Belongs to the capture thread; not
+/// checked for overlapping accesses, as in ``MJPEGSource``.
+final class StreamConnection {
     enum Phase: Hashable {
         /// No byte of a body has come yet.
         case waiting
@@ -11,18 +12,18 @@ struct StreamConnection {
         case picture
     }
 
-    var phase = Phase.waiting
-    var parser: MultipartParser?
+    @exclusivity(unchecked) var phase = Phase.waiting
+    @exclusivity(unchecked) var parser: MultipartParser?
     /// By the machine's clock: when the request was made, when the last bytes came, and the last picture.
     let began: MediaTime
-    var lastByte: MediaTime
-    var lastPicture: MediaTime
+    @exclusivity(unchecked) var lastByte: MediaTime
+    @exclusivity(unchecked) var lastPicture: MediaTime
     /// Pictures that have come, and when.
-    var pictureCount = 0
+    @exclusivity(unchecked) var pictureCount = 0
     /// Why what came is no stream.
-    var refusal: CaptureError?
+    @exclusivity(unchecked) var refusal: CaptureError?
     /// By the capture's clock: when the last request was made.
-    var requested: MediaTime
+    @exclusivity(unchecked) var requested: MediaTime
 
     init(began: MediaTime, requested: MediaTime) {
         self.began = began

@@ -52,7 +52,7 @@ public final class PixelBuffer: @unchecked Sendable {
     package init(
         allocating pixelFormat: PixelFormat, width: Int, height: Int, byteCount compressed: Int? = nil
     ) throws(CaptureError) {
-        try VideoFormat(pixelFormat, width: width, height: height).validate()
+        try VideoFormat.validate(width: width, height: height)
         var planes = PlaneList<Plane>()
         var total = 0
         for index in 0..<pixelFormat.planeCount {
@@ -99,7 +99,7 @@ public final class PixelBuffer: @unchecked Sendable {
         wrapping memory: PlaneList<PlaneMemory>, as pixelFormat: PixelFormat, width: Int, height: Int,
         release: @escaping @Sendable () -> Void
     ) throws(CaptureError) {
-        try VideoFormat(pixelFormat, width: width, height: height).validate()
+        try VideoFormat.validate(width: width, height: height)
         guard memory.count == pixelFormat.planeCount else {
             throw PixelBuffer.layoutError(
                 pixelFormat, width, height, "it has \(pixelFormat.planeCount) planes, but \(memory.count) were given")

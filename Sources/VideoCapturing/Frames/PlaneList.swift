@@ -12,6 +12,12 @@
 
     @inlinable public init() {}
 
+    /// A list of one value. Unlike a literal it makes no array on the way.
+    @inlinable public init(_ element: Element) {
+        first = element
+        filled = 1
+    }
+
     /// Adds a value; a fourth is a programmer's error.
     @inlinable public mutating func append(_ element: Element) {
         switch filled {

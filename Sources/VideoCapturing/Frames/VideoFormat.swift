@@ -50,11 +50,16 @@ public struct VideoFormat: Sendable, Hashable {
     /// Throws `CaptureError` with the code `invalidConfiguration` when a side is not 1 to
     /// ``maximumSide`` pixels.
     public func validate() throws(CaptureError) {
-        let sides = 1...VideoFormat.maximumSide
-        guard sides.contains(imageWidth), sides.contains(imageHeight) else {
+        try VideoFormat.validate(width: imageWidth, height: imageHeight)
+    }
+
+    /// As ``validate()``, without a format and its name: for each picture.
+    static func validate(width: Int, height: Int) throws(CaptureError) {
+        let sides = 1...maximumSide
+        guard sides.contains(width), sides.contains(height) else {
             throw CaptureError(
-                .invalidConfiguration, operation: "check the picture size", subject: "\(imageWidth)x\(imageHeight)",
-                message: "Each side of a picture has 1 to \(VideoFormat.maximumSide) pixels.")
+                .invalidConfiguration, operation: "check the picture size", subject: "\(width)x\(height)",
+                message: "Each side of a picture has 1 to \(maximumSide) pixels.")
         }
     }
 }
