@@ -1,6 +1,5 @@
 /// Measures a rate from the timestamps of the last frames. Fixed memory, no allocation per frame.
 package struct FrameRateEstimator {
-    private static var window: Int { 32 }
     private var timestamps = InlineArray<32, Int64>(repeating: 0)
     private var count = 0
     private var next = 0
@@ -14,11 +13,11 @@ package struct FrameRateEstimator {
     /// - Parameter nominal: the rate the source states. A measured rate within 0.5 % of it is reported as the
     ///   nominal one, exactly.
     package mutating func add(_ timestamp: MediaTime, nominal: FrameRate?) -> FrameRate? {
-        let oldest = count == FrameRateEstimator.window ? timestamps[next] : timestamps[0]
+        let oldest = count == timestamps.count ? timestamps[next] : timestamps[0]
         let intervals = Int64(count)
         timestamps[next] = timestamp.nanoseconds
-        next = (next + 1) % FrameRateEstimator.window
-        count = min(count + 1, FrameRateEstimator.window)
+        next = (next + 1) % timestamps.count
+        count = min(count + 1, timestamps.count)
         guard intervals > 0 else { return nil }
         let mean = max(1, (timestamp.nanoseconds - oldest) / intervals)
         if let nominal {
