@@ -4,7 +4,7 @@ import VideoCapturing
 /// A network camera as a frame source: connects, reads, and connects again.
 ///
 /// All of it runs on the capture thread; the parts are in extensions: connecting, reading, making frames, recovery. What
-/// each frame needs is not checked for overlapping accesses, which would cost as much as what is done with it.
+/// each frame needs is not checked for overlapping accesses, which was done 17 times a frame.
 final class MJPEGSource: FrameSource {
     var settings: CaptureSettings
     var pacing: FramePacing { .device }

@@ -57,7 +57,7 @@ extension VideoFrame {
         damage: [PixelRect]? = nil, metadata: FrameMetadata? = nil, isRepeat: Bool = false
     ) {
         // By the initializer that the compiler derives. One that sets property by property has the frame made in memory,
-        // copied by its type's metadata and destroyed again: 700 instructions, a fifth of all that a camera's frame takes.
+        // copied by its type's metadata and destroyed again: some 700 instructions.
         let color: ColorDescription = color ?? .assumed(for: buffer.pixelFormat)
         self.init(
             buffer: buffer, compressed: compressed, timestamp: timestamp, sequenceNumber: sequenceNumber,

@@ -11,7 +11,7 @@ public final class FrameContext: Sendable {
     public var now: MediaTime { isMonotonic ? MonotonicClock().now : clock.now }
 
     let clock: any CaptureClock
-    /// Almost always, and to ask it through the protocol costs more than the time itself.
+    /// Almost always; then the time is asked for without the way through the protocol.
     private let isMonotonic: Bool
     let stop = WakeSignal()
     private let pool = PixelBufferPool()

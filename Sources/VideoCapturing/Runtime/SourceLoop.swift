@@ -114,7 +114,7 @@ final class SourceLoop: @unchecked Sendable {
     }
 
     private func deliverFrames() throws -> StopReason {
-        var session = Session(FramePacer(pacing: source.pacing, context: context, after: timeline.lastTimestamp))
+        var session = Session(pacer: FramePacer(pacing: source.pacing, context: context, after: timeline.lastTimestamp))
         timeline.beginSession()
         while !context.isStopping {
             if session.haveWantsChanged { adoptWants(pacer: &session.pacer) }
@@ -134,8 +134,6 @@ final class SourceLoop: @unchecked Sendable {
         /// The frames that there were to deliver, lost ones included.
         var framesDue: UInt64 = 0
         var haveWantsChanged = true
-
-        init(_ pacer: FramePacer) { self.pacer = pacer }
     }
 
     /// Delivers a frame when it is due, if it is wanted; false when a stop has overtaken it.
