@@ -4,6 +4,9 @@
 // Its macros stand in the way of functions that pass an option on.
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 
 // Swift cannot call functions of variable arguments.
 
@@ -44,6 +47,30 @@ static inline CURLcode curl_shim_get_string(CURL *handle, CURLINFO info, char **
 
 static inline CURLcode curl_shim_get_socket(CURL *handle, curl_socket_t *value) {
     return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, value);
+}
+
+/// The connection of `handle` from this port of ours, where it waits for nothing but bytes; -1 when it is not so, and for
+/// descriptors that an `fd_set` cannot hold.
+///
+/// Looked for by the port, since newer versions name descriptors of curl's own as well.
+static inline curl_socket_t curl_shim_get_receiving_socket(CURLM *handle, int port) {
+    fd_set receiving, sending, failing;
+    FD_ZERO(&receiving);
+    FD_ZERO(&sending);
+    FD_ZERO(&failing);
+    int highest = -1;
+    if (port <= 0 || curl_multi_fdset(handle, &receiving, &sending, &failing, &highest) != CURLM_OK) return -1;
+    for (int candidate = 0; candidate <= highest; candidate++) {
+        if (!FD_ISSET(candidate, &receiving) || FD_ISSET(candidate, &sending)) continue;
+        struct sockaddr_storage address;
+        socklen_t length = sizeof(address);
+        if (getsockname(candidate, (struct sockaddr *)&address, &length) != 0) continue;
+        int found = address.ss_family == AF_INET    ? ntohs(((struct sockaddr_in *)&address)->sin_port)
+                    : address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port)
+                                                    : 0;
+        if (found == port) return candidate;
+    }
+    return -1;
 }
 
 static inline CURLMcode curl_shim_set_multi_long(CURLM *handle, CURLMoption option, long value) {

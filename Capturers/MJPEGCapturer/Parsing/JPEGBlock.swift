@@ -16,31 +16,50 @@ final class JPEGBlock: @unchecked Sendable {
 
     private var base: UnsafeMutableRawPointer?
     private(set) var capacity = 0
+    /// Where the first byte lies: what came before the picture in one piece is left where it is.
+    private var start = 0
     private(set) var count = 0
 
     deinit { free(base) }
 
-    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base.map { $0 + start }, count: count) }
 
     /// False when the machine has no memory left.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let source = bytes.baseAddress, bytes.count > 0 else { return true }
-        guard reserve(count + bytes.count), let base else { return false }
-        memcpy(base + count, source, bytes.count)
+        guard reserve(start + count + bytes.count), let base else { return false }
+        memcpy(base + start + count, source, bytes.count)
         count += bytes.count
         return true
+    }
+
+    /// Has `read` write up to `room` bytes behind the last one, and gives their number as `read` does; nil when the
+    /// machine has no memory left.
+    func append(atMost room: Int, by read: (UnsafeMutableRawBufferPointer) -> Int) -> Int? {
+        guard reserve(start + count + room), let base else { return nil }
+        let taken = read(UnsafeMutableRawBufferPointer(start: base + start + count, count: room))
+        count += taken
+        return taken
     }
 
     /// Leaves only the first `count` bytes.
     func truncate(to count: Int) {
         self.count = min(self.count, max(0, count))
+        if self.count == 0 { start = 0 }
     }
 
-    /// Leaves out the first `count` bytes.
+    /// Leaves out the first `count` bytes. The rest moves, lest a stream of damaged pictures take ever more memory.
     func removeFirst(_ count: Int) {
         let left = self.count - count
-        if left > 0, let base { memmove(base, base + count, left) }
+        if left > 0, let base { memmove(base, base + start + count, left) }
+        start = 0
         self.count = max(0, left)
+    }
+
+    /// Leaves only the last `count` bytes, where they are. For bytes that have just been received.
+    func keepLast(_ count: Int) {
+        start += self.count - count
+        self.count = count
     }
 
     private func reserve(_ needed: Int) -> Bool {

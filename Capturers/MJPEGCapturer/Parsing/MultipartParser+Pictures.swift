@@ -5,13 +5,7 @@ extension MultipartParser {
         if let length = statedLength {
             let taken = min(length - block.count, rest.count)
             guard append(&rest, taken) else { return }
-            guard block.count == length else { return }
-            if MultipartParser.isWhole(block.bytes) {
-                deliver(output)
-            } else {
-                state = .afterLength
-                tail.removeAll(keepingCapacity: true)
-            }
+            if block.count == length { finishStated(output) }
             return
         }
         let all = rest
@@ -101,6 +95,16 @@ extension MultipartParser {
         }
     }
 
+    /// All bytes of a stated length are there.
+    mutating func finishStated(_ output: (ReceivedPicture) -> Void) {
+        if MultipartParser.isWhole(block.bytes) {
+            deliver(output)
+        } else {
+            state = .afterLength
+            tail.removeAll(keepingCapacity: true)
+        }
+    }
+
     mutating func finishScanned(_ output: (ReceivedPicture) -> Void) {
         if block.count < MultipartParser.fewestBytes {
             noteDamage()
@@ -121,6 +125,7 @@ extension MultipartParser {
     mutating func deliver(_ output: (ReceivedPicture) -> Void) {
         let picture = ReceivedPicture(block: block, serverTime: head.serverTime, losses: losses)
         losses = StreamLosses()
+        lastBytes = block.count
         block = pool.take()
         isRecovering = false
         state = .lines

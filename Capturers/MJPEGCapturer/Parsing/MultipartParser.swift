@@ -54,6 +54,12 @@ struct MultipartParser {
     var trust = LengthTrust()
     /// What followed a stated length.
     var tail: [UInt8] = []
+    /// What is received of which it is not known yet what it is; see ``receive(_:output:)``.
+    var incoming = JPEGBlock()
+    /// Whether the last receipt filled its memory with more than one picture's bytes.
+    var isBehind = false
+    /// How long the last picture was; before the first, what is enough for most.
+    var lastBytes = 64 * 1024
 
     init(_ content: Content, maximumFrameBytes: Int, pool: JPEGBlockPool = JPEGBlockPool()) {
         self.maximumFrameBytes = maximumFrameBytes

@@ -12,20 +12,22 @@ public enum StreamProbe {
         public var hasEnded = false
     }
 
-    /// Parses a body that comes in pieces.
+    /// Parses a body that comes in pieces, which are handed to the parser, or received by it.
     public static func pictures(
-        in bytes: UnsafeRawBufferPointer, boundary: String?, pieceSize: Int, maximumFrameBytes: Int
+        in bytes: UnsafeRawBufferPointer, boundary: String?, pieceSize: Int, maximumFrameBytes: Int,
+        areReceived: Bool = false
     ) -> Result {
         var parser = MultipartParser(
             .parts(boundary: boundary.map { Array($0.utf8) }), maximumFrameBytes: maximumFrameBytes)
         var result = Result()
+        func take(_ picture: ReceivedPicture) {
+            result.pictures.append(Array(picture.block.bytes))
+            result.damaged += picture.losses.damaged
+            result.oversized += picture.losses.oversized
+        }
         for start in stride(from: 0, to: bytes.count, by: pieceSize) {
             let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<min(bytes.count, start + pieceSize)])
-            parser.feed(piece) { picture in
-                result.pictures.append(Array(picture.block.bytes))
-                result.damaged += picture.losses.damaged
-                result.oversized += picture.losses.oversized
-            }
+            if areReceived { parser.receive(from: piece, output: take) } else { parser.feed(piece, output: take) }
         }
         result.hasEnded = parser.hasEnded
         let losses = parser.takeLosses()
@@ -47,5 +49,25 @@ public enum StreamProbe {
         _ = MJPEGServerTrust.curlPin(text)
         guard let address = try? StreamAddress(text) else { return }
         precondition(!address.requestURL.isEmpty)
+    }
+}
+
+extension MultipartParser {
+    /// As from a socket where these bytes wait. For tests and the fuzzer.
+    mutating func receive(from bytes: UnsafeRawBufferPointer, output: (ReceivedPicture) -> Void) {
+        var rest = bytes
+        while !rest.isEmpty, !hasEnded {
+            let before = rest.count
+            var room = 0
+            let isFilled = receive(
+                { memory in
+                    room = memory.count
+                    let count = min(room, rest.count)
+                    memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: rest[..<count]))
+                    rest.consume(count)
+                    return count
+                }, output: output)
+            precondition(room > 0 && isFilled == (before - rest.count == room))
+        }
     }
 }

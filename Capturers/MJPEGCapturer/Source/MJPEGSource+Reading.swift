@@ -30,14 +30,19 @@ extension MJPEGSource {
         guard let transfer, connection != nil else { return }
         let before = connection?.pictureCount ?? 0
         let start = transfer.bytesReceived
-        // curl reads once each time. Less than it had room for means that no more is there, but with TLS, which is read
-        // in pieces.
-        var last: UInt64
+        // Less than curl had room for means that no more is there, but with TLS, which is read in pieces.
+        var mayBeMore: Bool
         repeat {
-            last = transfer.bytesReceived
+            if transfer.bodySocket >= 0 {
+                mayBeMore = receiveBody(transfer, context)
+                continue
+            }
+            let last = transfer.bytesReceived
             transfer.work()
-        } while transfer.result == nil && transfer.bytesReceived - start < MJPEGSource.mostBytesAtOnce
-            && transfer.bytesReceived - last >= (address?.isSecure == true ? 1 : HTTPTransfer.bufferSize)
+            mayBeMore = transfer.bytesReceived - last >= (transfer.isEncrypted ? 1 : HTTPTransfer.bufferSize)
+            if connection?.phase == .stream { transfer.receiveDirectly() }
+        } while mayBeMore && transfer.result == nil && transfer.bytesReceived - start < MJPEGSource.mostBytesAtOnce
+            && !context.isStopping
         let now = context.now
         let count = (connection?.pictureCount ?? 0) - before
         backlog.noteRead(count: count, since: lastRead, now: now, isLate: !hasWaited)
@@ -169,6 +174,31 @@ extension MJPEGSource {
             connection?.lastPicture = now
         }
         return connection?.parser?.hasEnded == false
+    }
+
+    /// Takes what has come of a body that comes as it is. Whether there may be more.
+    private func receiveBody(_ transfer: HTTPTransfer, _ context: FrameContext) -> Bool {
+        guard let connection, transfer.result == nil else { return false }
+        let before = transfer.bytesReceived
+        var count = 0
+        func take(_ picture: ReceivedPicture) {
+            receive(picture, at: context.now)
+            count += 1
+        }
+        let isFilled = connection.parser?.receive({ transfer.receiveBody(into: $0) }, output: take)
+        guard let isFilled else {
+            transfer.result = CURLE_OUT_OF_MEMORY
+            return false
+        }
+        guard transfer.bytesReceived != before else { return false }
+        connection.lastByte = patienceClock.now
+        if count > 0 {
+            connection.pictureCount += count
+            connection.lastPicture = connection.lastByte
+        }
+        // As when curl is told that no more is wanted.
+        if connection.parser?.hasEnded == true { transfer.result = CURLE_WRITE_ERROR }
+        return isFilled
     }
 
     /// What the head says that follows; false when it is nothing to read.

@@ -7,6 +7,8 @@ struct HTTPResponseHead {
     private(set) var reason = ""
     private(set) var contentType: ContentType?
     private(set) var contentLength: Int?
+    /// Whether the body is sent as it is, not in chunks and not compressed.
+    private(set) var isPlain = true
     private(set) var challenges = AuthenticationChallenges()
 
     mutating func take(_ bytes: UnsafeRawBufferPointer) {
@@ -20,6 +22,8 @@ struct HTTPResponseHead {
             contentType = ContentType(header.value)
         } else if header.isNamed("content-length") {
             contentLength = ASCII.number(header.value)
+        } else if header.isNamed("transfer-encoding") || header.isNamed("content-encoding") {
+            isPlain = false
         } else if header.isNamed("www-authenticate") {
             challenges.take(header.value)
         }

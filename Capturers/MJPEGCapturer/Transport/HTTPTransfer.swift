@@ -10,7 +10,8 @@ import VideoCapturing
 /// One request after the other by libcurl, on one thread, which ``work()`` lends to it. The thread must have SIGPIPE
 /// blocked, as capture threads have: OpenSSL writes without `MSG_NOSIGNAL`.
 ///
-/// curl sees to connections, TLS, proxies, redirects, passwords and chunks; what comes goes to ``onBody`` as it comes.
+/// curl sees to connections, TLS, proxies, redirects, passwords and chunks; what comes goes to ``onBody`` as it comes, until
+/// it is received directly.
 final class HTTPTransfer {
     /// Takes bytes of the body; false ends the transfer.
     var onBody: (UnsafeRawBufferPointer) -> Bool = { _ in false }
@@ -21,20 +22,28 @@ final class HTTPTransfer {
     var result: CURLcode?
     /// Whether a server has been connected to.
     var isConnected = false
+    /// Whether it is spoken by TLS, after all redirects.
+    private(set) var isEncrypted = false
     /// Whether both ends are on one machine, so that their clocks are one.
     private(set) var isOnThisMachine = false
     /// Bytes of heads and bodies that have come, all transfers together.
     var bytesReceived: UInt64 = 0
 
     let easy: UnsafeMutableRawPointer
-    private let multi: UnsafeMutableRawPointer
-    private let errorText: UnsafeMutablePointer<CChar>
+    let multi: UnsafeMutableRawPointer
+    let errorText: UnsafeMutablePointer<CChar>
     private var aliases: UnsafeMutablePointer<curl_slist>?
     private var isActive = false
     private var headBytes = 0
-    private var ignoresLength = false
+    /// Whether the body ends with the connection, whatever length is stated.
+    private(set) var ignoresLength = false
     /// What goes on without curl's reading of heads; nil with it.
     var exchange: LenientExchange?
+    /// Where the body can be received without curl; -1 for nowhere. See ``receiveDirectly()``.
+    var bodySocket: Int32 = -1
+    /// The port of this end of the connection; 0 before there is one.
+    private(set) var ownPort: Int32 = 0
+    private(set) var mayHaveProxy = false
 
     /// What curl reads at once.
     static let bufferSize: UInt64 = 128 * 1024
@@ -70,7 +79,9 @@ final class HTTPTransfer {
         head = HTTPResponseHead()
         result = nil
         isConnected = false
+        isEncrypted = request.address.isSecure
         isOnThisMachine = false
+        ownPort = 0
         headBytes = 0
         errorText[0] = 0
         curl_easy_reset(easy)
@@ -86,12 +97,13 @@ final class HTTPTransfer {
     func end() {
         guard isActive else { return }
         isActive = false
+        bodySocket = -1
         curl_multi_remove_handle(multi, easy)
     }
 
     /// Lets curl work on what has come, without waiting.
     func work() {
-        guard isActive, result == nil else { return }
+        guard isActive, result == nil, bodySocket < 0 else { return }
         if exchange?.isConnected == true { return receive() }
         var running: Int32 = 0
         let failure = curl_multi_perform(multi, &running)
@@ -107,6 +119,7 @@ final class HTTPTransfer {
         // Rounded up, so as not to spin through the last millisecond.
         var milliseconds = Int32(clamping: max(0, limit.nanoseconds + 999_999) / 1_000_000)
         if stop < 0 { milliseconds = min(milliseconds, 50) }
+        if bodySocket >= 0 { return waitForBody(milliseconds, stop: stop) }
         let others = (stop, exchange?.socket ?? -1)
         // Not an array, which would cost memory at each wait.
         var extra = (
@@ -168,7 +181,9 @@ extension HTTPTransfer {
             set(CURLOPT_USERNAME, credential.user)
             set(CURLOPT_PASSWORD, credential.password)
         }
-        if let proxy = configuration.proxy ?? (request.address.isLoopback ? "" : nil) { set(CURLOPT_PROXY, proxy) }
+        let proxy = configuration.proxy ?? (request.address.isLoopback ? "" : nil)
+        if let proxy { set(CURLOPT_PROXY, proxy) }
+        mayHaveProxy = proxy.map { !$0.isEmpty } ?? HTTPTransfer.isProxyInEnvironment
         try set(configuration.trust)
         _ = curl_shim_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
 
@@ -182,9 +197,11 @@ extension HTTPTransfer {
             HTTPTransfer.from(context).takeHeadLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
         }
         _ = curl_shim_set_pointer(easy, CURLOPT_PREREQDATA, context)
-        _ = curl_shim_set_request_function(easy) { context, server, own, _, _ in
+        _ = curl_shim_set_request_function(easy) { context, server, own, _, ownPort in
             let transfer = HTTPTransfer.from(context)
             transfer.isConnected = true
+            transfer.ownPort = ownPort
+            transfer.isEncrypted = transfer.isAddressSecure
             if let server, let own { transfer.isOnThisMachine = strcmp(server, own) == 0 }
             return 0
         }
@@ -220,6 +237,13 @@ extension HTTPTransfer {
 extension HTTPTransfer {
     private static func from(_ context: UnsafeMutableRawPointer?) -> HTTPTransfer {
         Unmanaged<HTTPTransfer>.fromOpaque(context!).takeUnretainedValue()
+    }
+
+    /// Of the address that is asked now, which may be one that was redirected to.
+    private var isAddressSecure: Bool {
+        var address: UnsafeMutablePointer<CChar>?
+        guard curl_shim_get_string(easy, CURLINFO_EFFECTIVE_URL, &address) == CURLE_OK, let address else { return true }
+        return strncasecmp(address, "http://", 7) != 0
     }
 
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {

@@ -3,9 +3,18 @@ import Testing
 
 @testable import MJPEGCapturer
 
+/// How the parser gets its bytes.
+enum Intake: CaseIterable {
+    /// They are handed to it.
+    case fed
+    /// It receives them where they are to stay.
+    case received
+}
+
 /// Bytes in, pictures out.
 func parse(
-    _ body: [UInt8], _ content: MultipartParser.Content, chunks: [Int] = [], maximum: Int = 1 << 20
+    _ body: [UInt8], _ content: MultipartParser.Content, chunks: [Int] = [], maximum: Int = 1 << 20,
+    intake: Intake = .fed
 ) -> (numbers: [Int], losses: StreamLosses, hasEnded: Bool) {
     var parser = MultipartParser(content, maximumFrameBytes: maximum)
     var numbers: [Int] = []
@@ -20,7 +29,9 @@ func parse(
         let size = sizes.popFirst() ?? chunks.last ?? rest.count
         let chunk = Array(rest.prefix(size))
         rest = rest.dropFirst(size)
-        chunk.withUnsafeBytes { parser.feed($0, output: take) }
+        chunk.withUnsafeBytes {
+            if intake == .fed { parser.feed($0, output: take) } else { parser.receive(from: $0, output: take) }
+        }
     }
     losses += parser.takeLosses()
     return (numbers, losses, parser.hasEnded)
@@ -31,24 +42,24 @@ func parse(
         .parts(boundary: ContentType(Array(quirk.contentType.utf8)[...]).boundary)
     }
 
-    @Test(arguments: Quirk.all)
-    func takesWhole(_ quirk: Quirk) {
-        let result = parse(quirk.body, content(quirk))
+    @Test(arguments: Quirk.all, Intake.allCases)
+    func takesWhole(_ quirk: Quirk, _ intake: Intake) {
+        let result = parse(quirk.body, content(quirk), intake: intake)
         #expect(result.numbers == quirk.expected)
         #expect(result.losses.damaged == quirk.damaged)
     }
 
-    @Test(arguments: Quirk.all)
-    func takesByteByByte(_ quirk: Quirk) {
-        let result = parse(quirk.body, content(quirk), chunks: [1])
+    @Test(arguments: Quirk.all, Intake.allCases)
+    func takesByteByByte(_ quirk: Quirk, _ intake: Intake) {
+        let result = parse(quirk.body, content(quirk), chunks: [1], intake: intake)
         #expect(result.numbers == quirk.expected)
         #expect(result.losses.damaged == quirk.damaged)
     }
 
-    @Test(arguments: Quirk.all)
-    func takesSplitAnywhere(_ quirk: Quirk) {
+    @Test(arguments: Quirk.all, Intake.allCases)
+    func takesSplitAnywhere(_ quirk: Quirk, _ intake: Intake) {
         for offset in stride(from: 1, to: quirk.body.count, by: 5) {
-            let result = parse(quirk.body, content(quirk), chunks: [offset, quirk.body.count])
+            let result = parse(quirk.body, content(quirk), chunks: [offset, quirk.body.count], intake: intake)
             guard result.numbers == quirk.expected, result.losses.damaged == quirk.damaged else {
                 Issue.record("split at \(offset): \(result)")
                 return
@@ -76,6 +87,44 @@ func parse(
         }
     }
 
+    /// However much of a stream comes at once, each picture is received once it is believed what its length is, and what
+    /// came with it is not lost.
+    @Test(arguments: [1, 100, 900, 1100, 3000, 100_000])
+    func receivesPicturesOfAllSizes(_ chunk: Int) {
+        func size(_ number: Int) -> Int { [0, 0, 0, 0, 40_000, 500, 90_000, 0, 3000][number % 9] }
+        var body: [UInt8] = []
+        for number in 0..<27 {
+            let jpeg = picture(number, padding: size(number))
+            body += Array("--frame\r\nContent-Length: \(jpeg.count)\r\n\r\n".utf8) + jpeg + [13, 10]
+        }
+        let result = parse(body, .parts(boundary: nil), chunks: [chunk], intake: .received)
+        #expect(result.numbers == Array(0..<27))
+        #expect(result.losses == StreamLosses())
+    }
+
+    /// The picture stays where it was received, at whatever offset its head has left it.
+    @Test func receivesWithoutACopy() throws {
+        var parser = MultipartParser(.parts(boundary: nil), maximumFrameBytes: 1 << 20)
+        var received: UnsafeRawBufferPointer?
+        for number in 0..<6 {
+            let jpeg = picture(number)
+            let head = Array("--frame\r\nContent-Length: \(jpeg.count)\r\n\r\n".utf8)
+            let bytes = head + jpeg + Array("\r\n--frame\r\n".utf8)
+            var taken: ReceivedPicture?
+            _ = parser.receive(
+                { memory in
+                    bytes.withUnsafeBytes { memory.copyMemory(from: $0) }
+                    received = UnsafeRawBufferPointer(memory)
+                    return bytes.count
+                }, output: { taken = $0 })
+            let block = try #require(taken?.block)
+            #expect(Array(block.bytes) == jpeg)
+            // The length is believed once it has been right twice.
+            let isInPlace = block.bytes.baseAddress == received!.baseAddress! + head.count
+            #expect(isInPlace == (number >= 2))
+        }
+    }
+
     @Test func leavesOutWhatIsTooLarge() {
         func size(_ number: Int) -> Int { number == 1 ? 50_000 : 0 }
         for head in [{ "--frame\r\nContent-Length: \($1.count)\r\n\r\n" }, { _, _ in "--frame\r\n\r\n" }]
@@ -83,10 +132,13 @@ func parse(
         {
             let body = Quirk.parts(head, picture: { picture($0, padding: size($0), thumbnail: true) })
             for chunks in [[], [1], [7, 1000]] {
-                let result = parse(body, .parts(boundary: nil), chunks: chunks, maximum: 20_000)
-                #expect(result.numbers == [0, 2, 3])
-                #expect(result.losses.oversized == 1)
-                #expect(result.losses.damaged == 0)
+                for intake in Intake.allCases {
+                    let result = parse(
+                        body, .parts(boundary: nil), chunks: chunks, maximum: 20_000, intake: intake)
+                    #expect(result.numbers == [0, 2, 3])
+                    #expect(result.losses.oversized == 1)
+                    #expect(result.losses.damaged == 0)
+                }
             }
         }
     }

@@ -105,6 +105,25 @@ import VideoCapturing
         #expect(refusal(.authorities(path: "/no/such/file"))?.code == .invalidConfiguration)
     }
 
+    /// The address is an open one, the connection is not.
+    @Test func followsToASafeConnection() throws {
+        let safe = try Server()
+        defer { safe.stop() }
+        let port = safe.port
+        let open = QuirkServer { _, connection in
+            connection.write("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.1:\(port)/\r\nContent-Length: 0\r\n\r\n")
+        }
+        defer { open.stop() }
+        let consumer = RecordingConsumer()
+        let capture = MJPEGCapturer(url: open.url, configuration: .test { $0.trust = .acceptsSelfSigned })
+        capture.videoCaptureConsumer = consumer
+        try capture.play()
+        #expect(consumer.waitForFrames(20, timeout: .seconds(20)))
+        capture.releaseCapture()
+        #expect(consumer.frames.allSatisfy { $0.number == 0 })
+        #expect(capture.streamStatistics.connections == 1)
+    }
+
     @Test func saysThatThereIsNoTLS() {
         let server = QuirkServer { _, connection in stream(to: connection) }
         defer { server.stop() }

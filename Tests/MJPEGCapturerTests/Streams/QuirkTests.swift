@@ -3,6 +3,10 @@ import MJPEGCapturer
 import Testing
 import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// Each quirk over a real connection. The clock stands still, so that no picture is ever too old.
 @Suite struct QuirkTests {
     private func numbers(
@@ -24,6 +28,21 @@ import VideoCapturing
         let server = QuirkServer { request, connection in
             connection.write("HTTP/1.0 200 OK\r\nContent-Type: \(quirk.contentType)\r\n\r\n")
             connection.write(quirk.body)
+            connection.awaitEnd()
+        }
+        #expect(try numbers(quirk.expected, from: server) == quirk.expected)
+    }
+
+    /// Most of it is received without curl then.
+    @Test(arguments: Quirk.all)
+    func takesStreamInPieces(_ quirk: Quirk) throws {
+        let server = QuirkServer { _, connection in
+            connection.write("HTTP/1.0 200 OK\r\nContent-Type: \(quirk.contentType)\r\n\r\n")
+            let step = max(1, quirk.body.count / 12)
+            for start in stride(from: 0, to: quirk.body.count, by: step) {
+                connection.write(Array(quirk.body[start..<min(quirk.body.count, start + step)]))
+                usleep(2000)
+            }
             connection.awaitEnd()
         }
         #expect(try numbers(quirk.expected, from: server) == quirk.expected)

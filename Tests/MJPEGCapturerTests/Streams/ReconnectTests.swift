@@ -130,6 +130,28 @@ import VideoCapturing
         }
     }
 
+    /// A reset that comes while pictures wait is still one when they have been delivered.
+    @Test func remembersAResetWhilePicturesWait() throws {
+        let server = QuirkServer { _, connection in
+            stream(to: connection, count: 3)
+            usleep(100_000)
+            connection.write(part(3) + part(4) + part(5))
+            usleep(10_000)
+            connection.reset()
+        }
+        defer { server.stop() }
+        let consumer = SlowConsumer(delay: .milliseconds(20))
+        let capture = MJPEGCapturer(url: server.url, configuration: .test { $0.reconnect = .never })
+        capture.videoCaptureConsumer = consumer
+        try capture.play()
+        #expect(eventually { !capture.isCaptureStarted })
+        guard case .stopped(.deviceLost) = capture.state else {
+            Issue.record("\(capture.state)")
+            return
+        }
+        capture.releaseCapture()
+    }
+
     /// Many losses: memory and descriptors stay as they were.
     @Test func isSoundAfterManyLosses() throws {
         let server = QuirkServer { request, connection in
