@@ -36,8 +36,11 @@ struct FaultLadder {
 
     /// A whole frame has come. Once they have come for a while the next fault begins at the first step again; a
     /// camera that fails after each frame climbs on.
-    mutating func noteFrame(at now: MediaTime) {
-        guard stepsTaken > 0 else { return }
+    @inline(__always) mutating func noteFrame(at now: MediaTime) {
+        if stepsTaken > 0 { noteFrameAfterFault(at: now) }
+    }
+
+    private mutating func noteFrameAfterFault(at now: MediaTime) {
         guard let firstFrame else {
             self.firstFrame = now
             return

@@ -66,7 +66,7 @@ extension CameraSource {
             controls?.settle()
             noteReturn()
         }
-        noteRate(lost: lost, running, now)
+        if !running.rateCheck.isDone { noteRate(lost: lost, running, now) }
         let (timestamp, isTrusted) = timestamps.judge(captured.timestamp, flags: captured.flags, now: now)
         if !isTrusted { status.count { $0.timestampsReplaced += 1 } }
         if isTrusted, isStale(timestamp, running, now), stream.hasFilledBuffer {
@@ -127,7 +127,7 @@ extension CameraSource {
     }
 
     /// No more than was asked for, and no more than consumers want; nil when the camera gives no more by itself.
-    private func frameRateLimit(_ running: RunningStream) -> FrameRate? {
+    @inline(__always) private func frameRateLimit(_ running: RunningStream) -> FrameRate? {
         guard let wanted = wants.maximumFrameRate else { return running.plan.decimatedRate }
         return running.plan.decimatedRate.map { min($0, wanted) } ?? wanted
     }
@@ -153,7 +153,11 @@ extension CameraSource {
     }
 
     /// Once for each frame.
-    private func noteDamage(_ isDamaged: Bool, _ running: RunningStream, _ now: MediaTime) {
+    @inline(__always) private func noteDamage(_ isDamaged: Bool, _ running: RunningStream, _ now: MediaTime) {
+        if isDamaged || running.damage.isCounting { countDamage(isDamaged, running, now) }
+    }
+
+    private func countDamage(_ isDamaged: Bool, _ running: RunningStream, _ now: MediaTime) {
         if isDamaged {
             losses.corrupt &+= 1
             status.count { $0.framesDamaged += 1 }
@@ -164,7 +168,7 @@ extension CameraSource {
     }
 
     private func noteRate(lost: UInt64, _ running: RunningStream, _ now: MediaTime) {
-        guard !running.rateCheck.isDone, let promised = running.rate,
+        guard let promised = running.rate,
             let measured = running.rateCheck.noteFrame(at: now, lost: lost, promised: promised)
         else { return }
         let exposesLonger = controls?.mayLowerRate ?? false

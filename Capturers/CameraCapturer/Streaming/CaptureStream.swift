@@ -179,7 +179,7 @@ final class CaptureStream {
         argument.pointee.length = UInt32(format.memoryPlanes.count)
     }
 
-    private func captured(_ index: Int) -> CapturedBuffer {
+    @inline(__always) private func captured(_ index: Int) -> CapturedBuffer {
         var bytesUsed = PlaneNumbers.zero
         var offsets = PlaneNumbers.zero
         if format.isMultiplanar {

@@ -22,7 +22,7 @@ struct CapturedBuffer {
 
     /// Whether the driver has given the buffer back without having begun to fill it, as some do with all that they
     /// have when one transfer fails: no frame, and its number says nothing.
-    var isUnfilled: Bool {
+    @inline(__always) var isUnfilled: Bool {
         flags & UInt32(V4L2_BUF_FLAG_ERROR) != 0 && timestamp == .zero && bytesUsed == .zero
     }
 }

@@ -46,11 +46,13 @@ struct FramePacer {
     }
 
     /// Waits until a frame is due; nil when the capture is being stopped.
-    mutating func awaitSlot(_ context: FrameContext) -> Slot? {
-        guard let rate else {
-            if case .device = pacing { return Slot(time: .zero) }
-            return Slot(time: context.now)
-        }
+    @inline(__always) mutating func awaitSlot(_ context: FrameContext) -> Slot? {
+        if case .device = pacing { return Slot(time: .zero) }
+        return awaitMoment(context)
+    }
+
+    private mutating func awaitMoment(_ context: FrameContext) -> Slot? {
+        guard let rate else { return Slot(time: context.now) }
         let due = epoch.advanced(by: rate.time(ofFrame: nextIndex))
         guard context.wait(until: due) else { return nil }
         let current = max(nextIndex, rate.frameIndex(at: context.now - epoch))
@@ -61,7 +63,9 @@ struct FramePacer {
 
     /// The timestamp of a frame that the source has given, after waiting for it where the source's own times
     /// are kept; nil when the capture is being stopped.
-    mutating func awaitTimestamp(of frame: SourceFrame, slot: Slot, _ context: FrameContext) -> MediaTime? {
+    @inline(__always) mutating func awaitTimestamp(
+        of frame: borrowing SourceFrame, slot: Slot, _ context: FrameContext
+    ) -> MediaTime? {
         switch pacing {
         case .rate, .unpaced:
             return slot.time
@@ -69,11 +73,16 @@ struct FramePacer {
             return frame.timestamp ?? context.now
         case .sourceTimestamps, .sourceTimestampsWithoutWaiting:
             guard let own = frame.timestamp else { return context.now }
-            let first = sourceEpoch ?? own
-            sourceEpoch = first
-            let due = epoch.advanced(by: own - first)
-            if pacing == .sourceTimestamps, !context.wait(until: due) { return nil }
-            return due
+            return awaitPlace(own, context)
         }
+    }
+
+    /// Where a source's own timestamp lies by the capture's clock.
+    private mutating func awaitPlace(_ own: MediaTime, _ context: FrameContext) -> MediaTime? {
+        let first = sourceEpoch ?? own
+        sourceEpoch = first
+        let due = epoch.advanced(by: own - first)
+        if pacing == .sourceTimestamps, !context.wait(until: due) { return nil }
+        return due
     }
 }

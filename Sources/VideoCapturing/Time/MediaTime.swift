@@ -36,7 +36,7 @@ public struct MediaTime: Sendable, Hashable, Comparable, InstantProtocol {
 
     /// As the difference, in nanoseconds and without a `Duration`, whose 128 bits cost a hundred instructions: for what
     /// is done with each frame.
-    package func nanoseconds(since other: MediaTime) -> Int64 {
+    @inlinable package func nanoseconds(since other: MediaTime) -> Int64 {
         let (difference, overflow) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)
         return overflow ? (nanoseconds < 0 ? .min : .max) : difference
     }
