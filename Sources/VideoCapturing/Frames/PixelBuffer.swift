@@ -33,7 +33,7 @@ public final class PixelBuffer: @unchecked Sendable {
     /// The shape of each plane.
     public let planes: PlaneList<Plane>
 
-    private let bases: PlaneList<UnsafeMutableRawPointer>
+    @usableFromInline let bases: PlaneList<UnsafeMutableRawPointer>
     private let release: Release
     /// Counts finished reads. A read ends with a releasing increment and a pool's reuse begins with an
     /// acquiring load, so the recycled memory is handed over by rule and not by a property of the
@@ -169,9 +169,10 @@ public struct PlaneMemory {
     }
 }
 
+// Inlinable: other modules would look up the types at run time for each row otherwise.
 extension PixelBuffer {
     /// Runs `body` with the bytes of one plane, padding between the rows included.
-    public func withBytes<Result, Failure: Error>(
+    @inlinable public func withBytes<Result, Failure: Error>(
         ofPlane plane: Int, _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         defer { endRead() }
@@ -179,7 +180,7 @@ extension PixelBuffer {
     }
 
     /// Runs `body` with the samples of one row of a plane, without padding.
-    public func withRow<Result, Failure: Error>(
+    @inlinable public func withRow<Result, Failure: Error>(
         _ row: Int, ofPlane plane: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         precondition(row >= 0 && row < planes[plane].rows, "row \(row) of \(planes[plane].rows)")
@@ -190,14 +191,14 @@ extension PixelBuffer {
 
     /// Runs `body` with the first byte of each plane, for C libraries; the shapes are in ``planes``.
     /// The pointers are valid during the call only.
-    public func withUnsafePlanes<Result, Failure: Error>(
+    @inlinable public func withUnsafePlanes<Result, Failure: Error>(
         _ body: (PlaneList<UnsafeRawPointer>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         defer { endRead() }
         return try body(bases.mapPlanes { UnsafeRawPointer($0) })
     }
 
-    private func endRead() {
+    @usableFromInline func endRead() {
         finishedReads.wrappingAdd(1, ordering: .releasing)
     }
 
