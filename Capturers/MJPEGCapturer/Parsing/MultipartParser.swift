@@ -56,7 +56,7 @@ struct MultipartParser {
     var tail: [UInt8] = []
     /// What is received of which it is not known yet what it is; see ``receive(_:output:)``.
     var incoming = JPEGBlock()
-    /// Whether the last receipt filled its memory with more than one picture's bytes.
+    /// Whether the last receipt filled its memory, beyond a picture's end or before it was known where that is.
     var isBehind = false
     /// How long the last picture was; before the first, what is enough for most.
     var lastBytes = 64 * 1024
