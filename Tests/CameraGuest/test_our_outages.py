@@ -149,6 +149,7 @@ class OutageTests(ours.CameraTestCase):
             "--control", "white_balance_temperature=3000")
         # By another program while it runs.
         v4l2.set_control(webcam.node(), "contrast", 77)
+        time.sleep(0.6)  # The driver is asked for it each half second.
         wanted = {"brightness": 20, "white_balance_auto": 0, "white_balance": 3000, "contrast": 77}
         for _ in range(2):
             state = webcam("state")["controls"]

@@ -7,7 +7,8 @@
 /// What a camera's node is asked through: the system calls, one for one, so that a test can stand in for a driver
 /// and answer any of them as it likes.
 ///
-/// Every call is made on the thread that owns the node. A result below zero is `-errno`.
+/// Every call is made on the thread that owns the node, but for the `VIDIOC_STREAMOFF` that ends a wait of that thread
+/// (``DequeueWatchdog``). A result below zero is `-errno`.
 protocol DeviceCalls: Sendable {
     /// Opens the node, not blocking and closed on exec; its descriptor.
     func open(_ path: String) -> Int32
@@ -20,6 +21,8 @@ protocol DeviceCalls: Sendable {
     /// Makes a mapping ordinary memory with the same content, so that it holds the device no longer.
     func detach(_ address: UnsafeMutableRawPointer, byteCount: Int)
     func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int)
+    /// Has `VIDIOC_DQBUF` wait for a frame, or answer `EAGAIN`, as when the node was opened; false when that cannot be had.
+    func setWaiting(_ descriptor: Int32, _ isWaiting: Bool) -> Bool
     /// Waits until one of the descriptors is ready, at most `milliseconds`, -1 for as long as it takes.
     func poll(_ descriptors: UnsafeMutableBufferPointer<pollfd>, milliseconds: Int32) -> Int32
 }

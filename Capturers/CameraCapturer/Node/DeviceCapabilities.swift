@@ -21,6 +21,13 @@ struct DeviceCapabilities: Hashable, Sendable {
             && !has(V4L2_CAP_VIDEO_M2M) && !has(V4L2_CAP_VIDEO_M2M_MPLANE) && !has(V4L2_CAP_IO_MC)
     }
 
+    /// Whether a wait in `VIDIOC_DQBUF` is known to end when another thread calls `VIDIOC_STREAMOFF`, and when the device
+    /// goes.
+    ///
+    /// `videobuf2` sees to the first where the driver frees its lock meanwhile (`wait_prepare`); the second each driver
+    /// has to see to. So it is those whose source was read, and which are tested with a device that goes.
+    var endsWaits: Bool { ["uvcvideo", "vivid"].contains(driver) }
+
     private func has(_ flag: Int32) -> Bool { flags & UInt32(bitPattern: flag) != 0 }
 }
 

@@ -57,6 +57,13 @@ struct SystemDeviceCalls: DeviceCalls {
         return result < 0 ? -errno : result
     }
 
+    /// Not for a plug-in's node: what it does while it waits is its own affair.
+    func setWaiting(_ descriptor: Int32, _ isWaiting: Bool) -> Bool {
+        if isWaiting, SystemDeviceCalls.hasPlugIn.load(ordering: .relaxed) { return false }
+        let flags = fcntl(descriptor, F_GETFL)
+        return flags >= 0 && fcntl(descriptor, F_SETFL, isWaiting ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) >= 0
+    }
+
     func map(
         _ descriptor: Int32, byteCount: Int, offset: UInt32
     ) -> (address: UnsafeMutableRawPointer?, error: Int32) {

@@ -44,6 +44,8 @@ struct NodeEvents {
             default:
                 break
             }
+            // To ask for one that is not there may block.
+            if event.pending == 0 { return events }
         }
         return events
     }

@@ -177,7 +177,7 @@ extension CameraSource {
 
     /// At once, and not only when nobody refers to the stream any more.
     func endStream() {
-        running?.stream.release()
+        running?.end()
         running = nil
     }
 

@@ -10,10 +10,21 @@ import VideoCapturing
 extension CameraSource {
     /// The next frame that is whole and due; nil when nothing more is ready for now, or the capture is being stopped.
     ///
-    /// Three system calls a frame: give back, wait, take. A camera that keeps up has never a second frame ready, so
+    /// Two system calls a frame: give back, and take, which waits; with drivers of which it is not known that such a wait
+    /// can be ended it is three, `poll` being between them. A camera that keeps up has never a second frame ready, so
     /// asking without waiting would be refused after each.
     func awaitFrame(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) -> SourceFrame? {
+        // Without a buffer it is not the camera that was silent.
+        if running.stream.queuedCount == 0 { running.waitInPoll() }
         try faults(running.node) { () throws(IoctlFailure) in try running.stream.reclaim() }
+        if let watchdog = running.watchdog {
+            guard let captured = try awaitDequeue(running, watchdog, context) else { return nil }
+            return try take(captured, running, context)
+        }
+        if running.mayWaitInDequeue, running.hasDelivered, running.stall.isMeasured {
+            running.waitInDequeue(context)
+            return nil
+        }
         guard try awaitDevice(running, context) else { return nil }
         guard let captured = try dequeue(running) else {
             // Promised, and not there: patience goes on from the last frame.
@@ -23,6 +34,25 @@ extension CameraSource {
         }
         running.falsePromises = 0
         return try take(captured, running, context)
+    }
+
+    /// Lets the driver wait for the frame; nil when the capture is being stopped, or `poll` is to wait from now on.
+    private func awaitDequeue(
+        _ running: RunningStream, _ watchdog: DequeueWatchdog, _ context: FrameContext
+    ) throws(CameraTrouble) -> CapturedBuffer? {
+        watchdog.beginWait()
+        defer { watchdog.endWait() }
+        do throws(CameraTrouble) {
+            if let captured = try dequeue(running) { return captured }
+        } catch {
+            if context.isStopping { return nil }
+            if watchdog.hasFoundStall { throw .stalled }
+            // A driver whose device goes ends its stream first, and may have no more to say than that it has none.
+            try faults(running.node) { () throws(IoctlFailure) in try running.node.checkPresence() }
+            throw error
+        }
+        running.waitInPoll()
+        return nil
     }
 
     private func dequeue(_ running: RunningStream) throws(CameraTrouble) -> CapturedBuffer? {
@@ -44,7 +74,7 @@ extension CameraSource {
     ) throws(CameraTrouble) -> SourceFrame? {
         let stream = running.stream
         let now = context.now
-        if let due = running.nextSignalCheck, now >= due { try checkSignal(running, now) }
+        if let due = running.nextLook, now >= due { try look(running, now) }
         if captured.isUnfilled {
             try giveBack(captured, stream)
             // Asked before the next, in case the driver does nothing else any more.
@@ -55,6 +85,7 @@ extension CameraSource {
         let lost = running.sequence.lost(before: captured.sequence)
         losses.lost &+= lost
         running.stall.noteFrame(at: now)
+        running.watchdog?.noteFrame(at: now, limitNanoseconds: running.stall.limitNanoseconds)
         if running.check.damage(of: captured, in: stream) != nil {
             noteDamage(true, running, now)
             try giveBack(captured, stream)
@@ -143,9 +174,19 @@ extension CameraSource {
         }
     }
 
+    /// Now and then, where `poll` does not tell all that is to be known.
+    private func look(_ running: RunningStream, _ now: MediaTime) throws(CameraTrouble) {
+        guard running.watchdog != nil else {
+            running.nextLook = now.advanced(by: .seconds(1))
+            return try checkSignal(running)
+        }
+        running.nextLook = now.advanced(by: .milliseconds(500))
+        let ready = calls.waitForInput(running.node.descriptor, events: Int16(POLLPRI), stop: -1, milliseconds: 0)
+        if ready & Int16(POLLPRI) != 0 { try handleEvents(running) }
+    }
+
     /// Many drivers make frames without a signal, and tell nobody that it is gone, or has become another.
-    private func checkSignal(_ running: RunningStream, _ now: MediaTime) throws(CameraTrouble) {
-        running.nextSignalCheck = now.advanced(by: .seconds(1))
+    private func checkSignal(_ running: RunningStream) throws(CameraTrouble) {
         if let problem = VideoInput.problem(running.node) { throw .noSignal(problem) }
         if let before = running.timings, let timings = SignalTimings(running.node), !timings.matches(before) {
             throw .sourceChanged

@@ -16,8 +16,9 @@ final class RunningStream {
     @exclusivity(unchecked) var sequence = SequenceCounter()
     @exclusivity(unchecked) var damage = DamageReport()
     @exclusivity(unchecked) var rateCheck = RateCheck()
-    /// When the input's signal is to be looked at again; nil where there is none that could be lost.
-    @exclusivity(unchecked) var nextSignalCheck: MediaTime?
+    /// When the driver is to be asked again what `poll` does not tell: how the input's signal is, where there is one that
+    /// could be lost, and, where nobody polls, whether there are events. Nil when there is nothing to ask.
+    @exclusivity(unchecked) var nextLook: MediaTime?
     /// The timings of the signal when the stream began.
     let timings: SignalTimings?
     /// How often in turn `poll` has said that something is wrong.
@@ -28,6 +29,11 @@ final class RunningStream {
     @exclusivity(unchecked) var hasDelivered = false
     /// A wait has ended without a frame, and goes on.
     @exclusivity(unchecked) var isStillWaiting = true
+
+    /// Watches over waits in `VIDIOC_DQBUF`; nil while frames are waited for by `poll`.
+    @exclusivity(unchecked) private(set) var watchdog: DequeueWatchdog?
+    /// Whether it is yet to be tried to wait in `VIDIOC_DQBUF`.
+    @exclusivity(unchecked) private(set) var mayWaitInDequeue: Bool
 
     @exclusivity(unchecked) private var stopDescriptor: Int32 = -1
 
@@ -42,8 +48,45 @@ final class RunningStream {
         freshness = max((rate?.frameInterval ?? .milliseconds(33)) * 2, .milliseconds(50)).nanoseconds
         stall = StallDetector(streamStart: startedAt)
         let hasSignal = VideoInput.hasSignal(stream.node)
-        if hasSignal { nextSignalCheck = startedAt }
+        if hasSignal { nextLook = startedAt }
         timings = hasSignal ? SignalTimings(stream.node) : nil
+        // Of a change of the signal an event tells, and that at once.
+        mayWaitInDequeue = !hasSignal && stream.node.capabilities.endsWaits
+    }
+
+    deinit { end() }
+
+    /// Lets `VIDIOC_DQBUF` wait from now on, if that can be had; else `poll` goes on to wait.
+    ///
+    /// A stop that was asked for before is to be looked at again after it.
+    func waitInDequeue(_ context: FrameContext) {
+        mayWaitInDequeue = false
+        guard stream.setWaiting(true) else { return }
+        do throws(CaptureError) {
+            let watchdog = try DequeueWatchdog(
+                deadline: stall.deadline, limit: stall.limit, streamOff: stream.switchingOff)
+            context.setStopHandler { [weak watchdog] in watchdog?.stop() }
+            self.watchdog = watchdog
+            nextLook = .zero
+        } catch {
+            stream.setWaiting(false)
+        }
+    }
+
+    /// Lets `poll` wait again, for the rest of the stream.
+    func waitInPoll() {
+        guard let watchdog else { return }
+        watchdog.end()
+        self.watchdog = nil
+        stream.setWaiting(false)
+        nextLook = nil
+        isStillWaiting = true
+    }
+
+    /// Ends the stream and what watches it.
+    func end() {
+        waitInPoll()
+        stream.release()
     }
 
     /// The context's, which takes a lock each time that it is asked; it stays the same once there is one.

@@ -22,6 +22,9 @@ final class CaptureStream {
     /// For other devices, and other threads.
     let exporter: BufferExporter
 
+    /// Whether ``dequeue()`` waits for a frame, instead of giving nil when there is none.
+    @exclusivity(unchecked) private(set) var isWaiting = false
+
     /// How many buffers the driver has.
     @exclusivity(unchecked) private(set) var queuedCount = 0
 
@@ -62,6 +65,22 @@ final class CaptureStream {
         isStreaming = true
     }
 
+    /// Has ``dequeue()`` wait for a frame, or not; false when the system refuses.
+    @discardableResult
+    func setWaiting(_ isToWait: Bool) -> Bool {
+        let isSet = node.calls.setWaiting(node.descriptor, isToWait)
+        if isSet { isWaiting = isToWait }
+        return isSet
+    }
+
+    /// Stops the driver and no more, from another thread, for as long as the node is open; false when it refuses.
+    var switchingOff: @Sendable () -> Bool {
+        { [calls = node.calls, descriptor = node.descriptor, type] in
+            var type = Int32(bitPattern: type)
+            return calls.ioctl(descriptor, DeviceRequest.streamOff.code, &type) >= 0
+        }
+    }
+
     /// Stops the driver and gives the buffers back. Pictures that are still held keep their memory.
     func release() {
         // Only once: another stream of the node may have begun since.
@@ -81,12 +100,13 @@ final class CaptureStream {
         _ = try? requestBuffers(0)
     }
 
-    /// The oldest buffer that is filled; nil when there is none. It is ours until ``queue(_:)``.
+    /// The oldest buffer that is filled; nil when there is none, or signals kept interrupting the wait for one. It is
+    /// ours until ``queue(_:)``.
     func dequeue() throws(IoctlFailure) -> CapturedBuffer? {
         prepareArgument(0)
         do {
             try node.request(.dequeueBuffer, &argument.pointee)
-        } catch  where error.isAgain {
+        } catch  where error.isAgain || (isWaiting && error.number == EINTR) {
             return nil
         }
         let index = Int(argument.pointee.index)

@@ -28,6 +28,9 @@ struct StallDetector {
     /// How long the camera may be silent from now on.
     var limit: Duration { .nanoseconds(limitNanoseconds) }
 
+    /// Whether the limit is that of the camera's own rate.
+    var isMeasured: Bool { interval != 0 }
+
     /// As ``limit``.
     var limitNanoseconds: Int64 {
         // What the camera has promised is no measure: in the dark it may take seconds.

@@ -11,7 +11,8 @@ import VideoCapturing
 #endif
 
 /// Every system call that the capture makes, refused with every number that matters: before the first frame, while the
-/// stream runs, while it is restarted, and while a camera that came back is opened.
+/// stream runs, while it is restarted, and while a camera that came back is opened; with a driver in whose
+/// `VIDIOC_DQBUF` frames are waited for, too.
 @Suite struct CallSiteTests {
     /// How many captures run at a time. Most of them wait; with more a sanitizer makes them wait for each other.
     private let width = 8
@@ -24,21 +25,25 @@ import VideoCapturing
         #expect(troubles.compactMap(\.self) == [])
     }
 
-    @Test(arguments: [1, 3])
-    func aStreamGoesOn(times: Int) async {
-        let troubles = await concurrently(Fault.all(CallSite.ofStreaming, times: times), width: width) { fault in
+    @Test(arguments: [1, 3], [false, true])
+    func aStreamGoesOn(times: Int, waitsInDequeue: Bool) async {
+        let sites = CallSite.ofStreaming.filter { !waitsInDequeue || $0 != .poll }
+        let troubles = await concurrently(Fault.all(sites, times: times), width: width) { fault in
             // A camera that says it is gone, and is there, is tried each second.
             let limit = Duration.milliseconds(fault.number == ENODEV ? 3000 * fault.times : 3000)
-            return CallSiteTests.tryRunning(within: limit) { $0.camera.set { $0.refusals = [fault.refusal] } }.map {
+            return CallSiteTests.tryRunning(within: limit, waitsInDequeue) {
+                $0.camera.set { $0.refusals = [fault.refusal] }
+            }.map {
                 "\(fault): \($0)"
             }
         }
         #expect(troubles.compactMap(\.self) == [])
     }
 
-    @Test func aRestartGetsOverIt() async {
+    @Test(arguments: [false, true])
+    func aRestartGetsOverIt(waitsInDequeue: Bool) async {
         let troubles = await concurrently(Fault.all(CallSite.ofRestart), width: width) { fault in
-            CallSiteTests.tryRunning { run in
+            CallSiteTests.tryRunning(waitsInDequeue) { run in
                 run.camera.set {
                     $0.refusals = [fault.refusal, .init(request: clibv4l2_DQBUF, times: 1, number: EIO)]
                 }
@@ -100,9 +105,11 @@ import VideoCapturing
 
     /// What is wrong with a capture that meets the fault while it runs; nil when nothing is.
     private static func tryRunning(
-        within limit: Duration = .seconds(5), _ break: (CaptureRun) -> Void
+        within limit: Duration = .seconds(5), _ waitsInDequeue: Bool = false, _ break: (CaptureRun) -> Void
     ) -> String? {
-        guard let run = try? CaptureRun.running() else { return "no frames to begin with" }
+        guard let run = try? CaptureRun.running(StreamingMachine(waitsInDequeue: waitsInDequeue)) else {
+            return "no frames to begin with"
+        }
         `break`(run)
         guard run.probe.waitForMore(20, within: limit) else {
             return "\(run.probe.count) frames at \(run.capture.state), \(run.events)"

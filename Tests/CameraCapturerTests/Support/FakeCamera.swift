@@ -1,3 +1,4 @@
+import CLibV4L2
 import VideoCapturing
 
 @testable import CameraCapturer
@@ -85,6 +86,7 @@ final class FakeCamera: DeviceCalls, @unchecked Sendable {
     func close(_ descriptor: Int32) {
         let isKnown = state.withLock { state in
             if state.owner == descriptor { state.forgetStream() }
+            state.waiting.remove(descriptor)
             return state.descriptors.removeValue(forKey: descriptor) != nil
         }
         if isKnown { Glibc.close(descriptor) }
@@ -134,12 +136,26 @@ final class FakeCamera: DeviceCalls, @unchecked Sendable {
         }
     }
 
-    func ioctl(_ descriptor: Int32, _ request: UInt, _ argument: UnsafeMutableRawPointer) -> Int32 {
+    func setWaiting(_ descriptor: Int32, _ isWaiting: Bool) -> Bool {
         state.withLock { state in
-            if let refusal = state.refusal(of: request) { return -refusal }
-            guard state.isAlive(descriptor) else { return -ENODEV }
-            state.fill()
-            return state.answer(request, argument, descriptor)
+            if isWaiting { state.waiting.insert(descriptor) } else { state.waiting.remove(descriptor) }
+        }
+        return true
+    }
+
+    /// What waits looks each millisecond, without the lock in between.
+    func ioctl(_ descriptor: Int32, _ request: UInt, _ argument: UnsafeMutableRawPointer) -> Int32 {
+        if let refusal = state.withLock({ $0.refusal(of: request) }) { return -refusal }
+        while true {
+            let result = state.withLock { state -> Int32? in
+                guard state.isAlive(descriptor) else { return -ENODEV }
+                state.fill()
+                let result = state.answer(request, argument, descriptor)
+                let isToWait = request == clibv4l2_DQBUF && result == -EAGAIN && state.waiting.contains(descriptor)
+                return isToWait ? nil : result
+            }
+            if let result { return result }
+            usleep(1000)
         }
     }
 }

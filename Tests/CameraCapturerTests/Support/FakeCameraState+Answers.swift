@@ -15,7 +15,7 @@ extension FakeCameraState {
         let kind = FakeCameraState.self
         switch request {
         case clibv4l2_QUERYCAP:
-            return kind.queryCapabilities(argument.assumingMemoryBound(to: v4l2_capability.self))
+            return kind.queryCapabilities(argument.assumingMemoryBound(to: v4l2_capability.self), driver)
         case clibv4l2_ENUM_FMT: return enumerateFormats(argument.assumingMemoryBound(to: v4l2_fmtdesc.self))
         case clibv4l2_ENUM_FRAMESIZES: return enumerateSizes(argument.assumingMemoryBound(to: v4l2_frmsizeenum.self))
         case clibv4l2_ENUM_FRAMEINTERVALS:
@@ -71,8 +71,10 @@ extension FakeCameraState {
         return 0
     }
 
-    private static func queryCapabilities(_ capability: UnsafeMutablePointer<v4l2_capability>) -> Int32 {
-        copy("fake", into: &capability.pointee.driver)
+    private static func queryCapabilities(
+        _ capability: UnsafeMutablePointer<v4l2_capability>, _ driver: String
+    ) -> Int32 {
+        copy(driver, into: &capability.pointee.driver)
         copy("Fake Camera", into: &capability.pointee.card)
         copy("platform:fake", into: &capability.pointee.bus_info)
         capability.pointee.device_caps = UInt32(V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_STREAMING)

@@ -41,6 +41,10 @@ struct FakeCameraState {
     var refusals: [FakeCamera.Refusal] = []
     /// How often each request was made.
     var calls: [UInt: Int] = [:]
+    /// What it is the driver of.
+    var driver = "fake"
+    /// The descriptors whose `VIDIOC_DQBUF` waits.
+    var waiting: Set<Int32> = []
     /// Frames are not made.
     var isSilent = false
     /// Changes each buffer before it is given out.

@@ -92,6 +92,7 @@ final class FakeControlDriver: DeviceCalls {
         _ descriptor: Int32, byteCount: Int, offset: UInt32
     ) -> (address: UnsafeMutableRawPointer?, error: Int32) { (nil, ENODEV) }
 
+    func setWaiting(_ descriptor: Int32, _ isWaiting: Bool) -> Bool { false }
     func detach(_ address: UnsafeMutableRawPointer, byteCount: Int) {}
     func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int) {}
 

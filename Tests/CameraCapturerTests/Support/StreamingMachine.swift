@@ -15,9 +15,14 @@ final class StreamingMachine {
     private let machine = FakeMachine()
     private var node: String
 
-    init(_ modes: [FakeCamera.Mode] = [FakeCamera.Mode(fourCC: .nv12, width: 64, height: 48, rate: 200)]) {
+    /// - Parameter waitsInDequeue: whether the driver is one in whose `VIDIOC_DQBUF` frames are waited for.
+    init(
+        _ modes: [FakeCamera.Mode] = [FakeCamera.Mode(fourCC: .nv12, width: 64, height: 48, rate: 200)],
+        waitsInDequeue: Bool = false
+    ) {
         node = "video0"
         camera = FakeCamera(path: machine.path(node), modes: modes)
+        if waitsInDequeue { camera.set { $0.driver = "uvcvideo" } }
         machine.addUSB(node, serial: "A1")
     }
 

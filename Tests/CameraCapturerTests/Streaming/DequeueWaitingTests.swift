@@ -1,0 +1,152 @@
+import CLibV4L2
+import Testing
+import VideoCapturing
+
+@testable import CameraCapturer
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A capture whose driver waits for the frames: all that `poll` sees to elsewhere is seen to here as well.
+@Suite struct DequeueWaitingTests {
+    private func run(keeps: Int = 0) throws -> CaptureRun {
+        let run = CaptureRun(StreamingMachine(waitsInDequeue: true))
+        run.probe.set { $0.keeps = keeps }
+        try run.start()
+        try #require(run.probe.waitForMore(10))
+        return run
+    }
+
+    private func isWaiting(_ run: CaptureRun) -> Bool { run.camera.get { !$0.waiting.isEmpty } }
+
+    @Test func asksTwiceForEachFrame() throws {
+        let run = try run()
+        #expect(isWaiting(run))
+        let before = (run.camera.callCount, run.probe.count)
+        #expect(run.probe.waitForMore(100))
+        let after = (run.camera.callCount, run.probe.count)
+        #expect(after.0 - before.0 < (after.1 - before.1) * 2 + 10)
+        #expect(run.probe.disorder == nil && run.leak == nil)
+    }
+
+    @Test func onlyWithDriversThatAreKnown() throws {
+        let run = try CaptureRun.running(frames: 20)
+        #expect(!isWaiting(run))
+    }
+
+    @Test func stopsAtOnceAndStartsAgain() throws {
+        let run = try run()
+        for _ in 0..<3 {
+            run.camera.set { $0.isSilent = true }
+            pause(.milliseconds(20))
+            #expect(try run.stop() < .milliseconds(200))
+            #expect(!isWaiting(run) && run.capture.statistics.interruptions == 0)
+            run.camera.set { $0.isSilent = false }
+            try run.start()
+            #expect(run.probe.waitForMore(10))
+        }
+        #expect(run.leak == nil)
+    }
+
+    @Test func isReleasedAtOnce() throws {
+        let run = try run()
+        run.camera.set { $0.isSilent = true }
+        pause(.milliseconds(20))
+        let began = MonotonicClock().now
+        #expect(run.leak == nil)
+        #expect(MonotonicClock().now - began < .milliseconds(200))
+    }
+
+    @Test func restartsACameraThatStalls() throws {
+        let run = try run()
+        let began = MonotonicClock().now
+        run.camera.set { $0.isSilent = true }
+        #expect(run.waitForEvent(.restarting(attempt: 1, of: 4)))
+        let time = MonotonicClock().now - began
+        #expect(time > .milliseconds(480) && time < .milliseconds(1500), "\(time)")
+        #expect(run.capture.state == .interrupted(.stalled))
+        run.camera.set { $0.isSilent = false }
+        #expect(run.probe.waitForMore(10))
+        #expect(run.capture.state == .running && run.statistics.restarts == 1)
+        #expect(run.capture.statistics.interruptions == 1)
+        #expect(isWaiting(run))
+        #expect(run.probe.disorder == nil && run.leak == nil)
+    }
+
+    @Test func isPatientFirst() throws {
+        let run = try run()
+        run.camera.set { $0.isSilent = true }
+        pause(.milliseconds(350))
+        run.camera.set { $0.isSilent = false }
+        #expect(run.probe.waitForMore(5))
+        #expect(run.statistics.restarts == 0 && run.capture.statistics.interruptions == 0)
+    }
+
+    /// The time that the consumer takes is none of the camera's.
+    @Test func takesASlowConsumerForNoStall() throws {
+        let run = try run()
+        run.probe.set { $0.delay = .milliseconds(1200) }
+        #expect(run.probe.waitForMore(2, within: .seconds(5)))
+        run.probe.set { $0.delay = .zero }
+        #expect(run.probe.waitForMore(20, within: .seconds(5)))
+        #expect(run.statistics.restarts == 0 && run.capture.statistics.interruptions == 0)
+        #expect(run.leak == nil)
+    }
+
+    @Test(arguments: [3, 20])
+    func letsFramesBeKept(count: Int) throws {
+        let run = try run(keeps: count)
+        #expect(run.probe.waitForMore(100))
+        #expect(isWaiting(run) && run.statistics.restarts == 0)
+        #expect(run.probe.disorder == nil && run.leak == nil)
+    }
+
+    @Test func goesOnWhenTheCameraIsBack() throws {
+        let run = try run()
+        run.machine.unplug()
+        #expect(eventually(within: .milliseconds(500)) { !run.camera.isOpen }, "the node is held")
+        #expect(run.waitForState(.interrupted(.deviceDisconnected)))
+        run.machine.plug(as: "video1")
+        #expect(run.probe.waitForMore(10))
+        #expect(isWaiting(run) && run.statistics.reconnects == 1)
+        #expect(run.probe.disorder == nil && run.leak == nil)
+    }
+
+    /// A driver that ends its stream first and goes then says only that nothing streams.
+    @Test func findsOutThatTheCameraIsGone() throws {
+        let run = try run()
+        run.camera.set { state in
+            state.refusals = [
+                .init(request: clibv4l2_DQBUF, number: EINVAL), .init(request: clibv4l2_QUERYCAP, number: ENODEV),
+            ]
+        }
+        #expect(run.waitForEvent(.disconnected))
+    }
+
+    /// A driver that answers although it is to wait is waited for by `poll` again; one that is interrupted for ever is
+    /// restarted.
+    @Test(arguments: [EAGAIN, EINTR])
+    func doesNotSpinOnOneThatDoesNotWait(number: Int32) throws {
+        let run = try run()
+        run.camera.set { $0.refusals = [.init(request: clibv4l2_DQBUF, times: .max, number: number)] }
+        // A request that is interrupted is made a hundred times.
+        #expect(run.calls(in: .milliseconds(300)) < (number == EINTR ? 8000 : 400))
+        run.camera.set { $0.refusals = [] }
+        #expect(run.probe.waitForMore(5))
+        #expect(isWaiting(run) == (number == EINTR) && run.leak == nil)
+    }
+
+    @Test(arguments: [EINTR, EIO, EBUSY])
+    func stopsThoughTheDriverRefusesAtFirst(number: Int32) throws {
+        let run = try run()
+        run.camera.set {
+            $0.isSilent = true
+            $0.refusals = [.init(request: clibv4l2_STREAMOFF, times: 2, number: number)]
+        }
+        #expect(try run.stop() < .milliseconds(500))
+        #expect(run.leak == nil)
+    }
+}
