@@ -25,7 +25,7 @@ struct CapturerBench {
         For comparisons with other programs:
 
           make-noise    noise to nowhere: --format nv12|i420|argb --size WxH --frames N
-          vp8           a raw clip to VP8 in IVF, through the pipeline
+          vp8           a raw clip to VP8 in IVF, through the pipeline; --one-thread reads and encodes in turn
           bare          the same, the clip in memory, through libvpx alone; prints `CPU WALL` in seconds
                         both: --input CLIP --format nv12|i420 --size WxH --fps N --bitrate KBPS --output FILE
           camera        a camera to nowhere, until it is ended by a signal or has the frames: --device NODE
@@ -60,7 +60,7 @@ struct CapturerBench {
         case "screen": try ScreenBenchmark(Effort(&arguments)).run()
         case "jpeg": try JPEGBenchmark(Effort(&arguments)).run()
         case "make-noise": try makeNoise(&arguments)
-        case "vp8": try encodeFile(Clip(&arguments))
+        case "vp8": try encodeFile(Clip(&arguments), isOnOneThread: arguments.flag("one-thread"))
         case "camera": try captureCamera(CameraRun(&arguments))
         case "bare": try encodeBare(Clip(&arguments))
         case "all":

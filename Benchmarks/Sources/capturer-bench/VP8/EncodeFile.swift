@@ -5,8 +5,8 @@ import VP8Codec
 import VideoCapturing
 
 /// A raw clip to VP8 in IVF, the way an application does it: file → publisher → queue → encoder → writer. The next
-/// frames are read while one is encoded.
-func encodeFile(_ clip: Clip) throws {
+/// frames are read while one is encoded; on one thread, without the queue, one is read and encoded after the other.
+func encodeFile(_ clip: Clip, isOnOneThread: Bool) throws {
     let capture = FileCapturer(path: clip.input, rawFormat: clip.format, pacing: .asFastAsPossible)
     var configuration = encoderConfiguration(bitrate: clip.bitrate * 1000)
     configuration.frameRate = clip.format.estimatedFramesPerSecond ?? configuration.frameRate
@@ -16,7 +16,8 @@ func encodeFile(_ clip: Clip) throws {
         onFailure: { fatalError("\($0.error)") })
     let publisher = VideoPublisher(capture)
     // One frame waits while one is encoded and one is read. More would only leave the cache: four cost 5 % of CPU at 720p.
-    try publisher.add(encoding, name: "vp8", queue: .init(capacity: 1, policy: .wait))
+    try publisher.add(
+        isOnOneThread ? SynchronousConsumer(encoding) : encoding, name: "vp8", queue: .init(capacity: 1, policy: .wait))
 
     let end = DispatchSemaphore(value: 0)
     let changes = capture.stateChanges()
