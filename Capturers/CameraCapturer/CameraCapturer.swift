@@ -72,7 +72,8 @@ public final class CameraCapturer: ForwardingVideoCapture {
     /// Throws `invalidState` before `initCapture`, and what ``CameraDevice/controls()`` throws.
     public func controls() throws(CaptureError) -> [CameraControl] { try knownDevice("list the controls").controls() }
 
-    /// Sets a control by its name; also while the camera captures, and again after it was unplugged.
+    /// Sets a control by its name; also while the camera captures, and again after it was unplugged half a second later or
+    /// more.
     ///
     /// Throws `invalidState` before `initCapture`, and what ``CameraDevice/setControl(_:to:)`` throws.
     @discardableResult

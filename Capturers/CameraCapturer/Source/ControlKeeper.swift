@@ -1,7 +1,8 @@
 import VideoCapturing
 
 /// Keeps what a camera's controls are set to, so that it has them again after an unplug: what they were at the opening,
-/// and every change since, by whichever program, as the driver tells of it.
+/// and every change since, by whichever program, as the driver tells of it: at once where it is polled, each half second
+/// where it is not.
 ///
 /// A camera that has stayed keeps its controls while its node is closed; what another program has set meanwhile is not
 /// undone.

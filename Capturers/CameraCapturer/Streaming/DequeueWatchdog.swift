@@ -9,6 +9,8 @@ import VideoCapturing
 /// is free meanwhile), and lets one that has not begun yet fail at once; so no stop comes too early. This is that
 /// thread. It looks at the clock once in each limit of the camera's silence, twice a second for most.
 ///
+/// The silence counts from the last frame on: as long as the driver has buffers, a wait says that none came since.
+///
 /// ``beginWait()`` to ``end()`` are for the capture thread, ``stop()`` is for any.
 final class DequeueWatchdog: Sendable {
     private enum Order {
