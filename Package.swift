@@ -135,7 +135,7 @@ let package = Package(
             name: "FFmpegMediaTests", dependencies: ["FFmpegMedia", "MediaFiles", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
-            name: "VP8CodecTests", dependencies: ["VP8Codec", "VideoCapturing"], swiftSettings: strict),
+            name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
             name: "JPEGCodecTests", dependencies: ["JPEGCodec", "FrameProcessing", "TestTools", "VideoCapturing"],
             swiftSettings: strict),

@@ -1,4 +1,5 @@
 import Foundation
+import TestTools
 import Testing
 import VP8Codec
 import VideoCapturing
@@ -101,13 +102,7 @@ import VideoCapturing
         // vpxenc takes the last of an argument given twice, except for this one.
         if !given.arguments.contains(where: { $0.hasPrefix("--kf-") }) { arguments.append("--disable-kf") }
         arguments += given.arguments + ["-o", output.path(), clip.path()]
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["vpxenc", "--quiet"] + arguments
-        try process.run()
-        process.waitUntilExit()
-        try #require(
-            process.terminationStatus == 0, "vpxenc failed; install it with: apt-get install vpx-tools")
+        try run("vpxenc", ["--quiet"] + arguments)
     }
 
     private func readIVF(_ data: Data) -> [[UInt8]] {
