@@ -26,8 +26,9 @@ import VideoCapturing
     }
 
     /// A hundred frames a second: half a second is the limit.
-    @Test func isPatientFirst() throws {
-        let run = try CaptureRun.running()
+    @Test(arguments: [false, true])
+    func isPatientFirst(waitsInDequeue: Bool) throws {
+        let run = try CaptureRun.running(StreamingMachine(waitsInDequeue: waitsInDequeue), frames: 10)
         run.camera.set { $0.isSilent = true }
         pause(.milliseconds(350))
         run.camera.set { $0.isSilent = false }

@@ -42,7 +42,7 @@ import VideoCapturing
         for _ in 0..<3 {
             run.camera.set { $0.isSilent = true }
             pause(.milliseconds(20))
-            #expect(try run.stop() < .milliseconds(200))
+            #expect(try run.stop() < .milliseconds(400))
             #expect(!isWaiting(run) && run.capture.statistics.interruptions == 0)
             run.camera.set { $0.isSilent = false }
             try run.start()
@@ -57,7 +57,7 @@ import VideoCapturing
         pause(.milliseconds(20))
         let began = MonotonicClock().now
         #expect(run.leak == nil)
-        #expect(MonotonicClock().now - began < .milliseconds(200))
+        #expect(MonotonicClock().now - began < .milliseconds(400))
     }
 
     @Test func restartsACameraThatStalls() throws {
@@ -74,15 +74,6 @@ import VideoCapturing
         #expect(run.capture.statistics.interruptions == 1)
         #expect(isWaiting(run))
         #expect(run.probe.disorder == nil && run.leak == nil)
-    }
-
-    @Test func isPatientFirst() throws {
-        let run = try run()
-        run.camera.set { $0.isSilent = true }
-        pause(.milliseconds(350))
-        run.camera.set { $0.isSilent = false }
-        #expect(run.probe.waitForMore(5))
-        #expect(run.statistics.restarts == 0 && run.capture.statistics.interruptions == 0)
     }
 
     /// The time that the consumer takes is none of the camera's.
