@@ -31,7 +31,7 @@ import VideoCapturing
             var failure: CaptureError?
             do throws(CaptureError) { try capture.initCapture() } catch { failure = error }
             result.withLock { $0 = .some(failure) }
-        }.detach()
+        }
         return result
     }
 

@@ -105,7 +105,7 @@ extension ScreenCapturerTests {
                     try capture.startCapture()
                 }
                 outcome.withLock { $0 = result }
-            }.detach()
+            }
             let isThere = try eventually(within: .seconds(5)) {
                 try client.click()
                 pause(.milliseconds(50))

@@ -11,10 +11,9 @@ import VideoCapturing
     private func pushedCapture() throws -> PushCapturer {
         let capture = PushCapturer(format: .nv12(width: 8, height: 6))
         let picture = try flatPicture(7)
-        let pusher = try CaptureThread(name: "application") { [weak capture] in
+        try CaptureThread(name: "application") { [weak capture] in
             while capture?.push(picture) != nil { usleep(5000) }
         }
-        pusher.detach()
         return capture
     }
 

@@ -36,7 +36,7 @@ final class SignalWatcher: Sendable {
                 guard sigwait(&set, &number) == 0 else { continue }
                 handle(number)
             }
-        }.detach()
+        }
     }
 
     /// Has `action` called, on the thread of signals, for the first one that asks for an end. Until then such a

@@ -86,7 +86,7 @@ public struct ConformanceSuite: Sendable {
 /// Runs `body` on a new thread.
 func onOwnThread(_ body: @escaping @Sendable () -> Void) {
     do {
-        try CaptureThread(name: "conformance", body).detach()
+        try CaptureThread(name: "conformance", body)
     } catch {
         fatalError("no thread for the conformance suite: \(error)")
     }

@@ -39,7 +39,7 @@ final class Worker: Sendable {
                     state.thread = nil
                 }
                 state.wakeAll()
-            }.detach()
+            }
         } catch {
             state.withLock { $0.hasThread = false }
             throw error

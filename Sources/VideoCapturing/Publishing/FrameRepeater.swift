@@ -1,10 +1,10 @@
 /// Sees to a minimum rate: a thread that sends the last frame again when none has come for an interval.
 final class FrameRepeater: Sendable {
     private let wake = WakeSignal()
-    private let hasEnded = Locked(false)
+    private let thread: CaptureThread
 
     init(interval: Duration, clock: any CaptureClock, fanOut: FrameFanOut) throws(CaptureError) {
-        let thread = try CaptureThread(name: "repeat") { [wake, hasEnded, weak fanOut] in
+        thread = try CaptureThread(name: "repeat") { [wake, weak fanOut] in
             while !wake.isRaised {
                 guard let last = fanOut?.repeatLastFrame(ifOlderThan: interval) else {
                     // Nothing was sent yet.
@@ -14,15 +14,12 @@ final class FrameRepeater: Sendable {
                 }
                 clock.wait(until: last.advanced(by: interval), or: wake)
             }
-            hasEnded.withLock { $0 = true }
-            hasEnded.wakeAll()
         }
-        thread.detach()
     }
 
     /// Ends the thread. When it returns, no repeat is being sent and none will be.
     func stop() {
         wake.raise()
-        _ = hasEnded.wait { $0 ? () : nil }
+        thread.join()
     }
 }

@@ -40,7 +40,7 @@ public final class PublisherSubscription: Sendable {
         self.delivery = delivery
         let wants = self.wants
         let isClockReal = clock is MonotonicClock
-        let thread = try CaptureThread(name: name) {
+        try CaptureThread(name: name) {
             delivery.withLock { $0.thread = CaptureThread.currentIdentifier }
             var timeline = ConsumerTimeline()
             delivering: while true {
@@ -74,7 +74,6 @@ public final class PublisherSubscription: Sendable {
             }
             delivery.wakeAll()
         }
-        thread.detach()
     }
 
     deinit {

@@ -33,7 +33,7 @@ final class SourceRunner: Sendable {
         guard let mustOpen else { throw stalled("open") }
         guard mustOpen else { return }
         do {
-            try CaptureThread(name: name) { [loop] in loop.run() }.detach()
+            try CaptureThread(name: name) { [loop] in loop.run() }
         } catch {
             control.update { contents, _ in contents.phase = .idle }
             throw error

@@ -6,24 +6,36 @@
 
 /// An operating-system thread of its own, for work that blocks: captures, encoders, files.
 ///
-/// The cooperative pool of Swift concurrency has one thread per core and must never be blocked.
+/// The cooperative pool of Swift concurrency has one thread per core and must never be blocked. What the thread takes
+/// goes by itself when it ends, whether or not somebody waits for that.
 package struct CaptureThread: Sendable {
-    private let identifier: pthread_t
+    private let hasEnded: Locked<Bool>
 
     /// Starts a thread; its name, cut to the kernel's 15 bytes, is what `top -H` and debuggers show.
     ///
     /// Throws `CaptureError` with the code `system` when the machine has no thread left.
+    @discardableResult
     package init(name: String, _ body: @escaping @Sendable () -> Void) throws(CaptureError) {
-        let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
+        let hasEnded = Locked(false)
+        let start = Unmanaged.passRetained(ThreadStart(name: name, body: body, hasEnded: hasEnded))
+        // Detached from its beginning: AddressSanitizer remembers the kernel's number of a thread that could be joined
+        // after its end, and looks at no later thread that is given the same, so that what such a one holds counts as
+        // leaked.
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         var identifier = pthread_t()
         let code = pthread_create(
-            &identifier, nil,
+            &identifier, &attributes,
             { argument in
-                // The thread owns the box that `passRetained` left for it.
-                let start = Unmanaged<ThreadStart>.fromOpaque(argument!).takeRetainedValue()
-                nameThisThread(start.name)
-                blockBrokenPipes()
-                start.body()
+                let start = Unmanaged<ThreadStart>.fromOpaque(argument!)
+                let hasEnded = start.takeUnretainedValue().run()
+                // The thread owns the box that `passRetained` left for it. Who waits for the end may rely on it that
+                // what `body` held has been let go of.
+                start.release()
+                hasEnded.withLock { $0 = true }
+                hasEnded.wakeAll()
                 return nil
             }, start.toOpaque())
         guard code == 0 else {
@@ -32,29 +44,33 @@ package struct CaptureThread: Sendable {
                 .system, operation: "start a thread", subject: name, errno: code,
                 message: "The system allows no further thread; close other programs or raise `ulimit -u`.")
         }
-        self.identifier = identifier
+        self.hasEnded = hasEnded
     }
 
     /// A number that no other living thread has.
     package static var currentIdentifier: UInt { UInt(pthread_self()) }
 
-    /// Whether the caller runs on this thread.
-    package var isCurrent: Bool { pthread_equal(pthread_self(), identifier) != 0 }
-
-    /// Blocks until the thread has ended. Call once, from another thread.
-    package func join() { pthread_join(identifier, nil) }
-
-    /// Lets the thread's memory go by itself when it ends; in place of ``join()``.
-    package func detach() { pthread_detach(identifier) }
+    /// Blocks until `body` has returned and what it held has been let go of. Not for the thread itself.
+    package func join() { hasEnded.wait { $0 ? () : nil } }
 }
 
 private final class ThreadStart: Sendable {
-    let name: String
-    let body: @Sendable () -> Void
+    private let name: String
+    private let body: @Sendable () -> Void
+    private let hasEnded: Locked<Bool>
 
-    init(name: String, body: @escaping @Sendable () -> Void) {
+    init(name: String, body: @escaping @Sendable () -> Void, hasEnded: Locked<Bool>) {
         self.name = name
         self.body = body
+        self.hasEnded = hasEnded
+    }
+
+    /// Does the work of the thread, and returns what its end is to be told to.
+    func run() -> Locked<Bool> {
+        nameThisThread(name)
+        blockBrokenPipes()
+        body()
+        return hasEnded
     }
 }
 

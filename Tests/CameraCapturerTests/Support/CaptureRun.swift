@@ -147,7 +147,7 @@ func concurrently<Item: Sendable, Result: Sendable>(
                 }
                 if isLast { continuation.resume(returning: results.withLock { $0 }.compactMap(\.self)) }
             }
-            thread!.detach()
+            precondition(thread != nil, "The system allows no thread for a trial.")
         }
     }
 }

@@ -209,5 +209,5 @@ final class BrokenCapture: VideoCapture {
 let kept = Locked<[any AnyObject & Sendable]>([])
 
 func onThread(_ body: @escaping @Sendable () -> Void) {
-    try? CaptureThread(name: "broken", body).detach()
+    _ = try? CaptureThread(name: "broken", body)
 }

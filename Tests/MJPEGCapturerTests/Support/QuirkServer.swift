@@ -192,7 +192,7 @@ func listen(backlog: Int32) -> (socket: Int32, port: Int) {
 
 func startThread(_ body: @escaping @Sendable () -> Void) {
     do {
-        try CaptureThread(name: "test server", body).detach()
+        try CaptureThread(name: "test server", body)
     } catch {
         fatalError("no thread: \(error)")
     }

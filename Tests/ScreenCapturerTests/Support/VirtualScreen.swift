@@ -96,7 +96,7 @@ final class VirtualScreen: Sendable {
                 life.withLock { $0.hasEnded = true }
             }
             life.wakeAll()
-        }.detach()
+        }
         var text = ""
         var byte: UInt8 = 0
         var answer = pollfd(fd: beginning, events: Int16(POLLIN), revents: 0)
