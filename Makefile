@@ -122,7 +122,7 @@ thread-sanitizer: setup ## run the unit tests under ThreadSanitizer
 .PHONY: address-sanitizer
 address-sanitizer: setup ## run the unit tests under AddressSanitizer
 	@$(ASAN) $(STEP) "unit tests, address sanitizer" \
-		$(SWIFT_TEST) $(WITH_ASAN) --filter '$(FILTER)'
+		scripts/leak-checked $(SWIFT_TEST) $(WITH_ASAN) --filter '$(FILTER)'
 	@$(ASAN) $(STEP) "the tool, address sanitizer" scripts/sanitized-run .build-asan
 
 .PHONY: fuzz
