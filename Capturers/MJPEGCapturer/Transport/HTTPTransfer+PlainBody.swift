@@ -38,20 +38,6 @@ extension HTTPTransfer {
         return 0
     }
 
-    /// Waits until something has come of the body, it has ended, `stop` is readable, or the time is over.
-    func waitForBody(_ milliseconds: Int32, stop: Int32) {
-        // Not an array, which would cost memory at each wait. A negative descriptor is passed over.
-        var waiting = (
-            pollfd(fd: bodySocket, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: stop, events: Int16(POLLIN), revents: 0)
-        )
-        let count = withUnsafeMutableBytes(of: &waiting) {
-            poll($0.baseAddress!.assumingMemoryBound(to: pollfd.self), 2, milliseconds)
-        }
-        // The system has refused to wait; the caller, who tries again, is not to spin.
-        if count < 0, errno != EINTR { usleep(5000) }
-    }
-
     /// Whether curl may find a proxy for http there, with which it may speak by TLS.
     static var isProxyInEnvironment: Bool {
         ["http_proxy", "all_proxy", "ALL_PROXY"].contains { (name: String) in getenv(name) != nil }

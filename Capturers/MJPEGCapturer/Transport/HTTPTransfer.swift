@@ -119,7 +119,11 @@ final class HTTPTransfer {
         // Rounded up, so as not to spin through the last millisecond.
         var milliseconds = Int32(clamping: max(0, limit.nanoseconds + 999_999) / 1_000_000)
         if stop < 0 { milliseconds = min(milliseconds, 50) }
-        if bodySocket >= 0 { return waitForBody(milliseconds, stop: stop) }
+        if bodySocket >= 0 {
+            let deadline = MonotonicClock().now.advanced(by: .milliseconds(Int64(milliseconds)))
+            _ = pollInput(bodySocket, interruptedBy: stop, until: deadline)
+            return
+        }
         let others = (stop, exchange?.socket ?? -1)
         // Not an array, which would cost memory at each wait.
         var extra = (

@@ -93,17 +93,10 @@ final class XConnection {
     /// long as it takes.
     @discardableResult
     func wait(seconds: Double?) -> Wait {
-        let milliseconds = seconds.map { Int32(min(max(($0 * 1000).rounded(.up), 0), 1e9)) } ?? -1
-        // Without an allocation: this is waited for in every frame.
-        return withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { descriptors in
-            descriptors.initializeElement(
-                at: 0, to: pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
-            descriptors.initializeElement(
-                at: 1, to: pollfd(fd: stopDescriptor, events: Int16(POLLIN), revents: 0))
-            let count = poll(descriptors.baseAddress, 2, milliseconds)
-            if count > 0, descriptors[1].revents != 0 { return .stopped }
-            // An interrupted wait is repeated by the caller, who looks at the connection first.
-            return count == 0 ? .timeout : .readable
-        }
+        let deadline = seconds.map { MonotonicClock().now.advanced(by: .seconds(min(max($0, 0), 1e6))) }
+        let found = pollInput(descriptor, interruptedBy: stopDescriptor, until: deadline)
+        if found.contains(.interrupted) { return .stopped }
+        // Where nothing is known the caller looks at the connection, and waits again.
+        return found.isEmpty ? .timeout : .readable
     }
 }

@@ -1,3 +1,5 @@
+import VideoCapturing
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -62,23 +64,8 @@ func readSome(
 /// Waits until there is something to read, or the end; a FIFO that nobody has opened for writing yet has not ended.
 /// False when `interrupt` becomes readable before that.
 private func awaitInput(_ descriptor: Int32, _ interrupt: Int32) -> Bool {
-    while true {
-        var requests = (
-            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: interrupt, events: Int16(POLLIN), revents: 0)
-        )
-        let count = withUnsafeMutableBytes(of: &requests) {
-            poll($0.baseAddress!.assumingMemoryBound(to: pollfd.self), 2, -1)
-        }
-        if count < 0 {
-            // What cannot be polled can be read, and then says what is wrong.
-            guard errno == EINTR else { return true }
-        } else if requests.0.revents != 0 {
-            return true
-        } else if requests.1.revents != 0 {
-            return false
-        }
-    }
+    // What cannot be polled can be read, and then says what is wrong.
+    pollInput(descriptor, interruptedBy: interrupt, until: nil) != .interrupted
 }
 
 /// Opens a file; goes on after signals. Returns the descriptor, or minus the `errno`.

@@ -27,8 +27,9 @@ public protocol FrameSource {
     /// The next frame; nil when there are no more. What it throws stops the capture with that error.
     ///
     /// May block for as long as it takes, if it ends its wait when ``FrameContext/isStopping`` becomes
-    /// true: sleep with ``FrameContext/wait(until:)``, or poll ``FrameContext/stopDescriptor`` beside the
-    /// device's. What it returns after that is not delivered.
+    /// true: sleep with ``FrameContext/wait(until:)``, wait for a device, a socket or a pipe with
+    /// ``FrameContext/waitForInput(_:atMost:)``, or poll ``FrameContext/stopDescriptor`` beside several of them. What it
+    /// returns after that is not delivered.
     mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame?
 
     /// Takes back the last frame, which a stop overtook before it was delivered, so that a source which goes on

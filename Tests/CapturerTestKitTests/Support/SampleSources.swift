@@ -50,7 +50,7 @@ struct UnpacedSource: FrameSource {
     }
 }
 
-/// A device that is waited for in `poll`, as a camera is: a thread that writes a byte every 10 ms into a pipe.
+/// A device that is waited for, as a camera is: a thread that writes a byte every 10 ms into a pipe.
 struct PollingSource: FrameSource {
     let settings = CaptureSettings(format: VideoFormat(.yuy2, width: 16, height: 8, estimatedFramesPerSecond: 100))
     var pacing: FramePacing { .device }
@@ -72,11 +72,7 @@ struct PollingSource: FrameSource {
     }
 
     mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
-        var waits = [
-            pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0),
-            pollfd(fd: context.stopDescriptor, events: Int16(POLLIN), revents: 0),
-        ]
-        guard poll(&waits, 2, -1) > 0, waits[1].revents == 0 else { return nil }
+        guard context.waitForInput(ends[0]) == .ready else { return nil }
         var bytes = [UInt8](repeating: 0, count: 4096)
         // Several bytes are frames that nobody took in time; while stopped, that is no loss.
         let count = read(ends[0], &bytes, bytes.count)
