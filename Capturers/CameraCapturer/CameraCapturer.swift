@@ -27,6 +27,7 @@ public final class CameraCapturer: ForwardingVideoCapture {
     /// What is asked of the camera.
     public let configuration: CameraConfiguration
     private let status = CameraStatus()
+    private let calls: any DeviceCalls
 
     /// Opens nothing yet; `initCapture` does.
     ///
@@ -53,6 +54,7 @@ public final class CameraCapturer: ForwardingVideoCapture {
         _ configuration: CameraConfiguration, clock: any CaptureClock, directory: CameraDirectory
     ) {
         self.configuration = configuration
+        calls = directory.calls
         forwardedCapture = SourceCapturer(
             CameraSource(configuration, status: status, directory: directory), name: "camera",
             clock: clock)
@@ -70,15 +72,18 @@ public final class CameraCapturer: ForwardingVideoCapture {
     /// The camera's controls with their values; also while it captures.
     ///
     /// Throws `invalidState` before `initCapture`, and what ``CameraDevice/controls()`` throws.
-    public func controls() throws(CaptureError) -> [CameraControl] { try knownDevice("list the controls").controls() }
+    public func controls() throws(CaptureError) -> [CameraControl] {
+        try knownDevice("list the controls").controls(calls)
+    }
 
-    /// Sets a control by its name; also while the camera captures, and again after it was unplugged half a second later or
-    /// more.
+    /// Sets a control by its name; also while the camera captures, and again after it was unplugged.
     ///
     /// Throws `invalidState` before `initCapture`, and what ``CameraDevice/setControl(_:to:)`` throws.
     @discardableResult
     public func setControl(_ name: String, to value: String) throws(CaptureError) -> CameraControlValue {
-        try knownDevice("set the control").setControl(name, to: value)
+        let done = try knownDevice("set the control").setControl(name, to: value, calls)
+        status.noteControl(id: done.id, value: done.value)
+        return done.value
     }
 
     /// The camera's own memory that a frame is in, for other devices: one for each plane of memory. Nil for a frame that

@@ -12,7 +12,15 @@ extension CameraDevice {
     /// take now.
     @discardableResult
     public func setControl(_ name: String, to text: String) throws(CaptureError) -> CameraControlValue {
-        try ControlSet(try open(SystemDeviceCalls())).set(name, to: text)
+        try setControl(name, to: text, SystemDeviceCalls()).value
+    }
+
+    func setControl(
+        _ name: String, to text: String, _ calls: any DeviceCalls
+    ) throws(CaptureError) -> (id: UInt32, value: CameraControlValue) {
+        let controls = ControlSet(try open(calls))
+        let control = try controls.control(named: name)
+        return (control.id, try controls.set(control, to: text))
     }
 
     func controls(_ calls: any DeviceCalls) throws(CaptureError) -> [CameraControl] {

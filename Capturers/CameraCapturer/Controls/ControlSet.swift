@@ -56,7 +56,11 @@ struct ControlSet {
     /// take; `deviceLost` when the camera is gone; `system` when it refuses.
     @discardableResult
     func set(_ name: String, to text: String) throws(CaptureError) -> CameraControlValue {
-        let control = try control(named: name)
+        try set(control(named: name), to: text)
+    }
+
+    /// As ``set(_:to:)-text``, for a control that was found.
+    func set(_ control: CameraControl, to text: String) throws(CaptureError) -> CameraControlValue {
         try checkSettable(control)
         return try write(control.parse(text), to: control)
     }

@@ -31,9 +31,15 @@ struct ControlSnapshot: Sendable, Hashable {
 
     /// A control was set to another value, by whichever program.
     mutating func note(id: UInt32, value: Int64) {
+        guard let entry = entries.first(where: { $0.id == id }) else { return }
+        if case .text = entry.kind { return }
+        note(id: id, value: CameraControlValue(value, entry.kind))
+    }
+
+    /// As ``note(id:value:)``, texts included.
+    mutating func note(id: UInt32, value: CameraControlValue) {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
-        if case .text = entries[index].kind { return }
-        entries[index].value = CameraControlValue(value, entries[index].kind)
+        entries[index].value = value
     }
 
     /// What the controls are set to now. Those that do not answer stay as they were.

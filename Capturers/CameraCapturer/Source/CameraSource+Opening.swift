@@ -8,6 +8,8 @@ extension CameraSource {
         let device = try CameraSelector(configuration.device).resolve(in: directory)
         // Told also where the camera then refuses what is asked of it.
         status.contents.withLock { $0.device = device }
+        // Of an earlier life; what is set from now on counts.
+        _ = status.takeControls()
         do {
             let session = try openSession(device)
             let keeper = try ControlKeeper(session.node, configuration: configuration)
@@ -59,6 +61,7 @@ extension CameraSource {
             // One that was not there a moment ago, and yet could be opened, has come in between.
             let hasStayed = found.map { $0.node.hasStayed(since: known.node) } ?? false
             if !hasStayed { controls?.noteLoss() }
+            controls?.note(status.takeControls())
             adopt(session, controls)
             controls?.learn(session.node)
         }

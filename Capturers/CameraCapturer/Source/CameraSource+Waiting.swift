@@ -248,6 +248,8 @@ extension CameraSource {
 
     /// All that the driver has to tell; changes of controls are noted.
     func takeEvents(_ node: DeviceNode) throws(IoctlFailure) -> NodeEvents {
+        // Before the driver's, among which are these and what came after them.
+        controls?.note(status.takeControls())
         let events = try NodeEvents.take(node)
         for control in events.controls { controls?.note(id: control.id, value: control.value) }
         return events

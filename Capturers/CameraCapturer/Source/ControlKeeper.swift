@@ -1,8 +1,8 @@
 import VideoCapturing
 
 /// Keeps what a camera's controls are set to, so that it has them again after an unplug: what they were at the opening,
-/// and every change since, by whichever program, as the driver tells of it: at once where it is polled, each half second
-/// where it is not.
+/// and every change since: by this program at once, by others as the driver tells of it, which is at once where it is
+/// polled, and each half second where it is not.
 ///
 /// A camera that has stayed keeps its controls while its node is closed; what another program has set meanwhile is not
 /// undone.
@@ -33,6 +33,11 @@ final class ControlKeeper {
 
     /// A control was changed.
     func note(id: UInt32, value: Int64) { snapshot.note(id: id, value: value) }
+
+    /// This program has set controls.
+    func note(_ values: [UInt32: CameraControlValue]) {
+        for (id, value) in values { snapshot.note(id: id, value: value) }
+    }
 
     /// The camera was pulled out or given up by its driver, and has none of its controls any more.
     func noteLoss() { hasLoss = true }

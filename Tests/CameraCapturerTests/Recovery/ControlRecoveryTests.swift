@@ -46,6 +46,36 @@ import VideoCapturing
         #expect(machine[V4L2_CID_BRIGHTNESS] == 77)
     }
 
+    /// By this program, a moment before the unplug: no driver has told of it.
+    @Test(arguments: [false, true]) func givesBackWhatWasSetJustBefore(waitsInDequeue: Bool) throws {
+        let machine = StreamingMachine.withControls(waitsInDequeue: waitsInDequeue)
+        let run = try CaptureRun.running(machine)
+        for value: Int64 in [99, 31] {
+            #expect(try run.capture.setControl("brightness", to: "\(value)") == .integer(value))
+            machine.unplug()
+            #expect(run.waitForState(.interrupted(.deviceDisconnected)))
+            #expect(machine[V4L2_CID_BRIGHTNESS] == 128)
+            machine.plug()
+            #expect(run.probe.waitForMore(5, within: .seconds(5)))
+            #expect(machine[V4L2_CID_BRIGHTNESS] == value)
+        }
+    }
+
+    /// What was set in an earlier life is not taken for the user's wish in the next.
+    @Test func beginsEachLifeWithWhatTheCameraHas() throws {
+        let run = try CaptureRun.running(machine)
+        try run.capture.setControl("brightness", to: "99")
+        run.capture.releaseCapture()
+        machine[V4L2_CID_BRIGHTNESS] = 55
+        try run.start()
+        #expect(run.probe.waitForMore(5, within: .seconds(5)))
+        machine.unplug()
+        #expect(run.waitForState(.interrupted(.deviceDisconnected)))
+        machine.plug()
+        #expect(run.probe.waitForMore(5, within: .seconds(5)))
+        #expect(machine[V4L2_CID_BRIGHTNESS] == 55)
+    }
+
     /// Pulled out and plugged in again, which no call has answered.
     @Test func givesBackWhatWasLostWhileTheNodeWasClosed() throws {
         let run = try failing()

@@ -42,8 +42,8 @@ final class StreamingMachine {
     }
 
     /// The machine with a camera that has the controls of a webcam.
-    static func withControls() -> StreamingMachine {
-        let machine = StreamingMachine()
+    static func withControls(waitsInDequeue: Bool = false) -> StreamingMachine {
+        let machine = StreamingMachine(waitsInDequeue: waitsInDequeue)
         machine.camera.set { state in
             state.firstControls = ControlFixture.webcam
             state.controls = state.firstControls
