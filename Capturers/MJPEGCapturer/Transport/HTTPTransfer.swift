@@ -116,14 +116,14 @@ final class HTTPTransfer {
     /// Waits until something has come, `stop` is readable, or the time is over.
     func wait(atMost limit: Duration, stop: Int32) {
         guard isActive, result == nil else { return }
-        // Rounded up, so as not to spin through the last millisecond.
-        var milliseconds = Int32(clamping: max(0, limit.nanoseconds + 999_999) / 1_000_000)
-        if stop < 0 { milliseconds = min(milliseconds, 50) }
+        // Where there is no descriptor for the stop, the caller looks for it.
+        let limit = stop < 0 ? min(limit, .milliseconds(50)) : limit
         if bodySocket >= 0 {
-            let deadline = MonotonicClock().now.advanced(by: .milliseconds(Int64(milliseconds)))
-            _ = pollInput(bodySocket, interruptedBy: stop, until: deadline)
+            _ = pollInput(bodySocket, interruptedBy: stop, until: MonotonicClock().now.advanced(by: limit))
             return
         }
+        // Rounded up, so as not to spin through the last millisecond.
+        let milliseconds = Int32(clamping: max(0, limit.nanoseconds + 999_999) / 1_000_000)
         let others = (stop, exchange?.socket ?? -1)
         // Not an array, which would cost memory at each wait.
         var extra = (
