@@ -143,7 +143,27 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
         let microseconds = [0, 600, 1400, 1450, 1460, 1500, 900, 10_000, 10_000]
         let packets = try microseconds.map { try makePacket([1], at: .microseconds($0), duration: .zero) }
         let file = try #require(try WebMFile(webm(packets)))
-        #expect(file.blocks.map(\.time) == [0, 1, 2, 2, 2, 2, 2, 10, 10])
+        #expect(file.blocks.map(\.time) == [0, 1, 2, 2, 2, 3, 3, 10, 11])
+    }
+
+    /// A camera that was gone and is back within a millisecond.
+    @Test(arguments: [(33_400, 33_401), (33_499, 33_500), (33_500, 33_501), (33_600, 33_700), (33_000, 33_499)])
+    func twoWithinAMillisecondHaveTimesOfTheirOwn(first: Int, second: Int) throws {
+        let packets = try [0, first, second, 66_700].map {
+            try makePacket([1], at: .microseconds($0), duration: .zero)
+        }
+        let times = try #require(try WebMFile(webm(packets))).blocks.map(\.time)
+        #expect(times == Set(times).sorted() && times.count == 4)
+        #expect(abs(Double(times[2]) - Double(second) / 1000) <= 1.5)
+    }
+
+    /// However many there are for how long, the times do not run away from the captures'.
+    @Test func manyInAMillisecondStayNearTheTruth() throws {
+        let microseconds = (0..<5000).map { $0 * 270 }
+        let packets = try microseconds.map { try makePacket([1], at: .microseconds($0), duration: .zero) }
+        let times = try #require(try WebMFile(webm(packets))).blocks.map(\.time)
+        #expect(times == times.sorted())
+        #expect(zip(times, microseconds).allSatisfy { abs(Double($0) - Double($1) / 1000) <= 1.5 })
     }
 
     @Test func extremeTimesDoNotTrap() throws {

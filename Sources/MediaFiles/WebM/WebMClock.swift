@@ -11,18 +11,15 @@ struct WebMClock {
 
     /// The time of a packet: the nearest millisecond, never before the last packet's.
     ///
-    /// Packets in one millisecond are set apart by one, as long as that is less than a millisecond from the
-    /// truth; closer ones share the time, which Matroska allows.
+    /// Two that are nearest to the same millisecond are set apart by one, since programs that read the file may refuse a
+    /// second picture at one time, as ffmpeg's encoders do. More of them share the time, which Matroska allows, so that
+    /// none is ever more than a millisecond and a half from the truth.
     mutating func timestamp(of packet: EncodedPacket) -> Int64 {
         let first = start ?? packet.timestamp
         start = first
         let elapsed = max(0, (packet.timestamp - first).nanoseconds)
         var time = (elapsed / 500_000 + 1) / 2
-        if time <= last {
-            // By division, since a time near the end of 64 bits must not overflow.
-            let isTruthLater = elapsed > 0 && last <= (elapsed - 1) / 1_000_000
-            time = isTruthLater ? last + 1 : last
-        }
+        if time <= last { time = time == last ? last + 1 : last }
         return time
     }
 
