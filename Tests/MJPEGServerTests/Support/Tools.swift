@@ -22,61 +22,37 @@ final class ToolFolder {
     }
 
     /// Starts a program; call `finish` to wait for its end.
-    ///
-    /// By `posix_spawn`, since Foundation's `Process` leaks memory under AddressSanitizer.
     func start(_ program: String, _ arguments: [String]) throws -> Running {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        process.currentDirectoryURL = folder
+        process.standardInput = FileHandle.nullDevice
         let name = UUID().uuidString
         let files = [path("\(name).out"), path("\(name).err")]
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        for (file, descriptor) in zip(files, [STDOUT_FILENO, STDERR_FILENO]) {
-            posix_spawn_file_actions_addopen(&actions, descriptor, file, O_WRONLY | O_CREAT, 0o600)
-        }
-        let line = ["env", "-C", folder.path, program] + arguments
-        var words: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        var identifier = pid_t()
-        let number = posix_spawnp(&identifier, line[0], &actions, nil, &words, environ)
-        guard number == 0 else { throw POSIXError(POSIXErrorCode(rawValue: number) ?? .EIO) }
-        return Running(identifier: identifier, files: files)
+        for file in files { _ = FileManager.default.createFile(atPath: file, contents: nil) }
+        process.standardOutput = FileHandle(forWritingAtPath: files[0])
+        process.standardError = FileHandle(forWritingAtPath: files[1])
+        try process.run()
+        return Running(process: process, files: files)
     }
 
-    final class Running {
-        private let identifier: pid_t
-        private let files: [String]
-        /// What `waitpid` says, once the program has ended.
-        private var ending: Int32?
+    struct Running {
+        let process: Process
+        let files: [String]
 
-        init(identifier: pid_t, files: [String]) {
-            self.identifier = identifier
-            self.files = files
-        }
+        var isRunning: Bool { process.isRunning }
 
-        var isRunning: Bool {
-            wait(WNOHANG)
-            return ending == nil
-        }
-
-        func end() { if isRunning { kill(identifier, SIGKILL) } }
+        func end() { kill(process.processIdentifier, SIGKILL) }
 
         func finish() throws -> (status: Int32, output: String, errors: String) {
-            wait(0)
+            process.waitUntilExit()
             // `Data(contentsOf:)` leaks the memory of an empty file.
             let texts = try files.map { path in
                 let file = try FileHandle(forReadingFrom: URL(filePath: path))
                 return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
             }
-            // The exit code, or the number of the signal.
-            let ending = ending ?? 0
-            return (ending & 0x7f == 0 ? ending >> 8 & 0xff : ending & 0x7f, texts[0], texts[1])
-        }
-
-        private func wait(_ options: Int32) {
-            guard ending == nil else { return }
-            var status: Int32 = 0
-            if waitpid(identifier, &status, options) == identifier { ending = status }
+            return (process.terminationStatus, texts[0], texts[1])
         }
     }
 }
