@@ -18,9 +18,8 @@ struct WebMClock {
         let first = start ?? packet.timestamp
         start = first
         let elapsed = max(0, (packet.timestamp - first).nanoseconds)
-        var time = (elapsed / 500_000 + 1) / 2
-        if time <= last { time = time == last ? last + 1 : last }
-        return time
+        let nearest = (elapsed / 500_000 + 1) / 2
+        return nearest == last ? last + 1 : max(nearest, last)
     }
 
     /// Notes that the packet is in the file under that time.
