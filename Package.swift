@@ -12,6 +12,7 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "swift-video-capturing",
     products: [
+        .library(name: "CaptureCore", targets: ["CaptureCore"]),
         .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
@@ -38,8 +39,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: [
-        // The contract and its runtime. No Foundation, no C library.
-        .target(name: "VideoCapturing", swiftSettings: strict),
+        // What captures of every kind of media share: life cycle, time, threads, tracks and packets. No Foundation, no C
+        // library.
+        .target(name: "CaptureCore", swiftSettings: strict),
+
+        // The contract of video captures and its runtime. Re-exports CaptureCore.
+        .target(name: "VideoCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
 
         // What works on frames and packets.
         .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV", "CJPEG"], swiftSettings: strict),
@@ -130,7 +135,8 @@ let package = Package(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
-            name: "MediaFilesTests", dependencies: ["MediaFiles", "TestTools", "VideoCapturing"], swiftSettings: strict),
+            name: "MediaFilesTests", dependencies: ["CapturerTestKit", "MediaFiles", "TestTools", "VideoCapturing"],
+            swiftSettings: strict),
         .testTarget(
             name: "FFmpegMediaTests", dependencies: ["FFmpegMedia", "MediaFiles", "TestTools", "VideoCapturing"],
             swiftSettings: strict),

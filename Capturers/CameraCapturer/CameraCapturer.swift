@@ -12,7 +12,7 @@ import VideoCapturing
 ///
 /// **Frames** are NV12, in the driver's own memory where the camera gives that in the size asked for, and no consumer
 /// keeps so many that the driver would run out of buffers; else they are copied, converted or decoded in one pass. Where
-/// all consumers can take the camera's own format (`CaptureWants.isNativeFormatEnough`) that is lent likewise. Their
+/// all consumers can take the camera's own format (`CaptureWants.acceptsNativeFormat`) that is lent likewise. Their
 /// timestamps are the driver's, as far as it can be believed; their delay is measured from there.
 ///
 /// **Faults.** A camera that is unplugged, stalls or fails makes the state `interrupted`, and the capture goes on by

@@ -56,7 +56,7 @@ public final class FileCapturer: ForwardingVideoCapture {
             FileSource(
                 path: path, opening: FileOpening(decoders: decoders, readers: readers, rawFormat: rawFormat),
                 playback: playback, control: control, clock: clock),
-            name: "file", clock: clock, openPatience: .seconds(366 * 86_400))
+            name: "file", clock: clock, openTimeout: .seconds(366 * 86_400))
     }
 
     /// As ``init(path:decoders:readers:rawFormat:playback:clock:)``, for all of the file at its own speed, or as fast as

@@ -23,7 +23,7 @@ final class FileControl: Sendable {
 
     let contents = Locked(Contents())
     /// Raised when there is an order; ends the source's waits.
-    let wake = WakeSignal()
+    let wake = ManualResetEvent()
 
     func order(_ change: (inout Contents) -> Void) {
         contents.withLock { change(&$0) }

@@ -115,10 +115,10 @@ struct FileSource: FrameSource {
         }
     }
 
-    mutating func takeBack(_ frame: SourceFrame) {
+    mutating func pushBack(_ frame: SourceFrame) {
         pending = Pending(
             buffer: frame.buffer, position: timeline.last?.file ?? .zero, corruptBefore: frame.corruptBefore,
-            color: frame.color ?? .assumed(for: frame.buffer.pixelFormat))
+            color: frame.color)
     }
 
     mutating func close() {

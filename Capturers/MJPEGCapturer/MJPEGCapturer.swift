@@ -8,7 +8,7 @@ import VideoCapturing
 /// try capture.play()
 /// ```
 /// **Frames** are delivered when their own last byte has come. They are decoded to NV12 or I420, and carry the camera's
-/// JPEG beside (`VideoFrame.compressed`); where all consumers can take JPEG (`CaptureWants.isCompressedEnough`) nothing is
+/// JPEG beside (`VideoFrame.compressed`); where all consumers can take JPEG (`CaptureWants.acceptsCompressed`) nothing is
 /// decoded. Their timestamps are the times of arrival. They are delivered in order as long as they are fresh; when the
 /// consumer is so slow that the next one to deliver is older than two intervals, and newer ones are there, the newer ones
 /// win. Memory is bounded either way.
@@ -40,11 +40,11 @@ public final class MJPEGCapturer: ForwardingVideoCapture {
         clock: any CaptureClock = MonotonicClock()
     ) {
         self.configuration = configuration
-        let patience = Duration.seconds(10) + configuration.connectTimeout + configuration.stallTimeout * 3
+        let timeout = Duration.seconds(10) + configuration.connectTimeout + configuration.stallTimeout * 3
         // A person may be asked for a password while the stream is opened.
         forwardedCapture = SourceCapturer(
             MJPEGSource(url: url, configuration: configuration, status: status), name: "mjpeg", clock: clock,
-            patience: patience, openPatience: .seconds(366 * 86_400))
+            timeout: timeout, openTimeout: .seconds(366 * 86_400))
     }
 
     /// Begins to deliver frames: initializes the capture if need be, and starts it.

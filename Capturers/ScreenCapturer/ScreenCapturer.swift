@@ -42,9 +42,9 @@ public final class ScreenCapturer: ForwardingVideoCapture {
     ) {
         self.configuration = configuration
         // A person who is to click takes his time.
-        let openPatience: Duration? = configuration.target == .clickedWindow ? .seconds(70) : nil
+        let openTimeout: Duration? = configuration.target == .clickedWindow ? .seconds(70) : nil
         forwardedCapture = SourceCapturer(
-            ScreenSource(configuration, counts: counts), name: "screen", clock: clock, openPatience: openPatience)
+            ScreenSource(configuration, counts: counts), name: "screen", clock: clock, openTimeout: openTimeout)
     }
 
     /// What is counted of the screen, beside `VideoCapture.statistics`.

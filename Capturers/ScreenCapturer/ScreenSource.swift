@@ -42,7 +42,7 @@ final class ScreenSource: FrameSource {
     func start(_ context: FrameContext) { session?.repaint() }
 
     func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
-        while !context.isStopping {
+        while !context.mustReturn {
             guard let session else {
                 try reconnect(context)
                 continue
@@ -62,14 +62,12 @@ final class ScreenSource: FrameSource {
     func close() { session = nil }
 
     func adapt(to wants: CaptureWants) {
-        if wants.maximumPixelCount != self.wants.maximumPixelCount
-            || wants.keyFrameRequests > self.wants.keyFrameRequests
-        {
-            session?.repaint()
-        }
+        if wants.maximumPixelCount != self.wants.maximumPixelCount { session?.repaint() }
         self.wants = wants
         adaptRate()
     }
+
+    func refresh() { session?.repaint() }
 
     // MARK: The session
 
@@ -101,7 +99,9 @@ final class ScreenSource: FrameSource {
     }
 
     private func reconnect(_ context: FrameContext) throws {
-        guard context.wait(until: context.now.advanced(by: ScreenSource.reconnectInterval)) else { return }
+        guard context.wait(until: context.now.advanced(by: ScreenSource.reconnectInterval), endsForWants: true) else {
+            return
+        }
         // Identifiers of windows are another server's now.
         switch configuration.target {
         case .window, .clickedWindow: throw serverLost()

@@ -51,7 +51,16 @@ public final class JPEGEncoder: VideoEncoder {
         cjpeg_encoder_destroy(context)
     }
 
-    public func encode(_ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void) throws {
+    /// Describes the packets; nil before the first.
+    public private(set) var track: TrackDescription?
+
+    /// Every packet is a key frame.
+    public func requestKeyFrame() {}
+
+    /// Ignored: the quality decides.
+    public func setBitrate(_ bitrate: Int) {}
+
+    public func encode(_ frame: VideoFrame, output: (MediaPacket) throws -> Void) throws {
         let duration = interval(of: frame)
         if passesThrough, let jpeg = frame.jpeg {
             let data = jpeg.withUnsafePlanes { bases in
@@ -62,9 +71,6 @@ public final class JPEGEncoder: VideoEncoder {
         }
         try output(packet(try encode(frame), frame, duration, width: frame.width, height: frame.height))
     }
-
-    /// Nothing is ever held back.
-    public func flush(output: (EncodedPacket) throws -> Void) throws {}
 
     /// Whether the samples of a frame are taken as they are.
     public static func canEncode(_ frame: VideoFrame) -> Bool {
@@ -133,12 +139,20 @@ public final class JPEGEncoder: VideoEncoder {
 
     private func packet(
         _ data: PacketBuffer, _ frame: VideoFrame, _ duration: Duration, width: Int, height: Int
-    ) -> EncodedPacket {
-        var capture = EncodedPacket.CaptureInformation(frame)
-        capture.color = .jpeg
-        return EncodedPacket(
+    ) -> MediaPacket {
+        var attributes = frame.attributes
+        attributes.color = .jpeg
+        if track == nil {
+            track = TrackDescription(
+                id: 0, codec: .jpeg,
+                media: .video(
+                    TrackDescription.Video(
+                        width: width, height: height, orientation: frame.orientation, color: .jpeg,
+                        frameRate: frame.estimatedFrameRate)))
+        }
+        return MediaPacket(
             data: data, timestamp: frame.timestamp, duration: duration, isKeyFrame: true, isDroppable: true,
-            width: width, height: height, capture: capture)
+            width: width, height: height, sequenceNumber: frame.sequenceNumber, attributes: attributes)
     }
 
     /// As far as it is known when the frame comes.

@@ -12,7 +12,7 @@ public import VideoCapturing
 /// watches. Each viewer has one frame on its way and then gets the newest, so a slow one delays nobody.
 ///
 /// Safe to use from any thread. Not called back by viewers: all that they can do is watch.
-public final class MJPEGServer: ImmediateConsumer {
+public final class MJPEGServer: ImmediateConsumer, FeedbackConsumer {
     /// What it was made with.
     public let configuration: MJPEGServerConfiguration
 
@@ -115,23 +115,18 @@ public final class MJPEGServer: ImmediateConsumer {
     /// state.
     public func sourceStateChanged(to state: CaptureState) { broadcaster.sourceStateChanged(to: state) }
 
-    /// Sets who is told what is wanted of the capture, and tells him; again with every change, on the server's thread.
-    /// While nobody watches that is ``MJPEGServerConfiguration/idleFrameRate``.
-    public func setWantsHandler(_ handler: (@Sendable (CaptureWants) -> Void)?) { broadcaster.setWantsHandler(handler) }
+    /// Takes what the server reports its wants to, on its own thread: without viewers they are for
+    /// ``MJPEGServerConfiguration/idleFrameRate``. A publisher calls it.
+    public func connectFeedback(_ feedback: CaptureFeedback?) { broadcaster.connectFeedback(feedback) }
 
-    /// Adds the server to a publisher, behind a queue of one frame, and passes its wants on.
-    ///
-    /// A publisher asks its capture for the lowest rate that any consumer wants. So where a capture is recorded as well,
-    /// set ``MJPEGServerConfiguration/idleFrameRate`` to nil.
+    /// Adds the server to a publisher, behind a queue of one frame.
     ///
     /// - Throws: what `VideoPublisher.add` throws.
     @discardableResult
     public func attach(
         to publisher: VideoPublisher, name: String = "mjpeg"
     ) throws(CaptureError) -> PublisherSubscription {
-        let place = try publisher.add(self, name: name, queue: .init(capacity: 1, policy: .newestWins))
-        setWantsHandler { [weak place] in place?.updateWants($0) }
-        return place
+        try publisher.add(self, name: name, queue: .init(capacity: 1, policy: .newestWins))
     }
 
     // MARK: Statistics

@@ -29,7 +29,7 @@ private final class FrameLog: VideoCaptureConsumer {
     private func run(
         frames: UInt64? = nil, duration: Duration? = nil, rate: FrameRate?, orientation: VideoOrientation = .up
     ) throws -> (log: FrameLog, capture: LimitedCapture) {
-        let ended = WakeSignal()
+        let ended = ManualResetEvent()
         let capture = LimitedCapture(
             NoiseCapturer(format: .i420(width: 4, height: 4), frameRate: rate), frames: frames, duration: duration,
             orientation: orientation, onLimit: { ended.raise() })

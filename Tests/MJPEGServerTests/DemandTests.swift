@@ -88,7 +88,7 @@ import VideoCapturing
         let served = try Client.fetch("/snapshot", port: test.port).body
         let converted = try FrameProcessor().convert(frame, to: .i420, color: .jpeg)
         var expected: [UInt8] = []
-        try JPEGEncoder(quality: MJPEGServerConfiguration().quality).encode(converted, forceKeyFrame: true) { packet in
+        try JPEGEncoder(quality: MJPEGServerConfiguration().quality).encode(converted) { packet in
             expected = packet.data.withUnsafeBytes { Array($0) }
         }
         #expect(served == expected)
@@ -122,15 +122,18 @@ import VideoCapturing
             configuration.idleDelay = .milliseconds(50)
             configuration.maximumFrameRate = FrameRate(25, per: 1)
         }
-        test.server.setWantsHandler { wants in log.withLock { $0.append(wants) } }
+        let refreshes = Locked(0)
+        test.server.connectFeedback(
+            CaptureFeedback(
+                onWants: { wants in log.withLock { $0.append(wants) } }, onRefresh: { refreshes.withLock { $0 += 1 } }))
         func last() -> CaptureWants? { log.withLock { $0.last } }
         #expect(eventually { last()?.maximumFrameRate == FrameRate(1, per: 1) })
-        #expect(last()?.isCompressedEnough == true)
-        #expect(last()?.isNativeFormatEnough == true)
+        #expect(last()?.acceptsCompressed == true)
+        #expect(last()?.acceptsNativeFormat == true)
         do {
             let reader = try StreamReader(test.port)
             #expect(eventually { last()?.maximumFrameRate == FrameRate(25, per: 1) })
-            #expect(last()?.keyFrameRequests == 1)
+            #expect(eventually { refreshes.withLock { $0 } == 1 })
             withExtendedLifetime(reader) {}
         }
         #expect(eventually { last()?.maximumFrameRate == FrameRate(1, per: 1) })

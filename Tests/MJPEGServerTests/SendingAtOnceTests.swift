@@ -10,7 +10,7 @@ import VideoCapturing
     private final class Held {
         let broadcaster: Broadcaster
         let listener: Listener
-        private let gate = WakeSignal()
+        private let gate = ManualResetEvent()
 
         init() throws {
             var configuration = MJPEGServerConfiguration()
@@ -41,7 +41,7 @@ import VideoCapturing
         }
 
         func holdLoop() {
-            let isHeld = WakeSignal()
+            let isHeld = ManualResetEvent()
             listener.service.hubs[0].loop.execute { [gate] in
                 isHeld.raise()
                 gate.wait()

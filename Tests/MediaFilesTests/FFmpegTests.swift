@@ -11,7 +11,7 @@ import VideoCapturing
     init() throws { folder = TemporaryFolder() }
 
     /// Two seconds of real VP8 at 30000/1001, with a key frame every 15 frames.
-    private func encodedPackets(color: ColorDescription = .bt709) throws -> [EncodedPacket] {
+    private func encodedPackets(color: ColorDescription = .bt709) throws -> [MediaPacket] {
         let path = folder.file("source.ivf")
         try run(
             "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=96x64:rate=30000/1001", "-frames:v", "60",
@@ -20,15 +20,13 @@ import VideoCapturing
         #expect(reader.fourCC == "VP80")
         #expect(reader.width == 96)
         #expect(reader.height == 64)
-        let frame = VideoFrame(
-            buffer: try .black(.i420, width: 2, height: 2, color: color), timestamp: .zero, color: color)
-        var packets: [EncodedPacket] = []
+        var packets: [MediaPacket] = []
         while let packet = try reader.nextPacket() {
             packets.append(
-                EncodedPacket(
+                MediaPacket(
                     data: packet.data, timestamp: MediaTime(nanoseconds: packet.timestamp.nanoseconds),
                     duration: .nanoseconds(33_366_667), isKeyFrame: packet.isKeyFrame == true, width: 96, height: 64,
-                    capture: .init(frame)))
+                    attributes: FrameAttributes(color: color)))
         }
         #expect(packets.count == 60)
         #expect(packets.count { $0.isKeyFrame } == 4)
@@ -46,7 +44,8 @@ import VideoCapturing
         let packets = try encodedPackets()
         let path = folder.file("a.webm")
         let writer = WebMWriter(try OutputFile(path: path))
-        for packet in packets { try writer.consumePacket(packet) }
+        try writer.begin([makeTrack(width: 96, height: 64, color: .bt709)])
+        for packet in packets { try writer.write(packet) }
         try writer.finish()
         let facts = try probe(
             path,
@@ -74,7 +73,8 @@ import VideoCapturing
         let packets = try encodedPackets()
         let path = folder.file("a.ivf")
         let writer = IVFWriter(try OutputFile(path: path))
-        for packet in packets { try writer.consumePacket(packet) }
+        try writer.begin([makeTrack(width: 96, height: 64, color: .bt709)])
+        for packet in packets { try writer.write(packet) }
         try writer.finish()
         #expect(
             try probe(path, "stream=nb_read_packets:format=duration") == ["nb_read_packets=60", "duration=2.002000"])
@@ -91,6 +91,7 @@ import VideoCapturing
         var ends: [Int32] = [0, 0]
         try #require(closingPipe(&ends) == 0)
         let writer = WebMWriter(OutputFile(descriptor: ends[1], name: "pipe", closing: true))
+        try writer.begin([makeTrack(width: 96, height: 64, color: .bt709)])
         let live = folder.file("live.webm")
         let reading = ends[0]
         let received = Locked<[UInt8]>([])
@@ -100,7 +101,7 @@ import VideoCapturing
                 received.withLock { $0 += block[..<count] }
             }
         }
-        for packet in packets { try writer.consumePacket(packet) }
+        for packet in packets { try writer.write(packet) }
         try writer.finish()
         thread.join()
         close(reading)
@@ -113,9 +114,10 @@ import VideoCapturing
         let packets = try encodedPackets()
         let path = folder.file("a.webm")
         let writer = WebMWriter(try OutputFile(path: path))
+        try writer.begin([makeTrack(width: 96, height: 64, color: .bt709)])
         var ends: [Int64] = []
         for packet in packets {
-            try writer.consumePacket(packet)
+            try writer.write(packet)
             ends.append(writer.bytesWritten)
         }
         try writeBytes(readBytes(path), to: folder.file("killed.webm"))

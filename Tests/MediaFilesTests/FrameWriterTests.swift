@@ -108,14 +108,14 @@ import VideoCapturing
         writer.writeFrame(try makeFrame())
         #expect(writer.bytesWritten == 27)
         let packets = NullPacketWriter()
-        packets.consumePacket(try makePacket([1, 2, 3], at: .zero))
+        packets.write(makePacket([1, 2, 3], at: .zero))
         #expect(packets.bytesWritten == 3)
     }
 
     @Test func theMD5OfPacketsIsThatOfTheirBytes() throws {
         let writer = MD5PacketWriter()
         for text in ["mess", "age ", "digest"] {
-            writer.consumePacket(try makePacket(Array(text.utf8), at: .zero))
+            writer.write(makePacket(Array(text.utf8), at: .zero))
         }
         try writer.finish()
         // RFC 1321, A.5.

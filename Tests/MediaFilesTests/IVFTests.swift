@@ -13,11 +13,12 @@ import VideoCapturing
     func theFileIsByteExact(_ headerLength: IVFWriter.HeaderLength, _ stated: UInt32) throws {
         let path = folder.file("a.ivf")
         let writer = IVFWriter(try OutputFile(path: path), headerLength: headerLength)
-        try writer.consumePacket(makePacket([1, 2, 3], at: .zero, isKeyFrame: true, width: 640, height: 480))
-        try writer.consumePacket(makePacket([], at: .milliseconds(20)))
-        try writer.consumePacket(makePacket([4], at: .nanoseconds(33_366_667)))
+        try writer.begin([makeTrack(width: 640, height: 480)])
+        try writer.write(makePacket([1, 2, 3], at: .zero, isKeyFrame: true, width: 640, height: 480))
+        try writer.write(makePacket([], at: .milliseconds(20)))
+        try writer.write(makePacket([4], at: .nanoseconds(33_366_667)))
         // Earlier than the one before: put one microsecond after it.
-        try writer.consumePacket(makePacket([5], at: .milliseconds(10)))
+        try writer.write(makePacket([5], at: .milliseconds(10)))
         try writer.finish()
         try writer.finish()
         let expected = ivf(
@@ -30,8 +31,9 @@ import VideoCapturing
     @Test func aDurationBeyond32BitsStaysUnknown() throws {
         let path = folder.file("a.ivf")
         let writer = IVFWriter(try OutputFile(path: path))
-        try writer.consumePacket(makePacket([1], at: .zero, isKeyFrame: true))
-        try writer.consumePacket(makePacket([1], at: .seconds(4295), duration: .seconds(Int64.max)))
+        try writer.begin([makeTrack()])
+        try writer.write(makePacket([1], at: .zero, isKeyFrame: true))
+        try writer.write(makePacket([1], at: .seconds(4295), duration: .seconds(Int64.max)))
         try writer.finish()
         #expect(try readBytes(path)[24..<32].allSatisfy { $0 == 0 })
     }
@@ -48,7 +50,8 @@ import VideoCapturing
         var ends: [Int32] = [0, 0]
         try #require(closingPipe(&ends) == 0)
         let writer = IVFWriter(OutputFile(descriptor: ends[1], name: "pipe", closing: true))
-        try writer.consumePacket(makePacket([7], at: .zero, isKeyFrame: true))
+        try writer.begin([makeTrack()])
+        try writer.write(makePacket([7], at: .zero, isKeyFrame: true))
         try writer.finish()
         let reader = try IVFReader(InputFile(descriptor: ends[0], name: "pipe", closing: true))
         #expect(reader.statedPacketCount == nil)

@@ -56,7 +56,8 @@ import VideoCapturing
             try #require(closingPipe(&ends) == 0)
             close(ends[0])
             let writer = IVFWriter(OutputFile(descriptor: ends[1], name: "pipe", closing: true))
-            let error = mediaFileError { try writer.consumePacket(makePacket([1], at: .zero, isKeyFrame: true)) }
+            try writer.begin([makeTrack()])
+            let error = mediaFileError { try writer.write(makePacket([1], at: .zero, isKeyFrame: true)) }
             try #require(error?.code == .closedPipe)
         }
     }
@@ -119,12 +120,13 @@ import VideoCapturing
             let folder = TemporaryFolder()
             let path = folder.file("a.webm")
             let writer = WebMWriter(try OutputFile(path: path))
+            try writer.begin([makeTrack()])
             var written: Int64 = 0
             var error: MediaFileError?
             while error == nil, written < 1000 {
                 let bytes = [UInt8](repeating: 7, count: 3000)
                 error = mediaFileError {
-                    try writer.consumePacket(
+                    try writer.write(
                         makePacket(bytes, at: .milliseconds(written * 40), isKeyFrame: written % 10 == 0))
                 }
                 written += 1
@@ -150,13 +152,14 @@ import VideoCapturing
             let path = folder.file("a.webm")
             let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
             let writer = WebMWriter(OutputFile(descriptor: descriptor, name: path, closing: false))
+            try writer.begin([makeTrack()])
             // Key frames only: the write that fails is also the first one of its cluster.
             var packets = 0
             var error: MediaFileError?
             while error == nil, packets < 100 {
-                let packet = try makePacket(
+                let packet = makePacket(
                     [UInt8](repeating: 7, count: 3000), at: .milliseconds(packets * 40), isKeyFrame: true)
-                error = mediaFileError { try writer.consumePacket(packet) }
+                error = mediaFileError { try writer.write(packet) }
                 packets += 1
             }
             try #require(error?.code == .limitExceeded)

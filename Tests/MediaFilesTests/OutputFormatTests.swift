@@ -59,7 +59,8 @@ import VideoCapturing
             }
             if format.acceptsPackets {
                 let writer = try format.makePacketWriter(path: path, overwrite: true)
-                try writer.consumePacket(makePacket([1, 2], at: .zero, isKeyFrame: true))
+                try writer.begin([makeTrack()])
+                try writer.write(makePacket([1, 2], at: .zero, isKeyFrame: true))
                 try writer.finish()
                 #expect(writer.bytesWritten > 0)
             } else {

@@ -6,20 +6,23 @@ import VideoCapturing
 
 /// Frames in irregular steps with key frames now and then; bytes differ in count and content.
 func samplePackets(_ count: Int, keyFrameEvery distance: Int = 10, color: ColorDescription = .bt601) throws
-    -> [EncodedPacket]
+    -> [MediaPacket]
 {
-    try (0..<count).map { index in
+    (0..<count).map { index in
         let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: 20 + index * 7 % 150)
         let time = Duration.microseconds(index * 33_367 + index % 3 * 400)
-        return try makePacket(bytes, at: time, isKeyFrame: index % distance == 0, color: color)
+        return makePacket(bytes, at: time, isKeyFrame: index % distance == 0, color: color)
     }
 }
 
 /// What `packets` become in a file.
-func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) throws -> [UInt8] {
+func webm(_ packets: [MediaPacket], options: WebMWriter.Options = .init()) throws -> [UInt8] {
     let folder = TemporaryFolder()
     let writer = WebMWriter(try OutputFile(path: folder.file("a.webm")), options: options)
-    for packet in packets { try writer.consumePacket(packet) }
+    if let first = packets.first {
+        try writer.begin([makeTrack(width: first.width, height: first.height, color: first.attributes.color)])
+    }
+    for packet in packets { try writer.write(packet) }
     try writer.finish()
     let bytes = try readBytes(folder.file("a.webm"))
     #expect(writer.bytesWritten == Int64(bytes.count))
@@ -120,7 +123,7 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
 
     @Test func clustersEndAtTheirLimits() throws {
         // One key frame in 100 seconds: 20 clusters of 5 s.
-        let long = try (0..<100).map { try makePacket([1], at: .seconds($0), isKeyFrame: $0 == 0) }
+        let long = (0..<100).map { makePacket([1], at: .seconds($0), isKeyFrame: $0 == 0) }
         let byTime = try #require(try WebMFile(webm(long)))
         #expect(byTime.clusters.count == 20)
         let seconds: [Int64] = (0..<100).map { $0 * 1000 }
@@ -128,20 +131,20 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
         // Only the cluster with the key frame can be gone to.
         #expect(byTime.segment.first(0x1C53_BB6B)?.children.count == 1)
         // The longest that 16 bits can hold, with times just below and at the edge.
-        let edge = try [0, 32_766, 32_767, 65_533, 200_000].map {
-            try makePacket([1], at: .milliseconds($0), isKeyFrame: $0 == 0)
+        let edge = [0, 32_766, 32_767, 65_533, 200_000].map {
+            makePacket([1], at: .milliseconds($0), isKeyFrame: $0 == 0)
         }
         let byOffset = try #require(try WebMFile(webm(edge, options: .init(maximumClusterDuration: .seconds(3600)))))
         #expect(byOffset.blocks.map(\.time) == [0, 32_766, 32_767, 65_533, 200_000])
         #expect(byOffset.clusters.count == 3)
-        let big = try (0..<10).map { try makePacket([UInt8](repeating: 1, count: 400), at: .milliseconds($0)) }
+        let big = (0..<10).map { makePacket([UInt8](repeating: 1, count: 400), at: .milliseconds($0)) }
         let bySize = try #require(try WebMFile(webm(big, options: .init(maximumClusterBytes: 1000))))
         #expect(bySize.clusters.map { bySize.blocks($0).count } == [3, 3, 3, 1])
     }
 
     @Test func timesNeverGoBackAndAreSetApartWherePossible() throws {
         let microseconds = [0, 600, 1400, 1450, 1460, 1500, 900, 10_000, 10_000]
-        let packets = try microseconds.map { try makePacket([1], at: .microseconds($0), duration: .zero) }
+        let packets = microseconds.map { makePacket([1], at: .microseconds($0), duration: .zero) }
         let file = try #require(try WebMFile(webm(packets)))
         #expect(file.blocks.map(\.time) == [0, 1, 2, 2, 2, 3, 3, 10, 11])
     }
@@ -149,8 +152,8 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
     /// A camera that was gone and is back within a millisecond.
     @Test(arguments: [(33_400, 33_401), (33_499, 33_500), (33_500, 33_501), (33_600, 33_700), (33_000, 33_499)])
     func twoWithinAMillisecondHaveTimesOfTheirOwn(first: Int, second: Int) throws {
-        let packets = try [0, first, second, 66_700].map {
-            try makePacket([1], at: .microseconds($0), duration: .zero)
+        let packets = [0, first, second, 66_700].map {
+            makePacket([1], at: .microseconds($0), duration: .zero)
         }
         let times = try #require(try WebMFile(webm(packets))).blocks.map(\.time)
         #expect(times == Set(times).sorted() && times.count == 4)
@@ -160,7 +163,7 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
     /// However many there are for how long, the times do not run away from the captures'.
     @Test func manyInAMillisecondStayNearTheTruth() throws {
         let microseconds = (0..<5000).map { $0 * 270 }
-        let packets = try microseconds.map { try makePacket([1], at: .microseconds($0), duration: .zero) }
+        let packets = microseconds.map { makePacket([1], at: .microseconds($0), duration: .zero) }
         let times = try #require(try WebMFile(webm(packets))).blocks.map(\.time)
         #expect(times == times.sorted())
         #expect(zip(times, microseconds).allSatisfy { abs(Double($0) - Double($1) / 1000) <= 1.5 })
@@ -168,7 +171,7 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
 
     @Test func extremeTimesDoNotTrap() throws {
         let times: [Duration] = [.zero, .nanoseconds(Int64.max / 2), .nanoseconds(-1_000_000_000_000)]
-        let packets = try times.map { try makePacket([1], at: $0, isKeyFrame: true, duration: .seconds(Int64.max)) }
+        let packets = times.map { makePacket([1], at: $0, isKeyFrame: true, duration: .seconds(Int64.max)) }
         let file = try #require(try WebMFile(webm(packets)))
         #expect(file.blocks.count == 3)
     }
@@ -177,8 +180,9 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
         var ends: [Int32] = [0, 0]
         try #require(closingPipe(&ends) == 0)
         let writer = WebMWriter(OutputFile(descriptor: ends[1], name: "pipe", closing: true))
+        try writer.begin([makeTrack()])
         let packets = try samplePackets(30)
-        for packet in packets { try writer.consumePacket(packet) }
+        for packet in packets { try writer.write(packet) }
         try writer.finish()
         var bytes = [UInt8](repeating: 0, count: 65536)
         let count = read(ends[0], &bytes, bytes.count)
@@ -198,9 +202,10 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
         let folder = TemporaryFolder()
         let path = folder.file("a.webm")
         let writer = WebMWriter(try OutputFile(path: path))
+        try writer.begin([makeTrack()])
         let packets = try samplePackets(25)
         for (index, packet) in packets.enumerated() {
-            try writer.consumePacket(packet)
+            try writer.write(packet)
             let file = try #require(try WebMFile(readBytes(path)))
             #expect(file.blocks.count == index + 1)
             #expect(file.segment.hasUnknownSize)
@@ -226,7 +231,8 @@ func webm(_ packets: [EncodedPacket], options: WebMWriter.Options = .init()) thr
         let whole = try webm(packets)
         let folder = TemporaryFolder()
         let writer = WebMWriter(try OutputFile(path: folder.file("a.webm")))
-        for packet in packets { try writer.consumePacket(packet) }
+        try writer.begin([makeTrack()])
+        for packet in packets { try writer.write(packet) }
         let killed = try readBytes(folder.file("a.webm"))
         for bytes in [whole, killed] {
             let all = try #require(try WebMFile(bytes))

@@ -119,7 +119,7 @@ import VideoCapturing
         map.mark([PixelRect(x: 20, y: 20, width: 4, height: 4)])
         map.prepare(isIdle: true)
         map.noteCoded(quantizer: 50, isKeyFrame: false)
-        for _ in 0..<(ActiveMap.patience - 1) {
+        for _ in 0..<(ActiveMap.timeout - 1) {
             map.noteCoded(quantizer: 51, isKeyFrame: false)
             #expect(active(&map) == [5])
         }

@@ -4,7 +4,8 @@ import VideoCapturing
 /// The minimum rate that one consumer wants, and damage that stays true on the way to it.
 @Suite struct ConsumerRepeatTests {
     private func pause(_ milliseconds: Int) {
-        MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(milliseconds)), or: WakeSignal())
+        MonotonicClock().wait(
+            until: MonotonicClock().now.advanced(by: .milliseconds(milliseconds)), or: ManualResetEvent())
     }
 
     private func frame(_ value: UInt8, damage: [PixelRect]) throws -> VideoFrame {
@@ -90,7 +91,7 @@ import VideoCapturing
 
     @Test func aSlowConsumerIsStoppedAtOnce() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let slow = CollectingConsumer(gate: gate)
         let place = try publisher.add(slow, queue: .init(capacity: 2, policy: .newestWins))
         place.updateWants(CaptureWants(minimumFrameRate: 1000))

@@ -13,11 +13,11 @@ import VideoCapturing
         let calls = Locked<[Call]>([])
         let threads = Locked<Set<UInt>>([])
         let frames = Locked<[VideoFrame]>([])
-        let queueGate = WakeSignal()
-        let immediateGate: WakeSignal?
-        let isInside = WakeSignal()
+        let queueGate = ManualResetEvent()
+        let immediateGate: ManualResetEvent?
+        let isInside = ManualResetEvent()
 
-        init(immediateGate: WakeSignal? = nil) {
+        init(immediateGate: ManualResetEvent? = nil) {
             self.immediateGate = immediateGate
         }
 
@@ -109,13 +109,13 @@ import VideoCapturing
     /// The call runs on the capture's thread; to remove the consumer is to wait for it.
     @Test func removeWaitsForTheCall() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let consumer = Picky(immediateGate: gate)
         let place = try publisher.add(consumer)
         capture.push(try flatPicture(2))
         consumer.isInside.wait()
         let opener = try CaptureThread(name: "opener") {
-            MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: WakeSignal())
+            MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: ManualResetEvent())
             gate.raise()
         }
         publisher.remove(place)
@@ -128,14 +128,14 @@ import VideoCapturing
 
     @Test func stopWaitsForTheCallAndTheQueue() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let consumer = Picky(immediateGate: gate)
         consumer.queueGate.raise()
         try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
         for value: UInt8 in [1, 2, 3] { capture.push(try flatPicture(value)) }
         consumer.isInside.wait()
         let opener = try CaptureThread(name: "opener") {
-            MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: WakeSignal())
+            MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: ManualResetEvent())
             gate.raise()
         }
         try publisher.stop()

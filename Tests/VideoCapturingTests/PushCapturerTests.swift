@@ -52,7 +52,7 @@ import VideoCapturing
 
     @Test func droppedFramesLeaveAGap() throws {
         let capture = PushCapturer(format: .nv12(width: 8, height: 6), queueCapacity: 2)
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let consumer = CollectingConsumer(gate: gate)
         capture.videoCaptureConsumer = consumer
         try capture.initCapture()

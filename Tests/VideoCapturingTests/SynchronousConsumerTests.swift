@@ -30,7 +30,7 @@ import VideoCapturing
         let log: Log
         init(_ log: Log) { self.log = log }
         func consumeFrame(_ frame: VideoFrame) {
-            WakeSignal().wait(until: MonotonicClock().now.advanced(by: .milliseconds(2)))
+            ManualResetEvent().wait(until: MonotonicClock().now.advanced(by: .milliseconds(2)))
             log.threads.withLock { _ = $0.insert(CaptureThread.currentIdentifier) }
             log.taken.withLock { $0.append(firstLuma(frame)) }
         }

@@ -25,7 +25,7 @@ import VideoCapturing
 
     @Test func aSlowConsumerDelaysNobody() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let slow = CollectingConsumer(gate: gate)
         let fast = CollectingConsumer()
         let slowPlace = try publisher.add(slow, name: "slow", queue: .init(capacity: 2, policy: .newestWins))
@@ -42,7 +42,7 @@ import VideoCapturing
 
     @Test func oldestStaysRefusesTheNew() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let slow = CollectingConsumer(gate: gate)
         let place = try publisher.add(slow, queue: .init(capacity: 2, policy: .oldestStays))
         capture.push(try flatPicture(0))
@@ -76,7 +76,7 @@ import VideoCapturing
 
     @Test func stopWorksThroughQueuesThatWait() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let file = CollectingConsumer(gate: gate)
         let live = CollectingConsumer(gate: gate)
         let filePlace = try publisher.add(file, queue: .init(capacity: 8, policy: .wait))
@@ -87,7 +87,7 @@ import VideoCapturing
             while place.statistics.received < 5 || place.statistics.waiting > 4 {}
         }
         let opener = try CaptureThread(name: "opener") {
-            MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: WakeSignal())
+            MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: ManualResetEvent())
             gate.raise()
         }
         try publisher.stop()
@@ -102,7 +102,7 @@ import VideoCapturing
         final class Stopper: VideoCaptureConsumer {
             let publisher: VideoPublisher
             let frames = Locked<[UInt64]>([])
-            let stopped = WakeSignal()
+            let stopped = ManualResetEvent()
             init(_ publisher: VideoPublisher) { self.publisher = publisher }
             func consumeFrame(_ frame: VideoFrame) {
                 frames.withLock { $0.append(frame.sequenceNumber) }
@@ -115,7 +115,7 @@ import VideoCapturing
             let settings = CaptureSettings(format: .nv12(width: 8, height: 6))
             func nextFrame(_ context: FrameContext) throws -> SourceFrame? { SourceFrame(try flatPicture(1)) }
         }
-        let publisher = VideoPublisher(SourceCapturer(Fast(), patience: .milliseconds(500)))
+        let publisher = VideoPublisher(SourceCapturer(Fast(), timeout: .milliseconds(500)))
         let stopper = Stopper(publisher)
         try publisher.add(stopper, queue: .init(capacity: 2, policy: .wait))
         try publisher.start()

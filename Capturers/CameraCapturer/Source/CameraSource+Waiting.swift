@@ -27,7 +27,7 @@ extension CameraSource {
         }
         guard try awaitDevice(running, context) else { return nil }
         guard let captured = try dequeue(running) else {
-            // Promised, and not there: patience goes on from the last frame.
+            // Promised, and not there: timeout goes on from the last frame.
             running.isStillWaiting = true
             if context.now >= running.stall.deadline { throw .stalled }
             return nil
@@ -144,7 +144,7 @@ extension CameraSource {
         frame.corruptBefore = losses.corrupt
         losses.lost = 0
         losses.corrupt = 0
-        frame.color = made.color
+        if let color = made.color { frame.color = color }
         frame.captureDelay = delay
         frame.orientation = orientation.orientation
         frame.isMirrored = orientation.isMirrored
@@ -219,7 +219,7 @@ extension CameraSource {
                 : .slow(measured: measured, negotiated: promised))
     }
 
-    /// Waits for a frame, an event, the stop, or the end of patience; true when there is a frame to take.
+    /// Waits for a frame, an event, the stop, or the end of timeout; true when there is a frame to take.
     private func awaitDevice(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) -> Bool {
         // The time that the consumer took since the last frame is none of the camera's; so the first wait for the
         // next one need not ask for the time. Only what ended too early is taken up again to the exact moment.

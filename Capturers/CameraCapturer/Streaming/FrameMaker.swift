@@ -70,7 +70,7 @@ final class FrameMaker {
                 color: format.color, isLent: false)
         }
         defer { giveBack(captured.index) }
-        if pixelFormat == .mjpeg, wants.isCompressedEnough, isWhole {
+        if pixelFormat == .mjpeg, wants.acceptsCompressed, isWhole {
             return Made(buffer: try copyJPEG(in: captured), color: .jpeg, isLent: false)
         }
         let picture = try picture(in: captured, as: pixelFormat)
@@ -87,7 +87,7 @@ final class FrameMaker {
 
     /// Whether pictures of this format are delivered as they lie. RGB never: its fourth byte may be without meaning.
     private func isWanted(_ pixelFormat: PixelFormat) -> Bool {
-        pixelFormat == .nv12 || wants.isNativeFormatEnough && !pixelFormat.isCompressed && !pixelFormat.isRGB
+        pixelFormat == .nv12 || wants.acceptsNativeFormat && !pixelFormat.isCompressed && !pixelFormat.isRGB
     }
 
     private func adapt() {

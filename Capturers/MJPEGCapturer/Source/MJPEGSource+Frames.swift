@@ -15,7 +15,7 @@ extension MJPEGSource {
         }
         do {
             let header = try JPEGHeader(picture.block.bytes)
-            let isCompressed = wants.isCompressedEnough
+            let isCompressed = wants.acceptsCompressed
             let decoded = isCompressed ? nil : try fitted(try decode(picture))
             let jpeg = try wrap(picture, header)
             var frame = SourceFrame(decoded ?? jpeg, timestamp: picture.arrival)

@@ -15,7 +15,7 @@ final class MJPEGSource: FrameSource {
     let status: MJPEGStatus
     /// How long bytes may come without a picture.
     let longestWithoutPicture: Duration
-    /// The machine's clock, for the patience with servers; the capture's may be a test's.
+    /// The machine's clock, for the timeout with servers; the capture's may be a test's.
     let patienceClock = MonotonicClock()
 
     // From open to close.
@@ -131,7 +131,7 @@ final class MJPEGSource: FrameSource {
     /// The settings for the pictures that come, as consumers want them.
     func adoptFormat() {
         guard pictureSize.width > 0 else { return }
-        if wants.isCompressedEnough {
+        if wants.acceptsCompressed {
             settings.format = VideoFormat(.mjpeg, width: pictureSize.width, height: pictureSize.height)
         } else {
             let size = wants.adaptedSize(width: pictureSize.width, height: pictureSize.height)

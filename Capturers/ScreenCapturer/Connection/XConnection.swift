@@ -9,11 +9,11 @@ import VideoCapturing
 
 /// A connection to an X server. Used by one thread at a time; closed when the last reference goes.
 ///
-/// No call waits longer than ``patience`` for the server, and none once the capture is being stopped: a server that
+/// No call waits longer than ``timeout`` for the server, and none once the capture is being stopped: a server that
 /// hangs must not hang its clients.
 final class XConnection {
     /// How long an answer may take.
-    static let patience = 5.0
+    static let timeout = 5.0
 
     let handle: OpaquePointer
     let root: xcb_window_t
@@ -42,7 +42,7 @@ final class XConnection {
         xcb_flush(handle)
         var answer: UnsafeMutableRawPointer?
         var error: UnsafeMutablePointer<xcb_generic_error_t>?
-        var remaining = XConnection.patience
+        var remaining = XConnection.timeout
         while xcb_poll_for_reply(handle, sequence, &answer, &error) == 0 {
             if isBroken { throw .gone }
             let begin = MonotonicClock().now
@@ -89,12 +89,13 @@ final class XConnection {
 
     enum Wait { case readable, stopped, timeout }
 
-    /// Sleeps until the server has sent something or the capture is being stopped, or for so many seconds; nil for as
-    /// long as it takes.
+    /// Sleeps until the server has sent something, or for a number of seconds, indefinitely without one.
+    ///
+    /// - Parameter interrupt: what else ends it, when it can be read; nil for a stop of the capture.
     @discardableResult
-    func wait(seconds: Double?) -> Wait {
+    func wait(seconds: Double?, interruptedBy interrupt: Int32? = nil) -> Wait {
         let deadline = seconds.map { MonotonicClock().now.advanced(by: .seconds(min(max($0, 0), 1e6))) }
-        let found = pollInput(descriptor, interruptedBy: stopDescriptor, until: deadline)
+        let found = pollInput(descriptor, interruptedBy: interrupt ?? stopDescriptor, until: deadline)
         if found.contains(.interrupted) { return .stopped }
         // Where nothing is known the caller looks at the connection, and waits again.
         return found.isEmpty ? .timeout : .readable

@@ -92,26 +92,26 @@ final class ScreenSession {
         pointer?.forget()
     }
 
-    /// Waits until something changes, and for the rate; nil when the capture is being stopped.
+    /// Waits until something changes, and for the rate; nil when the source must return.
     ///
     /// - Throws: `XFailure` when the server is lost, `CaptureError` when the window is.
     func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
-        while !context.isStopping {
+        while !context.mustReturn {
             try events.read(connection, subject, pointer: &pointer)
             if events.isDestroyed { throw windowClosed() }
             if events.isHidden {
                 context.reportInterruption(.other("The window is not shown."))
-                connection.wait(seconds: nil)
+                connection.wait(seconds: nil, interruptedBy: context.returnDescriptor)
                 continue
             }
             let now = context.now
             let look = pointer?.timeToLook(now)
             let isDue = isWholeDue || events.hasDamage || events.isReshaped || damage == nil || look == .zero
             guard isDue else {
-                connection.wait(seconds: look?.seconds)
+                connection.wait(seconds: look?.seconds, interruptedBy: context.returnDescriptor)
                 continue
             }
-            guard context.wait(until: nextDue) else { break }
+            guard context.wait(until: nextDue, endsForWants: true) else { break }
             // What has come meanwhile belongs to this frame as well.
             try events.read(connection, subject, pointer: &pointer)
             if events.isDestroyed || events.isHidden { continue }

@@ -12,7 +12,7 @@ let encoding = EncodingConsumer(
         ("noise.webm", WebMWriter(try OutputFile(path: "noise.webm", overwrite: true))),
         ("noise.ivf", IVFWriter(try OutputFile(path: "noise.ivf", overwrite: true))),
     ],
-    onFailure: { print("\($0.consumer ?? "encoder"): \($0.error)") })
+    onFailure: { print("\($0.sink ?? "encoder"): \($0.error)") })
 
 let publisher = VideoPublisher(NoiseCapturer(format: format, frameRate: 30))
 // A file wants every frame, so its queue lets the capture wait; a live viewer would have the newest win.

@@ -43,7 +43,7 @@ enum LibraryChecks {
         let decoder = try VP8Decoder()
         var bytes = 0
         var pictures = 0
-        try encoder.encode(VideoFrame(buffer: buffer, timestamp: MonotonicClock().now), forceKeyFrame: true) { packet in
+        try encoder.encode(VideoFrame(buffer: buffer, timestamp: MonotonicClock().now)) { packet in
             bytes += packet.data.count
             try packet.data.withUnsafeBytes { data in try decoder.decode(data) { _ in pictures += 1 } }
         }

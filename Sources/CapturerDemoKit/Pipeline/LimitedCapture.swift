@@ -44,6 +44,7 @@ final class LimitedCapture: VideoCapture {
     var isCaptureStarted: Bool { capture.isCaptureStarted }
     func captureSettings() -> CaptureSettings { capture.captureSettings() }
     func adapt(to wants: CaptureWants) { capture.adapt(to: wants) }
+    func requestRefreshFrame() { capture.requestRefreshFrame() }
     var state: CaptureState { capture.state }
     func stateChanges() -> AsyncStream<CaptureStateChange> { capture.stateChanges() }
     var statistics: CaptureStatistics { capture.statistics }

@@ -71,25 +71,21 @@ final class Pipeline: Sendable {
             let configuration = plan.encoding.configuration(
                 for: format, rate: rate, hint: plan.contentHint ?? capture.videoContentHint)
             bitrate = configuration.bitrate
-            let packetConsumers = encoded.compactMap { index -> (name: String, consumer: any PacketConsumer)? in
+            let sinks = encoded.compactMap { index -> (name: String, sink: any PacketSink)? in
                 guard case .packets(let writer) = writers[index].kind else { return nil }
                 return ("\(index)", writer)
             }
             let vp8 = try VP8Encoder(configuration)
-            let encoding = EncodingConsumer(vp8, to: packetConsumers) { failure in
+            let encoding = EncodingConsumer(vp8, to: sinks) { failure in
                 // The names are the numbers of the outputs.
-                events.post(RunEvents.Failure(output: failure.consumer.flatMap { Int($0) }, error: failure.error))
+                events.post(RunEvents.Failure(output: failure.sink.flatMap { Int($0) }, error: failure.error))
             }
             encoder = encoding
-            let subscription = try publisher.add(
-                ConvertingConsumer(converter, to: encoding) { error in
+            // What is read as fast as possible has no time of its own in which a frame could be refined.
+            encoderSubscription = try publisher.add(
+                ConvertingConsumer(converter, to: encoding, passesFeedback: plan.request.rate != .maximum) { error in
                     events.post(RunEvents.Failure(output: nil, error: error))
                 }, name: "vp8", queue: queue)
-            encoderSubscription = subscription
-            // What is read as fast as possible has no time of its own in which a picture could be refined.
-            if plan.request.rate != .maximum {
-                vp8.setWantsHandler { [weak subscription] wants in subscription?.updateWants(wants) }
-            }
         }
         var frameOutputs: [FrameOutput] = []
         for index in writers.indices {
@@ -106,10 +102,7 @@ final class Pipeline: Sendable {
             let subscription = try publisher.add(entry, name: writers[index].name.format.name, queue: queue)
             frameOutputs.append(FrameOutput(index: index, consumer: consumer, subscription: subscription))
         }
-        let isOnlyUse = writers.isEmpty && !plan.showsPreview
-        serving = try plan.serving.map {
-            try ServingOutput($0, at: publisher, isOnlyUse: isOnlyUse, events: events)
-        }
+        serving = try plan.serving.map { try ServingOutput($0, at: publisher, events: events) }
         self.capture = capture
         self.publisher = publisher
         self.writers = writers

@@ -44,22 +44,31 @@ final class SharedConverter: Sendable {
 }
 
 /// Stands between a queue and a consumer that wants its frames in one format, and in the size of the first.
-final class ConvertingConsumer: VideoCaptureConsumer {
+final class ConvertingConsumer: FeedbackConsumer {
     private let converter: SharedConverter
     private let next: any VideoCaptureConsumer
     private let hasFailed = Locked(false)
     private let size = Locked<PixelSize?>(nil)
     private let fitter = FrameFitter()
+    private let passesFeedback: Bool
     private let onFailure: @Sendable (any Error) -> Void
 
-    /// - Parameter onFailure: called once at the most; no frame is passed on after it.
+    /// - Parameters:
+    ///   - passesFeedback: whether the capture is connected to what the consumer wants.
+    ///   - onFailure: called once at the most; no frame is passed on after it.
     init(
-        _ converter: SharedConverter, to next: any VideoCaptureConsumer,
+        _ converter: SharedConverter, to next: any VideoCaptureConsumer, passesFeedback: Bool = true,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) {
+        self.passesFeedback = passesFeedback
         self.converter = converter
         self.next = next
         self.onFailure = onFailure
+    }
+
+    func connectFeedback(_ feedback: CaptureFeedback?) {
+        guard passesFeedback else { return }
+        (next as? any FeedbackConsumer)?.connectFeedback(feedback)
     }
 
     func consumeFrame(_ frame: VideoFrame) {

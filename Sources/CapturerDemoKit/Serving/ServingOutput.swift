@@ -10,17 +10,14 @@ final class ServingOutput: Sendable {
 
     /// Begins to serve.
     ///
-    /// - Parameters:
-    ///   - isOnlyUse: whether nobody else takes the frames, so that the capture may rest while nobody watches.
-    ///   - events: where warnings go.
+    /// - Parameter events: where warnings go.
     /// - Throws: `MJPEGServerError`, and `CaptureError` without threads.
-    init(_ plan: ServingPlan, at publisher: VideoPublisher, isOnlyUse: Bool, events: RunEvents) throws {
+    init(_ plan: ServingPlan, at publisher: VideoPublisher, events: RunEvents) throws {
         var configuration = MJPEGServerConfiguration()
         configuration.address = plan.address
         configuration.port = plan.port
         configuration.quality = plan.quality
         configuration.dropSameFrames = plan.dropSameFrames
-        if !isOnlyUse { configuration.idleFrameRate = nil }
         configuration.authentication = plan.login.map {
             MJPEGServerAuthentication(user: $0.name, password: $0.password)
         }

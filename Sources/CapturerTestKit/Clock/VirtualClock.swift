@@ -14,7 +14,7 @@ public final class VirtualClock: CaptureClock {
 
     private struct Waiter {
         var deadline: MediaTime
-        var wake: WakeSignal
+        var wake: ManualResetEvent
     }
 
     private struct Contents {
@@ -37,7 +37,7 @@ public final class VirtualClock: CaptureClock {
 
     public var now: MediaTime { contents.withLock { $0.now } }
 
-    public func wait(until deadline: MediaTime, or wake: WakeSignal) {
+    public func wait(until deadline: MediaTime, or wake: ManualResetEvent) {
         guard mode == .manual else {
             if !wake.isRaised { contents.withLock { $0.now = max($0.now, deadline) } }
             return

@@ -64,7 +64,8 @@ extension ConformanceSuite {
             case .isStartedAgreesWithState:
                 "Whether frames are being delivered or are about to be: starting, running or interrupted."
             case .settingsAreStable: "What will be delivered; before init what was asked for."
-            case .wantsInAnyState: "Tells the capture what its consumers can use. May be called in any state."
+            case .wantsInAnyState:
+                "Takes what the consumers can use, from the next frame on. May be called in any state."
             case .statisticsCount: "What was counted since init."
             case .givesBackDevice: "Stops if need be, and gives the device back."
             }

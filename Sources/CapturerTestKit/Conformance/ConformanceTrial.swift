@@ -129,5 +129,5 @@ var now: MediaTime { MonotonicClock().now }
 
 /// Lets real time pass.
 func pause(_ duration: Duration) {
-    WakeSignal().wait(until: now.advanced(by: duration))
+    ManualResetEvent().wait(until: now.advanced(by: duration))
 }

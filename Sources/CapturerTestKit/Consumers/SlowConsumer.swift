@@ -11,7 +11,7 @@ public final class SlowConsumer: VideoCaptureConsumer {
     /// How long each call takes.
     public let delay: Duration
     private let contents = Locked(Contents())
-    private let signal = WakeSignal()
+    private let signal = ManualResetEvent()
 
     public init(delay: Duration) {
         self.delay = delay

@@ -16,11 +16,11 @@ public final class FaultInjectingCapturer: VideoCapture {
     ///   - startFailures: what the first calls of `startCapture` throw, one each.
     ///   - frameCount: the number of frames after which the stream ends; nil for never.
     ///   - clock: where time comes from.
-    ///   - patience: as for `SourceCapturer`.
+    ///   - timeout: as for `SourceCapturer`.
     public init(
         format: VideoFormat = VideoFormat(.nv12, width: 16, height: 8, estimatedFramesPerSecond: 200),
         script: [Int: [FrameFault]] = [:], openFailures: [CaptureError] = [], startFailures: [CaptureError] = [],
-        frameCount: Int? = nil, clock: any CaptureClock = MonotonicClock(), patience: Duration = .seconds(10)
+        frameCount: Int? = nil, clock: any CaptureClock = MonotonicClock(), timeout: Duration = .seconds(10)
     ) {
         let stallEnd = Locked<UInt64>(0)
         self.stallEnd = stallEnd
@@ -28,7 +28,7 @@ public final class FaultInjectingCapturer: VideoCapture {
             FaultSource(
                 settings: CaptureSettings(format: format, sourceName: "faults"), script: script,
                 openFailures: openFailures, startFailures: startFailures, frameCount: frameCount, stallEnd: stallEnd),
-            name: "faults", clock: clock, patience: patience)
+            name: "faults", clock: clock, timeout: timeout)
     }
 
     /// Lets a source that hangs go on.

@@ -9,7 +9,7 @@ import VideoCapturing
 /// ```
 /// Frames are left out by their timestamps, to an exact rate; those passed on keep all that is known of them.
 /// `consumeFrame` works on the thread that calls it, one call at a time; all else may be used from any thread.
-public final class FrameAdapter: VideoCaptureConsumer {
+public final class FrameAdapter: FeedbackConsumer {
     /// Where the frames go; held strongly.
     public let consumer: any VideoCaptureConsumer
 
@@ -44,6 +44,18 @@ public final class FrameAdapter: VideoCaptureConsumer {
 
     /// Sets what the consumer can use, from the next frame on.
     public func adapt(to wants: CaptureWants) { state.withLock { $0.wants = wants } }
+
+    /// Adapts to what the consumer asks for, where that has wants of its own, and passes them on to the capture.
+    public func connectFeedback(_ feedback: CaptureFeedback?) {
+        guard let consumer = consumer as? any FeedbackConsumer else { return }
+        guard let feedback else { return consumer.connectFeedback(nil) }
+        consumer.connectFeedback(
+            CaptureFeedback(
+                onWants: { [weak self] wants in
+                    self?.adapt(to: wants)
+                    feedback.updateWants(wants)
+                }, onRefresh: { feedback.requestRefreshFrame() }))
+    }
 
     /// What was done so far.
     public var statistics: FrameAdapterStatistics { state.withLock { $0.statistics } }
@@ -87,7 +99,7 @@ public final class FrameAdapter: VideoCaptureConsumer {
             result.estimatedFrameRate = limit
         }
         let size = wants.adaptedSize(width: frame.width, height: frame.height)
-        if wants.isBlackEnough {
+        if wants.acceptsBlack {
             result.buffer = try black(frame, size)
             result.compressed = nil
             return result
@@ -101,7 +113,7 @@ public final class FrameAdapter: VideoCaptureConsumer {
             let size = PixelSize(width: frame.width, height: frame.height)
             if let last = state.lastSize, last != size { state.ledger.forget() }
             state.lastSize = size
-            if wants.isBlackEnough {
+            if wants.acceptsBlack {
                 state.statistics.framesBlackened += 1
                 frame.damage = nil
                 frame.isRepeat = false

@@ -33,9 +33,10 @@ struct BroadcastState {
     var partRate = RateMeter()
     /// Of the pictures, as one viewer gets them.
     var byteRate = RateMeter()
-    var onWants: (@Sendable (CaptureWants) -> Void)?
-    var toldWants: CaptureWants?
-    var keyFrameRequests: UInt64 = 0
+    var feedback: CaptureFeedback?
+    var reportedWants: CaptureWants?
+    /// Whether the capture is to be asked for a fresh frame.
+    var needsRefresh = false
     /// When a viewer or a snapshot was there last.
     var lastDemand = MediaTime.zero
     var isFailing = false
@@ -171,7 +172,7 @@ struct BroadcastState {
     func nextDeadline(after now: MediaTime, repeatInterval: Duration?, idleDelay: Duration) -> MediaTime? {
         if viewers.isEmpty {
             let idle = lastDemand.advanced(by: idleDelay)
-            return onWants != nil && snapshots.isEmpty && idle > now ? idle : nil
+            return feedback != nil && snapshots.isEmpty && idle > now ? idle : nil
         }
         guard let repeatInterval, part != nil else { return nil }
         return lastPublished.advanced(by: repeatInterval)

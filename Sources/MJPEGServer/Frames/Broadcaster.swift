@@ -95,7 +95,7 @@ final class Broadcaster: Sendable {
             state.viewers[record.id] = record
             state.lastDemand = clock.now
             // A source that is slowed down while nobody watches may have something newer.
-            if state.viewers.count == 1 { state.keyFrameRequests += 1 }
+            if state.viewers.count == 1 { state.needsRefresh = true }
             return (state.currentPart, state.viewers.count == 1)
         }
         if part == nil || isFirst { worker.wake() }
@@ -163,13 +163,13 @@ final class Broadcaster: Sendable {
         worker.wake()
     }
 
-    /// Sets who is told what is wanted of the capture, and tells him.
-    func setWantsHandler(_ handler: (@Sendable (CaptureWants) -> Void)?) {
+    /// Sets where wants are reported to, and reports them.
+    func connectFeedback(_ feedback: CaptureFeedback?) {
         state.withLock { state in
-            state.onWants = handler
-            state.toldWants = nil
+            state.feedback = feedback
+            state.reportedWants = nil
         }
-        if !worker.isRunning { tellWants(at: clock.now) }
+        if !worker.isRunning { reportWants(at: clock.now) }
         worker.wake()
     }
 
@@ -180,7 +180,7 @@ final class Broadcaster: Sendable {
     /// - Returns: when something will be due next; nil for when it is woken.
     private func tick() -> MediaTime? {
         let now = clock.now
-        tellWants(at: now)
+        reportWants(at: now)
         switch state.withLock({ $0.nextTask(at: now, repeatInterval: configuration.repeatInterval) }) {
         case .encode(let frame, let number):
             encode(frame, number: number, mayDrop: false, at: now)
@@ -213,14 +213,18 @@ final class Broadcaster: Sendable {
         }
     }
 
-    private func tellWants(at now: MediaTime) {
-        let told = state.withLock { state -> (handler: @Sendable (CaptureWants) -> Void, wants: CaptureWants)? in
-            let wants = wants(state, at: now)
-            guard let handler = state.onWants, state.toldWants != wants else { return nil }
-            state.toldWants = wants
-            return (handler, wants)
+    private func reportWants(at now: MediaTime) {
+        let (feedback, wants, needsRefresh) = state.withLock { state -> (CaptureFeedback?, CaptureWants?, Bool) in
+            guard let feedback = state.feedback else { return (nil, nil, false) }
+            let wants = self.wants(state, at: now)
+            defer {
+                state.reportedWants = wants
+                state.needsRefresh = false
+            }
+            return (feedback, state.reportedWants == wants ? nil : wants, state.needsRefresh)
         }
-        if let told { told.handler(told.wants) }
+        if let wants { feedback?.updateWants(wants) }
+        if needsRefresh { feedback?.requestRefreshFrame() }
     }
 
     private func wants(_ state: BroadcastState, at now: MediaTime) -> CaptureWants {
@@ -229,7 +233,6 @@ final class Broadcaster: Sendable {
         let rate =
             isIdle ? configuration.idleFrameRate ?? configuration.maximumFrameRate : configuration.maximumFrameRate
         return CaptureWants(
-            maximumFrameRate: rate, keyFrameRequests: state.keyFrameRequests,
-            isCompressedEnough: configuration.passesThrough, isNativeFormatEnough: true)
+            maximumFrameRate: rate, acceptsCompressed: configuration.passesThrough, acceptsNativeFormat: true)
     }
 }

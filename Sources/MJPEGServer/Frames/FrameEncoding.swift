@@ -64,7 +64,7 @@ struct FrameEncoding {
         information.width = picture.width
         information.height = picture.height
         var outcome: Outcome?
-        try madeEncoder().encode(picture, forceKeyFrame: true) { packet in
+        try madeEncoder().encode(picture) { packet in
             outcome = packet.data.withUnsafeBytes { makePart($0, &information, mayDrop: mayDrop) }
         }
         return outcome
@@ -88,7 +88,7 @@ struct FrameEncoding {
         information.width = picture.width
         information.height = picture.height
         var part: FramePart?
-        try madeEncoder().encode(picture, forceKeyFrame: true) { packet in
+        try madeEncoder().encode(picture) { packet in
             part = packet.data.withUnsafeBytes { bytes in
                 finish(&information)
                 return pool.makePart(bytes, information)

@@ -46,9 +46,25 @@ public final class IVFWriter: PacketWriter {
 
     public var bytesWritten: Int64 { file.bytesWritten }
 
+    /// Takes one track of VP8.
+    ///
+    /// - Throws: `MediaFileError` with the code `formatUnsupported` for others.
+    public func begin(_ tracks: [TrackDescription]) throws {
+        guard tracks.count == 1 else {
+            throw refusal("IVF holds one track, and these are \(tracks.count); choose webm.")
+        }
+        guard tracks[0].codec == .vp8, case .video = tracks[0].media else {
+            throw refusal("IVF is written with VP8 only, and this is \(tracks[0].codec).")
+        }
+    }
+
+    private func refusal(_ message: String) -> MediaFileError {
+        MediaFileError(.formatUnsupported, operation: "begin the file", path: file.path, message: message)
+    }
+
     /// Adds a packet and hands it to the kernel: a kill loses none that went in. A packet without bytes is
     /// left out.
-    public func consumePacket(_ packet: EncodedPacket) throws {
+    public func write(_ packet: MediaPacket) throws {
         guard packet.data.count > 0 else { return }
         try state.withLock { state in
             if state.start == nil {
@@ -91,7 +107,7 @@ public final class IVFWriter: PacketWriter {
         }
     }
 
-    private func appendHeader(to header: inout ByteBuilder, _ packet: EncodedPacket) {
+    private func appendHeader(to header: inout ByteBuilder, _ packet: MediaPacket) {
         header.append(text: "DKIF")
         header.append(littleEndian: 0, byteCount: 2)
         header.append(littleEndian: 32, byteCount: 2)

@@ -15,7 +15,10 @@ public final class MD5PacketWriter: PacketWriter {
     /// The bytes that went in.
     public var bytesWritten: Int64 { report.byteCount }
 
-    public func consumePacket(_ packet: EncodedPacket) { report.add(packet.data) }
+    /// Takes tracks of any codec.
+    public func begin(_ tracks: [TrackDescription]) {}
+
+    public func write(_ packet: MediaPacket) { report.add(packet.data) }
 
     public func finish() throws { try report.finish() }
 }

@@ -10,7 +10,10 @@ public final class NullPacketWriter: PacketWriter {
     /// The bytes of the packets that went in.
     public var bytesWritten: Int64 { count.load(ordering: .relaxed) }
 
-    public func consumePacket(_ packet: EncodedPacket) {
+    /// Takes tracks of any codec.
+    public func begin(_ tracks: [TrackDescription]) {}
+
+    public func write(_ packet: MediaPacket) {
         count.wrappingAdd(Int64(packet.data.count), ordering: .relaxed)
     }
 

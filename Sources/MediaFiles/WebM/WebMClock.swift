@@ -1,8 +1,7 @@
 import VideoCapturing
 
-/// Makes the file's milliseconds, counted from the first packet, out of capture times.
+/// Converts the capture times of one track to the file's milliseconds, counted from the file's first packet.
 struct WebMClock {
-    private var start: MediaTime?
     private var last: Int64 = -1
     private var lastElapsed: Int64 = 0
     /// The end of the last picture in milliseconds, fractions included: the time of its capture, not rounded,
@@ -14,17 +13,15 @@ struct WebMClock {
     /// Two that are nearest to the same millisecond are set apart by one, since programs that read the file may refuse a
     /// second picture at one time, as ffmpeg's encoders do. More of them share the time, which Matroska allows, so that
     /// none is ever more than a millisecond and a half from the truth.
-    mutating func timestamp(of packet: EncodedPacket) -> Int64 {
-        let first = start ?? packet.timestamp
-        start = first
-        let elapsed = max(0, (packet.timestamp - first).nanoseconds)
+    func timestamp(of packet: MediaPacket, since start: MediaTime) -> Int64 {
+        let elapsed = max(0, (packet.timestamp - start).nanoseconds)
         let nearest = (elapsed / 500_000 + 1) / 2
         return nearest == last ? last + 1 : max(nearest, last)
     }
 
     /// Notes that the packet is in the file under that time.
-    mutating func advance(to time: Int64, _ packet: EncodedPacket) {
-        let elapsed = max(0, (packet.timestamp - (start ?? packet.timestamp)).nanoseconds)
+    mutating func advance(to time: Int64, _ packet: MediaPacket, since start: MediaTime) {
+        let elapsed = max(0, (packet.timestamp - start).nanoseconds)
         // A packet that does not know its duration is shown as long as the one before it.
         let known = packet.duration.nanoseconds
         let duration = known > 0 ? known : max(0, elapsed - lastElapsed)

@@ -24,12 +24,14 @@ struct WebMLayout {
 
     /// The bytes kept for the SeekHead: three entries take 63 to 77.
     static let seekHeadBytes = 96
+    /// The number of tracks whose number fits into one byte.
+    static let maximumTrackCount = 126
     /// The bytes of a Duration element.
     static let durationBytes = 11
 
     /// Adds all that comes before the first cluster to `output`, which must be empty, and notes the places.
     init(
-        appendingHeaderTo output: inout EBML, width: Int, height: Int, color: ColorDescription, isSeekable: Bool
+        appendingHeaderTo output: inout EBML, tracks descriptions: [TrackDescription], isSeekable: Bool
     ) {
         output.master(.ebml) { header in
             header.unsigned(.ebmlVersion, 1)
@@ -60,28 +62,31 @@ struct WebMLayout {
         duration = Int64(output.count - WebMLayout.durationBytes)
         tracks = Int64(output.count)
         output.master(.tracks) { tracks in
-            tracks.master(.trackEntry) { $0.appendTrack(width: width, height: height, color: color) }
+            for (index, track) in descriptions.enumerated() {
+                guard case .video(let video) = track.media else { continue }
+                tracks.master(.trackEntry) { $0.appendTrack(number: index + 1, video) }
+            }
         }
     }
 }
 
 extension EBML {
     /// One VP8 track. No frame rate and no default duration: frames come when they come.
-    fileprivate mutating func appendTrack(width: Int, height: Int, color: ColorDescription) {
-        unsigned(.trackNumber, 1)
-        unsigned(.trackUID, 1)
+    fileprivate mutating func appendTrack(number: Int, _ format: TrackDescription.Video) {
+        unsigned(.trackNumber, UInt64(number))
+        unsigned(.trackUID, UInt64(number))
         unsigned(.trackType, 1)
         unsigned(.flagLacing, 0)
         text(.codecID, "V_VP8")
         master(.video) { video in
             video.unsigned(.flagInterlaced, 2)
-            video.unsigned(.pixelWidth, UInt64(width))
-            video.unsigned(.pixelHeight, UInt64(height))
+            video.unsigned(.pixelWidth, UInt64(format.width))
+            video.unsigned(.pixelHeight, UInt64(format.height))
             // Always: VP8 carries none of it, and browsers take BT.709 when it is absent.
             video.master(.colour) { colour in
-                let code = UInt64(color.matrix.h273Code)
+                let code = UInt64(format.color.matrix.h273Code)
                 colour.unsigned(.matrixCoefficients, code)
-                colour.unsigned(.range, color.range == .limited ? 1 : 2)
+                colour.unsigned(.range, format.color.range == .limited ? 1 : 2)
                 // H.273 numbers the curve and the primaries of BT.601 and BT.709 as their matrices.
                 colour.unsigned(.transferCharacteristics, code)
                 colour.unsigned(.primaries, code)

@@ -1,16 +1,17 @@
 import VideoCapturing
 
-/// Writes VP8 into WebM (RFC 9559 and the WebM guidelines): a file that can be searched, or a live stream
-/// when the output is a pipe.
+/// Writes WebM (RFC 9559 and the WebM guidelines), of one or several tracks of VP8: a file that can be searched, or a
+/// live stream when the output is a pipe.
 ///
-/// A cluster begins with each key frame, and when the open one reaches a limit. Each packet is handed to the
+/// The packets of several tracks are interleaved by time, for which they wait for each other for at most a second. A
+/// cluster begins with each key frame of the first track, and when the open one reaches a limit. Each packet is handed to the
 /// kernel at once, and each cluster's start is a write of its own. In a file the sizes of closed clusters and
 /// the Duration are kept up to date, so that a file cut off anywhere plays up to the cut; ``finish()`` adds
 /// the index. Into a pipe nothing is rewritten: Segment and clusters have unknown sizes, as players of live
 /// streams expect.
 ///
 /// Timestamps are the capture's, to the millisecond, from 0 at the first packet. Orientation and mirroring
-/// are not recorded, since browsers ignore them: turn the frames before they are encoded. A size that changes
+/// are not recorded, since browsers ignore them: rotate the frames before they are encoded. A size that changes
 /// in mid-file is written as it comes, since VP8 key frames carry it; the header keeps the first one, and
 /// players differ in what they make of it. Without a packet the file stays empty.
 public final class WebMWriter: PacketWriter {
@@ -34,11 +35,19 @@ public final class WebMWriter: PacketWriter {
 
     private struct State {
         var scratch = EBML(capacity: 1024)
-        var clock = WebMClock()
+        var tracks: [Track] = []
+        var interleaver = PacketInterleaver([])
+        var start: MediaTime?
         var cues = WebMCues()
         var layout: WebMLayout?
         var cluster: Cluster?
         var isFinished = false
+    }
+
+    /// A track, whose number in the file is its place in the list, from 1.
+    private struct Track {
+        let description: TrackDescription
+        var clock = WebMClock()
     }
 
     private struct Cluster {
@@ -58,25 +67,66 @@ public final class WebMWriter: PacketWriter {
 
     public var bytesWritten: Int64 { file.bytesWritten }
 
+    /// Takes one or several tracks of VP8.
+    ///
+    /// - Throws: `MediaFileError` with the code `formatUnsupported` for others.
+    public func begin(_ tracks: [TrackDescription]) throws {
+        guard (1...WebMLayout.maximumTrackCount).contains(tracks.count) else {
+            throw refusal(
+                "WebM is written with 1 to \(WebMLayout.maximumTrackCount) tracks, and these are \(tracks.count).")
+        }
+        for track in tracks {
+            guard track.codec == .vp8, case .video = track.media else {
+                throw refusal("WebM is written with VP8 only, and track \(track.id.rawValue) is \(track.codec).")
+            }
+        }
+        guard Set(tracks.map(\.id)).count == tracks.count else {
+            throw refusal("Two tracks have the same identifier; give each its own.")
+        }
+        state.withLock { state in
+            state.tracks = tracks.map { Track(description: $0) }
+            state.interleaver = PacketInterleaver(tracks.map(\.id))
+        }
+    }
+
+    private func refusal(_ message: String) -> MediaFileError {
+        MediaFileError(.formatUnsupported, operation: "begin the file", path: file.path, message: message)
+    }
+
     /// Adds a packet. A packet without bytes is left out.
-    public func consumePacket(_ packet: EncodedPacket) throws {
+    public func write(_ packet: MediaPacket) throws {
         guard packet.data.count > 0 else { return }
         try state.withLock { state in
-            if state.layout == nil { try begin(&state, packet) }
-            let time = state.clock.timestamp(of: packet)
-            if needsCluster(state, at: time, packet.isKeyFrame) {
-                try closeCluster(&state)
-                openCluster(&state, at: time, packet.isKeyFrame)
-            } else {
-                state.scratch.removeAll()
+            guard state.tracks.contains(where: { $0.description.id == packet.track }) else {
+                throw refusal("A packet belongs to track \(packet.track.rawValue), with which the file was not begun.")
             }
-            let offset = time - (state.cluster?.time ?? time)
-            state.scratch.appendBlockHeader(offset: offset, packet)
-            try file.write(state.scratch)
-            try packet.data.withUnsafeBytes { bytes in try file.write(bytes) }
-            try file.endRecord()
-            state.clock.advance(to: time, packet)
+            // Taken out, since what it hands on changes the state.
+            var interleaver = state.interleaver
+            state.interleaver = PacketInterleaver([])
+            defer { state.interleaver = interleaver }
+            try interleaver.add(packet) { try append($0, &state) }
         }
+    }
+
+    private func append(_ packet: MediaPacket, _ state: inout State) throws {
+        if state.layout == nil { try writeHeader(&state) }
+        let index = state.tracks.firstIndex { $0.description.id == packet.track } ?? 0
+        let start = state.start ?? packet.timestamp
+        state.start = start
+        let time = state.tracks[index].clock.timestamp(of: packet, since: start)
+        let isEntry = packet.isKeyFrame && index == 0
+        if needsCluster(state, at: time, isEntry) {
+            try closeCluster(&state)
+            openCluster(&state, at: time, isEntry)
+        } else {
+            state.scratch.removeAll()
+        }
+        let offset = time - (state.cluster?.time ?? time)
+        state.scratch.appendBlockHeader(track: index + 1, offset: offset, packet)
+        try file.write(state.scratch)
+        try packet.data.withUnsafeBytes { bytes in try file.write(bytes) }
+        try file.endRecord()
+        state.tracks[index].clock.advance(to: time, packet, since: start)
     }
 
     /// Closes the last cluster; in a file writes the index, the exact duration and the sizes. After a failed
@@ -86,35 +136,38 @@ public final class WebMWriter: PacketWriter {
             guard !state.isFinished else { return }
             state.isFinished = true
             defer { try? file.close() }
+            var interleaver = state.interleaver
+            // What cannot be written any more must not keep the header from being corrected.
+            let flushed = Result { try interleaver.flush { try append($0, &state) } }
             try closeCluster(&state)
             if file.isSeekable, let layout = state.layout { try writeIndex(&state, layout) }
             try file.close()
+            try flushed.get()
         }
     }
 
-    private func begin(_ state: inout State, _ packet: EncodedPacket) throws(MediaFileError) {
+    private func writeHeader(_ state: inout State) throws(MediaFileError) {
         state.scratch.removeAll()
         let layout = WebMLayout(
-            appendingHeaderTo: &state.scratch, width: packet.width, height: packet.height,
-            color: packet.capture.color, isSeekable: file.isSeekable)
+            appendingHeaderTo: &state.scratch, tracks: state.tracks.map(\.description), isSeekable: file.isSeekable)
         try file.write(state.scratch)
         try file.endRecord()
         state.layout = layout
     }
 
-    private func needsCluster(_ state: State, at time: Int64, _ isKeyFrame: Bool) -> Bool {
-        guard let cluster = state.cluster, !isKeyFrame else { return true }
+    private func needsCluster(_ state: State, at time: Int64, _ isEntry: Bool) -> Bool {
+        guard let cluster = state.cluster, !isEntry else { return true }
         return time - cluster.time >= clusterMilliseconds || file.bytesWritten - cluster.position >= clusterBytes
     }
 
     /// Leaves the cluster's start in `scratch`, to be written together with its first block.
-    private func openCluster(_ state: inout State, at time: Int64, _ isKeyFrame: Bool) {
+    private func openCluster(_ state: inout State, at time: Int64, _ isEntry: Bool) {
         let cluster = Cluster(position: file.bytesWritten, time: time)
         state.scratch.removeAll()
         state.scratch.openMaster(.cluster)
         state.scratch.unsigned(.timestamp, UInt64(time))
         state.cluster = cluster
-        if isKeyFrame, file.isSeekable, let layout = state.layout {
+        if isEntry, file.isSeekable, let layout = state.layout {
             state.cues.add(time: time, position: cluster.position - layout.segmentStart)
         }
     }
@@ -129,7 +182,7 @@ public final class WebMWriter: PacketWriter {
         state.scratch.fixedSize(file.bytesWritten - cluster.content)
         try file.patch(state.scratch, at: cluster.position + 4)
         state.scratch.removeAll()
-        state.scratch.float(.duration, state.clock.end)
+        state.scratch.float(.duration, state.tracks.map(\.clock.end).max() ?? 0)
         try file.patch(state.scratch, at: layout.duration)
         state.cluster = nil
     }
@@ -154,10 +207,10 @@ public final class WebMWriter: PacketWriter {
 
 extension EBML {
     /// The start of a SimpleBlock: all but the packet's bytes.
-    fileprivate mutating func appendBlockHeader(offset: Int64, _ packet: EncodedPacket) {
+    fileprivate mutating func appendBlockHeader(track: Int, offset: Int64, _ packet: MediaPacket) {
         header(.simpleBlock, size: 4 + packet.data.count)
-        // Track 1, as a variable-length number.
-        append(bigEndian: 0x81, byteCount: 1)
+        // As a variable-length number of one byte.
+        append(bigEndian: 0x80 | UInt64(track), byteCount: 1)
         append(bigEndian: UInt64(bitPattern: offset), byteCount: 2)
         append(bigEndian: (packet.isKeyFrame ? 0x80 : 0) | (packet.isDroppable ? 0x01 : 0), byteCount: 1)
     }

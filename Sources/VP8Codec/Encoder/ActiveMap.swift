@@ -21,7 +21,7 @@ struct ActiveMap {
     static let longestDelay = 8
     /// Codings with no finer quantizer than before until a block rests. While the coarsest quantizer stands, libvpx
     /// refreshes the blocks in turn with a finer one, which takes ten frames; then the rate has to recover.
-    static let patience: UInt8 = 20
+    static let timeout: UInt8 = 20
     /// How much finer the others must be for a block that rests to be taken up again.
     static let advance: UInt8 = 4
 
@@ -117,7 +117,7 @@ struct ActiveMap {
             } else {
                 codingsWithoutProgress[index] += 1
             }
-            guard standing[index] <= sharp || codingsWithoutProgress[index] >= ActiveMap.patience else { continue }
+            guard standing[index] <= sharp || codingsWithoutProgress[index] >= ActiveMap.timeout else { continue }
             isActive[index] = false
             activeCount -= 1
             if standing[index] > sharp { hasResting = true }

@@ -21,7 +21,7 @@ struct OverloadLadder {
 
     private static let busy = 0.85
     private static let relaxed = 0.6
-    private static let patience = Duration.seconds(1)
+    private static let timeout = Duration.seconds(1)
     private static let firstRecovery = Duration.seconds(5)
     private static let longestRecovery = Duration.seconds(60)
 
@@ -79,7 +79,7 @@ struct OverloadLadder {
             relaxedSince = nil
             let since = overloadedSince ?? time
             overloadedSince = since
-            guard time - since >= OverloadLadder.patience, index < rungs.count - 1 else { return false }
+            guard time - since >= OverloadLadder.timeout, index < rungs.count - 1 else { return false }
             if let lastRecovery, time - lastRecovery < recoveryWait {
                 recoveryWait = min(OverloadLadder.longestRecovery, recoveryWait + recoveryWait)
             }

@@ -10,14 +10,10 @@ import VideoCapturing
 /// With a ``VP8EncoderConfiguration/screenContentMode``, only what a frame's damage names is coded, and what is not
 /// sharp yet. A frame in which nothing has changed is not encoded at all, unless it is a repeat, which keeps the
 /// viewers' connection alive with some hundred bytes. While anything is still to be refined, the encoder wants the
-/// last picture again (`CaptureWants.minimumFrameRate`); see ``setWantsHandler(_:)``.
+/// last frame again (`CaptureWants.minimumFrameRate`); see ``wants``.
 ///
-/// ``encode(_:forceKeyFrame:output:)``, ``flush(output:)`` and ``framesUnchanged`` are for one thread at a time, the
-/// others for any.
-///
-/// `@unchecked Sendable`: `library` and the members beside it are used by the encoding thread only, so that Swift need
-/// not check accesses to them for each frame; what other threads ask for waits in `requests`, behind a lock.
-public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
+/// Not to be used from two threads at once; an `EncodingConsumer` passes on what other threads ask for.
+public final class VP8Encoder: VideoEncoder {
     /// How often a picture that is not sharp yet is wanted again. Where the bitrate is scarce, libvpx makes it legible
     /// in ten frames, since it refreshes a tenth of it in each; that shall take no second.
     static let refinementRate: FrameRate = 12
@@ -26,14 +22,9 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
     /// above the upper one it is turned on again.
     static let quantizersOfDeblocking = 5...10
 
-    private struct Requests {
-        var bitrate: Int?
-        var keyFrame = false
-    }
-
-    private let requests = Locked(Requests())
     private let packets = PacketBufferPool()
-    private let onWants: Locked<(@Sendable (CaptureWants) -> Void)?> = Locked(nil)
+    @exclusivity(unchecked) private var newBitrate: Int?
+    @exclusivity(unchecked) private var isKeyFrameRequested = false
 
     @exclusivity(unchecked) private var configuration: VP8EncoderConfiguration
     @exclusivity(unchecked) private var library: VP8EncoderLibrary?
@@ -46,7 +37,12 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
     /// Whether the screen's block edges are filtered.
     @exclusivity(unchecked) private var isDeblocking = true
     @exclusivity(unchecked) private var unchanged: UInt64 = 0
-    @exclusivity(unchecked) private var toldWants = CaptureWants()
+
+    /// Describes the packets; nil before the first.
+    @exclusivity(unchecked) public private(set) var track: TrackDescription?
+    /// What the load asks for: fewer or smaller frames; and the last frame again, while a screen that does not change is
+    /// still to be refined.
+    @exclusivity(unchecked) public private(set) var wants = CaptureWants()
     /// The pixels of the largest frame: of one without relief.
     @exclusivity(unchecked) private var fullPixelCount = 0
 
@@ -66,47 +62,17 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
         var trial = VP8EncoderConfiguration(bitrate: bitrate)
         trial.threads = 1
         try trial.validate()
-        requests.withLock { $0.bitrate = bitrate }
+        newBitrate = bitrate
     }
 
-    /// Makes the next frame a key frame.
-    public func requestKeyFrame() {
-        requests.withLock { $0.keyFrame = true }
-    }
-
-    /// Has `handler` called, on the encoding thread, when the load asks for fewer or smaller frames, when a screen
-    /// that does not change is still to be refined, and when that has passed. Pass the wants on with
-    /// `PublisherSubscription.updateWants(_:)`.
-    public func setWantsHandler(_ handler: (@Sendable (CaptureWants) -> Void)?) {
-        onWants.withLock { $0 = handler }
-    }
+    public func requestKeyFrame() { isKeyFrameRequested = true }
 
     public var framesUnchanged: UInt64 { unchanged }
 
-    public func encode(
-        _ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void
-    ) throws {
-        do {
-            try encodeOrSkip(frame, forceKeyFrame: forceKeyFrame, output: output)
-        } catch {
-            // Whoever gives up after an error shall not be sent repeats for ever.
-            tell(CaptureWants())
-            throw error
-        }
-    }
-
-    /// Nothing is ever held back: there is no look-ahead.
-    public func flush(output: (EncodedPacket) throws -> Void) throws {}
-
-    private func encodeOrSkip(
-        _ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void
-    ) throws {
-        let requests = self.requests.withLock { requests in
-            defer { requests = Requests() }
-            return requests
-        }
-        if let bitrate = requests.bitrate { configuration.bitrate = bitrate }
-        let library = try prepareLibrary(for: frame, isBitrateNew: requests.bitrate != nil)
+    public func encode(_ frame: VideoFrame, output: (MediaPacket) throws -> Void) throws {
+        let bitrate = newBitrate.take()
+        if let bitrate { configuration.bitrate = bitrate }
+        let library = try prepareLibrary(for: frame, isBitrateNew: bitrate != nil)
         // To the nearest frame, so that the rounding of timestamps moves no key frame.
         let tolerance = timing.nominalDuration(of: frame).nanoseconds / 2
         let isKeyFrameDue = lastKeyFrame.map { last in
@@ -114,7 +80,8 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
                 frame.timestamp.nanoseconds(since: last) >= $0.nanoseconds - tolerance
             } ?? false
         }
-        let mustBeKey = forceKeyFrame || requests.keyFrame || isKeyFrameDue ?? true
+        let mustBeKey = isKeyFrameRequested || isKeyFrameDue ?? true
+        isKeyFrameRequested = false
         screen?.mark(frame.damage)
         if let screen, !mustBeKey, !frame.isRepeat, frame.damage == [], screen.activeCount == 0 {
             unchanged += 1
@@ -136,11 +103,12 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
         // was to be coded still is.
         while let packet = library.nextPacket() {
             if packet.isKeyFrame { lastKeyFrame = frame.timestamp }
-            let made = EncodedPacket(
+            let made = MediaPacket(
                 data: packets.makeBuffer(copying: packet.bytes), timestamp: frame.timestamp,
                 duration: slot.nominalDuration, isKeyFrame: packet.isKeyFrame, isDroppable: packet.isDroppable,
                 temporalLayer: packet.isKeyFrame ? 0 : place.layer, width: frame.width, height: frame.height,
-                capture: EncodedPacket.CaptureInformation(frame))
+                sequenceNumber: frame.sequenceNumber, attributes: frame.attributes)
+            if track == nil { track = describe(frame) }
             if screen != nil { try noteCoded(packet, library) }
             try output(made)
         }
@@ -149,7 +117,7 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
                 encodeTime: MonotonicClock().now - begin, interval: slot.nominalDuration, frame: frame, library: library
             )
         }
-        tellWants()
+        updateWants()
     }
 
     private func prepareLibrary(for frame: VideoFrame, isBitrateNew: Bool) throws -> VP8EncoderLibrary {
@@ -208,17 +176,19 @@ public final class VP8Encoder: VideoEncoder, @unchecked Sendable {
         try library.setSpeed(ladder.rung.speed)
     }
 
-    private func tellWants() {
-        var wants =
+    private func describe(_ frame: VideoFrame) -> TrackDescription {
+        TrackDescription(
+            id: 0, codec: .vp8,
+            media: .video(
+                TrackDescription.Video(
+                    width: frame.width, height: frame.height, orientation: frame.orientation, color: frame.color,
+                    frameRate: configuration.frameRate)))
+    }
+
+    private func updateWants() {
+        wants =
             configuration.adaptsToLoad
             ? ladder.wants(frameRate: configuration.frameRate, pixelCount: fullPixelCount) : CaptureWants()
         if let screen, screen.activeCount > 0 { wants.minimumFrameRate = VP8Encoder.refinementRate }
-        tell(wants)
-    }
-
-    private func tell(_ wants: CaptureWants) {
-        guard wants != toldWants else { return }
-        toldWants = wants
-        onWants.withLock { $0 }?(wants)
     }
 }

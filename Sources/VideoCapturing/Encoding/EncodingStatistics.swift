@@ -42,7 +42,7 @@ struct EncodingCounts {
     private var overhead = LatencyHistogram()
     private var meter = BitrateMeter()
 
-    mutating func add(_ packet: EncodedPacket, encodeTime: Duration, latency: Duration) {
+    mutating func add(_ packet: MediaPacket, encodeTime: Duration, latency: Duration) {
         packets += 1
         if packet.isKeyFrame { keyFrames += 1 }
         bytes += UInt64(packet.data.count)

@@ -182,13 +182,13 @@ final class FrameFanOut: Sendable {
     }
 
     /// Blocks until the first frame of `inlet` has taken over.
-    func awaitHandOver(to inlet: CaptureInlet, patience: Duration) throws(CaptureError) {
-        let deadline = MonotonicClock().now.advanced(by: patience)
+    func awaitHandOver(to inlet: CaptureInlet, timeout: Duration) throws(CaptureError) {
+        let deadline = MonotonicClock().now.advanced(by: timeout)
         let hasTakenOver: Void? = settings.wait(until: deadline) { $0.inlet == ObjectIdentifier(inlet) ? () : nil }
         guard hasTakenOver == nil else { return }
         throw CaptureError(
             .stalled, operation: "replace the capture",
-            message: "The new capture has delivered no frame within \(patience); the old one goes on.")
+            message: "The new capture has delivered no frame within \(timeout); the old one goes on.")
     }
 
     // MARK: Mute and repeats

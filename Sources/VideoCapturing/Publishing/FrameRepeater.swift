@@ -1,6 +1,6 @@
 /// Sees to a minimum rate: a thread that sends the last frame again when none has come for an interval.
 final class FrameRepeater: Sendable {
-    private let wake = WakeSignal()
+    private let wake = ManualResetEvent()
     private let thread: CaptureThread
 
     init(interval: Duration, clock: any CaptureClock, fanOut: FrameFanOut) throws(CaptureError) {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The place of one consumer at a ``VideoPublisher``: its queue, its thread, its counts.
 ///
 /// Safe to use from any thread.
@@ -12,6 +14,27 @@ public final class PublisherSubscription: Sendable {
     /// The consumer, while it may be handed frames past the queue.
     private let immediate: Locked<(any ImmediateConsumer)?>
     private let onWants: @Sendable () -> Void
+    /// The consumer, while it is connected to the capture.
+    private let feedbackConsumer: Locked<(any FeedbackConsumer)?>
+    private let gate = Locked(RateGate())
+    /// Whether `gate` has a limit; read without its lock for each frame.
+    private let isRateLimited = Atomic(false)
+
+    /// Leaves out frames beyond the rate that this consumer wants, where the capture delivers more.
+    private struct RateGate {
+        var limit: FrameRate?
+        var limiter = FrameRateLimiter()
+        var ledger = DamageLedger()
+
+        mutating func admit(_ frame: inout VideoFrame) -> Bool {
+            guard limiter.shouldPass(frame.timestamp, sequenceNumber: frame.sequenceNumber, at: limit) else {
+                ledger.skip(frame)
+                return false
+            }
+            ledger.settle(&frame)
+            return true
+        }
+    }
 
     private struct Delivery {
         var delivered: UInt64 = 0
@@ -36,6 +59,7 @@ public final class PublisherSubscription: Sendable {
         self.onWants = onWants
         self.clock = clock
         immediate = Locked(consumer as? any ImmediateConsumer)
+        feedbackConsumer = Locked(consumer as? any FeedbackConsumer)
         let delivery = Locked(Delivery())
         self.delivery = delivery
         let wants = self.wants
@@ -82,11 +106,14 @@ public final class PublisherSubscription: Sendable {
 
     /// Hands a frame over: at once where the consumer takes it so, or else by the queue. For one thread at a time.
     func push(_ frame: VideoFrame) {
+        var frame = frame
+        if isRateLimited.load(ordering: .relaxed) {
+            guard gate.withLock({ $0.admit(&frame) }) else { return }
+        }
         guard let consumer = immediate.withLock({ $0 }) else {
             queue.push(frame)
             return
         }
-        var frame = frame
         guard queue.beginImmediateDelivery(of: &frame) else {
             queue.push(frame)
             return
@@ -112,15 +139,25 @@ public final class PublisherSubscription: Sendable {
         return result
     }
 
-    /// Tells what the consumer can use; the publisher asks the capture for what satisfies all of its consumers. The
-    /// minimum rate is seen to here, from the next frame on, on the consumer's thread.
+    /// Sets what the consumer can use; the publisher asks the capture for what satisfies all of its consumers. Where
+    /// that is more, frames beyond the maximum rate are left out here. The minimum rate is kept here too, from the next
+    /// frame on, on the consumer's thread. A ``FeedbackConsumer`` is connected to this automatically.
     public func updateWants(_ wants: CaptureWants) {
         let concernsCapture = self.wants.withLock { current in
             defer { current = wants }
             return current.forCapture != wants.forCapture
         }
         queue.setRepeatInterval(wants.minimumFrameRate?.frameInterval)
+        gate.withLock { $0.limit = wants.maximumFrameRate }
+        // Once it was limited, the gate must see all frames, for their damage.
+        if wants.maximumFrameRate != nil { isRateLimited.store(true, ordering: .relaxed) }
         if concernsCapture { onWants() }
+    }
+
+    /// Connects a consumer that has wants of its own.
+    func connectFeedback(onRefresh: @escaping @Sendable () -> Void) {
+        feedbackConsumer.withLock { $0 }?.connectFeedback(
+            CaptureFeedback(onWants: { [weak self] in self?.updateWants($0) }, onRefresh: onRefresh))
     }
 
     /// Blocks until the consumer has worked through what waits; not on its own thread, where it returns at once.
@@ -134,6 +171,7 @@ public final class PublisherSubscription: Sendable {
     func end(discardingWaitingFrames: Bool) {
         queue.close(discardingWaitingFrames: discardingWaitingFrames)
         immediate.withLock { $0 = nil }
+        feedbackConsumer.withLock { $0.take() }?.connectFeedback(nil)
         guard !isOnOwnThread else { return }
         _ = delivery.wait { $0.hasEnded ? () : nil }
     }

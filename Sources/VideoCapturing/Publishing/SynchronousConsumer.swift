@@ -15,7 +15,7 @@
 /// A frame that may have to be repeated (`CaptureWants.minimumFrameRate`) is delivered on the consumer's thread as ever.
 /// As with every ``ImmediateConsumer``, nothing that the consumer calls may call the publisher: what it has to say, such
 /// as that a file cannot be written any more, it is to leave to another thread.
-public final class SynchronousConsumer: ImmediateConsumer {
+public final class SynchronousConsumer: ImmediateConsumer, FeedbackConsumer {
     private let consumer: any VideoCaptureConsumer
 
     /// - Parameter consumer: takes the frames; held for as long as this is.
@@ -24,6 +24,10 @@ public final class SynchronousConsumer: ImmediateConsumer {
     }
 
     public func consumeFrame(_ frame: VideoFrame) { consumer.consumeFrame(frame) }
+
+    public func connectFeedback(_ feedback: CaptureFeedback?) {
+        (consumer as? any FeedbackConsumer)?.connectFeedback(feedback)
+    }
 
     public func consumeImmediately(_ frame: VideoFrame) -> Bool {
         consumer.consumeFrame(frame)

@@ -112,7 +112,9 @@ public final class VideoPublisher: Sendable {
             consumer, name: name, queue: FrameQueue(capacity: queue.capacity, policy: queue.policy),
             clock: fanOut.clock,
             onWants: { [weak self] in self?.passWantsOn() })
+        subscription.connectFeedback { [weak self] in self?.requestRefreshFrame() }
         fanOut.add(subscription)
+        passWantsOn()
         return subscription
     }
 
@@ -124,6 +126,9 @@ public final class VideoPublisher: Sendable {
         subscription.end(discardingWaitingFrames: subscription.queue.policy == .newestWins)
         passWantsOn()
     }
+
+    /// Asks the capture for a complete fresh frame; see ``VideoCapture/requestRefreshFrame()``.
+    public func requestRefreshFrame() { capture.requestRefreshFrame() }
 
     private func passWantsOn() {
         capture.adapt(to: fanOut.mergedWants)
@@ -151,10 +156,10 @@ public final class VideoPublisher: Sendable {
     ///
     /// - Parameters:
     ///   - new: the capture that takes over.
-    ///   - patience: how long its first frame may take.
+    ///   - timeout: how long its first frame may take.
     /// - Throws: what the new capture throws, `stalled` when it delivers no frame in time, `invalidState` while
     ///   another replacement is under way. The old capture then goes on.
-    public func replaceCapture(with new: any VideoCapture, patience: Duration = .seconds(10)) throws(CaptureError) {
+    public func replaceCapture(with new: any VideoCapture, timeout: Duration = .seconds(10)) throws(CaptureError) {
         let old = current.withLock { current -> (any VideoCapture)? in
             guard !current.isReplacing else { return nil }
             current.isReplacing = true
@@ -175,7 +180,7 @@ public final class VideoPublisher: Sendable {
             do {
                 try new.initCapture()
                 try new.startCapture()
-                try fanOut.awaitHandOver(to: inlet, patience: patience)
+                try fanOut.awaitHandOver(to: inlet, timeout: timeout)
             } catch {
                 fanOut.setInlet(current.withLock { $0.inlet })
                 if new.isCaptureStarted { try? new.stopCapture() }

@@ -30,6 +30,7 @@ extension ForwardingVideoCapture {
     public var isCaptureStarted: Bool { forwardedCapture.isCaptureStarted }
     public func captureSettings() -> CaptureSettings { forwardedCapture.captureSettings() }
     public func adapt(to wants: CaptureWants) { forwardedCapture.adapt(to: wants) }
+    public func requestRefreshFrame() { forwardedCapture.requestRefreshFrame() }
     public var state: CaptureState { forwardedCapture.state }
     public func stateChanges() -> AsyncStream<CaptureStateChange> { forwardedCapture.stateChanges() }
     public var statistics: CaptureStatistics { forwardedCapture.statistics }

@@ -23,10 +23,10 @@ struct FrameTimeline {
         lastTimestamp = timestamp
         let sequenceNumber = nextSequenceNumber
         nextSequenceNumber &+= 1
+        var attributes = frame.attributes
+        attributes.estimatedFrameRate = estimator.add(timestamp, nominal: nominal)
         return VideoFrame(
-            buffer: frame.buffer, compressed: frame.compressed, timestamp: timestamp,
-            sequenceNumber: sequenceNumber, orientation: frame.orientation, isMirrored: frame.isMirrored,
-            color: frame.color, estimatedFrameRate: estimator.add(timestamp, nominal: nominal),
-            estimatedCaptureDelay: frame.captureDelay, damage: frame.damage, metadata: frame.metadata)
+            buffer: frame.buffer, compressed: frame.compressed, timestamp: timestamp, sequenceNumber: sequenceNumber,
+            attributes: attributes, damage: frame.damage, isRepeat: false)
     }
 }

@@ -101,12 +101,9 @@ private struct PushSource: FrameSource {
         defer { lostSoFar = lost }
         var result = SourceFrame(frame.buffer, timestamp: frame.timestamp)
         result.lostBefore = lost - lostSoFar
-        result.orientation = frame.orientation
-        result.isMirrored = frame.isMirrored
-        result.color = frame.color
-        result.captureDelay = frame.estimatedCaptureDelay
+        result.compressed = frame.compressed
         result.damage = frame.damage
-        result.metadata = frame.metadata
+        result.attributes = frame.attributes
         return result
     }
 

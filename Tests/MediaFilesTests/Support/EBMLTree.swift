@@ -103,6 +103,7 @@ struct EBMLTree {
 /// A WebM file as the tests look at it.
 struct WebMFile {
     struct Block: Equatable {
+        var track: Int
         var time: Int64
         var isKeyFrame: Bool
         var bytes: [UInt8]
@@ -129,7 +130,8 @@ struct WebMFile {
             let bytes = tree.bytes[block.content..<block.end]
             let offset = Int16(bitPattern: UInt16(bytes[block.content + 1]) << 8 | UInt16(bytes[block.content + 2]))
             return Block(
-                time: time + Int64(offset), isKeyFrame: bytes[block.content + 3] & 0x80 != 0,
+                track: Int(bytes[block.content] & 0x7F), time: time + Int64(offset),
+                isKeyFrame: bytes[block.content + 3] & 0x80 != 0,
                 bytes: Array(bytes[(block.content + 4)...]))
         }
     }

@@ -53,14 +53,22 @@ func samples(of buffer: PixelBuffer) -> [UInt8] {
 func makePacket(
     _ bytes: [UInt8], at time: Duration, isKeyFrame: Bool = false, duration: Duration = .milliseconds(33),
     width: Int = 64, height: Int = 48, color: ColorDescription = .bt601
-) throws -> EncodedPacket {
-    let frame = VideoFrame(
-        buffer: try PixelBuffer.black(.i420, width: 2, height: 2, color: color), timestamp: .zero, color: color)
-    return EncodedPacket(
+) -> MediaPacket {
+    MediaPacket(
         data: bytes.withUnsafeBytes { PacketBuffer(copying: $0) },
         // Far from zero, since captures begin hours after the boot.
         timestamp: MediaTime(nanoseconds: 5_000_000_123 + time.nanoseconds), duration: duration,
-        isKeyFrame: isKeyFrame, width: width, height: height, capture: .init(frame))
+        isKeyFrame: isKeyFrame, width: width, height: height,
+        attributes: FrameAttributes(color: color))
+}
+
+/// The track of ``makePacket(_:at:isKeyFrame:duration:width:height:color:)``.
+func makeTrack(
+    _ codec: Codec = .vp8, id: TrackID = 0, width: Int = 64, height: Int = 48, color: ColorDescription = .bt601
+) -> TrackDescription {
+    TrackDescription(
+        id: id, codec: codec,
+        media: .video(TrackDescription.Video(width: width, height: height, color: color)))
 }
 
 func littleEndian(_ value: UInt64, _ byteCount: Int) -> [UInt8] {

@@ -3,10 +3,10 @@ import VideoCapturing
 /// Keeps every frame; lets a test wait for them.
 final class CollectingConsumer: VideoCaptureConsumer {
     private let frames = Locked<[VideoFrame]>([])
-    private let gate: WakeSignal?
+    private let gate: ManualResetEvent?
 
     /// - Parameter gate: every call waits until it is raised.
-    init(gate: WakeSignal? = nil) {
+    init(gate: ManualResetEvent? = nil) {
         self.gate = gate
     }
 

@@ -45,7 +45,7 @@ struct LatencyBenchmark {
 /// Writes down what each packet took.
 ///
 /// `@unchecked Sendable`: used on the encoder's thread until `finish()`, and read after the window has closed.
-private final class LatencyLog: PacketConsumer, @unchecked Sendable {
+private final class LatencyLog: PacketSink, @unchecked Sendable {
     /// Nanoseconds, as are `encoding`'s.
     private(set) var beside: [Double] = []
     private(set) var encoding: [Double] = []
@@ -59,7 +59,7 @@ private final class LatencyLog: PacketConsumer, @unchecked Sendable {
         encoding.reserveCapacity(capacity)
     }
 
-    func consumePacket(_ packet: EncodedPacket) {
+    func write(_ packet: MediaPacket) {
         guard isOpen else { return }
         beside.append(Double((clock.now - packet.timestamp).nanoseconds) - encodeTime)
         encoding.append(encodeTime)
@@ -84,7 +84,7 @@ private final class TimedEncoder: VideoEncoder {
         self.log = log
     }
 
-    func encode(_ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void) throws {
+    func encode(_ frame: VideoFrame, forceKeyFrame: Bool, output: (MediaPacket) throws -> Void) throws {
         let begin = clock.now
         try encoder.encode(frame, forceKeyFrame: forceKeyFrame) { packet in
             log.encodeTime = Double((clock.now - begin).nanoseconds)
@@ -92,5 +92,5 @@ private final class TimedEncoder: VideoEncoder {
         }
     }
 
-    func flush(output: (EncodedPacket) throws -> Void) throws { try encoder.flush(output: output) }
+    func flush(output: (MediaPacket) throws -> Void) throws { try encoder.flush(output: output) }
 }

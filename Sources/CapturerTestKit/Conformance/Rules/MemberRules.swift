@@ -77,11 +77,12 @@ extension ConformanceTrial {
         let capture = try make()
         let wants = [
             CaptureWants(maximumPixelCount: 64), CaptureWants(maximumFrameRate: 5), CaptureWants(sizeAlignment: 16),
-            CaptureWants(keyFrameRequests: 1), CaptureWants(isBlackEnough: true),
-            CaptureWants(isNativeFormatEnough: true), CaptureWants(),
+            CaptureWants(acceptsBlack: true),
+            CaptureWants(acceptsNativeFormat: true), CaptureWants(),
         ]
         func adapt() {
             for want in wants { capture.adapt(to: want) }
+            capture.requestRefreshFrame()
         }
         note("adapting before init")
         adapt()

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A ``CaptureClock`` waits on it, so that stopping a capture never waits for a frame interval.
 /// Safe to use from any thread.
-public final class WakeSignal: Sendable {
+public final class ManualResetEvent: Sendable {
     private struct State {
         /// Counts ``pulse()``s, so that a waiter can tell one from a spurious wake-up.
         var pulses: UInt64 = 0

@@ -8,7 +8,7 @@ public final class PacketBuffer: @unchecked Sendable {
     @exclusivity(unchecked) private var memory: UnsafeMutableRawBufferPointer
     /// The number of encoded bytes.
     @exclusivity(unchecked) public private(set) var count: Int
-    /// Orders the reads of one use before the writes of the next, as in ``PixelBuffer``.
+    /// Orders the reads of one use before the writes of the next, as in `PixelBuffer`.
     private let finishedReads = Atomic<UInt>(0)
 
     fileprivate init(capacity: Int) {
@@ -54,7 +54,7 @@ public final class PacketBuffer: @unchecked Sendable {
     }
 }
 
-/// Recycles the memory of packets, as ``PixelBufferPool`` does for pictures.
+/// Recycles the memory of packets, as `PixelBufferPool` does for pictures.
 ///
 /// Safe to use from any thread.
 public final class PacketBufferPool: Sendable {

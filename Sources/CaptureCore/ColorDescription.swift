@@ -1,5 +1,4 @@
-/// How the numbers of a picture map to light: which matrix relates luma and chroma to RGB, and which
-/// part of the 0 to 255 scale is in use.
+/// Color matrix and range: which matrix relates luma and chroma to RGB, and which part of the 0 to 255 scale is in use.
 ///
 /// For RGB pictures the range is ``Range-swift.enum/full``, and the matrix is the one to use when they are
 /// converted to luma and chroma. Terms and codes as in ITU-T H.273.
@@ -37,9 +36,4 @@ public struct ColorDescription: Sendable, Hashable {
     public static let bt709 = ColorDescription(matrix: .bt709, range: .limited)
     /// BT.601, full range: what JPEG pictures are in.
     public static let jpeg = ColorDescription(matrix: .bt601, range: .full)
-
-    /// What a picture of unstated colour in `pixelFormat` is taken for.
-    public static func assumed(for pixelFormat: PixelFormat) -> ColorDescription {
-        pixelFormat.isRGB || pixelFormat == .mjpeg ? .jpeg : .bt601
-    }
 }

@@ -1,6 +1,6 @@
 /// Holds the state of a capture and tells every change of it, in order, to every stream.
 ///
-/// For captures that conform to ``VideoCapture`` directly; ``SourceCapturer`` has one already. Safe to use
+/// For captures that conform to `VideoCapture` directly; `SourceCapturer` has one already. Safe to use
 /// from any thread.
 public final class CaptureStateMachine: Sendable {
     private struct Contents {

@@ -1,44 +1,49 @@
-/// Carries the orders of a ``SourceCapturer`` to the capture thread, and waits for its answers.
+/// Carries the orders of a capture's callers to its thread, and waits for the answers: initCapture, startCapture,
+/// stopCapture and releaseCapture of every capture, whatever its media.
 ///
-/// An order is a change of ``SourceControl``; the thread (``SourceLoop``) obeys and changes the phase.
-final class SourceRunner: Sendable {
-    let control: SourceControl
-    private let context: FrameContext
-    private let loop: SourceLoop
+/// An order is a change of ``CaptureControl``; the thread obeys and changes the phase.
+package final class CaptureRunner<Media: CaptureMedia>: Sendable {
+    package let control: CaptureControl<Media>
+    private let body: @Sendable () -> Void
     private let name: String
-    private let patience: Duration
-    private let openPatience: Duration
+    private let timeout: Duration
+    private let openTimeout: Duration
 
-    init(
-        _ source: sending some FrameSource, name: String, clock: any CaptureClock, patience: Duration,
-        openPatience: Duration
+    /// - Parameters:
+    ///   - control: what is shared with the thread.
+    ///   - name: of the thread, and of the capture in errors where it has no other.
+    ///   - timeout: how long to wait for a source that does not answer.
+    ///   - openTimeout: the same while it is being opened.
+    ///   - body: what the thread does from open to close.
+    package init(
+        _ control: CaptureControl<Media>, name: String, timeout: Duration, openTimeout: Duration,
+        body: @escaping @Sendable () -> Void
     ) {
+        self.control = control
         self.name = name
-        self.patience = patience
-        self.openPatience = openPatience
-        control = SourceControl(settings: source.settings, contentHint: source.contentHint)
-        context = FrameContext(clock: clock, control: control)
-        loop = SourceLoop(source, control: control, context: context)
+        self.timeout = timeout
+        self.openTimeout = openTimeout
+        self.body = body
     }
 
-    func open() throws(CaptureError) {
+    package func open() throws(CaptureError) {
         let mustOpen: Bool? = control.contents.wait(until: limit) { contents -> Bool? in
             if contents.isBusy { return nil }
             guard contents.phase == .idle else { return false }
             contents.phase = .opening
             contents.failure = nil
-            contents.statistics = CaptureStatistics()
+            contents.media.willOpen()
             return true
         }
         guard let mustOpen else { throw stalled("open") }
         guard mustOpen else { return }
         do {
-            try CaptureThread(name: name) { [loop] in loop.run() }
+            try CaptureThread(name: name) { [body] in body() }
         } catch {
             control.update { contents, _ in contents.phase = .idle }
             throw error
         }
-        let openLimit = MonotonicClock().now.advanced(by: openPatience)
+        let openLimit = MonotonicClock().now.advanced(by: openTimeout)
         let isAnswered: Void? = control.contents.wait(until: openLimit) { $0.phase == .opening ? nil : () }
         if isAnswered == nil {
             let isStuck = control.update { contents, _ in
@@ -51,10 +56,10 @@ final class SourceRunner: Sendable {
         if let failure = control.contents.withLock({ $0.failure }) { throw failure }
     }
 
-    func start() throws(CaptureError) {
-        enum Answer { case mustWait, isStarted, isIdle }
+    package func start() throws(CaptureError) {
         // A stop that has not been obeyed yet came from inside `consumeFrame`, or gave up on the source.
-        let answer: Answer? = control.contents.wait(until: limit) { [states = control.states] contents -> Answer? in
+        let answer: StartAnswer? = control.contents.wait(until: limit) {
+            [states = control.states] contents -> StartAnswer? in
             if contents.phase == .idle { return .isIdle }
             if contents.isBusy { return nil }
             guard contents.phase == .ready else { return .isStarted }
@@ -82,7 +87,7 @@ final class SourceRunner: Sendable {
         if let failure = control.contents.withLock({ $0.failure }) { throw failure }
     }
 
-    func stop() throws(CaptureError) {
+    package func stop() throws(CaptureError) {
         let (isKnown, isOnCaptureThread) = control.contents.withLock { contents in
             (
                 [.ready, .starting, .running].contains(contents.phase) && !contents.isCloseOrdered,
@@ -99,7 +104,7 @@ final class SourceRunner: Sendable {
     ///   others have started since is not waited for.
     private func awaitStop(_ session: UInt64?) throws(CaptureError) {
         guard let session else { return }
-        func isGoingOn(_ contents: SourceControl.Contents) -> Bool {
+        func isGoingOn(_ contents: CaptureControl<Media>.Contents) -> Bool {
             contents.phase.isStarted && contents.sessionsEnded == session
         }
         let isAtRest: Void? = control.contents.wait(until: limit) { isGoingOn($0) ? nil : () }
@@ -115,8 +120,8 @@ final class SourceRunner: Sendable {
         throw error
     }
 
-    /// A source that does not let go is left behind on its thread, and closed there when it does.
-    func release() {
+    /// A source that does not return is left behind on its thread, and closed there when it does.
+    package func release() {
         let isOnCaptureThread = control.contents.withLock { $0.thread == CaptureThread.currentIdentifier }
         // In one step with the stop: a start in between would never be stopped.
         let order = orderStop(state: .stopping, reason: .requested, andClose: true)
@@ -131,9 +136,9 @@ final class SourceRunner: Sendable {
     private func orderStop(
         state: CaptureState, reason: CaptureStateChange.Reason, andClose: Bool = false
     ) -> (session: UInt64?, life: UInt64?) {
-        let order = control.update { [context] contents, states in
+        let order = control.update { [waiter = control.waiter] contents, states in
             if andClose, contents.phase != .idle, contents.phase != .closing { contents.isCloseOrdered = true }
-            if andClose, contents.phase == .opening { context.raiseStop() }
+            if andClose, contents.phase == .opening { waiter.raiseStop() }
             let order = (
                 session: contents.phase.isStarted ? contents.sessionsEnded : nil,
                 life: contents.phase != .idle ? contents.livesEnded : nil
@@ -141,22 +146,22 @@ final class SourceRunner: Sendable {
             guard contents.phase.isStarted, !contents.isStopOrdered else { return order }
             contents.isStopOrdered = true
             states.transition(to: state, reason: reason)
-            context.raiseStop()
+            waiter.raiseStop()
             return order
         }
-        context.callStopHandler()
+        control.waiter.callStopHandler()
         return order
     }
 
-    /// Patience is about a person's time, so it is the machine's clock even when the capture's is virtual.
-    private var limit: MediaTime { MonotonicClock().now.advanced(by: patience) }
+    /// The timeout is about a person's time, so it is by the machine's clock even when the capture's is virtual.
+    private var limit: MediaTime { MonotonicClock().now.advanced(by: timeout) }
 
-    private var subject: String { control.contents.withLock { $0.settings.sourceName } ?? name }
+    private var subject: String { control.contents.withLock { $0.media.sourceName } ?? name }
 
     private func stalled(_ operation: String) -> CaptureError {
         CaptureError(
             .stalled, operation: operation, subject: subject,
-            message: "The source has not answered for \(patience); check the device, then start again.")
+            message: "The source has not answered for \(timeout); check the device, then start again.")
     }
 
     private func outOfOrder(_ operation: String) -> CaptureError {
@@ -165,3 +170,6 @@ final class SourceRunner: Sendable {
             message: "Cannot \(operation): the capture is not initialized. Call initCapture first.")
     }
 }
+
+/// What a start finds.
+private enum StartAnswer { case mustWait, isStarted, isIdle }

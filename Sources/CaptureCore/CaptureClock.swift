@@ -12,7 +12,7 @@ public protocol CaptureClock: Sendable {
     var now: MediaTime { get }
 
     /// Blocks the calling thread until `deadline`, or until `wake` is raised, whichever comes first.
-    func wait(until deadline: MediaTime, or wake: WakeSignal)
+    func wait(until deadline: MediaTime, or wake: ManualResetEvent)
 }
 
 /// `CLOCK_MONOTONIC`: never set back, not slewed by a change of the date, stops while suspended.
@@ -25,7 +25,7 @@ public struct MonotonicClock: CaptureClock {
         return MediaTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    public func wait(until deadline: MediaTime, or wake: WakeSignal) {
+    public func wait(until deadline: MediaTime, or wake: ManualResetEvent) {
         wake.wait(until: deadline)
     }
 }
