@@ -11,7 +11,7 @@ let package = Package(
             name: "custom-capturer",
             dependencies: [
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),
-                .product(name: "MediaFiles", package: "swift-video-capturing"),
+                .product(name: "MediaContainers", package: "swift-video-capturing"),
             ]),
         .executableTarget(
             name: "custom-consumer",
@@ -24,7 +24,7 @@ let package = Package(
             dependencies: [
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
-                .product(name: "MediaFiles", package: "swift-video-capturing"),
+                .product(name: "MediaContainers", package: "swift-video-capturing"),
                 .product(name: "VP8Codec", package: "swift-video-capturing"),
             ]),
         .executableTarget(

@@ -36,7 +36,7 @@ public final class CameraCapturer: ForwardingVideoCapture {
     ///   - preset: the size of the frames; nil for the camera's own.
     ///   - desiredFrameRate: the frames a second that are wanted.
     public convenience init(
-        device: String? = nil, preset: PictureSize? = nil, desiredFrameRate: FrameRate = 30
+        device: String? = nil, preset: PixelSize? = nil, desiredFrameRate: FrameRate = 30
     ) {
         self.init(CameraConfiguration(device: device, preset: preset, desiredFrameRate: desiredFrameRate))
     }

@@ -7,7 +7,7 @@ public struct CameraConfiguration: Sendable, Hashable {
     public var device: String?
     /// The size in pixels in which frames are to be delivered; nil for the camera's own at the desired rate.
     /// What is larger is scaled down and cut, what is smaller is delivered as it is.
-    public var preset: PictureSize?
+    public var preset: PixelSize?
     /// The frames a second that are wanted. More are never delivered.
     public var desiredFrameRate: FrameRate
     /// What gives way where the camera has no mode with both the size and the rate.
@@ -26,7 +26,7 @@ public struct CameraConfiguration: Sendable, Hashable {
     public var bufferCount: Int
 
     public init(
-        device: String? = nil, preset: PictureSize? = nil, desiredFrameRate: FrameRate = 30,
+        device: String? = nil, preset: PixelSize? = nil, desiredFrameRate: FrameRate = 30,
         policy: CameraModeRequest.Policy = .frameRateFirst, captureFormat: FourCC? = nil,
         controls: [ControlSetting] = [], keepsFrameRate: Bool = false, reconnects: Bool = true, bufferCount: Int = 6
     ) {
@@ -64,7 +64,7 @@ extension CameraConfiguration {
     ///
     /// - Parameter native: the camera's present format, whose size serves where none is asked for.
     func modeRequest(native: StreamFormat?) -> CameraModeRequest {
-        let own = native.map { PictureSize(width: $0.width, height: $0.height) }
+        let own = native.map { PixelSize(width: $0.width, height: $0.height) }
         return CameraModeRequest(
             size: preset ?? own ?? .vga640x480, rate: desiredFrameRate, policy: policy,
             requiredFourCC: captureFormat)

@@ -1,4 +1,4 @@
-import MediaFiles
+import MediaContainers
 import VideoCapturing
 
 /// A capture of a video or picture file, or of standard input: Y4M, IVF and raw video by itself, and whatever the

@@ -1,4 +1,4 @@
-import MediaFiles
+import MediaContainers
 import VideoCapturing
 
 /// With what a file is opened.

@@ -1,5 +1,5 @@
 import FrameProcessing
-import MediaFiles
+import MediaContainers
 import VideoCapturing
 
 /// Reads frames from a file's reader and gives each when it is due.

@@ -3,7 +3,7 @@ import VideoCapturing
 /// What a driver has set in answer to a mode: read back after `VIDIOC_S_FMT` and `VIDIOC_S_PARM`.
 struct AppliedMode: Sendable, Hashable {
     var fourCC: FourCC
-    var size: PictureSize
+    var size: PixelSize
     /// Nil when the driver has none to set.
     var interval: FrameInterval?
 }

@@ -22,10 +22,10 @@ public struct CameraMode: Sendable, Hashable {
     private let bitsPerPixel: Int
 
     /// The size in pixels.
-    public var size: PictureSize { PictureSize(width: width, height: height) }
+    public var size: PixelSize { PixelSize(width: width, height: height) }
 
     init(
-        _ format: CaptureFormat, _ size: PictureSize, rate: FrameRate?, isRateVerified: Bool, index: Int,
+        _ format: CaptureFormat, _ size: PixelSize, rate: FrameRate?, isRateVerified: Bool, index: Int,
         for request: CameraModeRequest
     ) {
         fourCC = format.fourCC

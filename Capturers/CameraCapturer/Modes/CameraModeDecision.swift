@@ -26,7 +26,7 @@ public struct CameraModeDecision: Sendable, Hashable {
             size: plan.size,
             rate: plan.decimatedRate == nil || negotiated.rate == nil ? negotiated.rate : requested.rate,
             convertedFrom: negotiated.cost == .none ? nil : negotiated.fourCC,
-            croppedTo: plan.crop.map { PictureSize(width: $0.width, height: $0.height) },
+            croppedTo: plan.crop.map { PixelSize(width: $0.width, height: $0.height) },
             scaledFrom: DeliveryPlan.scaledFrom(plan, negotiated.size),
             decimatedFrom: plan.decimatedRate == nil ? nil : negotiated.rate, requested: requested.size)
     }
@@ -34,19 +34,19 @@ public struct CameraModeDecision: Sendable, Hashable {
     /// What is delivered, and what was done for it.
     public struct Delivery: Sendable, Hashable {
         /// The size of the pictures.
-        public let size: PictureSize
+        public let size: PixelSize
         /// The frames a second; nil when unknown.
         public let rate: FrameRate?
         /// The camera's format, where it is not NV12.
         public let convertedFrom: FourCC?
         /// The size of the part that is kept of the camera's pictures, where they are cut.
-        public let croppedTo: PictureSize?
+        public let croppedTo: PixelSize?
         /// The size before scaling, where pictures are scaled.
-        public let scaledFrom: PictureSize?
+        public let scaledFrom: PixelSize?
         /// The camera's rate, where frames are left out.
         public let decimatedFrom: FrameRate?
         /// What was asked for.
-        fileprivate let requested: PictureSize
+        fileprivate let requested: PixelSize
 
         /// Whether the camera's own memory is handed out.
         public var isAsIs: Bool {
@@ -59,8 +59,8 @@ public struct CameraModeDecision: Sendable, Hashable {
 }
 
 extension DeliveryPlan {
-    fileprivate static func scaledFrom(_ plan: DeliveryPlan, _ size: PictureSize) -> PictureSize? {
-        let before = plan.crop.map { PictureSize(width: $0.width, height: $0.height) } ?? size
+    fileprivate static func scaledFrom(_ plan: DeliveryPlan, _ size: PixelSize) -> PixelSize? {
+        let before = plan.crop.map { PixelSize(width: $0.width, height: $0.height) } ?? size
         return before == plan.size ? nil : before
     }
 }

@@ -25,7 +25,7 @@ extension CameraModeGroup {
     private static func entries(
         of fourCC: FourCC, from source: inout some ModeSource, pairs: inout Int
     ) throws(CaptureError) -> [Entry] {
-        var sizes: [PictureSize] = []
+        var sizes: [PixelSize] = []
         switch try source.frameSizes(of: fourCC) {
         case .discrete(let listed):
             sizes = Array(listed.prefix(ModeSearch.enumerationLimit))
@@ -38,7 +38,7 @@ extension CameraModeGroup {
             }
         }
         var entries: [Entry] = []
-        var seen: Set<PictureSize> = []
+        var seen: Set<PixelSize> = []
         for size in sizes where size.isValid && seen.insert(size).inserted && pairs < ModeSearch.pairLimit {
             pairs += 1
             entries.append(
@@ -48,14 +48,14 @@ extension CameraModeGroup {
     }
 
     private static func entries(
-        of fourCC: FourCC, _ range: FrameSizeRange, _ smallest: PictureSize, _ largest: PictureSize,
+        of fourCC: FourCC, _ range: FrameSizeRange, _ smallest: PixelSize, _ largest: PixelSize,
         from source: inout some ModeSource, pairs: inout Int
     ) throws(CaptureError) -> [Entry] {
         pairs += 2
         guard pairs <= ModeSearch.pairLimit else { return [] }
         let rates = try rates(of: fourCC, size: largest, from: &source)
         guard smallest != largest else { return [Entry(sizes: .discrete(largest), rates: rates)] }
-        let step = PictureSize(width: max(1, range.stepWidth), height: max(1, range.stepHeight))
+        let step = PixelSize(width: max(1, range.stepWidth), height: max(1, range.stepHeight))
         let whole = Entry(sizes: .range(smallest: smallest, largest: largest, step: step), rates: rates)
         let ofSmallest = Entry(
             sizes: .discrete(smallest), rates: try self.rates(of: fourCC, size: smallest, from: &source))
@@ -63,7 +63,7 @@ extension CameraModeGroup {
     }
 
     private static func rates(
-        of fourCC: FourCC, size: PictureSize, from source: inout some ModeSource
+        of fourCC: FourCC, size: PixelSize, from source: inout some ModeSource
     ) throws(CaptureError) -> Rates {
         switch try source.frameIntervals(of: fourCC, size: size) {
         case .discrete(let intervals):

@@ -9,9 +9,9 @@ public struct CameraModeGroup: Sendable, Hashable {
     /// The sizes of pictures that have the same rates, in pixels.
     public enum Sizes: Sendable, Hashable {
         /// This one.
-        case discrete(PictureSize)
+        case discrete(PixelSize)
         /// The smallest and any number of steps more on each side, up to the largest. Steps are at least 1.
-        case range(smallest: PictureSize, largest: PictureSize, step: PictureSize)
+        case range(smallest: PixelSize, largest: PixelSize, step: PixelSize)
     }
 
     /// The frames a second that a size has.
@@ -54,7 +54,7 @@ extension CameraModeGroup.Sizes: CustomStringConvertible {
         switch self {
         case .discrete(let size): return "\(size)"
         case .range(let smallest, let largest, let step):
-            let isAny = step == PictureSize(width: 1, height: 1)
+            let isAny = step == PixelSize(width: 1, height: 1)
             return "\(smallest) to \(largest)" + (isAny ? "" : " in steps of \(step)")
         }
     }

@@ -12,7 +12,7 @@ public struct CameraModeRequest: Sendable, Hashable {
     }
 
     /// The size in which pictures are to be delivered.
-    public let size: PictureSize
+    public let size: PixelSize
     /// The frames a second that are wanted.
     public let rate: FrameRate
     /// What gives way.
@@ -24,10 +24,10 @@ public struct CameraModeRequest: Sendable, Hashable {
 
     /// Sides of the size are brought to 1 to `VideoFormat.maximumSide` pixels.
     public init(
-        size: PictureSize, rate: FrameRate, policy: Policy = .frameRateFirst, requiredFourCC: FourCC? = nil,
+        size: PixelSize, rate: FrameRate, policy: Policy = .frameRateFirst, requiredFourCC: FourCC? = nil,
         excludedFourCCs: Set<FourCC> = []
     ) {
-        self.size = PictureSize(
+        self.size = PixelSize(
             width: min(max(size.width, 1), VideoFormat.maximumSide),
             height: min(max(size.height, 1), VideoFormat.maximumSide))
         self.rate = rate

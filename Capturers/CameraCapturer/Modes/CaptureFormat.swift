@@ -66,11 +66,11 @@ public struct CaptureFormat: Sendable, Hashable {
     }
 
     /// The bytes of so many pictures a second; rounded up, and at most the largest number there is.
-    func bytesPerSecond(_ size: PictureSize, rate: FrameRate) -> Int {
+    func bytesPerSecond(_ size: PixelSize, rate: FrameRate) -> Int {
         CaptureFormat.bytesPerSecond(size, bitsPerPixel: bitsPerPixel, rate: rate)
     }
 
-    static func bytesPerSecond(_ size: PictureSize, bitsPerPixel: Int, rate: FrameRate) -> Int {
+    static func bytesPerSecond(_ size: PixelSize, bitsPerPixel: Int, rate: FrameRate) -> Int {
         let bits = Int128(size.width) * Int128(size.height) * Int128(bitsPerPixel) * Int128(rate.frames)
         let divisor = Int128(rate.seconds) * 8
         return Int(clamping: (bits + divisor - 1) / divisor)

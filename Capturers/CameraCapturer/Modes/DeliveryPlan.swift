@@ -6,7 +6,7 @@ public struct DeliveryPlan: Sendable, Hashable {
     /// of 4:2:0 is cut between its samples. Nil for all of it.
     public let crop: PixelRect?
     /// The size in which pictures are delivered.
-    public let size: PictureSize
+    public let size: PixelSize
     /// The rate to which frames are to be thinned out; nil when the camera gives no more than the desired rate.
     public let decimatedRate: FrameRate?
     /// Whether pictures are delivered as large as they come, uncut.
@@ -20,7 +20,7 @@ public struct DeliveryPlan: Sendable, Hashable {
             size = desired
         } else {
             // What is missing on one side is not made up for; what is too much on the other is cut.
-            size = PictureSize(width: min(given.width, desired.width), height: min(given.height, desired.height))
+            size = PixelSize(width: min(given.width, desired.width), height: min(given.height, desired.height))
             crop = size == given ? nil : DeliveryPlan.centred(size, in: given)
         }
         isWhole = crop == nil && size == given
@@ -30,7 +30,7 @@ public struct DeliveryPlan: Sendable, Hashable {
 
     /// The largest part of `given` that has the aspect of `desired`, to the nearest even number of pixels; nil when
     /// that is all of it.
-    static func crop(of given: PictureSize, to desired: PictureSize) -> PixelRect? {
+    static func crop(of given: PixelSize, to desired: PixelSize) -> PixelRect? {
         var part = given
         if given.width * desired.height > given.height * desired.width {
             part.width = nearestEven(given.height * desired.width, desired.height, below: given.width)
@@ -46,7 +46,7 @@ public struct DeliveryPlan: Sendable, Hashable {
         return even + 2 > limit ? limit : max(2, even)
     }
 
-    private static func centred(_ part: PictureSize, in whole: PictureSize) -> PixelRect {
+    private static func centred(_ part: PixelSize, in whole: PixelSize) -> PixelRect {
         PixelRect(
             x: (whole.width - part.width) / 4 * 2, y: (whole.height - part.height) / 4 * 2, width: part.width,
             height: part.height)

@@ -39,7 +39,7 @@ struct ModeKey {
         bucket = ModeKey.bucket(of: mode.rate, for: request.rate)
         fit = ModeKey.fit(of: mode.size, for: request.size)
         let covered = min(mode.width, request.size.width) * min(mode.height, request.size.height)
-        excess = fit == .smaller ? request.size.area - covered : mode.size.area - request.size.area
+        excess = fit == .smaller ? request.size.pixelCount - covered : mode.size.pixelCount - request.size.pixelCount
         cost = mode.cost
         bytes = mode.bytesPerSecond
         order = mode.index
@@ -90,7 +90,7 @@ struct ModeKey {
         return [99, 80, 50].firstIndex { rate.isAtLeast(percent: $0, of: desired) } ?? 3
     }
 
-    static func fit(of size: PictureSize, for desired: PictureSize) -> Fit {
+    static func fit(of size: PixelSize, for desired: PixelSize) -> Fit {
         if size == desired { return .exact }
         if size.width < desired.width || size.height < desired.height { return .smaller }
         return DeliveryPlan.crop(of: size, to: desired) == nil ? .sameAspect : .otherAspect

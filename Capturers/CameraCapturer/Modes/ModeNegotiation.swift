@@ -122,7 +122,7 @@ struct ModeNegotiation: Sendable {
         open = ModeRanking.ordered(open + [entry], for: ranking.request)
     }
 
-    private func isTried(_ fourCC: FourCC, _ size: PictureSize) -> Bool {
+    private func isTried(_ fourCC: FourCC, _ size: PixelSize) -> Bool {
         failed.contains { $0.fourCC == fourCC && $0.mode?.size == size }
             || open.contains { $0.mode.fourCC == fourCC && $0.mode.size == size }
     }

@@ -24,7 +24,7 @@ public enum ModeRejection: Sendable, Hashable {
     /// The driver has refused it with this `errno`.
     case driverRefused(errno: Int32)
     /// The driver has set something else.
-    case substituted(by: FourCC, size: PictureSize)
+    case substituted(by: FourCC, size: PixelSize)
     /// The driver has set a rate of less than 90 % of what it lists.
     case rateNotKept(claimed: FrameRate, readBack: FrameRate)
     /// The bus has no bandwidth left for it (`ENOSPC`).

@@ -63,9 +63,9 @@ enum ModeSearch {
 
     /// The valid sizes of a format, each once.
     private static func sizes(
-        of fourCC: FourCC, near desired: PictureSize, from source: inout some ModeSource
-    ) throws(CaptureError) -> [PictureSize] {
-        var sizes: [PictureSize] = []
+        of fourCC: FourCC, near desired: PixelSize, from source: inout some ModeSource
+    ) throws(CaptureError) -> [PixelSize] {
+        var sizes: [PixelSize] = []
         switch try source.frameSizes(of: fourCC) {
         case .discrete(let listed): sizes = Array(listed.prefix(enumerationLimit))
         case .range(let range): sizes = SizeLadder.sizes(in: range, near: desired)
@@ -74,13 +74,13 @@ enum ModeSearch {
                 if let (given, size) = try source.tryFormat(fourCC, size: size), given == fourCC { sizes.append(size) }
             }
         }
-        var seen: Set<PictureSize> = []
+        var seen: Set<PixelSize> = []
         return sizes.filter { $0.isValid && seen.insert($0).inserted }
     }
 
     /// The rates of a format and size, and whether the driver lists them.
     private static func rates(
-        of fourCC: FourCC, size: PictureSize, near desired: FrameRate, from source: inout some ModeSource
+        of fourCC: FourCC, size: PixelSize, near desired: FrameRate, from source: inout some ModeSource
     ) throws(CaptureError) -> (rates: [FrameRate], isListed: Bool) {
         let listed = try source.frameIntervals(of: fourCC, size: size).rates(near: desired)
         if !listed.isEmpty { return (listed, true) }

@@ -14,7 +14,7 @@ struct FormatEntry: Sendable, Hashable {
 /// The sizes that a driver lists for a format: `VIDIOC_ENUM_FRAMESIZES` of the V4L2 specification.
 enum FrameSizes: Sendable, Hashable {
     /// These, and no others.
-    case discrete([PictureSize])
+    case discrete([PixelSize])
     /// Any size of a range.
     case range(FrameSizeRange)
     /// The driver lists none (`ENOTTY`); it must be asked size by size.
@@ -30,9 +30,9 @@ protocol ModeSource {
     /// The sizes of a format, in the driver's order.
     mutating func frameSizes(of fourCC: FourCC) throws(CaptureError) -> FrameSizes
     /// The intervals of a format and size, in the driver's order.
-    mutating func frameIntervals(of fourCC: FourCC, size: PictureSize) throws(CaptureError) -> FrameIntervals
+    mutating func frameIntervals(of fourCC: FourCC, size: PixelSize) throws(CaptureError) -> FrameIntervals
     /// What the driver would make of a format and size (`VIDIOC_TRY_FMT`); nil when it refuses.
-    mutating func tryFormat(_ fourCC: FourCC, size: PictureSize) throws(CaptureError) -> (FourCC, PictureSize)?
+    mutating func tryFormat(_ fourCC: FourCC, size: PixelSize) throws(CaptureError) -> (FourCC, PixelSize)?
     /// The interval that is set now (`VIDIOC_G_PARM`), whatever format it belongs to; nil when the driver has none.
     mutating func currentInterval() throws(CaptureError) -> FrameInterval?
 }

@@ -66,7 +66,7 @@ final class CameraSession {
                 format = try NodeFormat.set(mode, on: node)
                 let interval = try NodeFormat.setInterval(mode.rate, on: node)
                 let settled = AppliedMode(
-                    fourCC: format.fourCC, size: PictureSize(width: format.width, height: format.height),
+                    fourCC: format.fourCC, size: PixelSize(width: format.width, height: format.height),
                     interval: interval)
                 if negotiation.report(.applied(settled)) { return }
             } catch {

@@ -22,7 +22,7 @@ struct NodeModeSource: ModeSource {
 
     func frameSizes(of fourCC: FourCC) throws(CaptureError) -> FrameSizes {
         var range: FrameSizes?
-        let sizes = try entries { (index) throws(IoctlFailure) -> PictureSize? in
+        let sizes = try entries { (index) throws(IoctlFailure) -> PixelSize? in
             var entry = v4l2_frmsizeenum()
             entry.index = index
             entry.pixel_format = fourCC.rawValue
@@ -31,13 +31,13 @@ struct NodeModeSource: ModeSource {
                 range = .range(FrameSizeRange(entry.stepwise))
                 return nil
             }
-            return PictureSize(width: Int(entry.discrete.width), height: Int(entry.discrete.height))
+            return PixelSize(width: Int(entry.discrete.width), height: Int(entry.discrete.height))
         }
         if let range { return range }
         return sizes.isEmpty ? .unknown : .discrete(sizes)
     }
 
-    func frameIntervals(of fourCC: FourCC, size: PictureSize) throws(CaptureError) -> FrameIntervals {
+    func frameIntervals(of fourCC: FourCC, size: PixelSize) throws(CaptureError) -> FrameIntervals {
         var range: FrameIntervals?
         let intervals = try entries { (index) throws(IoctlFailure) -> FrameInterval? in
             var entry = v4l2_frmivalenum()
@@ -58,7 +58,7 @@ struct NodeModeSource: ModeSource {
         return intervals.isEmpty ? .unknown : .discrete(intervals)
     }
 
-    func tryFormat(_ fourCC: FourCC, size: PictureSize) throws(CaptureError) -> (FourCC, PictureSize)? {
+    func tryFormat(_ fourCC: FourCC, size: PixelSize) throws(CaptureError) -> (FourCC, PixelSize)? {
         var format = v4l2_format()
         format.type = type
         clibv4l2_set_picture(
@@ -72,7 +72,7 @@ struct NodeModeSource: ModeSource {
         }
         let picture = clibv4l2_get_picture(&format)
         return (
-            FourCC(rawValue: picture.pixelformat), PictureSize(width: Int(picture.width), height: Int(picture.height))
+            FourCC(rawValue: picture.pixelformat), PixelSize(width: Int(picture.width), height: Int(picture.height))
         )
     }
 

@@ -1,5 +1,5 @@
 // A capturer of one's own: a type that gives the next frame. Writes 90 frames of it to gradient.y4m.
-import MediaFiles
+import MediaContainers
 import VideoCapturing
 
 struct Gradient: FrameSource {

@@ -1,5 +1,5 @@
 // One capture, two files: the frames are encoded once, and each packet goes to a WebM and an IVF file.
-import MediaFiles
+import MediaContainers
 import NoiseCapturer
 import VP8Codec
 import VideoCapturing

@@ -203,11 +203,11 @@ import VideoCapturing
             FakeCamera.Mode(fourCC: .nv12, width: 32, height: 24, rate: 100),
         ])
         let run = CaptureRun(
-            machine, CameraConfiguration(preset: PictureSize(width: 64, height: 48), desiredFrameRate: 100))
+            machine, CameraConfiguration(preset: PixelSize(width: 64, height: 48), desiredFrameRate: 100))
         run.camera.set { $0.refusals = [.init(request: clibv4l2_STREAMON, times: 1, number: ENOSPC)] }
         try run.start()
         #expect(run.probe.waitForMore(5))
-        #expect(run.capture.decision?.delivered.size == PictureSize(width: 32, height: 24))
+        #expect(run.capture.decision?.delivered.size == PixelSize(width: 32, height: 24))
         #expect(run.capture.captureSettings().format.imageWidth == 32)
     }
 }

@@ -1,6 +1,6 @@
 import Dispatch
 import FileCapturer
-import MediaFiles
+import MediaContainers
 import VP8Codec
 import VideoCapturing
 

@@ -1,0 +1,199 @@
+import CameraCapturer
+import FileCapturer
+import MJPEGCapturer
+import MJPEGServer
+import MediaContainers
+import VP8Codec
+import VideoCapturing
+
+/// One run of the tool, from the plan to the exit code.
+///
+/// Everything happens on the threads of the pipeline; the main thread waits, tells, and ends it.
+struct CaptureRun {
+    let plan: CapturePlan
+    let terminal: Terminal
+    let signals: SignalWatcher
+
+    /// Does what was planned. Throws what keeps it from beginning.
+    func run() throws(Refusal) -> ExitStatus {
+        if plan.showsPreview, !terminal.isInteractive {
+            throw Refusal(.usage, "--preview: standard error is no terminal to show the picture in; leave it out.")
+        }
+        try OutputCheck.run(
+            plan.outputs, input: plan.request.input.map(localPath), overwrites: plan.overwrites)
+        let events = RunEvents()
+        let capture = try openCapture(events)
+        defer { capture.releaseCapture() }
+        let rate = capture.captureSettings().format.estimatedFramesPerSecond ?? 30
+        do {
+            try plan.encoding.configuration(
+                for: capture.captureSettings().format, rate: rate, hint: plan.contentHint ?? .none
+            ).validate()
+            let writers = try OutputWriter.open(plan.outputs, overwrites: plan.overwrites, rate: rate)
+            do {
+                let pipeline = try Pipeline(capture, writers: writers, plan: plan, rate: rate, events: events)
+                let reporter = try begin(pipeline, events)
+                return record(pipeline, events, reporter)
+            } catch {
+                OutputWriter.removeFiles(of: writers)
+                throw error
+            }
+        } catch let error as MediaFileError {
+            throw Refusal(opening: error)
+        } catch let error as CodecError {
+            throw Refusal(error)
+        } catch let error as MJPEGServerError {
+            throw Refusal(error)
+        } catch let error as CaptureError {
+            throw Refusal(error, hasInput: hasInput)
+        } catch {
+            throw error as? Refusal ?? Refusal(.unavailable, "\(error)")
+        }
+    }
+
+    private var hasInput: Bool { plan.source.option(named: "input") != nil }
+
+    private func openCapture(_ events: RunEvents) throws(Refusal) -> LimitedCapture {
+        var camera: CameraCapturer?
+        do throws(CaptureError) {
+            let source = try plan.source.makeCapture(plan.request)
+            camera = source as? CameraCapturer
+            (source as? MJPEGCapturer)?.setEventHandler { event in
+                if case .connected = event { return }
+                events.post(notice: "\(event)")
+            }
+            let file = source as? FileCapturer
+            if let hint = plan.contentHint { source.videoContentHint = hint }
+            camera?.setEventHandler { event in
+                // Told by `--explain`, and by the line at the beginning.
+                if case .negotiated = event { return }
+                if case .slowInLowLight = event { return events.post(notice: "\(event) So does --keep-rate.") }
+                events.post(notice: "\(event)")
+            }
+            let capture = LimitedCapture(
+                source, frames: plan.frames, duration: plan.duration, orientation: plan.orientation
+            ) { events.post(.limitReached) }
+            try capture.initCapture()
+            try checkAgreement(file?.fileFormat ?? capture.captureSettings().format)
+            if plan.explains, let decision = camera?.decision {
+                terminal.writeLine("\(decision)")
+            }
+            return capture
+        } catch {
+            // Settings are the user's fault when the tool itself finds them wanting; what he names in place of a camera
+            // is not there as one.
+            let isNoCamera = camera.map { $0.device == nil } ?? false
+            throw Refusal(error, hasInput: (hasInput || isNoCamera) && error.operation != Refusal.checkingOptions)
+        }
+    }
+
+    /// A file has a format of its own; options that say otherwise are a mistake and not to be passed over.
+    private func checkAgreement(_ format: VideoFormat) throws(CaptureError) {
+        guard hasInput else { return }
+        func differ(_ option: String, _ own: String) -> CaptureError {
+            CaptureError(
+                .invalidConfiguration, operation: Refusal.checkingOptions, subject: plan.request.input,
+                message: "This file has \(own) of its own; leave \(option) out.")
+        }
+        if let size = plan.request.size, size != (format.imageWidth, format.imageHeight) {
+            throw differ("--size", "the size \(format.imageWidth)x\(format.imageHeight)")
+        }
+        if let pixelFormat = plan.request.pixelFormat, pixelFormat != format.pixelFormat {
+            throw differ("--pixel-format", "the pixel format \(format.pixelFormat)")
+        }
+        if case .frames(let rate) = plan.request.rate, rate != format.estimatedFramesPerSecond {
+            throw differ("--fps", "the rate \(format.estimatedFramesPerSecond?.description ?? "of its timestamps")")
+        }
+    }
+
+    private func begin(_ pipeline: Pipeline, _ events: RunEvents) throws -> Reporter {
+        if plan.showsPreview {
+            try pipeline.publisher.add(
+                PreviewConsumer(terminal, keepsStatusRow: !plan.isQuiet && plan.statistics == .text), name: "preview",
+                queue: .init(capacity: 1, policy: .newestWins))
+        }
+        let states = pipeline.capture.stateChanges()
+        Task.detached {
+            for await change in states {
+                pipeline.serving?.sourceStateChanged(to: change.new)
+                if case .stopped(let reason) = change.new { events.post(.captureStopped(reason)) }
+            }
+        }
+        let reporter = Reporter(plan: plan, pipeline: pipeline, terminal: terminal)
+        signals.watch { events.post(.asked) }
+        let start = MonotonicClock().now
+        try pipeline.publisher.start()
+        reporter.begin(at: start)
+        if plan.showsPreview { terminal.enterPictureScreen() }
+        return reporter
+    }
+
+    private func record(_ pipeline: Pipeline, _ events: RunEvents, _ reporter: Reporter) -> ExitStatus {
+        var status = ExitStatus.success
+        let reason = wait(for: events, pipeline, reporter, &status)
+        // A script must not take what was cut short by a lost camera for complete.
+        let wasInterrupted = if case .interrupted = pipeline.capture.state { true } else { false }
+        let stopFailure = stop(pipeline.publisher)
+        pipeline.finish(events)
+        terminal.leavePictureScreen()
+        note(events.takeFailures(), pipeline, reporter, &status)
+        if case .captureStopped(let stop) = reason, let error = stop.error {
+            let refusal = Refusal(whileRunning: error)
+            reporter.failCapture(refusal.message)
+            status = refusal.status
+        } else if let stopFailure {
+            reporter.warn("\(stopFailure)")
+        }
+        if wasInterrupted, status == .success {
+            reporter.failCapture("The source was away when the capture ended; what came before is complete.")
+            status = .inputOutput
+        }
+        reporter.end(at: MonotonicClock().now)
+        return status
+    }
+
+    /// Waits for the end of the run, and tells meanwhile what is going on.
+    private func wait(
+        for events: RunEvents, _ pipeline: Pipeline, _ reporter: Reporter, _ status: inout ExitStatus
+    ) -> RunEvents.End {
+        while true {
+            let news = events.wait(until: min(reporter.nextTick, timeLimit(reporter.start)))
+            note(news.failures, pipeline, reporter, &status)
+            for notice in news.notices { reporter.tell(notice) }
+            if let end = news.end { return end }
+            if !news.failures.isEmpty, !plan.keepsGoing || !pipeline.isActive { return .outputFailed }
+            let now = MonotonicClock().now
+            if now >= timeLimit(reporter.start) { return .limitReached }
+            if now >= reporter.nextTick { reporter.tick(at: now) }
+        }
+    }
+
+    /// When a source that is slow or silent has had its time; a little later than the frames' own times say.
+    private func timeLimit(_ start: MediaTime) -> MediaTime {
+        // The times of a file that is read as fast as possible are not those of the clock.
+        guard let duration = plan.duration, !(hasInput && plan.request.rate == .maximum) else {
+            return MediaTime(nanoseconds: .max)
+        }
+        return start.advanced(by: duration + .milliseconds(250))
+    }
+
+    private func note(
+        _ failures: [RunEvents.Failure], _ pipeline: Pipeline, _ reporter: Reporter, _ status: inout ExitStatus
+    ) {
+        for failure in failures {
+            let refusal = Refusal(writing: failure.error)
+            // The first failure is the one that the exit code tells of.
+            if status == .success { status = refusal.status }
+            reporter.fail(refusal.message, output: failure.output)
+        }
+    }
+
+    private func stop(_ publisher: VideoPublisher) -> CaptureError? {
+        do throws(CaptureError) {
+            try publisher.stop()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import FileCapturer
+import MJPEGServer
+import MediaContainers
+import VideoCapturing
+
+/// What a run has done, told at its end: a line for the capture and one for each output, with how to play it.
+enum Summary {
+    /// What is told at the beginning.
+    static func beginning(_ run: RunSnapshot) -> String {
+        let rate = run.askedRate.map { "at \($0) fps" } ?? (run.isHurried ? "as fast as possible" : "at its own rate")
+        let outputs = run.outputs.map { output in
+            let bitrate = output.name.isEncoded ? run.targetBitrate.map { ", \(scaled(Double($0), "b/s"))" } ?? "" : ""
+            let format =
+                output.name.path == nil || output.name.format == .md5 ? "" : " (\(output.name.format.name)\(bitrate))"
+            return printable(output.name.displayName, limit: 200) + format
+        }
+        let place = outputs.isEmpty ? "" : ", to \(outputs.joined(separator: ", "))"
+        return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(place). Ctrl-C ends it."
+    }
+
+    /// Where it is served; nil for nowhere.
+    static func servingLine(_ run: RunSnapshot) -> String? {
+        run.url.map { "Serving \($0) to browsers; the bare stream is \($0)stream, one picture \($0)snapshot." }
+    }
+
+    /// What was captured, and what became of it.
+    static func captureLine(_ run: RunSnapshot) -> String {
+        var first = "Captured \(frames(run.captured)) in \(fixed(run.capturedTime.seconds, 1)) s"
+        if let rate = run.meanRate { first += " (\(fixed(rate, 1)) fps)" }
+        if let progress = run.progress, let duration = progress.duration {
+            first += ", up to \(playingTime(progress.position)) of \(playingTime(duration))"
+        }
+        first += ", \(run.lost.total) lost at the source"
+        for (index, consumer) in run.consumers.enumerated() {
+            if index == 0, let encoding = run.encoding {
+                first += "; \(consumer.name) encoded \(encoding.packets), dropped "
+                first += "\(consumer.dropped.total + encoding.framesDropped)"
+            } else {
+                first += "; \(consumer.name) wrote \(consumer.delivered), dropped \(consumer.dropped.total)"
+            }
+        }
+        return first + "."
+    }
+
+    /// A line for each output.
+    static func outputLines(_ run: RunSnapshot) -> [String] {
+        run.outputs.map { line($0, run) } + (run.serving.map { [line($0)] } ?? [])
+    }
+
+    private static func line(_ serving: MJPEGServerStatistics) -> String {
+        "Served \(frames(serving.framesSent)), \(scaled(Double(serving.bytesSent), "B")); skipped "
+            + "\(serving.framesSkipped) for slow viewers."
+    }
+
+    private static func line(_ output: RunSnapshot.Output, _ run: RunSnapshot) -> String {
+        let name = printable(output.name.displayName, limit: 4096)
+        guard let path = output.name.path else { return "\(name): nothing was written." }
+        if output.name.format == .md5 {
+            return output.digest.map { "\(name): MD5 \($0) of \(frames(run.captured))." } ?? "\(name): not finished."
+        }
+        var text = "\(name): \(scaled(Double(output.bytes), "B")), \(output.name.format.description)"
+        text += output.hasFailed ? ", incomplete." : "."
+        if output.bytes > 0, let hint = PlayHint.text(output.name, path: path, run) { text += " \(hint)" }
+        return text
+    }
+
+    private static func frames(_ count: UInt64) -> String { count == 1 ? "1 frame" : "\(count) frames" }
+}

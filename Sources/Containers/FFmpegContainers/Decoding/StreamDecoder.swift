@@ -1,0 +1,239 @@
+import CLibAV
+import MediaContainers
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A picture as the decoder gave it, with its time.
+struct DecodedFrame {
+    var lent: LentFrame
+    var time: Duration
+    /// How long it is shown.
+    var length: Duration
+}
+
+/// An open file and its decoder: gives the pictures in order of their times. Not to be used from two threads at once.
+final class StreamDecoder {
+    let demuxer: Demuxer
+    /// Packets and pictures left out because they are damaged.
+    private(set) var damaged: UInt64 = 0
+
+    /// Whether pictures may be missing because the decoder began at a key frame that others reach over (an open group
+    /// of pictures): damage was met, and no second key frame since.
+    private(set) var isSuspect = false
+    /// Whether a second key frame has come since a jump: from there on no picture is missing.
+    private(set) var isSettled = false
+    private var hasShownKey = false
+
+    private let path: String
+    private let shelf: FrameShelf
+    private let context: UnsafeMutablePointer<AVCodecContext>
+    private let packet: UnsafeMutablePointer<AVPacket>
+    private(set) var clock: FrameClock
+    /// Why reading ended before the file did; thrown once the pictures before are out.
+    private var failure: MediaFileError?
+    /// Whether the last packet was cut off: then the file is.
+    private var endsWithinPacket = false
+
+    /// - Throws: `formatUnsupported` without a decoder, `limitExceeded` for pictures that are too large.
+    init(_ request: FrameReaderRequest, shelf: FrameShelf) throws(MediaFileError) {
+        path = request.file?.path ?? request.path
+        self.shelf = shelf
+        demuxer = try Demuxer(request)
+        let stream = demuxer.stream
+        try FFmpegReader.checkSize(
+            width: stream.pointee.codecpar.pointee.width, height: stream.pointee.codecpar.pointee.height, path)
+        context = try StreamDecoder.openDecoder(stream, request.threads, path)
+        guard let packet = av_packet_alloc() else {
+            var context: UnsafeMutablePointer<AVCodecContext>? = context
+            avcodec_free_context(&context)
+            throw .outOfMemory(path)
+        }
+        self.packet = packet
+        let start = stream.pointee.start_time
+        clock = FrameClock(
+            timeBase: stream.pointee.time_base, start: start == clibav_no_time ? nil : start,
+            rate: FrameRate(stream.pointee.avg_frame_rate) ?? request.frameRate)
+    }
+
+    deinit {
+        var packet: UnsafeMutablePointer<AVPacket>? = packet
+        av_packet_free(&packet)
+        var context: UnsafeMutablePointer<AVCodecContext>? = context
+        avcodec_free_context(&context)
+    }
+
+    /// Whether each picture is coded by itself.
+    var isStillCodec: Bool {
+        guard let codec = avcodec_descriptor_get(context.pointee.codec_id) else { return false }
+        return codec.pointee.props & AV_CODEC_PROP_INTRA_ONLY != 0
+    }
+
+    /// The next picture; nil at the end.
+    ///
+    /// - Throws: `corruptData` when the file is cut off, after what is whole.
+    func next() throws(MediaFileError) -> DecodedFrame? {
+        guard let lent = shelf.take() else { throw .outOfMemory(path) }
+        var failures = 0
+        do throws(MediaFileError) {
+            while true {
+                let result = avcodec_receive_frame(context, lent.frame)
+                switch result {
+                case 0:
+                    let frame = lent.frame.pointee
+                    guard frame.flags & AV_FRAME_FLAG_CORRUPT == 0, frame.decode_error_flags == 0 else {
+                        noteDamage()
+                        av_frame_unref(lent.frame)
+                        continue
+                    }
+                    if clibav_is_key(lent.frame) != 0 {
+                        isSettled = hasShownKey
+                        hasShownKey = true
+                        if isSettled { isSuspect = false }
+                    }
+                    let timestamp = frame.best_effort_timestamp
+                    return DecodedFrame(
+                        lent: lent, time: clock.time(of: timestamp == clibav_no_time ? nil : timestamp),
+                        length: clock.length(of: clibav_frame_duration(lent.frame)))
+                case clibav_again:
+                    try feed()
+                case clibav_end:
+                    shelf.giveBack(lent)
+                    if let failure = failure.take() { throw failure }
+                    return nil
+                case clibav_out_of_memory:
+                    throw .outOfMemory(path)
+                default:
+                    noteDamage()
+                    failures += 1
+                    // The decoder should ask for a packet after each; one that never does would hold us for ever.
+                    if failures > 1000 { throw .corrupt(path, "The decoder gives up: \(describeAV(result)).") }
+                }
+            }
+        } catch {
+            throw error
+        }
+    }
+
+    /// Goes to a key frame at or before `time`, from the file's index; false when that cannot be done.
+    func jump(to time: Duration) -> Bool {
+        guard !clock.hasGuessed, AllowedFormats.haveIndex(demuxer.name), let target = clock.timestamp(at: time),
+            av_seek_frame(demuxer.context, demuxer.stream.pointee.index, target, AVSEEK_FLAG_BACKWARD) >= 0
+        else { return false }
+        avcodec_flush_buffers(context)
+        clock.forgetLast()
+        failure = nil
+        endsWithinPacket = false
+        isSuspect = false
+        isSettled = false
+        hasShownKey = false
+        return true
+    }
+
+    /// Takes back what has been counted since, because it came of a jump and not of the file.
+    func forgetDamage(since earlier: UInt64) { damaged = min(damaged, earlier) }
+
+    private func noteDamage() {
+        damaged += 1
+        isSuspect = true
+    }
+
+    /// Gives the decoder one packet, or tells it that there are no more.
+    private func feed() throws(MediaFileError) {
+        var retries = 0
+        while true {
+            let result = demuxer.read(into: packet)
+            if result == clibav_again, retries < 1000 {
+                retries += 1
+                continue
+            }
+            guard result >= 0 else {
+                failure = endOfReading(result)
+                // Fails only when it knows already.
+                _ = avcodec_send_packet(context, nil)
+                return
+            }
+            defer { av_packet_unref(packet) }
+            if clibav_is_encrypted(packet) != 0 {
+                throw .unsupported(path, "The video is encrypted; decrypt it first, with the program it is meant for.")
+            }
+            if packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 {
+                noteDamage()
+                endsWithinPacket = true
+                continue
+            }
+            endsWithinPacket = false
+            // An empty packet would tell the decoder that there are no more.
+            guard packet.pointee.size > 0 else { continue }
+            let sent = avcodec_send_packet(context, packet)
+            if sent == clibav_out_of_memory { throw .outOfMemory(path) }
+            if sent < 0 { noteDamage() }
+            return
+        }
+    }
+
+    /// What the end of the packets means; nil when it is the file's.
+    private func endOfReading(_ code: Int32) -> MediaFileError? {
+        if let error = demuxer.readError { return error }
+        if code == clibav_end {
+            return endsWithinPacket
+                ? .corrupt(path, "The file ends within a picture; the pictures before it are whole.") : nil
+        }
+        if demuxer.name.hasPrefix("mov"), demuxer.context.pointee.pb.pointee.seekable == 0 {
+            return .corrupt(
+                path,
+                "An MP4 or MOV whose index lies at its end cannot be read from a pipe; save it as a file, or write "
+                    + "it with `ffmpeg … -movflags +faststart`.")
+        }
+        return .corrupt(
+            path, "The file is damaged or cut off (\(describeAV(code))); the pictures before that are whole.")
+    }
+
+    private static func openDecoder(
+        _ stream: UnsafeMutablePointer<AVStream>, _ threads: Int?, _ path: String
+    ) throws(MediaFileError) -> UnsafeMutablePointer<AVCodecContext> {
+        let parameters = stream.pointee.codecpar!
+        let name = SourceDescription.codecName(parameters.pointee.codec_id)
+        guard let decoder = avcodec_find_decoder(parameters.pointee.codec_id) else {
+            throw .unsupported(
+                path,
+                "The video is in \(name), for which this FFmpeg has no decoder; convert it with a program that has.")
+        }
+        guard let made = avcodec_alloc_context3(decoder) else { throw .outOfMemory(path) }
+        var opened: Int32 = avcodec_parameters_to_context(made, parameters)
+        if opened >= 0 {
+            made.pointee.pkt_timebase = stream.pointee.time_base
+            made.pointee.max_pixels = Int64(FFmpegReader.maximumPixelCount)
+            made.pointee.thread_count = Int32(threadCount(threads))
+            made.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
+            made.pointee.err_recognition = AV_EF_CRCCHECK
+            // Otherwise half a JPEG counts as a picture; other decoders would give up for what does no harm.
+            if parameters.pointee.codec_id == AV_CODEC_ID_MJPEG { made.pointee.err_recognition |= AV_EF_EXPLODE }
+            opened = avcodec_open2(made, decoder, nil)
+        }
+        guard opened >= 0 else {
+            var made: UnsafeMutablePointer<AVCodecContext>? = made
+            avcodec_free_context(&made)
+            if opened == clibav_out_of_memory { throw .outOfMemory(path) }
+            throw .corrupt(path, "The \(name) video cannot be decoded (\(describeAV(opened))); get the file again.")
+        }
+        return made
+    }
+
+    /// More than eight cost memory and gain little.
+    private static func threadCount(_ asked: Int?) -> Int {
+        let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        return min(max(asked ?? min(processors, 8), 1), 16)
+    }
+}
+
+extension FrameRate {
+    /// The same rate; nil when it is none.
+    init?(_ rate: AVRational) {
+        self.init(rate.num, per: rate.den)
+    }
+}

@@ -1,0 +1,155 @@
+import CLibAV
+import MediaContainers
+import VideoCapturing
+
+/// An open file, and which of its streams is shown.
+final class Demuxer {
+    let context: UnsafeMutablePointer<AVFormatContext>
+    /// The library's name of the kind of file.
+    let name: String
+    /// Why the last read failed, where the file itself is the reason.
+    var readError: MediaFileError? { source?.error }
+
+    private let source: ByteSource?
+    private let index: Int32
+
+    /// Opens the file and looks at its streams.
+    ///
+    /// - Throws: `formatUnsupported` for what holds no pictures or is no media file, `corruptData` for what cannot be
+    ///   made sense of.
+    init(_ request: FrameReaderRequest) throws(MediaFileError) {
+        _ = FFmpegLibrary.prepared
+        let path = request.file?.path ?? request.path
+        let demuxer = try Demuxer.chooseDemuxer(request)
+        name = InputProbe.name(of: demuxer)
+        source = if let file = request.file { try ByteSource(file) } else { nil }
+        context = try Demuxer.open(request, demuxer, source)
+        do {
+            index = try Demuxer.chooseStream(context, path, source)
+        } catch {
+            var context: UnsafeMutablePointer<AVFormatContext>? = context
+            avformat_close_input(&context)
+            throw error
+        }
+    }
+
+    deinit {
+        var context: UnsafeMutablePointer<AVFormatContext>? = context
+        avformat_close_input(&context)
+    }
+
+    var stream: UnsafeMutablePointer<AVStream> { context.pointee.streams[Int(index)]! }
+
+    /// The next packet of the stream that is shown, or the library's number for why there is none.
+    func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
+        while true {
+            let result = av_read_frame(context, packet)
+            guard result >= 0, packet.pointee.stream_index != index else { return result }
+            // A stream that turned up only now.
+            context.pointee.streams[Int(packet.pointee.stream_index)]?.pointee.discard = AVDISCARD_ALL
+            av_packet_unref(packet)
+        }
+    }
+
+    private static func chooseDemuxer(
+        _ request: FrameReaderRequest
+    ) throws(MediaFileError) -> UnsafePointer<AVInputFormat> {
+        guard let file = request.file else {
+            guard let sequence = av_find_input_format("image2") else {
+                throw .unsupported(request.path, "This FFmpeg reads no sequences of pictures; install a complete one.")
+            }
+            return sequence
+        }
+        guard let found = try InputProbe.demuxer(for: file) else {
+            guard try file.peek(1, { $0.count }) > 0 else {
+                throw MediaFileError(
+                    .corruptData, operation: "open the file", path: file.path,
+                    message: "The file is empty; check that it was written to its end.")
+            }
+            throw .unsupported(file.path, "The file is no video and no picture that is known; check that it is one.")
+        }
+        guard AllowedFormats.contain(InputProbe.name(of: found)) else {
+            let kind = found.pointee.long_name.map { String(cString: $0) } ?? InputProbe.name(of: found)
+            throw .unsupported(
+                file.path, "The file looks like \(kind), which holds no pictures of its own; name the video itself.")
+        }
+        return found
+    }
+
+    private static func open(
+        _ request: FrameReaderRequest, _ demuxer: UnsafePointer<AVInputFormat>, _ source: ByteSource?
+    ) throws(MediaFileError) -> UnsafeMutablePointer<AVFormatContext> {
+        var context = avformat_alloc_context()
+        guard let made = context else { throw .outOfMemory(request.path) }
+        made.pointee.probesize = 5_000_000
+        made.pointee.max_analyze_duration = 5_000_000
+        made.pointee.max_streams = 100
+        var options: OpaquePointer?
+        defer { av_dict_free(&options) }
+        av_dict_set(&options, "framerate", (request.frameRate ?? 25).description, 0)
+        // Where a demuxer does not know an option it is left alone.
+        let url: String
+        if let source {
+            made.pointee.pb = source.context
+            clibav_contain(made)
+            av_dict_set(&options, "format_whitelist", AllowedFormats.list, 0)
+            av_dict_set(&options, "protocol_whitelist", "none", 0)
+            url = ""
+        } else {
+            av_dict_set(&options, "format_whitelist", "image2", 0)
+            av_dict_set(&options, "protocol_whitelist", "file", 0)
+            av_dict_set(&options, "pattern_type", "sequence", 0)
+            // The first picture may have any number up to this.
+            av_dict_set(&options, "start_number_range", "1000", 0)
+            // So that no name is taken for that of a protocol.
+            url = "file:" + request.path
+        }
+        let result = avformat_open_input(&context, url, demuxer, &options)
+        guard result >= 0, let context else {
+            throw source?.error ?? Demuxer.openError(result, request)
+        }
+        return context
+    }
+
+    private static func openError(_ code: Int32, _ request: FrameReaderRequest) -> MediaFileError {
+        if code == clibav_out_of_memory { return .outOfMemory(request.path) }
+        guard let file = request.file else {
+            return MediaFileError(
+                .notFound, operation: "open the file", path: request.path,
+                message: "There is no picture of this name with a number up to 1000; check the folder and the pattern.")
+        }
+        if !file.isSeekable {
+            return .corrupt(
+                file.path,
+                "The data make no sense (\(describeAV(code))). An MP4 file with its index at the end cannot be read "
+                    + "from a pipe: save it as a file, or make it with `-movflags +faststart`.")
+        }
+        return .corrupt(
+            file.path, "The file is damaged or was not written to its end (\(describeAV(code))); get it again.")
+    }
+
+    private static func chooseStream(
+        _ context: UnsafeMutablePointer<AVFormatContext>, _ path: String, _ source: ByteSource?
+    ) throws(MediaFileError) -> Int32 {
+        let looked = clibav_find_stream_info(context, "threads=1:max_pixels=\(FFmpegReader.maximumPixelCount)")
+        if let error = source?.error { throw error }
+        if looked == clibav_out_of_memory { throw .outOfMemory(path) }
+        let streams = (0..<Int(context.pointee.nb_streams)).compactMap { context.pointee.streams[$0] }
+        let index = clibav_best_video(context)
+        guard index >= 0, streams.indices.contains(Int(index)),
+            streams[Int(index)].pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+        else {
+            if streams.contains(where: { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }) {
+                throw .unsupported(path, "The file holds sound but no video; choose one with pictures.")
+            }
+            throw looked < 0
+                ? .corrupt(
+                    path, "The file is damaged: nothing in it makes sense (\(describeAV(looked))); get it again.")
+                : .corrupt(path, "The file holds no video; check that it was written to its end.")
+        }
+        for (number, stream) in streams.enumerated() where number != Int(index) {
+            stream.pointee.discard = AVDISCARD_ALL
+        }
+        return index
+    }
+}
