@@ -24,7 +24,7 @@ class Stopped(BaseException):
 
 
 class Pool:
-    """At most `jobs` commands at a time; `end()` ends them and starts no more."""
+    """At most `jobs` commands at a time. A context manager: at its end no command runs any more."""
 
     def __init__(self, jobs=JOBS):
         self.jobs = jobs
@@ -32,24 +32,25 @@ class Pool:
         self.running = set()
         self.is_ended = False
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
     def run(self, commands, paced=()):
-        """Yields each command's number, exit code (negative: the signal), output and seconds, in the order in which they
-        end. Those whose numbers are in `paced` expect frames at their times: they run one at a time, and the others
+        """Yields each command's number, exit code (negative: the signal), output and seconds, in the order in which
+        they end. Those whose numbers are in `paced` expect frames at their times: they run one at a time, and the others
         beside them with what these leave of the processors."""
         threads = ThreadPoolExecutor(self.jobs), ThreadPoolExecutor(1)
-        with threads[0], threads[1]:
-            try:
-                started = {}
-                for number, command in enumerate(commands):
-                    is_paced = number in paced
-                    priority = WHEN_IDLE if paced and not is_paced else []
-                    started[threads[is_paced].submit(self.one, [*priority, *command])] = number
-                for done in as_completed(started):
-                    if (result := done.result()) is not None:
-                        yield started[done], *result
-            except BaseException:
-                self.end()
-                raise
+        started = {}
+        for number, command in enumerate(commands):
+            is_paced = number in paced
+            priority = WHEN_IDLE if paced and not is_paced else []
+            started[threads[is_paced].submit(self.one, [*priority, *command])] = number
+        for done in as_completed(started):
+            if (result := done.result()) is not None:
+                yield started[done], *result
 
     def one(self, command):
         # A file, not a pipe: what a command leaves running must not keep this waiting.
