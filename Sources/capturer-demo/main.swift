@@ -6,4 +6,5 @@ import CapturerDemoKit
     import Musl
 #endif
 
+CapturerDemo.prepareProcess()
 exit(CapturerDemo.run(Array(CommandLine.arguments.dropFirst())))
