@@ -16,6 +16,8 @@ public struct MediaFileError: Error, Sendable, Hashable {
         case noSpace
         /// Nobody reads the pipe or socket any more.
         case closedPipe
+        /// The reader of a pipe has taken nothing for the stall timeout; see ``OutputFile/stallTimeout``.
+        case stalled
         /// The data are damaged, or not what the name promises.
         case corruptData
         /// The format is unknown, or cannot hold or deliver this.
