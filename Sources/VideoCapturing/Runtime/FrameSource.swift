@@ -102,6 +102,8 @@ public struct SourceFrame: Sendable {
     public var damage: [PixelRect]?
     /// Bytes that travel with the frame.
     public var metadata: FrameMetadata?
+    /// Whether the frame shows the picture of the frame before it again.
+    public var isRepeat = false
 }
 
 extension SourceFrame {

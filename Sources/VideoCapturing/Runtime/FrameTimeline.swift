@@ -27,6 +27,7 @@ struct FrameTimeline {
             buffer: frame.buffer, compressed: frame.compressed, timestamp: timestamp,
             sequenceNumber: sequenceNumber, orientation: frame.orientation, isMirrored: frame.isMirrored,
             color: frame.color, estimatedFrameRate: estimator.add(timestamp, nominal: nominal),
-            estimatedCaptureDelay: frame.captureDelay, damage: frame.damage, metadata: frame.metadata)
+            estimatedCaptureDelay: frame.captureDelay, damage: frame.damage, metadata: frame.metadata,
+            isRepeat: frame.isRepeat)
     }
 }

@@ -47,7 +47,8 @@ public final class PushCapturer: ForwardingVideoCapture {
                 metadata: metadata))
     }
 
-    /// Gives the capture a frame with all that is known of it; its sequence number is not kept.
+    /// Gives the capture a frame with all that is known of it. Its sequence number and its estimated rate are replaced by
+    /// the capture's own.
     @discardableResult
     public func push(_ frame: VideoFrame) -> Bool {
         guard isCaptureStarted else { return false }
@@ -100,6 +101,7 @@ private struct PushSource: FrameSource {
         let lost = mailbox.queue.dropped.total
         defer { lostSoFar = lost }
         var result = SourceFrame(frame.buffer, timestamp: frame.timestamp)
+        result.compressed = frame.compressed
         result.lostBefore = lost - lostSoFar
         result.orientation = frame.orientation
         result.isMirrored = frame.isMirrored
@@ -107,6 +109,7 @@ private struct PushSource: FrameSource {
         result.captureDelay = frame.estimatedCaptureDelay
         result.damage = frame.damage
         result.metadata = frame.metadata
+        result.isRepeat = frame.isRepeat
         return result
     }
 
