@@ -41,12 +41,13 @@ public struct MediaFileError: Error, Sendable, Hashable {
     /// A sentence for the user, with the next step.
     public var message: String
 
+    /// Names and passwords in URLs (`//user:password@`) are masked in the path and the message.
     public init(_ code: Code, operation: String, path: String? = nil, errno: Int32? = nil, message: String) {
         self.code = code
         self.operation = operation
-        self.path = path
+        self.path = path.map(maskingUserInfo)
         self.systemError = errno
-        self.message = message
+        self.message = maskingUserInfo(in: message)
     }
 }
 
