@@ -148,8 +148,8 @@ address-sanitizer: setup-tests ## run the unit tests, HTTPS too, under AddressSa
 .PHONY: https
 https: setup-tests ## run the end-to-end tests of serving HTTPS
 	@$(STEP) "build (HTTPS)" $(BUILD_ASAN)
-	@CAPTURER_DEMO="$(CURDIR)/.build-asan/debug/capturer-demo" \
-		$(STEP) "end-to-end tests, HTTPS" Tests/EndToEnd/run test_mjpeg_server.HTTPSTests
+	@$(ASAN) CAPTURER_DEMO="$(CURDIR)/.build-asan/debug/capturer-demo" \
+		$(STEP) "end-to-end tests, HTTPS" Tests/EndToEnd/run test_mjpeg_server.HTTPSTests.test_https
 
 .PHONY: fuzz
 fuzz: setup ## feed the parsers with broken input, FUZZ_SECONDS for each
