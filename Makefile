@@ -1,6 +1,8 @@
 # make            says what there is
 # make demo       records five seconds of white noise
-# make test       everything that CI runs
+# make check      what to run after each edit
+# make test       what to run on a new machine
+# make test-all   everything that CI runs
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -10,19 +12,21 @@ SHELL := /bin/bash
 STEP := scripts/step
 # Where `scripts/tool` builds it.
 TOOL := $(CURDIR)/.build-release/release/capturer-demo
-# Swift Testing only: XCTest's own leaks would fail the address sanitizer.
-# One test at a time: many block a thread while they wait, and there are no more of these than cores.
-SWIFT_TEST := swift test --disable-xctest --no-parallel
-# Without HTTPS under ThreadSanitizer: BoringSSL takes minutes to build, and a connection lives on one thread.
-WITH_TSAN := --sanitize=thread --scratch-path .build-tsan --disable-default-traits
-WITH_ASAN := --sanitize=address --scratch-path .build-asan
-# How long each fuzz target runs.
-FUZZ_SECONDS ?= 15
-# Which unit tests a sanitizer run takes; a regular expression of `swift test --filter`.
+# Which unit tests to run: a regular expression for names like `Module.Suite/test()`.
 FILTER ?= .
+UNIT_TESTS := scripts/unit-tests --filter '$(FILTER)'
+# The sanitizers' tests run two at a time: they need the processors, where others wait.
+# ThreadSanitizer without the modules that start no thread.
+BUILD_TSAN := swift build --build-tests --sanitize=thread --scratch-path .build-tsan
+TSAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec)Tests[.]'
 TSAN := TSAN_OPTIONS="halt_on_error=1"
+# AddressSanitizer with HTTPS, whose only build this is, and without the modules that touch no memory of C.
+BUILD_ASAN := swift build --build-tests --sanitize=address --scratch-path .build-asan --traits TLS
+ASAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-asan --skip '^CapturerTestKitTests[.]' -- scripts/leak-checked
 ASAN := ASAN_OPTIONS="detect_leaks=1:quarantine_size_mb=16" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0"
+# How long each fuzz target runs.
+FUZZ_SECONDS ?= 15
 
 .PHONY: help
 help: ## say what there is to make
@@ -33,7 +37,7 @@ setup: ## install what building and running needs (Debian 12)
 	@scripts/setup
 
 .PHONY: setup-tests
-setup-tests: ## install what the tests need besides
+setup-tests: ## install what the tests need in addition
 	@scripts/setup --tests
 
 .PHONY: build
@@ -41,36 +45,53 @@ build: setup ## build everything for debugging
 	@$(STEP) "build (debug)" swift build --build-tests
 
 .PHONY: release
-release: setup ## build the tool with optimization
+release: setup ## build the tool with optimization; with HTTPS: make release TLS=1
 	@$(STEP) "build (release)" scripts/tool
 
 .PHONY: demo
 demo: release ## record white noise to capture.webm and say how to play it
 	@scripts/demo
 
-# What is cheapest to find out comes first. A check that fails does not keep the others from running; the
-# summary fails when any did.
-CHECKS := check-format check-structure unit docs end-to-end camera sanitizers fuzz examples
+# The cheapest checks come first. A check that fails does not keep the others from running; the summary fails when
+# any did.
+QUICK_CHECKS := check-format check-structure unit
+USER_CHECKS := $(QUICK_CHECKS) end-to-end camera
+MORE_CHECKS := docs thread-sanitizer address-sanitizer https fuzz examples matrix
 
-# What the later checks need is built while the earlier ones wait for something else than a processor.
-BUILDS_AHEAD := build-release kernel build-thread-sanitizer build-address-sanitizer build-examples build-fuzz
+# What the later checks need is built while the earlier ones wait for something other than a processor.
+USER_BUILDS := build-release kernel
+MORE_BUILDS := build-thread-sanitizer build-address-sanitizer build-examples build-fuzz
+
+# $(call run-checks,BUILDS,CHECKS)
+define run-checks
+	@$(STEP) --begin
+	@scripts/build-ahead $(1) & ahead=$$!; trap 'kill $$ahead 2>/dev/null || true' EXIT; \
+		$(MAKE) --no-print-directory --keep-going $(2) || true
+	@$(STEP) --summary
+endef
+
+# With a filter only the build and these tests.
+.PHONY: check
+check: setup-tests ## check format and structure, and run the unit tests, or some: make check FILTER=FrameQueue
+	$(call run-checks,,$(if $(filter-out .,$(FILTER)),unit,$(QUICK_CHECKS)))
 
 .PHONY: test
-test: setup-tests ## check everything, as CI does
-	@$(STEP) --begin
-	@scripts/build-ahead $(BUILDS_AHEAD) & ahead=$$!; trap 'kill $$ahead 2>/dev/null || true' EXIT; \
-		$(MAKE) --no-print-directory --keep-going $(CHECKS) || true
-	@$(STEP) --summary
+test: setup-tests ## check that all works on this machine, with real programs and camera drivers too
+	$(call run-checks,$(USER_BUILDS),$(USER_CHECKS))
 
-.PHONY: kernel $(filter build-%,$(BUILDS_AHEAD))
+.PHONY: test-all
+test-all: setup-tests ## the same, then sanitizers, fuzzers, examples and documentation, as CI does
+	$(call run-checks,$(USER_BUILDS) $(MORE_BUILDS),$(USER_CHECKS) $(MORE_CHECKS))
+
+.PHONY: kernel build-release $(MORE_BUILDS)
 kernel:
 	@Tests/CameraGuest/kernel/build
 build-release:
 	@scripts/tool
 build-thread-sanitizer:
-	@swift build --build-tests $(WITH_TSAN)
+	@$(BUILD_TSAN)
 build-address-sanitizer:
-	@swift build --build-tests $(WITH_ASAN)
+	@$(BUILD_ASAN)
 build-examples:
 	@scripts/run-examples --build-only
 build-fuzz:
@@ -81,17 +102,21 @@ check-format: ## check that the Swift files are formatted
 	@$(STEP) "format" scripts/check-format
 
 .PHONY: check-structure
-check-structure: ## check the direction of imports and the size of files
+check-structure: ## check the direction of imports, the size of files, and the version
 	@$(STEP) "structure" scripts/check-structure
+
+.PHONY: check-api
+check-api: setup ## compare the public API with that of the last tag
+	@$(STEP) "public API" scripts/check-api
 
 .PHONY: unit
 unit: build ## run the unit tests
-	@$(STEP) "unit tests" $(SWIFT_TEST) --skip-build
+	@$(STEP) "unit tests" $(UNIT_TESTS)
 
 # Four minutes: each flaw through every rule. The unit tests put each through its own rule only.
 .PHONY: matrix
 matrix: build ## check that each broken capture fails at its own sentence of the contract and at no other
-	@CONFORMANCE_MATRIX=1 $(STEP) "conformance matrix" $(SWIFT_TEST) --skip-build --filter breaksNothingElse
+	@CONFORMANCE_MATRIX=1 $(STEP) "conformance matrix" scripts/unit-tests --filter breaksNothingElse
 
 .PHONY: end-to-end
 end-to-end: setup-tests release ## run the tool against ffmpeg, vpxdec and Chromium
@@ -108,22 +133,23 @@ camera-faults: setup-tests release ## write docs/camera-faults.md: what clients 
 	@CAPTURER_DEMO="$(TOOL)" \
 		$(STEP) "camera faults" Tests/CameraGuest/table
 
-# Side by side they take little longer than one: most tests wait, for frames or for time to pass.
-.PHONY: sanitizers
-sanitizers: setup ## run the unit tests under ThreadSanitizer and under AddressSanitizer
-	@scripts/side-by-side thread-sanitizer address-sanitizer
-
 .PHONY: thread-sanitizer
-thread-sanitizer: setup ## run the unit tests under ThreadSanitizer
-	@$(TSAN) $(STEP) "unit tests, thread sanitizer" \
-		$(SWIFT_TEST) $(WITH_TSAN) --filter '$(FILTER)'
+thread-sanitizer: setup-tests ## run the unit tests under ThreadSanitizer
+	@$(STEP) "build (thread sanitizer)" $(BUILD_TSAN)
+	@$(TSAN) $(STEP) "unit tests, thread sanitizer" env $(TSAN_TESTS)
 	@$(TSAN) $(STEP) "the tool, thread sanitizer" scripts/sanitized-run .build-tsan
 
 .PHONY: address-sanitizer
-address-sanitizer: setup ## run the unit tests under AddressSanitizer
-	@$(ASAN) $(STEP) "unit tests, address sanitizer" \
-		scripts/leak-checked $(SWIFT_TEST) $(WITH_ASAN) --filter '$(FILTER)'
+address-sanitizer: setup-tests ## run the unit tests, HTTPS too, under AddressSanitizer
+	@$(STEP) "build (address sanitizer)" $(BUILD_ASAN)
+	@$(ASAN) $(STEP) "unit tests, address sanitizer" env $(ASAN_TESTS)
 	@$(ASAN) $(STEP) "the tool, address sanitizer" scripts/sanitized-run .build-asan
+
+.PHONY: https
+https: setup-tests ## run the end-to-end tests of serving HTTPS
+	@$(STEP) "build (HTTPS)" $(BUILD_ASAN)
+	@$(ASAN) CAPTURER_DEMO="$(CURDIR)/.build-asan/debug/capturer-demo" \
+		$(STEP) "end-to-end tests, HTTPS" Tests/EndToEnd/run test_mjpeg_server.HTTPSTests.test_https
 
 .PHONY: fuzz
 fuzz: setup ## feed the parsers with broken input, FUZZ_SECONDS for each

@@ -30,8 +30,8 @@ let package = Package(
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
     traits: [
-        .default(enabledTraits: ["TLS"]),
-        .trait(name: "TLS", description: "HTTPS in MJPEGServer. Builds BoringSSL, which takes minutes."),
+        // Off unless asked for: BoringSSL takes longer to build than all the rest.
+        .trait(name: "TLS", description: "HTTPS in MJPEGServer. Builds BoringSSL, which takes minutes.")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -1,11 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Small programs that a user would copy. Each depends on the framework as a user's own package would; none needs
-/// HTTPS, so the trait that brings it is off.
+/// Small programs that a user would copy. Each depends on the framework as a user's own package would.
 let package = Package(
     name: "examples",
-    dependencies: [.package(name: "swift-video-capturing", path: "..", traits: [])],
+    dependencies: [.package(name: "swift-video-capturing", path: "..")],
     targets: [
         .executableTarget(
             name: "custom-capturer",

@@ -18,7 +18,7 @@ func framework(_ product: String) -> Target.Dependency { .product(name: product,
 
 let package = Package(
     name: "Fuzz",
-    dependencies: [.package(name: "swift-video-capturing", path: "..", traits: [])],
+    dependencies: [.package(name: "swift-video-capturing", path: "..")],
     targets: [
         .target(name: "FuzzSupport", dependencies: [framework("MediaContainers")])
     ]

@@ -25,7 +25,7 @@ extension FileSource {
         case .formatUnsupported: .formatUnsupported
         case .limitExceeded: .invalidConfiguration
         case .interrupted: .invalidState
-        case .fileExists, .readOnly, .noSpace, .closedPipe, .system: .system
+        case .fileExists, .readOnly, .noSpace, .closedPipe, .stalled, .system: .system
         }
     }
 }

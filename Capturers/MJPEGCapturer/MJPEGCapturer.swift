@@ -19,8 +19,9 @@ import VideoCapturing
 /// Later losses make the state `interrupted`, and the capture goes on by itself when the camera is back: see
 /// ``MJPEGEvent`` for what is told meanwhile.
 ///
-/// **Passwords** in the address are kept out of all names, errors and events, and so are the values of parameters in it
-/// that are named like passwords.
+/// **Passwords** are given in the address, in ``MJPEGCapturerConfiguration/credential``, or when they are asked for by
+/// ``authenticationHandler``. They are sent to the host of the address only, and kept out of all names, errors and events;
+/// so are the values of parameters in the address that are named like passwords.
 public final class MJPEGCapturer: ForwardingVideoCapture {
     public let forwardedCapture: SourceCapturer
 

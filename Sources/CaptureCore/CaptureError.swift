@@ -48,12 +48,13 @@ public struct CaptureError: Error, Sendable, Hashable {
     /// A sentence for the user, with the next step.
     public var message: String
 
+    /// Names and passwords in URLs (`//user:password@`) are masked in the subject and the message.
     public init(_ code: Code, operation: String, subject: String? = nil, errno: Int32? = nil, message: String) {
         self.code = code
         self.operation = operation
-        self.subject = subject
+        self.subject = subject.map(maskingUserInfo)
         self.systemError = errno
-        self.message = message
+        self.message = maskingUserInfo(in: message)
     }
 }
 

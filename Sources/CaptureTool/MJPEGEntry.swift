@@ -6,21 +6,42 @@ extension CapturerEntry {
         name: "mjpeg", summary: "A network camera: MJPEG over HTTP, or a JPEG picture that is fetched again and again.",
         schemes: ["http", "https"],
         options: [
-            Option("input", "the URL: http://user:password@host/stream", default: nil),
-            Option("pixel-format", "nv12 or i420", default: "nv12"),
+            Option("input", "the URL, as http://host/stream", default: nil),
+            Option(
+                "login", "NAME:PASSWORD, or @FILE with that in its first line",
+                default: "that of the URL, or of $CAPTURER_LOGIN"),
             Option("insecure", "takes any certificate of an https server", default: "off"),
+            Option("pixel-format", "nv12 or i420", default: "nv12"),
             Option("ca-file", "the certificates to trust, in PEM", default: "the system's"),
         ],
         make: { request throws(CaptureError) in
-            MJPEGCapturer(url: request.input ?? "", configuration: mjpegConfiguration(request))
+            MJPEGCapturer(url: request.input ?? "", configuration: try mjpegConfiguration(request))
         })
 }
 
 /// What the options ask of a network camera.
-private func mjpegConfiguration(_ request: CaptureRequest) -> MJPEGCapturerConfiguration {
+private func mjpegConfiguration(_ request: CaptureRequest) throws(CaptureError) -> MJPEGCapturerConfiguration {
     var configuration = MJPEGCapturerConfiguration()
     if let pixelFormat = request.pixelFormat { configuration.pixelFormat = pixelFormat }
     if let path = request.further["ca-file"]?.first { configuration.trust = .authorities(path: path) }
     if request.further["insecure"] != nil { configuration.trust = .acceptsSelfSigned }
+    do throws(OptionError) {
+        if let login = try cameraLogin(request, environment: environmentVariable) {
+            configuration.credential = MJPEGCredential(user: login.name, password: login.password)
+        }
+    } catch {
+        throw CaptureError(.invalidConfiguration, operation: Refusal.checkingOptions, message: error.description)
+    }
     return configuration
+}
+
+/// The name and password of the option; without it, and without any in the URL, those of the environment.
+func cameraLogin(
+    _ request: CaptureRequest, environment: (String) -> String?
+) throws(OptionError) -> (name: String, password: String)? {
+    if let text = request.further["login"]?.first { return try LoginOption.parse(text, option: "--login") }
+    let url = request.input ?? ""
+    let hasLogin = maskingUserInfo(in: url) != url
+    guard !hasLogin, let text = environment("CAPTURER_LOGIN"), !text.isEmpty else { return nil }
+    return try LoginOption.parse(text, option: "CAPTURER_LOGIN")
 }

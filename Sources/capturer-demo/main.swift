@@ -6,4 +6,5 @@ import CaptureTool
     import Musl
 #endif
 
+CapturerDemo.prepareProcess()
 exit(CapturerDemo.run(Array(CommandLine.arguments.dropFirst())))

@@ -14,10 +14,82 @@ import VideoCapturing
 @Suite struct OutputCheckTests {
     private let folder = TemporaryFolder()
 
-    private func check(_ paths: String..., input: String? = nil, overwrites: Bool = false) -> Refusal? {
+    private func check(
+        _ paths: String..., input: String? = nil, overwrites: Bool = false,
+        streams: OutputCheck.Streams = OutputCheck.Streams(input: -1, output: STDOUT_FILENO, error: -1)
+    ) -> Refusal? {
         error { () throws(Refusal) in
             try OutputCheck.run(
-                paths.map { OutputName(format: .webm, path: $0) }, input: input, overwrites: overwrites)
+                paths.map { OutputName(format: .webm, path: $0) }, input: input, overwrites: overwrites,
+                streams: streams)
+        }
+    }
+
+    /// Opens a file of the folder, as a shell does for `<`, `>` and `>>`.
+    private func open(_ name: String, _ mode: Int32, _ body: (Int32) -> Void) throws {
+        let descriptor = openFile("\(folder.path)/\(name)", mode)
+        try #require(descriptor >= 0)
+        body(descriptor)
+        close(descriptor)
+    }
+
+    @Test func standardInputIsNotOverwritten() throws {
+        try folder.write(Array("dear".utf8), to: "a.y4m")
+        symlink("a.y4m", "\(folder.path)/b.webm")
+        try open("a.y4m", O_RDONLY) { input in
+            let streams = OutputCheck.Streams(input: input, output: STDOUT_FILENO, error: -1)
+            for name in ["a.y4m", "b.webm"] {
+                let refusal = check("\(folder.path)/\(name)", input: "-", overwrites: true, streams: streams)
+                #expect(refusal?.status == .usage)
+                #expect(refusal?.message.contains("is the input") == true)
+            }
+            #expect(check("\(folder.path)/a.y4m", overwrites: true, streams: streams) == nil, "it is not read")
+        }
+    }
+
+    @Test func theInputIsNotAppendedTo() throws {
+        try folder.write(Array("dear".utf8), to: "a.y4m")
+        try open("a.y4m", O_WRONLY | O_APPEND) { output in
+            let streams = OutputCheck.Streams(input: -1, output: output, error: -1)
+            #expect(check("-", input: "\(folder.path)/a.y4m", streams: streams)?.status == .usage)
+            #expect(check("-", streams: streams) == nil)
+        }
+    }
+
+    @Test(arguments: ["%d", "%02d", "100%% %d"]) func numberedPicturesAreNotOverwritten(pattern: String) throws {
+        let names = [7, 8, 9, 10].map { number in
+            pattern.contains("02")
+                ? "\(number < 10 ? "0" : "")\(number)"
+                : pattern.replacing("%%", with: "%").replacing("%d", with: "\(number)")
+        }
+        for name in names { try folder.write(Array("dear".utf8), to: "i\(name).png") }
+        link("\(folder.path)/i\(names[3]).png", "\(folder.path)/a.webm")
+        try folder.write([], to: "i12.png")
+        let input = "\(folder.path)/i\(pattern).png"
+        for name in names {
+            #expect(check("\(folder.path)/i\(name).png", input: input, overwrites: true)?.status == .usage)
+        }
+        #expect(check("\(folder.path)/a.webm", input: input, overwrites: true)?.status == .usage)
+        #expect(check("\(folder.path)/b.webm", input: input, overwrites: true) == nil)
+    }
+
+    @Test func standardOutputMustBeOpenForWriting() throws {
+        try folder.write(Array("dear".utf8), to: "a")
+        try open("a", O_RDONLY) { descriptor in
+            let streams = OutputCheck.Streams(input: -1, output: descriptor, error: -1)
+            #expect(check("-", streams: streams)?.status == .inputOutput)
+        }
+        let closed = OutputCheck.Streams(input: -1, output: -1, error: -1)
+        #expect(check("-", streams: closed)?.status == .inputOutput)
+        #expect(check("\(folder.path)/b.webm", streams: closed) == nil)
+    }
+
+    @Test func messagesDoNotGoIntoAnOutput() throws {
+        try folder.write([], to: "a.webm")
+        try open("a.webm", O_WRONLY) { descriptor in
+            let streams = OutputCheck.Streams(input: -1, output: descriptor, error: descriptor)
+            #expect(check("-", streams: streams)?.status == .usage)
+            #expect(check("\(folder.path)/a.webm", overwrites: true, streams: streams)?.status == .usage)
         }
     }
 
@@ -61,9 +133,12 @@ import VideoCapturing
             OutputName(format: .y4m, path: "\(folder.path)/no/bad.y4m"),
         ]
         let failure = error { () throws(MediaFileError) in
-            try OutputWriter.open(outputs, overwrites: false, rate: 30)
+            try OutputWriter.open(outputs, overwrites: false, timing: .constant(30))
         }
         #expect(failure?.code == .notFound)
         #expect(access("\(folder.path)/good.webm", F_OK) != 0)
     }
 }
+
+/// `open`, under a name that the suite's own does not hide.
+private func openFile(_ path: String, _ mode: Int32) -> Int32 { open(path, mode) }

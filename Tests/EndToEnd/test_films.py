@@ -7,6 +7,8 @@ from support.tool import NO_INPUT, OK, ToolTestCase
 
 
 class FilmTests(ToolTestCase):
+    WAITS = True
+
     def make(self, name, *options, source="testsrc2=size=128x96:rate=25", frames=25):
         file = self.folder / name
         subprocess.run(

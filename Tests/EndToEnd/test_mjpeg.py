@@ -10,7 +10,7 @@ import time
 
 from support import media
 from support.mjpeg import HastyCamera, MJPEGTestCase, free_port, wait_for_listener
-from support.tool import NO_INPUT, OK, PERMISSION
+from support.tool import NO_INPUT, OK, PERMISSION, environment
 
 
 class CapturerTests(MJPEGTestCase):
@@ -156,6 +156,34 @@ class CapturerTests(MJPEGTestCase):
         self.assertEqual(run.code, OK, str(run))
         self.assertEqual(media.probe(self.folder / "a.webm")["errors"], "")
         self.end(again)
+
+    def test_logs_in_without_a_password_in_the_address(self):
+        server, url = self.serve("--serve-login", "ann:secret")
+        secret = self.folder / "login"
+        secret.write_text("ann:secret\n")
+        secret.chmod(0o600)
+        camera = ("--input", f"{url}stream", "--frames", "3", "-o", "null")
+        self.succeed(*camera, "--login", f"@{secret}")
+        self.succeed(*camera, "--login", "ann:secret")
+        self.succeed(*camera, env=environment(CAPTURER_LOGIN=f"@{secret}"))
+        host = url.removeprefix("http://")
+        # What is typed is more than what is set for all.
+        self.succeed("--input", f"http://ann:secret@{host}stream", *camera[2:], env=environment(CAPTURER_LOGIN="ann:wrong"))
+        self.assertRefused(self.run_tool(*camera, "--login", "ann:wrong"), PERMISSION, "password")
+        self.end(server)
+
+    def test_shows_no_password_of_an_address(self):
+        for arguments in [
+                ("--input", "rtsp://bob:geheim@h/x"), ("--source", "file", "--input", "rtsp://bob:geheim@h/x"),
+                ("--source", "mjpeg", "--input", "rtsp://bob:geheim@h/x"), ("--input", "rtsp://bob:ge/heim@h/x"),
+                ("rtsp://bob:geheim@h/x",), ("--device", "rtsp://bob:geheim@h/x"),
+                ("--display", "rtsp://bob:geheim@h/x"), ("--source", "noise", "--input", "http://bob:geheim@h/"),
+                ("--input", "a.y4m", "--size", "http://bob:geheim@h/"), ("--source", "http://bob:geheim@h/")]:
+            for style in ["text", "json"]:
+                with self.subTest(arguments=arguments, style=style):
+                    run = self.run_tool(*arguments, "--stats", style, "-o", "null")
+                    self.assertNotEqual(run.code, OK)
+                    self.assertNotIn("heim", run.stderr + run.stdout.decode())
 
     def test_wrong_addresses(self):
         server, url = self.serve("--serve-login", "ann:secret")

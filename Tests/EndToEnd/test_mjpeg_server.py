@@ -95,20 +95,6 @@ class ServerTests(MJPEGTestCase):
             self.assertEqual(picture[:2], b"\xff\xd8")
         self.end(server)
 
-    def test_https(self):
-        self.run_program("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out",
-                         "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext",
-                         "subjectAltName=IP:127.0.0.1,DNS:localhost")
-        server, url = self.serve("--serve-certificate", "cert.pem", "--serve-key", "key.pem")
-        self.assertTrue(url.startswith("https:"))
-        picture = self.run_program("curl", "-sSf", "--cacert", "cert.pem", f"{url}snapshot")
-        self.assertEqual(picture[:2], b"\xff\xd8")
-        # And our own client: a wrong certificate is refused, a trusted or accepted one is not.
-        self.assertNotEqual(self.run_tool("--input", f"{url}stream", "--frames", "3", "-o", "null").code, OK)
-        self.succeed("--input", f"{url}stream", "--frames", "3", "-o", "null", "--ca-file", "cert.pem")
-        self.succeed("--input", f"{url}stream", "--frames", "3", "-o", "null", "--insecure")
-        self.end(server)
-
     def test_what_cannot_be(self):
         server, url = self.serve()
         port = re.search(r":(\d+)/", url)[1]
@@ -143,7 +129,7 @@ class ServerTests(MJPEGTestCase):
         for index in range(10_000):
             with socket.create_connection((host, port), timeout=10) as connection:
                 if index % 10 == 1:
-                    connection.sendall(b"GET /snapshot HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                    connection.sendall(b"GET /snapshot HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                     connection.recv(64)
                 elif index % 10 == 2:
                     connection.sendall(b"GET /str")
@@ -170,3 +156,33 @@ class ServerTests(MJPEGTestCase):
         run = server.finish()
         self.assertEqual(run.code, OK, str(run))
         self.assertRegex(run.stderr, r"(?i)warning: .*password")
+
+
+class HTTPSTests(MJPEGTestCase):
+    """What a tool built with the trait TLS does, and what one without it says."""
+
+    def setUp(self):
+        super().setUp()
+        self.run_program("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out",
+                         "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext",
+                         "subjectAltName=IP:127.0.0.1,DNS:localhost")
+        self.certificate = ["--serve-certificate", "cert.pem", "--serve-key", "key.pem"]
+        self.trial = self.run_tool("--source", "noise", "--frames", "1", "--serve", "0", *self.certificate)
+
+    def test_https(self):
+        if self.trial.code != OK:
+            self.skipTest("the tool was built without HTTPS; make release TLS=1 brings it")
+        server, url = self.serve(*self.certificate)
+        self.assertTrue(url.startswith("https:"))
+        picture = self.run_program("curl", "-sSf", "--cacert", "cert.pem", f"{url}snapshot")
+        self.assertEqual(picture[:2], b"\xff\xd8")
+        # And our own client: a wrong certificate is refused, a trusted or accepted one is not.
+        self.assertNotEqual(self.run_tool("--input", f"{url}stream", "--frames", "3", "-o", "null").code, OK)
+        self.succeed("--input", f"{url}stream", "--frames", "3", "-o", "null", "--ca-file", "cert.pem")
+        self.succeed("--input", f"{url}stream", "--frames", "3", "-o", "null", "--insecure")
+        self.end(server)
+
+    def test_a_tool_without_https_says_how_to_get_it(self):
+        if self.trial.code == OK:
+            self.skipTest("the tool was built with HTTPS")
+        self.assertRefused(self.trial, NO_INPUT, "cert.pem", "without HTTPS", "make release TLS=1")

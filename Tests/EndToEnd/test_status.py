@@ -31,6 +31,8 @@ def numbers(value):
 
 
 class StatisticsTests(ToolTestCase):
+    WAITS = True
+
     def test_json_lines(self):
         run = self.succeed(*RECORD, "--stats", "json")
         self.assertEqual(run.stdout, b"", "standard output is for data")
@@ -91,6 +93,8 @@ class Terminal:
 
 
 class TerminalTests(ToolTestCase):
+    WAITS = True
+
     def open(self, *arguments, **environment):
         terminal = Terminal(*arguments, folder=self.folder, **environment)
         self.addCleanup(terminal.close)

@@ -89,6 +89,110 @@ import VideoCapturing
         #expect(received.withLock { $0 == bytes })
     }
 
+    /// The ends of a pipe that is not read, and how many bytes it holds.
+    private func fullPipe() throws -> (ends: [Int32], capacity: Int) {
+        var ends: [Int32] = [0, 0]
+        try #require(closingPipe(&ends) == 0)
+        return (ends, Int(fcntl(ends[1], 1032)))  // F_GETPIPE_SZ
+    }
+
+    @Test func aPipeThatIsNotReadIsGivenUp() throws {
+        let (ends, capacity) = try fullPipe()
+        let file = OutputFile(descriptor: ends[1], name: "pipe", closing: true)
+        file.stallTimeout = .milliseconds(50)
+        #expect(file.waitsForReader)
+        let bytes = [UInt8](repeating: 7, count: 3 * capacity)
+        let error = mediaFileError { try bytes.withUnsafeBytes { try file.write($0) } }
+        #expect(error?.code == .stalled)
+        #expect(error?.path == "pipe")
+        #expect(error?.message.contains("\(2 * capacity) bytes") == true)
+        #expect(mediaFileError { try file.close() } == error)
+        // Whoever shares the pipe finds it as it was.
+        var rest = bytes
+        #expect(read(ends[0], &rest, rest.count) == capacity)
+        #expect(read(ends[0], &rest, rest.count) == 0, "it is closed")
+        close(ends[0])
+    }
+
+    @Test func theFlagsOfASharedPipeStay() throws {
+        let (ends, _) = try fullPipe()
+        let flags = fcntl(ends[1], F_GETFL)
+        let file = OutputFile(descriptor: ends[1], name: "pipe", closing: false)
+        try [1, 2, 3].withUnsafeBytes { try file.write($0) }
+        #expect(fcntl(ends[1], F_GETFL) == flags)
+        try file.close()
+        #expect(fcntl(ends[1], F_GETFL) == flags)
+        for end in ends { close(end) }
+    }
+
+    /// As a stop does it: the write waits already.
+    @Test func aTimeoutEndsAWriteThatWaits() throws {
+        let (ends, capacity) = try fullPipe()
+        let file = OutputFile(descriptor: ends[1], name: "pipe", closing: true)
+        let error = Locked<MediaFileError?>(nil)
+        let isWriting = ManualResetEvent()
+        let thread = try CaptureThread(name: "writer") {
+            let bytes = [UInt8](repeating: 7, count: 2 * capacity)
+            isWriting.raise()
+            let thrown = mediaFileError { try bytes.withUnsafeBytes { try file.write($0) } }
+            error.withLock { $0 = thrown }
+        }
+        isWriting.wait()
+        file.stallTimeout = .milliseconds(20)
+        thread.join()
+        #expect(error.withLock { $0?.code } == .stalled)
+        close(ends[0])
+    }
+
+    /// A socket cannot be opened once more.
+    @Test func aSocketIsWrittenInParts() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        let file = OutputFile(descriptor: ends[1], name: "socket", closing: true)
+        #expect(file.waitsForReader)
+        let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 11) }
+        let received = Locked<[UInt8]>([])
+        let reader = ends[0]
+        let thread = try CaptureThread(name: "reader") {
+            var block = [UInt8](repeating: 0, count: 50_000)
+            while case let count = read(reader, &block, block.count), count > 0 {
+                received.withLock { $0 += block[..<count] }
+                if received.withLock({ $0.count }) >= 1_000_000 { break }
+            }
+        }
+        try bytes.withUnsafeBytes { try file.write($0) }
+        try file.endRecord()
+        thread.join()
+        #expect(received.withLock { $0 == bytes })
+        file.stallTimeout = .milliseconds(50)
+        let error = mediaFileError {
+            for _ in 0..<10 { try bytes.withUnsafeBytes { try file.write($0) } }
+        }
+        #expect(error?.code == .stalled)
+        close(ends[0])
+    }
+
+    @Test func aFIFOIsWaitedForAsLongAsItIsWanted() throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("fifo")
+        try #require(mkfifo(path, 0o600) == 0)
+        var asked = 0
+        let error = mediaFileError {
+            try OutputFile(path: path) {
+                asked += 1
+                return asked < 3
+            }
+        }
+        #expect(error?.code == .interrupted)
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        let file = try OutputFile(path: path)
+        try [1, 2, 3].withUnsafeBytes { try file.write(UnsafeRawBufferPointer(rebasing: $0[..<3])) }
+        try file.close()
+        var bytes = [UInt8](repeating: 0, count: 10)
+        #expect(read(reader, &bytes, 10) == 3)
+        close(reader)
+    }
+
     @Test func patchesCountFromOurFirstByte() throws {
         let folder = TemporaryFolder()
         let path = folder.file("a")

@@ -26,6 +26,18 @@ import VideoCapturing
         #expect(catalog.entry(forURL: "clip.y4m") == nil)
     }
 
+    @Test func theCaseOfAnEntryDoesNotMatter() {
+        let catalog = CapturerCatalog([
+            CapturerEntry(name: "Noise", summary: "Noise.", schemes: ["Noise"]) { _ throws(CaptureError) in
+                PushCapturer(format: .i420(width: 2, height: 2))
+            }
+        ])
+        for name in ["Noise", "noise", "NOISE"] {
+            #expect(catalog.entry(named: name)?.name == "Noise")
+            #expect(catalog.entry(forURL: "\(name):x")?.name == "Noise")
+        }
+    }
+
     @Test(arguments: [
         ("http://x", "http"), ("a+b-c.1:", "a+b-c.1"), ("1a:x", nil), (":x", nil), ("", nil), ("a b:c", nil),
         ("é:x", nil),

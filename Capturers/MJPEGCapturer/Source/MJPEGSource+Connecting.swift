@@ -19,8 +19,11 @@ extension MJPEGSource {
                 return noteConnected()
             } catch {
                 disconnect()
-                let isDemand = connectionStatus == 401 && error.code == .permissionDenied && !context.isStopping
-                guard isDemand, let best = transfer.head.challenges.best else { throw error }
+                // Another host that was redirected to is given no name and password.
+                let isDemand = transfer.head.status == 401 && !failure.isElsewhere(transfer) && !context.isStopping
+                guard isDemand, error.code == .permissionDenied, let best = transfer.head.challenges.best else {
+                    throw error
+                }
                 if credential != nil { failures += 1 }
                 guard failures < MJPEGSource.mostAttempts,
                     let given = status.askFor(
@@ -31,8 +34,6 @@ extension MJPEGSource {
             }
         }
     }
-
-    private var connectionStatus: Int { transfer?.head.status ?? 0 }
 
     /// Makes the request; in polling the next one of the same connection.
     func begin(_ context: FrameContext) throws(CaptureError) {

@@ -103,7 +103,7 @@ extension MJPEGSource {
             if try askOtherwise(result, context) { return }
             if let refusal = connection.refusal { throw .failed(refusal) }
             if result != CURLE_OK { throw .failed(failure.failure(result, of: transfer)) }
-            if let refusal = failure.refusal(of: transfer.head, hadCredential: credential != nil) {
+            if let refusal = failure.refusal(of: transfer, hadCredential: credential != nil) {
                 throw .failed(refusal)
             }
             throw .ended
@@ -117,7 +117,8 @@ extension MJPEGSource {
     /// Asks again by the lenient reader of heads, for an answer that curl's cannot read. True when it has done so.
     private func askOtherwise(_ result: CURLcode, _ context: FrameContext) throws(StreamLoss) -> Bool {
         switch leniency {
-        case .none where result == CURLE_WEIRD_SERVER_REPLY: leniency = .lenient
+        // A line of a head that is longer than curl takes is "out of memory" to it.
+        case .none where [CURLE_WEIRD_SERVER_REPLY, CURLE_OUT_OF_MEMORY].contains(result): leniency = .lenient
         case .lenient where transfer?.head.status == 401 && credential != nil: leniency = .lenientWithCredential
         default: return false
         }
@@ -203,11 +204,12 @@ extension MJPEGSource {
 
     /// What the head says that follows; false when it is nothing to read.
     private func classify() -> Bool {
-        guard let head = transfer?.head else { return false }
-        if let refusal = failure.refusal(of: head, hadCredential: credential != nil) {
+        guard let transfer else { return false }
+        if let refusal = failure.refusal(of: transfer, hadCredential: credential != nil) {
             connection?.refusal = refusal
             return false
         }
+        let head = transfer.head
         let isPicture = head.contentType?.isPicture ?? false
         isPolled = isPicture
         connection?.phase = isPicture ? .picture : .stream

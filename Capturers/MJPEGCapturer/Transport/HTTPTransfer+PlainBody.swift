@@ -31,9 +31,8 @@ extension HTTPTransfer {
         if count == 0 {
             result = CURLE_OK
         } else if number != EAGAIN, number != EINTR {
-            // As curl has it; the last byte of its memory stays 0.
-            strncpy(errorText, "Recv failure: \(String(cString: strerror(number)))", Int(CURL_ERROR_SIZE) - 1)
-            result = CURLE_RECV_ERROR
+            // As curl has it.
+            fail(CURLE_RECV_ERROR, "Recv failure: \(String(cString: strerror(number)))")
         }
         return 0
     }

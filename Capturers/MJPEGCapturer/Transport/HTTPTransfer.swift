@@ -29,11 +29,15 @@ final class HTTPTransfer {
     /// Bytes of heads and bodies that have come, all transfers together.
     var bytesReceived: UInt64 = 0
 
+    /// Whether the transfer was ended since a head did not end.
+    private(set) var isHeadTooLong = false
+
     let easy: UnsafeMutableRawPointer
     let multi: UnsafeMutableRawPointer
     let errorText: UnsafeMutablePointer<CChar>
     private var aliases: UnsafeMutablePointer<curl_slist>?
     private var isActive = false
+    /// Of the head that is coming.
     private var headBytes = 0
     /// Whether the body ends with the connection, whatever length is stated.
     private(set) var ignoresLength = false
@@ -83,6 +87,7 @@ final class HTTPTransfer {
         isOnThisMachine = false
         ownPort = 0
         headBytes = 0
+        isHeadTooLong = false
         errorText[0] = 0
         curl_easy_reset(easy)
         try set(request)
@@ -134,6 +139,20 @@ final class HTTPTransfer {
             let all = bytes.bindMemory(to: curl_waitfd.self)
             _ = curl_multi_poll(multi, all.baseAddress, others.1 < 0 ? (stop < 0 ? 0 : 1) : 2, milliseconds, nil)
         }
+    }
+
+    /// The address that is asked now, which may be one that was redirected to; nil before any is.
+    var currentAddress: StreamAddress? {
+        var address: UnsafeMutablePointer<CChar>?
+        guard curl_shim_get_string(easy, CURLINFO_EFFECTIVE_URL, &address) == CURLE_OK, let address else { return nil }
+        return try? StreamAddress(String(cString: address))
+    }
+
+    /// Ends the transfer for a reason of our own.
+    func fail(_ code: CURLcode, _ reason: String) {
+        // The last byte of the memory stays 0.
+        strncpy(errorText, reason, Int(CURL_ERROR_SIZE) - 1)
+        result = code
     }
 
     /// curl's own words on a failure, without any address.
@@ -205,7 +224,7 @@ extension HTTPTransfer {
             let transfer = HTTPTransfer.from(context)
             transfer.isConnected = true
             transfer.ownPort = ownPort
-            transfer.isEncrypted = transfer.isAddressSecure
+            transfer.isEncrypted = transfer.currentAddress?.isSecure ?? true
             if let server, let own { transfer.isOnThisMachine = strcmp(server, own) == 0 }
             return 0
         }
@@ -243,13 +262,6 @@ extension HTTPTransfer {
         Unmanaged<HTTPTransfer>.fromOpaque(context!).takeUnretainedValue()
     }
 
-    /// Of the address that is asked now, which may be one that was redirected to.
-    private var isAddressSecure: Bool {
-        var address: UnsafeMutablePointer<CChar>?
-        guard curl_shim_get_string(easy, CURLINFO_EFFECTIVE_URL, &address) == CURLE_OK, let address else { return true }
-        return strncasecmp(address, "http://", 7) != 0
-    }
-
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         bytesReceived &+= UInt64(bytes.count)
         return onBody(bytes) ? bytes.count : 0
@@ -257,9 +269,12 @@ extension HTTPTransfer {
 
     private func takeHeadLine(_ bytes: UnsafeRawBufferPointer) -> Int {
         bytesReceived &+= UInt64(bytes.count)
-        headBytes += bytes.count
-        // Redirects have heads too.
-        guard headBytes <= 12 * HTTPTransfer.mostHeadBytes else { return 0 }
+        // Redirects have heads too; an empty line ends each.
+        headBytes = bytes.count <= 2 ? 0 : headBytes + bytes.count
+        guard headBytes <= HTTPTransfer.mostHeadBytes else {
+            isHeadTooLong = true
+            return 0
+        }
         let before = head.status
         head.take(bytes)
         if head.status != before, ignoresLength {

@@ -67,7 +67,9 @@ extension HTTPTransfer {
         exchange?.head.append(contentsOf: bytes)
         guard let all = exchange?.head else { return }
         guard let end = LenientExchange.end(ofHead: all) else {
-            if all.count > HTTPTransfer.mostHeadBytes { result = CURLE_WEIRD_SERVER_REPLY }
+            if all.count > HTTPTransfer.mostHeadBytes {
+                fail(CURLE_WEIRD_SERVER_REPLY, "its answer has no head of at most 64 KB")
+            }
             return
         }
         for line in all[..<end].split(separator: ASCII.newline) {
@@ -76,10 +78,7 @@ extension HTTPTransfer {
         exchange?.isInBody = true
         exchange?.head = []
         // No status: it is no HTTP at all.
-        guard head.status != 0 else {
-            result = CURLE_WEIRD_SERVER_REPLY
-            return
-        }
+        guard head.status != 0 else { return fail(CURLE_WEIRD_SERVER_REPLY, "its answer has no status") }
         let rest = all[end...]
         guard !rest.isEmpty || head.status != 200 else { return }
         if !rest.withUnsafeBytes({ onBody($0) }) { result = CURLE_WRITE_ERROR }

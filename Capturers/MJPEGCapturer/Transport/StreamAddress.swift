@@ -10,7 +10,19 @@ struct StreamAddress: Sendable {
     let credential: MJPEGCredential?
     /// The server's name or address, with the port if one is given.
     let host: String
+    /// The scheme and the host, as in `http://camera:8080`.
+    let origin: String
     let isSecure: Bool
+
+    /// Whether names and passwords for this address are good for the other one too.
+    func isSameServer(as other: StreamAddress) -> Bool {
+        func place(_ address: StreamAddress) -> String {
+            let host = address.host.lowercased()
+            let port = address.isSecure ? ":443" : ":80"
+            return host.hasSuffix(port) ? String(host.dropLast(port.count)) : host
+        }
+        return isSecure == other.isSecure && place(self) == place(other)
+    }
 
     /// Whether it is this machine.
     var isLoopback: Bool {
@@ -45,9 +57,9 @@ struct StreamAddress: Sendable {
         host = String(decoding: hostText, as: UTF8.self)
         isSecure = scheme == "https"
         let target = rest[authorityEnd...].prefix { $0 != UInt8(ascii: "#") }
-        let base = "\(scheme)://\(host)"
-        requestURL = base + String(decoding: StreamAddress.encoded(target), as: UTF8.self)
-        displayName = base + StreamAddress.masked(String(decoding: target, as: UTF8.self))
+        origin = "\(scheme)://\(host)"
+        requestURL = origin + String(decoding: StreamAddress.encoded(target), as: UTF8.self)
+        displayName = origin + StreamAddress.masked(String(decoding: target, as: UTF8.self))
     }
 
     /// A name, an IPv4 address, or an IPv6 address in brackets; and a port.
@@ -117,7 +129,7 @@ struct StreamAddress: Sendable {
         // The address itself is not shown, since it may hold a password that was not found.
         CaptureError(
             .invalidConfiguration, operation: "read the address",
-            message: "The address cannot be read. \(reason); write http://user:password@host:port/path, with special "
-                + "characters in name and password percent-encoded (@ as %40, / as %2F).")
+            message: "The address cannot be read. \(reason); write http://host:port/path, and a name and a password "
+                + "before the host as user:password@, with special characters percent-encoded (@ as %40, / as %2F).")
     }
 }

@@ -10,11 +10,17 @@ struct TransferFailure {
             code, operation: "read the stream", subject: address.displayName, errno: errno, message: message)
     }
 
+    /// Whether another host is asked than that of the address, after a redirect.
+    func isElsewhere(_ transfer: HTTPTransfer) -> Bool {
+        transfer.currentAddress.map { !$0.isSameServer(as: address) } ?? false
+    }
+
     /// For an answer that is no stream and no picture; nil for one that may be.
-    func refusal(of head: HTTPResponseHead, hadCredential: Bool) -> CaptureError? {
+    func refusal(of transfer: HTTPTransfer, hadCredential: Bool) -> CaptureError? {
+        let head = transfer.head
         switch head.status {
         case 0, 200: return contentRefusal(head.contentType)
-        case 401: return error(.permissionDenied, passwordAdvice(head, hadCredential))
+        case 401: return error(.permissionDenied, passwordAdvice(transfer, hadCredential))
         case 403:
             return error(
                 .permissionDenied,
@@ -56,7 +62,13 @@ struct TransferFailure {
                         + "/?action=stream." : "give the address of the camera's MJPEG stream."))
     }
 
-    private func passwordAdvice(_ head: HTTPResponseHead, _ hadCredential: Bool) -> String {
+    private func passwordAdvice(_ transfer: HTTPTransfer, _ hadCredential: Bool) -> String {
+        let head = transfer.head
+        if isElsewhere(transfer), let origin = transfer.currentAddress?.origin {
+            return
+                "The server redirects to \(origin), which asks for a user name and a password; they are sent to "
+                + "\(address.host) only. Give the address there."
+        }
         if head.challenges.best == nil, !head.challenges.names.isEmpty {
             return
                 "The server asks for a password by \(head.challenges.names.prefix(60)), which is not supported; allow "
@@ -64,14 +76,19 @@ struct TransferFailure {
         }
         return hadCredential
             ? "The server refuses the user name or the password; check both."
-            : "The server asks for a user name and a password; give them in the address (http://user:password@…) or in the "
-                + "configuration."
+            : "The server asks for a user name and a password; give them in the configuration, or in the address before "
+                + "the host, as user:password@."
     }
 
     /// For what curl itself has failed at.
     func failure(_ result: CURLcode, of transfer: HTTPTransfer) -> CaptureError {
-        let host = address.host
+        let host = transfer.currentAddress?.host ?? address.host
         let text = transfer.failureText
+        guard !transfer.isHeadTooLong else {
+            return error(
+                .formatUnsupported,
+                "The server's answer begins with more than 64 KB of headers; check the address and the port.")
+        }
         switch result {
         case CURLE_URL_MALFORMAT:
             return error(.invalidConfiguration, "The address cannot be read (\(text)); check it.")
@@ -88,6 +105,12 @@ struct TransferFailure {
                 errno: transfer.systemError)
         case CURLE_OPERATION_TIMEDOUT:
             return error(.stalled, "\(host) did not answer in time; check that the camera is on and reachable.")
+        case CURLE_TOO_MANY_REDIRECTS where transfer.head.status == 401:
+            // A new nonce with each answer; curl counts them as redirects.
+            return error(
+                .permissionDenied,
+                "The server refuses the login: it asks for it again after each answer. Check the user name and the "
+                    + "password, or allow Basic there.")
         case CURLE_TOO_MANY_REDIRECTS:
             return error(
                 .invalidConfiguration, "The server redirects without end; give the address where the stream is.")

@@ -13,6 +13,15 @@ public enum CapturerDemo {
     /// The version of the tool.
     public static let version = "0.1.0"
 
+    /// Prepares the process: standard descriptors that are closed, and signals. To be called first of all.
+    public static func prepareProcess() {
+        StandardDescriptors.fillIn()
+        // A pipe without a reader and a file that has reached its size limit are errors of the write that finds them.
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+        SignalWatcher.block()
+    }
+
     /// Does what the command line asks for.
     ///
     /// - Parameter arguments: without the program's name.
@@ -44,6 +53,8 @@ public enum CapturerDemo {
             try StandardOutput.write(help(arguments))
             return .success
         }
+        // What captures takes them by a watcher, in good order.
+        if !(command is CaptureCommand) { SignalWatcher.unblock() }
         return try command.execute(ToolContext(terminal: terminal))
     }
 

@@ -11,14 +11,14 @@ enum HelpText {
               capturer-demo --source camera --preset 352x288 --fps 30
               capturer-demo --source screen --window firefox -o a.webm -o a.y4m
               capturer-demo --input clip.mp4 --fps max -o clip.webm
-              capturer-demo --input http://user:pw@host/stream --serve 8080
+              capturer-demo --input http://host/stream --login @login.txt --serve 8080
               capturer-demo list [--modes --controls]  sources; cameras with modes; screens, windows
               capturer-demo doctor [--json]          what this machine can do, and how to mend it
 
             Source
               --source NAME             \(sources); noise without it
               --input PATH|URL          any video or picture file; - is standard input; a network
-                                        camera's http(s) URL, with --ca-file PEM or --insecure
+                                        camera's URL; --login NAME:PW|@FILE; --ca-file PEM, --insecure
               --preset, --size SIZE     640x480, or a name: cif, vga, 720p, 1080p, 4k …
               --fps RATE                30, 12.5, 30000/1001, or max for as fast as possible
               --pixel-format, --seed    nv12, i420, argb; a number that chooses the noise

@@ -25,6 +25,7 @@ struct CaptureOptions: ParsableArguments {
     @Option var window: String?
     @Option var region: String?
     @Flag var noCursor = false
+    @Option var login: String?
     @Flag var insecure = false
     @Option var caFile: String?
     @Option var orientation: String?
@@ -58,7 +59,7 @@ extension CaptureOptions {
             ("capture-format", one(captureFormat)), ("control", control), ("keep-rate", flag(keepRate)),
             ("monitor", one(monitor)), ("window", one(window)), ("region", one(region)), ("no-cursor", flag(noCursor)),
             ("rate", one(rate)), ("loop", flag(loop)), ("start", one(start)), ("end", one(end)),
-            ("insecure", flag(insecure)), ("ca-file", one(caFile)),
+            ("login", one(login)), ("insecure", flag(insecure)), ("ca-file", one(caFile)),
         ]
     }
 }

@@ -38,8 +38,9 @@ extension CapturePlan {
         let deviceOption = CapturePlan.deviceOption(options, of: source, catalog)
         let given = CapturePlan.common(options, deviceOption) + options.further.map { ($0.name, $0.values.first) }
         for (name, value) in given where value != nil && source.option(named: name) == nil {
+            // A password is not shown.
             throw OptionError(
-                "--\(name)", value == "" ? nil : value,
+                "--\(name)", value == "" || name == "login" ? nil : value,
                 "\(source.name) has no such option; see capturer-demo list.")
         }
         for option in source.options where option.defaultValue == nil {

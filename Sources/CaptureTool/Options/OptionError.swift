@@ -14,15 +14,3 @@ public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
         description = "\(option)\(shown): \(printable(message, limit: 500))"
     }
 }
-
-/// `text` on one line, cut to `limit` characters, and without what a terminal would obey.
-func printable(_ text: String, limit: Int) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars.prefix(limit) {
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: result.unicodeScalars.append("?")
-        default: result.unicodeScalars.append(scalar)
-        }
-    }
-    return text.unicodeScalars.count > limit ? result + "…" : result
-}

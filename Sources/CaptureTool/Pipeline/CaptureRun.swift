@@ -76,7 +76,7 @@ struct CaptureRun {
             try capture.initCapture()
             try checkAgreement(file?.fileFormat ?? capture.captureSettings().format)
             if plan.explains, let decision = camera?.decision {
-                terminal.writeLine("\(decision)")
+                for line in decision.lines(rejectedLimit: 10) { terminal.writeLine(line) }
             }
             return capture
         } catch {

@@ -51,10 +51,13 @@ enum JSONValue: Sendable {
             case "\"": result += "\\\""
             case "\\": result += "\\\\"
             case "\n": result += "\\n"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
+            case _ where scalar.isPrintable: result.unicodeScalars.append(scalar)
+            // Terminals show JSON too.
+            default:
+                for unit in UTF16.encode(scalar)! {
+                    let digits = String(unit, radix: 16)
+                    result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
             }
         }
         result += "\""

@@ -43,7 +43,7 @@ extension Refusal {
             case .fileExists, .formatUnsupported: .usage
             case .notFound: .noInput
             case .permissionDenied, .readOnly: .noPermission
-            case .noSpace, .closedPipe, .corruptData, .limitExceeded, .interrupted, .system: .inputOutput
+            case .noSpace, .closedPipe, .stalled, .corruptData, .limitExceeded, .interrupted, .system: .inputOutput
             }
         self.init(status, "\(error)")
     }

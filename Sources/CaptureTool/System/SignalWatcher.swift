@@ -13,24 +13,21 @@ import VideoCapturing
 final class SignalWatcher: Sendable {
     private struct State {
         var onFirst: (@Sendable () -> Void)?
-        var count = 0
+        /// When the first one came that asks for an end.
+        var firstTime: MediaTime?
     }
+
+    /// What follows sooner belongs to the first: `timeout` signals a process, and then its group with the process in it.
+    private static let repeatInterval = Duration.milliseconds(200)
 
     private let state = Locked(State())
     private let terminal: Terminal
 
     init(_ terminal: Terminal) throws(CaptureError) {
         self.terminal = terminal
-        // A closed pipe is an error of the write that finds it, and ends nothing else.
-        signal(SIGPIPE, SIG_IGN)
-        var signals = [SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGCONT]
-        // Under nohup the end of the terminal is not the end of the run.
-        if !SignalWatcher.isIgnored(SIGHUP) { signals.append(SIGHUP) }
-        let watched = signals
-        var set = signalSet(watched)
-        pthread_sigmask(SIG_BLOCK, &set, nil)
+        SignalWatcher.block()
         try CaptureThread(name: "signals") { [self] in
-            var set = signalSet(watched)
+            var set = SignalWatcher.watchedSignals
             while true {
                 var number: Int32 = 0
                 guard sigwait(&set, &number) == 0 else { continue }
@@ -39,10 +36,33 @@ final class SignalWatcher: Sendable {
         }
     }
 
-    /// Has `action` called, on the thread of signals, for the first one that asks for an end. Until then such a
-    /// signal ends the process: nothing has begun.
+    /// Holds the signals back until there is a watcher, which takes those that have come meanwhile.
+    static func block() {
+        var set = watchedSignals
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    /// Leaves the signals to their usual meaning, in a process without a watcher.
+    static func unblock() {
+        var set = watchedSignals
+        pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    }
+
+    private static var watchedSignals: sigset_t {
+        var signals = [SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGCONT]
+        // Under nohup the end of the terminal is not the end of the run.
+        if !isIgnored(SIGHUP) { signals.append(SIGHUP) }
+        return signalSet(signals)
+    }
+
+    /// Has `action` called for the first signal that asks for an end: on the thread of signals, or at once when the
+    /// signal has come before. A second one ends the process.
     func watch(_ action: @escaping @Sendable () -> Void) {
-        state.withLock { $0.onFirst = action }
+        let isAsked = state.withLock { state in
+            state.onFirst = action
+            return state.firstTime != nil
+        }
+        if isAsked { action() }
     }
 
     private func handle(_ number: Int32) {
@@ -61,16 +81,19 @@ final class SignalWatcher: Sendable {
             pthread_sigmask(SIG_UNBLOCK, &set, nil)
             kill(getpid(), SIGQUIT)
         default:
-            let action = state.withLock { state in
-                state.count += 1
-                return state.count == 1 ? state.onFirst : nil
+            let now = MonotonicClock().now
+            let (first, action) = state.withLock { state in
+                let first = state.firstTime
+                state.firstTime = first ?? now
+                return (first, state.onFirst)
             }
-            if let action {
-                action()
-            } else {
-                terminal.restoreForExit()
-                _exit(ExitStatus.interrupted.rawValue)
+            guard let first else {
+                action?()
+                return
             }
+            guard now - first >= SignalWatcher.repeatInterval else { return }
+            terminal.restoreForExit()
+            _exit(ExitStatus.interrupted.rawValue)
         }
     }
 

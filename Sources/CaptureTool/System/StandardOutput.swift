@@ -8,7 +8,6 @@
 enum StandardOutput {
     /// Writes lines. Throws when they cannot be written: a reader that has gone, a full disk.
     static func write(_ text: String) throws(Refusal) {
-        signal(SIGPIPE, SIG_IGN)
         var rest = Array((text + "\n").utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { bytes in

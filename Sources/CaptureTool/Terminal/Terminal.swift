@@ -46,8 +46,16 @@ final class Terminal: Sendable {
 
     // MARK: Lines
 
-    /// Writes a line above the status line.
-    func writeLine(_ text: String) {
+    /// Writes a line above the status line, without what a terminal would obey: names of files, devices and windows may
+    /// hold anything.
+    func writeLine(_ text: String) { writeStyled(printable(text, limit: .max)) }
+
+    /// Writes a line that says what went wrong.
+    func writeError(_ text: String) {
+        writeStyled("\(style.error("error:")) \(printable(text, limit: 4096))")
+    }
+
+    private func writeStyled(_ text: String) {
         state.withLock { state in
             guard !state.showsPicture else {
                 state.held.append(text)
@@ -57,12 +65,6 @@ final class Terminal: Sendable {
             state.hasStatus = false
             write(erase + text + "\n")
         }
-    }
-
-    /// Writes a line that says what went wrong.
-    func writeError(_ text: String) {
-        // Names of files may hold anything, line ends and orders to the terminal included.
-        writeLine("\(style.error("error:")) \(printable(text, limit: 4096))")
     }
 
     /// Puts a line in the place of the last status line.

@@ -24,14 +24,14 @@ public struct CapturerCatalog: Sendable {
     /// The capturer of that name; upper and lower case are the same.
     public func entry(named name: String) -> CapturerEntry? {
         let name = name.lowercased()
-        return entries.first { $0.name == name }
+        return entries.first { $0.name.lowercased() == name }
     }
 
     /// The capturer that serves the URL's scheme, as `http` in `http://camera.local/video`; nil for a string without
     /// a scheme, or with one that no capturer serves.
     public func entry(forURL url: String) -> CapturerEntry? {
         guard let scheme = CapturerCatalog.scheme(of: url) else { return nil }
-        return entries.first { $0.schemes.contains(scheme) }
+        return entries.first { $0.schemes.contains { $0.lowercased() == scheme } }
     }
 
     /// The scheme of a URL, in lower case: what comes before the first colon, of letters, digits, `+`, `-` and `.`,

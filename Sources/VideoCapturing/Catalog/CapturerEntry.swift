@@ -16,11 +16,11 @@ public struct CapturerEntry: Sendable {
         }
     }
 
-    /// The name by which it is chosen, in lower case.
+    /// The name by which it is chosen; upper and lower case are the same.
     public let name: String
     /// What it captures, in one sentence.
     public let summary: String
-    /// The URL schemes that it serves, in lower case, without the colon.
+    /// The URL schemes that it serves, without the colon; upper and lower case are the same.
     public let schemes: [String]
     /// What it can be told.
     public let options: [Option]
@@ -28,9 +28,9 @@ public struct CapturerEntry: Sendable {
     private let make: @Sendable (CaptureRequest) throws(CaptureError) -> any VideoCapture
 
     /// - Parameters:
-    ///   - name: the name by which it is chosen; in lower case, or the catalog does not find it.
+    ///   - name: the name by which it is chosen; upper and lower case are the same.
     ///   - summary: one sentence on what it captures.
-    ///   - schemes: the URL schemes that it serves, in lower case, without the colon.
+    ///   - schemes: the URL schemes that it serves, without the colon; upper and lower case are the same.
     ///   - options: what a ``CaptureRequest`` can tell it.
     ///   - make: makes the capture; it opens nothing yet, `initCapture` does.
     public init(

@@ -7,10 +7,11 @@ public struct CaptureSettings: Sendable, Hashable {
     /// The name of what is captured, for people: a camera's name, a file's path.
     public var sourceName: String?
 
+    /// A name and a password in a URL (`//user:password@`) are masked in the source's name.
     public init(format: VideoFormat, mirrorOnLocalRender: Bool = false, sourceName: String? = nil) {
         self.format = format
         self.mirrorOnLocalRender = mirrorOnLocalRender
-        self.sourceName = sourceName
+        self.sourceName = sourceName.map(maskingUserInfo)
     }
 }
 

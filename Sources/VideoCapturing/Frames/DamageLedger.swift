@@ -28,7 +28,7 @@ package struct DamageLedger {
 
     /// Notes a frame that its source has given and that is not passed on.
     package mutating func skip(_ frame: SourceFrame) {
-        hasSkippedPicture = true
+        if !frame.isRepeat { hasSkippedPicture = true }
         owe(frame.damage)
     }
 

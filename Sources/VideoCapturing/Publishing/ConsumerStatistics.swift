@@ -12,6 +12,8 @@ public struct ConsumerStatistics: Sendable, Hashable {
     public var dropped = DropCounts()
     /// Frames that wait now.
     public var waiting = 0
+    /// Whether it has made no progress for the timeout of its queue: the capture no longer waits for it.
+    public var isStalled = false
     /// The time from a frame's timestamp to its delivery that half of the frames did not exceed.
     public var medianAge: Duration?
     /// The time from a frame's timestamp to its delivery that 99 of 100 frames did not exceed.

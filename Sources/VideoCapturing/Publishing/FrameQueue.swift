@@ -1,14 +1,3 @@
-/// What a full queue does with the next frame.
-public enum QueuePolicy: String, Sendable, Hashable, CaseIterable {
-    /// The oldest waiting frame makes room: for live viewers, who want the present.
-    case newestWins
-    /// The new frame is turned away: for consumers that must work through what they have begun.
-    case oldestStays
-    /// The producer waits for room: for files, which want every frame. The only policy that can slow a
-    /// capture down.
-    case wait
-}
-
 /// A bounded queue of frames between two threads, with a stated policy and a count of what it drops.
 ///
 /// The damage of what it hands out is true for whoever takes it out: what a dropped frame has changed is added to
@@ -32,6 +21,9 @@ public final class FrameQueue: Sendable {
     public let capacity: Int
     /// What happens when it is full.
     public let policy: QueuePolicy
+    /// How long a consumer may make no progress before it counts as stalled; nil for indefinitely. Its producer then
+    /// waits for no room any more until the consumer takes a frame.
+    public let timeout: Duration?
 
     private struct Contents {
         var slots: [VideoFrame?]
@@ -47,6 +39,10 @@ public final class FrameQueue: Sendable {
         var ledger = DamageLedger.unseen
         var waitingProducers = 0
         var waitingConsumers = 0
+        /// When the consumer has last taken or returned a frame; only where there is a timeout.
+        var lastProgress = MediaTime.zero
+        /// The consumer has made no progress for the timeout, and none since.
+        var isStalled = false
         /// A frame was taken for delivery and its consumer has not returned.
         var isDelivering = false
         /// Where that is not the consumer's own thread: the one that delivers.
@@ -81,15 +77,17 @@ public final class FrameQueue: Sendable {
     /// - Parameters:
     ///   - capacity: the most frames that wait; at least 1.
     ///   - policy: what happens to a frame that finds the queue full.
-    public init(capacity: Int, policy: QueuePolicy) {
+    ///   - timeout: how long a full queue is waited for while its consumer makes no progress; nil for indefinitely.
+    public init(capacity: Int, policy: QueuePolicy, timeout: Duration? = nil) {
         self.capacity = max(1, capacity)
         self.policy = policy
+        self.timeout = timeout
         // One more than the capacity, for the frame that waits when the producer is stopped.
         contents = Locked(Contents(slots: Array(repeating: nil, count: self.capacity + 1)))
     }
 
-    /// Puts a frame in. Blocks only with the policy ``QueuePolicy/wait``, until there is room or the queue
-    /// is closed.
+    /// Puts a frame in. Blocks only with the policy ``QueuePolicy/wait``, until there is room, the queue is closed, or
+    /// the consumer has made no progress for the ``timeout``: then the frame is refused.
     @discardableResult
     public func push(_ frame: VideoFrame) -> PushResult {
         push(frame, isWanted: { true })
@@ -102,7 +100,8 @@ public final class FrameQueue: Sendable {
         var displaced: VideoFrame?
         var hasArrived = false
         var mustWake = false
-        let result: PushResult? = contents.wait { contents -> PushResult? in
+        var limit: Limit?
+        let result = waitWithLimit(&limit) { contents, limit -> PushResult? in
             if !hasArrived {
                 contents.received += 1
                 hasArrived = true
@@ -130,7 +129,7 @@ public final class FrameQueue: Sendable {
                         return .refused
                     }
                 case .wait:
-                    guard isWanted() else {
+                    guard isWanted(), !isStalled(&contents, &limit) else {
                         contents.ledger.skip(frame)
                         contents.dropped.refused += 1
                         return .refused
@@ -147,7 +146,7 @@ public final class FrameQueue: Sendable {
         }
         if mustWake { contents.wakeAll() }
         _ = displaced
-        return result!
+        return result
     }
 
     /// Takes the oldest frame out; blocks until there is one. Nil once the queue is closed and empty.
@@ -176,7 +175,44 @@ public final class FrameQueue: Sendable {
         mustWake = contents.waitingProducers > 0
         contents.waitingProducers = 0
         contents.waitingConsumers = 0
+        recordProgress(&contents)
         return frame
+    }
+
+    // MARK: Stalls
+
+    /// The end of a wait for the consumer: later with each progress that it makes.
+    private typealias Limit = (start: MediaTime, deadline: MediaTime)
+
+    /// As `contents.wait`, until the limit that `condition` sets or moves with ``isStalled(_:_:)``.
+    private func waitWithLimit<Result>(
+        _ limit: inout Limit?, for condition: (inout Contents, inout Limit?) -> Result?
+    ) -> Result {
+        while true {
+            let deadline = limit?.deadline
+            let result = contents.wait(until: deadline) { contents -> Result?? in
+                if let result = condition(&contents, &limit) { return result }
+                // A new limit: waits again, until that.
+                return limit?.deadline == deadline ? nil : .some(nil)
+            }
+            if let result, let result { return result }
+        }
+    }
+
+    /// Whether the consumer, for which something waits, is stalled. Begins or moves the limit of the wait.
+    private func isStalled(_ contents: inout Contents, _ limit: inout Limit?) -> Bool {
+        guard let timeout, !contents.isStalled else { return contents.isStalled }
+        let start = limit?.start ?? MonotonicClock().now
+        let deadline = max(start, contents.lastProgress).advanced(by: timeout)
+        limit = (start, deadline)
+        contents.isStalled = MonotonicClock().now >= deadline
+        return contents.isStalled
+    }
+
+    private func recordProgress(_ contents: inout Contents) {
+        guard timeout != nil else { return }
+        contents.lastProgress = MonotonicClock().now
+        contents.isStalled = false
     }
 
     // MARK: Delivery
@@ -235,6 +271,7 @@ public final class FrameQueue: Sendable {
     func endDelivery() -> Bool {
         let (isKept, isAwaited) = contents.withLock { contents in
             contents.isDelivering = false
+            recordProgress(&contents)
             defer { contents.isRestAwaited = false }
             return (contents.activeRepeatInterval != nil, contents.isRestAwaited)
         }
@@ -290,13 +327,20 @@ public final class FrameQueue: Sendable {
         contents.wakeAll()
     }
 
-    /// Blocks until no frame waits and none is being delivered.
-    func awaitRest() {
-        _ = contents.wait { contents -> Void? in
-            guard contents.isDelivering || contents.count > 0 else { return () }
+    /// Blocks until no frame waits and none is being delivered. False, with the waiting frames dropped, when the
+    /// consumer makes no progress for the timeout.
+    ///
+    /// - Parameter start: when the wait has begun, perhaps for another queue.
+    func awaitRest(since start: MediaTime) -> Bool {
+        var limit: Limit? = (start, MediaTime(nanoseconds: .max))
+        let isAtRest = waitWithLimit(&limit) { contents, limit -> Bool? in
+            guard contents.isDelivering || contents.count > 0 else { return true }
+            guard !isStalled(&contents, &limit) else { return false }
             contents.isRestAwaited = true
             return nil
         }
+        if !isAtRest { discardWaitingFrames() }
+        return isAtRest
     }
 
     /// Ends the queue: further frames are turned away, waits end. Frames that wait can still be taken out,
@@ -343,6 +387,9 @@ public final class FrameQueue: Sendable {
 
     /// The number of frames that wait now.
     public var count: Int { contents.withLock { $0.count } }
+
+    /// Whether the consumer counts as stalled; see ``timeout``.
+    public var isStalled: Bool { contents.withLock { $0.isStalled } }
 
     /// Frames that were pushed.
     public var received: UInt64 { contents.withLock { $0.received } }

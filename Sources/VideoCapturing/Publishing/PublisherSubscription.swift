@@ -130,6 +130,7 @@ public final class PublisherSubscription: Sendable {
         result.received = queue.received
         result.dropped = queue.dropped
         result.waiting = queue.count
+        result.isStalled = queue.isStalled
         delivery.withLock { delivery in
             result.delivered = delivery.delivered
             result.repeats = delivery.repeats
@@ -160,19 +161,19 @@ public final class PublisherSubscription: Sendable {
             CaptureFeedback(onWants: { [weak self] in self?.updateWants($0) }, onRefresh: onRefresh))
     }
 
-    /// Blocks until the consumer has worked through what waits; not on its own thread, where it returns at once.
-    func awaitRest() {
-        guard !isOnOwnThread else { return }
-        queue.awaitRest()
+    /// Blocks until the consumer has worked through what waits; not on its own thread, where it returns at once. False
+    /// when the consumer is stalled; what waited is then dropped.
+    func awaitRest(since start: MediaTime) -> Bool {
+        isOnOwnThread || queue.awaitRest(since: start)
     }
 
     /// Ends the supply. When it returns, no call of the consumer is running and none will come, unless it was
-    /// called from inside one.
-    func end(discardingWaitingFrames: Bool) {
+    /// called from inside one or the consumer is stalled: then its thread ends when the call returns.
+    func end(discardingWaitingFrames: Bool, since start: MediaTime) {
         queue.close(discardingWaitingFrames: discardingWaitingFrames)
         immediate.withLock { $0 = nil }
         feedbackConsumer.withLock { $0.take() }?.connectFeedback(nil)
-        guard !isOnOwnThread else { return }
+        guard !isOnOwnThread, queue.awaitRest(since: start) else { return }
         _ = delivery.wait { $0.hasEnded ? () : nil }
     }
 

@@ -1,5 +1,7 @@
 /// Owns one capture and spreads its frames to any number of consumers, each behind a queue and a thread of its
-/// own, so that a slow one delays neither the capture nor another (unless its policy is to wait).
+/// own, so that a slow one delays neither the capture nor another (unless its policy is to wait). A consumer that does
+/// not return at all (a write to a pipe that is not read) holds up the others, and ``stop()``, ``close()`` and
+/// ``remove(_:)``, for no longer than ``QueueSettings/timeout``.
 ///
 /// ```swift
 /// let publisher = VideoPublisher(NoiseCapturer())
@@ -15,10 +17,24 @@ public final class VideoPublisher: Sendable {
     public struct QueueSettings: Sendable, Hashable {
         public var capacity: Int
         public var policy: QueuePolicy
+        /// How long the consumer may take over one frame before it counts as stalled; nil for indefinitely.
+        ///
+        /// A stalled consumer is waited for neither by the capture (with the policy ``QueuePolicy/wait``: frames that
+        /// find the queue full are dropped and counted as refused until it takes one) nor by the publisher's `stop`,
+        /// `close` and `remove`. One that is slow but returns loses nothing. An ``ImmediateConsumer`` is outside this
+        /// while it is called on the capture's thread.
+        public var timeout: Duration?
 
-        public init(capacity: Int = 2, policy: QueuePolicy = .newestWins) {
+        /// - Parameters:
+        ///   - capacity: how many frames may wait.
+        ///   - policy: what happens when it is full.
+        ///   - timeout: how long the consumer may take over one frame before it counts as stalled; nil for indefinitely.
+        public init(
+            capacity: Int = 2, policy: QueuePolicy = .newestWins, timeout: Duration? = .seconds(10)
+        ) {
             self.capacity = capacity
             self.policy = policy
+            self.timeout = timeout
         }
     }
 
@@ -66,7 +82,10 @@ public final class VideoPublisher: Sendable {
 
     /// Stops the capture. When it returns, no call of a consumer is running; queues that wait (files) have been
     /// worked through, what waits in others is dropped and counted as abandoned. Consumers stay for the next
-    /// start. Throws what the capture throws.
+    /// start.
+    ///
+    /// - Throws: what the capture throws; `stalled` when a consumer has not returned for the timeout of its queue. What
+    ///   waited for it is dropped, and its call may still be running.
     public func stop() throws(CaptureError) {
         current.withLock { $0.isStarted = false }
         // The capture may wait for room in a queue whose consumer is the one that calls this.
@@ -74,15 +93,22 @@ public final class VideoPublisher: Sendable {
         fanOut.stopRepeating()
         let stopped = Result { () throws(CaptureError) in try capture.stopCapture() }
         let subscriptions = fanOut.subscriptions
+        let start = MonotonicClock().now
         // First of all, so that no live queue is worked through while a file is waited for.
         for subscription in subscriptions where subscription.queue.policy == .newestWins {
             subscription.queue.discardWaitingFrames()
         }
-        for subscription in subscriptions { subscription.awaitRest() }
+        let stalled = subscriptions.filter { !$0.awaitRest(since: start) }
         try stopped.get()
+        guard !stalled.isEmpty else { return }
+        throw CaptureError(
+            .stalled, operation: "stop", subject: stalled.map(\.name).joined(separator: ", "),
+            message: "The consumer has not returned within its timeout, and what waited for it was dropped; "
+                + "check what it writes to.")
     }
 
-    /// Stops, releases the capture, and ends every subscription. Harmless when called twice.
+    /// Stops, releases the capture, and ends every subscription. Harmless when called twice. A consumer that does not
+    /// return within the timeout of its queue is left behind: its thread ends when the call returns.
     public func close() {
         current.withLock { $0.isStarted = false }
         for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
@@ -90,8 +116,9 @@ public final class VideoPublisher: Sendable {
         let capture = self.capture
         if capture.isCaptureStarted { try? capture.stopCapture() }
         capture.releaseCapture()
+        let start = MonotonicClock().now
         for subscription in fanOut.removeAll() {
-            subscription.end(discardingWaitingFrames: subscription.queue.policy == .newestWins)
+            subscription.end(discardingWaitingFrames: subscription.queue.policy == .newestWins, since: start)
         }
     }
 
@@ -109,7 +136,8 @@ public final class VideoPublisher: Sendable {
         _ consumer: any VideoCaptureConsumer, name: String = "consumer", queue: QueueSettings = QueueSettings()
     ) throws(CaptureError) -> PublisherSubscription {
         let subscription = try PublisherSubscription(
-            consumer, name: name, queue: FrameQueue(capacity: queue.capacity, policy: queue.policy),
+            consumer, name: name,
+            queue: FrameQueue(capacity: queue.capacity, policy: queue.policy, timeout: queue.timeout),
             clock: fanOut.clock,
             onWants: { [weak self] in self?.passWantsOn() })
         subscription.connectFeedback { [weak self] in self?.requestRefreshFrame() }
@@ -120,10 +148,12 @@ public final class VideoPublisher: Sendable {
 
     /// Removes a consumer. When it returns, no call of the consumer is running and none will come; called from
     /// inside `consumeFrame`, that is so once the call has returned. Frames that wait are delivered first, or
-    /// dropped where the policy is that the newest wins.
+    /// dropped where the policy is that the newest wins. A consumer that does not return within the timeout of its queue
+    /// is left behind: its thread ends when the call returns.
     public func remove(_ subscription: PublisherSubscription) {
         fanOut.remove(subscription)
-        subscription.end(discardingWaitingFrames: subscription.queue.policy == .newestWins)
+        subscription.end(
+            discardingWaitingFrames: subscription.queue.policy == .newestWins, since: MonotonicClock().now)
         passWantsOn()
     }
 

@@ -100,6 +100,8 @@ public struct SourceFrame: Sendable {
     public var corruptBefore: UInt64 = 0
     /// The only parts that differ from the frame before; nil when unknown.
     public var damage: [PixelRect]?
+    /// Whether the frame shows the picture of the frame before it again.
+    public var isRepeat = false
     /// What else is known of it: orientation, color, delay, metadata. Its rate is measured by the capturer.
     public var attributes: FrameAttributes
 }

@@ -27,6 +27,6 @@ struct FrameTimeline {
         attributes.estimatedFrameRate = estimator.add(timestamp, nominal: nominal)
         return VideoFrame(
             buffer: frame.buffer, compressed: frame.compressed, timestamp: timestamp, sequenceNumber: sequenceNumber,
-            attributes: attributes, damage: frame.damage, isRepeat: false)
+            attributes: attributes, damage: frame.damage, isRepeat: frame.isRepeat)
     }
 }

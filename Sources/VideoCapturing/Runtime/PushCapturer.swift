@@ -47,7 +47,8 @@ public final class PushCapturer: ForwardingVideoCapture {
                 metadata: metadata))
     }
 
-    /// Gives the capture a frame with all that is known of it; its sequence number is not kept.
+    /// Gives the capture a frame with all that is known of it. Its sequence number and its estimated rate are replaced by
+    /// the capture's own.
     @discardableResult
     public func push(_ frame: VideoFrame) -> Bool {
         guard isCaptureStarted else { return false }
@@ -104,6 +105,7 @@ private struct PushSource: FrameSource {
         result.compressed = frame.compressed
         result.damage = frame.damage
         result.attributes = frame.attributes
+        result.isRepeat = frame.isRepeat
         return result
     }
 

@@ -16,6 +16,8 @@ OK, USAGE, NO_INPUT, UNAVAILABLE, IO, BUSY, PERMISSION, INTERRUPTED = 0, 64, 66,
 
 LIMIT = 30  # seconds that a run may take
 MEMORY = 2 << 30  # bytes of address space that a run may take
+# AddressSanitizer reserves terabytes of it.
+ADDRESS_SPACE = "unlimited" if "ASAN_OPTIONS" in os.environ else MEMORY
 
 
 def path():
@@ -55,7 +57,7 @@ class Running:
         self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.began = time.monotonic()
         self.process = subprocess.Popen(
-            ["prlimit", f"--as={MEMORY}", "--core=0", path(), *self.arguments], cwd=folder, stdin=stdin, stdout=self.out if stdout is None else stdout,
+            ["prlimit", f"--as={ADDRESS_SPACE}", "--core=0", path(), *self.arguments], cwd=folder, stdin=stdin, stdout=self.out if stdout is None else stdout,
             stderr=self.err, env=env or environment())
 
     def send(self, number):

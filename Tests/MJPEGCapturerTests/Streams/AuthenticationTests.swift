@@ -102,6 +102,29 @@ import VideoCapturing
         #expect(failure(of: capture)?.code == .permissionDenied)
     }
 
+    /// A new nonce with each answer, which says that only the last one was too old.
+    @Test func takesEverNewNoncesForARefusal() {
+        let server = QuirkServer { request, connection in
+            connection.isKept = true
+            connection.write(
+                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Digest realm=\"x\", nonce=\"\(request.index)\", "
+                    + "qop=\"auth\", stale=true\r\nContent-Length: 0\r\n\r\n")
+        }
+        defer { server.stop() }
+        let capture = MJPEGCapturer(url: server.url, configuration: .test { $0.credential = right })
+        let error = failure(of: capture)
+        #expect(error?.code == .permissionDenied)
+        #expect(error?.message.contains("refuses the login") == true, "\(error as Any)")
+        // So another name and password may be tried.
+        let asked = Locked(0)
+        capture.authenticationHandler = { _ in
+            asked.withLock { $0 += 1 }
+            return nil
+        }
+        #expect(failure(of: capture)?.code == .permissionDenied)
+        #expect(asked.withLock { $0 } == 1)
+    }
+
     @Test func namesWhatItCannotDo() {
         let server = server(["NTLM", "Bearer realm=\"x\""]) { _ in false }
         defer { server.stop() }
@@ -131,20 +154,41 @@ import VideoCapturing
         #expect(server.requests.last?.path == "/video?pwd=s3cret&user=us3r&size=2")
     }
 
+    /// Demands a password, and redirects those that have it.
+    private func redirect(to address: String) -> QuirkServer {
+        QuirkServer { request, connection in
+            let lines =
+                request.header("Authorization") == nil
+                ? "401 No\r\nWWW-Authenticate: \(basic)" : "302 Found\r\nLocation: \(address)"
+            connection.write("HTTP/1.1 \(lines)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        }
+    }
+
+    /// Neither is what it is given for the address, nor what the redirect itself names.
+    @Test func saysThatAnotherHostAsks() {
+        let other = server([basic]) { _ in false }
+        defer { other.stop() }
+        let server = redirect(to: "http://eve:s3cret@127.0.0.1:\(other.port)/moved")
+        defer { server.stop() }
+        let capture = MJPEGCapturer(url: server.url, configuration: .test { $0.credential = right })
+        let asked = Locked(0)
+        capture.authenticationHandler = { _ in
+            asked.withLock { $0 += 1 }
+            return right
+        }
+        let error = failure(of: capture)
+        #expect(error?.code == .permissionDenied)
+        #expect(error?.message.contains("redirects to http://127.0.0.1:\(other.port)") == true, "\(error as Any)")
+        #expect(error?.description.contains("s3cret") == false)
+        #expect(other.requests.allSatisfy { $0.header("Authorization") == nil })
+        // An answer would be of no use.
+        #expect(asked.withLock { $0 } == 0)
+    }
+
     @Test func sendsNoPasswordToAnotherHost() throws {
         let other = server([basic]) { _ in true }
         defer { other.stop() }
-        let server = QuirkServer { request, connection in
-            guard request.header("Authorization") != nil else {
-                connection.write(
-                    "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-                )
-                return
-            }
-            connection.write(
-                "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:\(other.port)/moved\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-            )
-        }
+        let server = redirect(to: "http://127.0.0.1:\(other.port)/moved")
         try plays(server) { $0.credential = right }
         #expect(server.requests.last?.header("Authorization") == basicAnswer)
         #expect(other.requests.map { $0.header("Authorization") } == [nil])

@@ -81,6 +81,46 @@ import VideoCapturing
         #expect(failure(of: MJPEGCapturer(url: garbage.url, configuration: .test()))?.code == .formatUnsupported)
     }
 
+    /// Which curl, out of a limit of its own, takes for a lack of memory.
+    @Test(arguments: ["HTTP/1.1 ", "HTTP/1.1 200 OK\r\nX: "])
+    func refusesAHeadWithoutEnd(_ beginning: String) {
+        let server = QuirkServer { _, connection in
+            connection.write(beginning)
+            connection.write([UInt8](repeating: 0x39, count: 300_000))
+        }
+        defer { server.stop() }
+        let error = failure(of: MJPEGCapturer(url: server.url, configuration: .test()))
+        #expect(error?.code == .formatUnsupported)
+        #expect(error?.message.contains("does not speak HTTP") == true, "\(error as Any)")
+    }
+
+    @Test func refusesAHeadOfTooManyLines() {
+        let server = QuirkServer { _, connection in
+            connection.write("HTTP/1.1 200 OK\r\n")
+            let lines = Array(String(repeating: "X-A: 123456789012345678901234567890\r\n", count: 1000).utf8)
+            while connection.write(lines) {}
+        }
+        defer { server.stop() }
+        let error = failure(of: MJPEGCapturer(url: server.url, configuration: .test()))
+        #expect(error?.code == .formatUnsupported)
+        #expect(error?.message.contains("64 KB") == true, "\(error as Any)")
+    }
+
+    @Test func namesTheHostThatItWasRedirectedTo() {
+        let (socket, port) = listen(backlog: 1)
+        close(socket)
+        let server = QuirkServer { _, connection in
+            connection.write(
+                "HTTP/1.1 302 Found\r\nLocation: http://eve:s3cret@127.0.0.1:\(port)/x\r\nContent-Length: 0\r\n"
+                    + "Connection: close\r\n\r\n")
+        }
+        defer { server.stop() }
+        let error = failure(of: MJPEGCapturer(url: server.url, configuration: .test()))
+        #expect(error?.code == .deviceNotFound)
+        #expect(error?.message.hasPrefix("127.0.0.1:\(port) cannot be reached") == true, "\(error as Any)")
+        #expect(error?.description.contains("s3cret") == false)
+    }
+
     @Test func refusesAStreamOfDamagedPictures() {
         let server = QuirkServer { _, connection in
             connection.write(streamHead)

@@ -16,6 +16,8 @@ public struct MediaFileError: Error, Sendable, Hashable {
         case noSpace
         /// Nobody reads the pipe or socket any more.
         case closedPipe
+        /// The reader of a pipe has taken nothing for the stall timeout; see ``OutputFile/stallTimeout``.
+        case stalled
         /// The data are damaged, or not what the name promises.
         case corruptData
         /// The format is unknown, or cannot hold or deliver this.
@@ -39,12 +41,13 @@ public struct MediaFileError: Error, Sendable, Hashable {
     /// A sentence for the user, with the next step.
     public var message: String
 
+    /// Names and passwords in URLs (`//user:password@`) are masked in the path and the message.
     public init(_ code: Code, operation: String, path: String? = nil, errno: Int32? = nil, message: String) {
         self.code = code
         self.operation = operation
-        self.path = path
+        self.path = path.map(maskingUserInfo)
         self.systemError = errno
-        self.message = message
+        self.message = maskingUserInfo(in: message)
     }
 }
 

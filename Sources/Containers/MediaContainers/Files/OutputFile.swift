@@ -18,6 +18,8 @@ import VideoCapturing
 /// kernel together with it. ``endRecord()`` hands everything to the kernel, so a process that is killed
 /// loses at most the open record. Nothing is forced to the disk itself.
 ///
+/// A pipe whose reader takes nothing is waited for, indefinitely unless there is a ``stallTimeout``.
+///
 /// A pipe without a reader is reported as ``MediaFileError/Code/closedPipe`` only in a process that ignores
 /// `SIGPIPE`; otherwise the signal ends the process.
 ///
@@ -27,13 +29,24 @@ public final class OutputFile: Sendable {
     public let path: String
     /// Whether ``patch(_:at:)`` works: a regular file that is not opened for appending.
     public let isSeekable: Bool
+    /// Whether a write may have to wait for a reader: a pipe, FIFO, socket or terminal.
+    public let waitsForReader: Bool
 
     private let state: Locked<State>
     private let count = Atomic<Int64>(0)
+    /// Apart from the state, which is locked by a write that waits.
+    private let stallLimit = Locked(StallLimit())
+
+    private struct StallLimit {
+        var timeout: Duration?
+        /// No wait ends earlier than a timeout after it was set.
+        var start = MediaTime.zero
+    }
 
     private struct State: ~Copyable {
         /// Below zero once closed.
         var descriptor: Int32
+        var target: WriteTarget
         let ownsDescriptor: Bool
         /// Where in the file our first byte is: not at 0 when a shell has written before us.
         let base: Int64
@@ -44,10 +57,11 @@ public final class OutputFile: Sendable {
         /// The first failure; every later write throws it again.
         var failure: MediaFileError?
 
-        init(descriptor: Int32, ownsDescriptor: Bool, base: Int64) {
+        init(_ target: consuming WriteTarget, descriptor: Int32, ownsDescriptor: Bool, base: Int64) {
             self.descriptor = descriptor
             self.ownsDescriptor = ownsDescriptor
             self.base = base
+            self.target = target
             block = .allocate(byteCount: blockSize, alignment: 64)
         }
 
@@ -57,13 +71,21 @@ public final class OutputFile: Sendable {
     /// Makes a file, or takes standard output for `-`.
     ///
     /// A file that exists is an error unless `overwrite` is true; a pipe or a device that exists is written
-    /// to, since that destroys nothing.
-    public convenience init(path: String, overwrite: Bool = false) throws(MediaFileError) {
+    /// to, since that destroys nothing. Waits for the reader of a FIFO.
+    ///
+    /// - Parameters:
+    ///   - path: the file, or `-` for standard output.
+    ///   - overwrite: whether a file that exists is emptied.
+    ///   - isWanted: asked 50 times per second while a FIFO has no reader; false ends the wait.
+    /// - Throws: `interrupted` when the wait for a reader was ended; other `MediaFileError` when the file cannot be made.
+    public convenience init(
+        path: String, overwrite: Bool = false, isWanted: () -> Bool = { true }
+    ) throws(MediaFileError) {
         guard path != "-" else {
             self.init(descriptor: STDOUT_FILENO, name: "standard output", closing: false)
             return
         }
-        self.init(descriptor: try OutputFile.open(path, overwrite: overwrite), name: path, closing: true)
+        self.init(descriptor: try OutputFile.open(path, overwrite: overwrite, isWanted), name: path, closing: true)
     }
 
     /// Writes to a descriptor that is open already.
@@ -79,7 +101,9 @@ public final class OutputFile: Sendable {
         let position = isRegular ? lseek(descriptor, 0, SEEK_CUR) : -1
         path = name
         isSeekable = position >= 0 && !isAppending(descriptor)
-        state = Locked(State(descriptor: descriptor, ownsDescriptor: closing, base: max(0, Int64(position))))
+        let target = WriteTarget(descriptor)
+        waitsForReader = target.waitsForReader
+        state = Locked(State(target, descriptor: descriptor, ownsDescriptor: closing, base: max(0, Int64(position))))
     }
 
     deinit { try? close() }
@@ -90,6 +114,18 @@ public final class OutputFile: Sendable {
 
     /// The failure that ended the writing, if there was one.
     public var failure: MediaFileError? { state.withLock { $0.failure } }
+
+    /// How long a reader may take nothing before a write throws `stalled`; nil, the default, for indefinitely. Counts
+    /// from now on for a write that waits already; so a program that ends can give it up. A reader that is slow but takes
+    /// some bytes is always waited for. Only where ``waitsForReader``: no disk is given up.
+    public var stallTimeout: Duration? {
+        get { stallLimit.withLock { $0.timeout } }
+        set {
+            stallLimit.withLock { limit in
+                limit = StallLimit(timeout: newValue, start: MonotonicClock().now)
+            }
+        }
+    }
 
     /// Adds bytes at the end.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(MediaFileError) {
@@ -147,17 +183,21 @@ public final class OutputFile: Sendable {
                 state.failure = MediaFileError(errno: errno, operation: "close the file", path: path)
             }
             state.descriptor = -1
+            state.target.close()
             if let failure = state.failure { throw failure }
         }
     }
 
     /// Writes the block and `bytes` after it.
     private func hand(over state: inout State, and bytes: UnsafeRawBufferPointer) throws(MediaFileError) {
-        let code = writeAll(
-            state.descriptor, UnsafeRawBufferPointer(start: state.block.baseAddress, count: state.fill), bytes)
+        let block = UnsafeRawBufferPointer(start: state.block.baseAddress, count: state.fill)
+        let result = state.target.write(block, bytes, isGivenUp: isStalled)
         state.fill = 0
-        guard code != 0 else { return }
-        let failure = MediaFileError(errno: code, operation: "write", path: path)
+        guard result.code != 0 else { return }
+        let failure =
+            result.code == ETIMEDOUT
+            ? stalled(unwritten: block.count + bytes.count - result.written)
+            : MediaFileError(errno: result.code, operation: "write", path: path)
         state.failure = failure
         // Of what is not a whole record, an unknown part has gone out: it no longer counts, and is cut off
         // where that harms nobody else. If it cannot be, players stop at the incomplete record.
@@ -166,6 +206,21 @@ public final class OutputFile: Sendable {
             _ = ftruncate(state.descriptor, off_t(state.base + state.boundary))
         }
         throw failure
+    }
+
+    /// Whether a reader that has taken nothing since then is given up.
+    private func isStalled(since start: MediaTime) -> Bool {
+        stallLimit.withLock { limit in
+            guard let timeout = limit.timeout else { return false }
+            return MonotonicClock().now - max(start, limit.start) >= timeout
+        }
+    }
+
+    private func stalled(unwritten: Int) -> MediaFileError {
+        MediaFileError(
+            .stalled, operation: "write", path: path,
+            message: "The reader has taken nothing for \(stallTimeout ?? .zero); \(unwritten) bytes, and what follows, "
+                + "were not written. Check the program that reads it.")
     }
 
     private func checkUsable(_ state: inout State) throws(MediaFileError) {
@@ -179,18 +234,36 @@ public final class OutputFile: Sendable {
 }
 
 extension OutputFile {
-    private static func open(_ path: String, overwrite: Bool) throws(MediaFileError) -> Int32 {
-        let operation = "make the file"
+    private static let operation = "make the file"
+
+    private static func open(
+        _ path: String, overwrite: Bool, _ isWanted: () -> Bool
+    ) throws(MediaFileError) -> Int32 {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO { return try openFIFO(path, isWanted) }
         let mode = overwrite ? O_TRUNC : O_EXCL
         let descriptor = openFile(path, O_WRONLY | O_CREAT | mode)
         if descriptor >= 0 { return descriptor }
         guard descriptor == -EEXIST else { throw MediaFileError(errno: -descriptor, operation: operation, path: path) }
         // Neither made nor emptied, so that a regular file that takes the place meanwhile stays unharmed.
         let existing = openFile(path, O_WRONLY)
-        var status = stat()
         if existing >= 0, fstat(existing, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return existing }
         if existing >= 0 { _ = closeDescriptor(existing) }
         throw MediaFileError(errno: existing == -EISDIR ? EISDIR : EEXIST, operation: operation, path: path)
+    }
+
+    /// Without blocking, which nothing but a signal could end. No event tells that a reader has come.
+    private static func openFIFO(_ path: String, _ isWanted: () -> Bool) throws(MediaFileError) -> Int32 {
+        while isWanted() {
+            let descriptor = openFile(path, O_WRONLY | O_NONBLOCK)
+            if descriptor >= 0 { return descriptor }
+            guard descriptor == -ENXIO else {
+                throw MediaFileError(errno: -descriptor, operation: operation, path: path)
+            }
+            usleep(20_000)
+        }
+        throw MediaFileError(
+            .interrupted, operation: operation, path: path, message: "The wait for a reader was ended.")
     }
 }
 

@@ -6,33 +6,6 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Writes all of `first`, then all of `second`, without copying them together. Goes on after signals and
-/// short writes, and waits where the descriptor does not block. Returns 0, or the `errno` that ended it.
-func writeAll(_ descriptor: Int32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Int32 {
-    var done = 0
-    let total = first.count + second.count
-    while done < total {
-        let result: Int
-        if done < first.count, second.count > 0 {
-            var vectors = (vector(first, from: done), vector(second, from: 0))
-            result = withUnsafeBytes(of: &vectors) {
-                writev(descriptor, $0.baseAddress!.assumingMemoryBound(to: iovec.self), 2)
-            }
-        } else if done < first.count {
-            result = write(descriptor, first.baseAddress! + done, first.count - done)
-        } else {
-            let start = done - first.count
-            result = write(descriptor, second.baseAddress! + start, second.count - start)
-        }
-        if result > 0 {
-            done += result
-        } else if let failure = failure(of: result, waitFor: Int16(POLLOUT), descriptor) {
-            return failure
-        }
-    }
-    return 0
-}
-
 /// Writes all of `bytes` at a place of the file, and leaves the position where it is. Returns 0, or the
 /// `errno` that ended it.
 func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
@@ -89,12 +62,6 @@ private func failure(of result: Int, waitFor events: Int16, _ descriptor: Int32)
         return nil
     case let code: return code
     }
-}
-
-private func vector(_ bytes: UnsafeRawBufferPointer, from start: Int) -> iovec {
-    iovec(
-        iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + start }),
-        iov_len: bytes.count - start)
 }
 
 /// `close`, under a name that the methods called so do not hide.

@@ -1,0 +1,41 @@
+/// `text` with the user information of all URLs in it, such as `bob:secret` in `rtsp://bob:secret@camera/`, replaced by
+/// `…`. For all that is shown to people, and for what a program may log.
+///
+/// Also where a password has characters that should have been percent-encoded: better a path is masked than a password
+/// is shown.
+package func maskingUserInfo(in text: String) -> String {
+    let bytes = Array(text.utf8)
+    guard bytes.contains(UInt8(ascii: "@")) else { return text }
+    var result: [UInt8] = []
+    var rest = bytes[...]
+    while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
+        let start = slash + 2
+        guard start <= rest.endIndex, bytes[slash + 1..<start].first == UInt8(ascii: "/"),
+            mayBeginAuthority(behind: bytes[..<slash]), let at = endOfUserInfo(bytes[start...])
+        else {
+            result += rest[...slash]
+            rest = rest[(slash + 1)...]
+            continue
+        }
+        result += rest[..<start] + Array("…".utf8)
+        rest = rest[at...]
+    }
+    return String(decoding: result + rest, as: UTF8.self)
+}
+
+/// Behind a scheme's colon, or where a name begins; not behind a folder, as in `/data//bob@home.webm`.
+private func mayBeginAuthority(behind text: ArraySlice<UInt8>) -> Bool {
+    text.last.map { ": '\"(=<\n\t".utf8.contains($0) } ?? true
+}
+
+/// The index of the `@` that ends the user information at the beginning of `text`; nil when there is none.
+private func endOfUserInfo(_ text: ArraySlice<UInt8>) -> Int? {
+    let authority = text.prefix { !"/?#\"<>\n".utf8.contains($0) }
+    let at = UInt8(ascii: "@")
+    if let index = authority.lastIndex(of: at) { return index }
+    // A `/` in the password ends the authority too early; what stands behind the colon is no port then.
+    guard authority.first != UInt8(ascii: "["), let colon = authority.firstIndex(of: UInt8(ascii: ":")),
+        !authority[(colon + 1)...].allSatisfy({ (48...57).contains($0) })
+    else { return nil }
+    return text.prefix { !" \"<>\n\t".utf8.contains($0) }.lastIndex(of: at)
+}

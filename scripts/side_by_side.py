@@ -1,0 +1,90 @@
+"""Runs commands side by side, each in a process group of its own, and ends those that run when it has to stop.
+
+TEST_JOBS in the environment says how many run at a time; by default two for each core, since most tests wait.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+JOBS = int(os.environ.get("TEST_JOBS") or 2 * (os.cpu_count() or 1))
+WHEN_IDLE = ["chrt", "--idle", "0"]
+GRACE = 5  # seconds from asking to forcing
+
+
+class Stopped(BaseException):
+    """A signal asked this program to end."""
+
+    def __init__(self, number):
+        self.code = 128 + number
+
+
+class Pool:
+    """At most `jobs` commands at a time. A context manager: at its end no command runs any more."""
+
+    def __init__(self, jobs=JOBS):
+        self.jobs = jobs
+        self.lock = threading.Lock()
+        self.running = set()
+        self.is_ended = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def run(self, commands, paced=()):
+        """Yields each command's number, exit code (negative: the signal), output and seconds, in the order in which
+        they end. Those whose numbers are in `paced` expect frames at their times: they run one at a time, and the others
+        beside them with what these leave of the processors."""
+        threads = ThreadPoolExecutor(self.jobs), ThreadPoolExecutor(1)
+        started = {}
+        for number, command in enumerate(commands):
+            is_paced = number in paced
+            priority = WHEN_IDLE if paced and not is_paced else []
+            started[threads[is_paced].submit(self.one, [*priority, *command])] = number
+        for done in as_completed(started):
+            if (result := done.result()) is not None:
+                yield started[done], *result
+
+    def one(self, command):
+        # A file, not a pipe: what a command leaves running must not keep this waiting.
+        with tempfile.TemporaryFile() as output:
+            began = time.monotonic()
+            with self.lock:
+                if self.is_ended:
+                    return None
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+                self.running.add(process)
+            code = process.wait()
+            with self.lock:
+                self.running.discard(process)
+            output.seek(0)
+            return code, output.read().decode(errors="replace"), time.monotonic() - began
+
+    def end(self):
+        with self.lock:
+            self.is_ended = True
+            running = list(self.running)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for process in running:
+                if process.poll() is None:
+                    os.killpg(process.pid, number)
+            limit = time.monotonic() + GRACE
+            while time.monotonic() < limit and any(process.poll() is None for process in running):
+                time.sleep(0.05)
+
+
+def stop_on_signals():
+    """Has the signals that ask a program to end raise `Stopped`, so that `finally` and `with` do their work."""
+    def stop(number, _):
+        raise Stopped(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
