@@ -159,6 +159,7 @@ struct CaptureRun {
         while true {
             let news = events.wait(until: min(reporter.nextTick, timeLimit(reporter.start)))
             note(news.failures, pipeline, reporter, &status)
+            for warning in news.warnings { reporter.warn(warning) }
             for notice in news.notices { reporter.tell(notice) }
             if let end = news.end { return end }
             if !news.failures.isEmpty, !plan.keepsGoing || !pipeline.isActive { return .outputFailed }
