@@ -26,8 +26,9 @@ class Stopped(BaseException):
 class Pool:
     """At most `jobs` commands at a time. A context manager: at its end no command runs any more."""
 
-    def __init__(self, jobs=JOBS):
+    def __init__(self, jobs=JOBS, beside_paced=WHEN_IDLE):
         self.jobs = jobs
+        self.beside_paced = beside_paced
         self.lock = threading.Lock()
         self.running = set()
         self.is_ended = False
@@ -40,13 +41,13 @@ class Pool:
 
     def run(self, commands, paced=()):
         """Yields each command's number, exit code (negative: the signal), output and seconds, in the order in which
-        they end. Those whose numbers are in `paced` expect frames at their times: they run one at a time, and the others
-        beside them with what these leave of the processors."""
+        they end. Those whose numbers are in `paced` expect frames at their times: they run one at a time, and beside
+        them the others, by the command `beside_paced`: with what these leave of the processors."""
         threads = ThreadPoolExecutor(self.jobs), ThreadPoolExecutor(1)
         started = {}
         for number, command in enumerate(commands):
             is_paced = number in paced
-            priority = WHEN_IDLE if paced and not is_paced else []
+            priority = self.beside_paced if paced and not is_paced else []
             started[threads[is_paced].submit(self.one, [*priority, *command])] = number
         for done in as_completed(started):
             if (result := done.result()) is not None:

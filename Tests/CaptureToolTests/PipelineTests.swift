@@ -84,7 +84,7 @@ private final class FrameLog: VideoCaptureConsumer {
             events.post(.limitReached)
         }
         try capture.initCapture()
-        let writers = try OutputWriter.open(plan.outputs, overwrites: false, rate: 30)
+        let writers = try OutputWriter.open(plan.outputs, overwrites: false, timing: .everyFrame(rate: 30))
         let pipeline = try Pipeline(capture, writers: writers, plan: plan, rate: 30, events: events)
         try pipeline.publisher.start()
         let news = events.wait(until: MonotonicClock().now.advanced(by: .seconds(20)))
@@ -123,7 +123,7 @@ private final class FrameLog: VideoCaptureConsumer {
             events.post(.limitReached)
         }
         try capture.initCapture()
-        let writers = try OutputWriter.open(plan.outputs, overwrites: false, rate: 30)
+        let writers = try OutputWriter.open(plan.outputs, overwrites: false, timing: .everyFrame(rate: 30))
         let pipeline = try Pipeline(capture, writers: writers, plan: plan, rate: 30, events: events)
         try pipeline.publisher.start()
         var failures: [RunEvents.Failure] = []

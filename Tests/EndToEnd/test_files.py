@@ -101,8 +101,8 @@ class OutputTests(ToolTestCase):
         for name, pixel_format in (("a.yuv", "i420"), ("a.nv12", "nv12")):
             with self.subTest(file=name):
                 self.succeed(
-                    "--source", "noise", "--size", "65x47", "--pixel-format", pixel_format, "--frames", 5,
-                    "--output", name)
+                    "--source", "noise", "--size", "65x47", "--fps", "max", "--pixel-format", pixel_format, "--frames",
+                    5, "--output", name)
                 self.assertEqual((self.folder / name).stat().st_size, 5 * (65 * 47 + 2 * 33 * 24))
 
     def test_a_seed_gives_the_same_noise_again(self):

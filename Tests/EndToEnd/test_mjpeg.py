@@ -20,8 +20,7 @@ class CapturerTests(MJPEGTestCase):
         server, url = self.serve("--jpeg-quality", "95", source=("--input", clip, "--loop"))
         self.succeed("--source", "mjpeg", "--input", f"{url}stream", "--frames", "30", "-o", "a.webm", "-o", "a.y4m")
         self.assertEqual(media.probe(self.folder / "a.webm")["errors"], "")
-        header, frames = media.y4m_frames(self.folder / "a.y4m")
-        self.assertEqual(len(frames), 30)
+        self.assertEqual(len(media.times(self.folder / "a.webm")), 30)
         # JPEG's numbers are of full range, the clip's are not; both show the same.
         own = self.decode_gray(clip, "10")
         ours = self.decode_gray(self.folder / "a.y4m", "30")

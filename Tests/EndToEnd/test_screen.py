@@ -53,6 +53,44 @@ class ScreenTests(ToolTestCase):
         self.assertLessEqual(last["capture"]["frames"], 3, str(run))
         self.assertGreater(media.times(self.file)[-1], 3)
 
+    def test_formats_of_a_constant_rate_last_as_long(self):
+        """At rest, with few changes, and stopped by a signal."""
+        y4m, raw = self.folder / "a.y4m", self.folder / "a.nv12"
+        rest = self.capture("--duration", "3", "--output", y4m, "--output", raw, "--stats", "json").finish()
+        self.assertEqual(rest.code, OK, str(rest))
+        header, frames = media.y4m_frames(y4m)
+        self.assertIn(" F30:1 ", header)
+        self.assertEqual(len(frames), 90)
+        self.assertEqual(raw.stat().st_size, 90 * 320 * 240 * 3 // 2)
+        self.assertAlmostEqual(float(media.probe(y4m)["format"]["duration"]), 3, delta=0.001)
+        outputs = json.loads(rest.stderr.splitlines()[-1])["outputs"]
+        for output in outputs:
+            counts = output["constantRate"]
+            self.assertEqual((counts["framesPerSecond"], counts["seconds"], counts["frames"]), (30, 3, 90), output)
+            self.assertGreater(counts["repeated"], 85)
+            self.assertEqual(counts["dropped"], 0)
+
+        self.terminal()
+        region = self.capture(
+            "--region", "10,20,64x48", "--fps", "10", "--duration", "3.1", "--output", y4m, "--force").finish()
+        self.assertEqual(region.code, OK, str(region))
+        header, frames = media.y4m_frames(y4m)
+        self.assertIn(" F10:1 ", header)
+        self.assertEqual(len(frames), 31)
+        self.assertIn("a.y4m: ", region.stderr)
+        self.assertIn(", 3.1 s at 10 fps, ", region.stderr)
+
+        running = self.capture("--no-cursor", "--region", "300,0,16x16", "--output", y4m, "--force", "--stats", "json")
+        deadline = time.monotonic() + 20
+        while '"event":"status"' not in running.peek():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        time.sleep(1.5)
+        running.send(signal.SIGINT)
+        last = json.loads(running.finish().stderr.splitlines()[-1])
+        self.assertGreater(last["outputs"][0]["constantRate"]["seconds"], 2)
+        self.assertLessEqual(last["outputs"][0]["constantRate"]["seconds"], last["elapsedSeconds"] + 0.05)
+
     def test_window_region_and_pointer(self):
         self.terminal("a window of its own")
         for arguments, expected in [

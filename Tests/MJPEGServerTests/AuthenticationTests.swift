@@ -54,15 +54,17 @@ import VideoCapturing
     /// What a client answers to a challenge, computed here once more.
     private func answer(
         _ challenge: String, _ hash: Authenticator.Hash, uri: String = "/state", method: String = "GET",
-        nonce changed: String? = nil
+        nonce changed: String? = nil, count: UInt32 = 1
     ) -> String {
         let fields = DigestFields(challenge.dropFirst("Digest ".count))
         let nonce = changed ?? fields["nonce"] ?? ""
         let first = hash.text("Zoë:Live picture:p:a ss\"\\")
         let second = hash.text("\(method):\(uri)")
-        let response = hash.text("\(first):\(nonce):00000001:abc:auth:\(second)")
+        let digits = String(count, radix: 16)
+        let nc = String(repeating: "0", count: 8 - digits.count) + digits
+        let response = hash.text("\(first):\(nonce):\(nc):abc:auth:\(second)")
         return "Digest username=\"Zoë\", realm=\"Live picture\", nonce=\"\(nonce)\", uri=\"\(uri)\", qop=auth, "
-            + "algorithm=\(hash.rawValue), nc=00000001, cnonce=\"abc\", response=\"\(response)\""
+            + "algorithm=\(hash.rawValue), nc=\(nc), cnonce=\"abc\", response=\"\(response)\""
     }
 
     @Test(arguments: Authenticator.Hash.allCases) func anAnswerIsGoodForItsRequestAndForAWhile(
@@ -76,18 +78,34 @@ import VideoCapturing
         }
         let right = answer(challenge, hash)
         #expect(check(right, at: now) == .granted)
-        #expect(check(right, at: now.advanced(by: .seconds(299))) == .granted)
-        #expect(check(right, at: now.advanced(by: .seconds(301))) == .stale)
+        #expect(check(answer(challenge, hash, count: 2), at: now.advanced(by: .seconds(299))) == .granted)
+        #expect(check(answer(challenge, hash, count: 3), at: now.advanced(by: .seconds(301))) == .stale)
+        // And for once.
+        #expect(check(right, at: now) == .stale)
+        #expect(check(right.replacing("00000001", with: "00000003"), at: now) == .refused)
         #expect(authenticator.challenges(isStale: true, at: now)[0].hasSuffix("stale=true"))
         // For another address or another method it is worth nothing.
         #expect(check(answer(challenge, hash, uri: "/stream"), at: now) == .refused)
         #expect(check(answer(challenge, hash, method: "HEAD"), at: now) == .refused)
-        // Nor with a nonce of the client's own, or another server's.
+        // Nor with a nonce of the client's own, or of the server before it was started again.
         let other = Authenticator(AuthenticationTests.user).challenges(isStale: false, at: now)[0]
-        #expect(check(answer(other, hash), at: now) == .refused)
-        #expect(check(answer(challenge, hash, nonce: ""), at: now) == .refused)
+        #expect(check(answer(other, hash), at: now) == .stale)
+        #expect(check(answer(challenge, hash, nonce: ""), at: now) == .stale)
         #expect(check(right.replacing("qop=auth", with: "qop=auth-int"), at: now) == .refused)
         #expect(check(right.replacing("Live picture", with: "Another"), at: now) == .refused)
+    }
+
+    @Test func oneWhoHasGivenThePasswordIsKnown() {
+        let authenticator = Authenticator(AuthenticationTests.user)
+        let now = MediaTime(nanoseconds: 1_000_000_000_000)
+        let challenge = authenticator.challenges(isStale: false, at: now)[0]
+        let next = answer(challenge, .sha256, count: 2)
+        #expect(!authenticator.isProven([next]))
+        let verdict = authenticator.check([answer(challenge, .sha256)], method: "GET", target: "/state", at: now)
+        #expect(verdict == .granted)
+        #expect(authenticator.isProven([next]))
+        #expect(!authenticator.isProven([next, next]))
+        #expect(!authenticator.isProven(["Basic YTpi"]))
     }
 
     @Test func base64IsReadAsItShouldBe() {

@@ -95,7 +95,8 @@ import VideoCapturing
         }
         // Two at once are answered one after the other.
         client.send(
-            "GET /state HTTP/1.1\r\nHost: a\r\n\r\nGET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            "GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                + "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         #expect(try client.readAnswer().header("content-type") == "application/json")
         #expect(try client.readAnswer().header("content-type")?.hasPrefix("text/plain; version=0.0.4") == true)
         #expect(try client.readToEnd().isEmpty)

@@ -78,7 +78,8 @@ import VideoCapturing
         let changes: [(inout MJPEGServerConfiguration) -> Void] = [
             { $0.port = 65_536 }, { $0.quality = 0 }, { $0.threadCount = 0 }, { $0.dropSameFrames = -1 },
             { $0.allowedOrigin = "a\r\nX: y" }, { $0.instanceID = "a b" }, { $0.limits.headBytes = 1 },
-            { $0.authentication = .init(user: "a:b", password: "") },
+            { $0.authentication = .init(user: "a:b", password: "c") },
+            { $0.authentication = .init(user: "a", password: "") },
             { $0.authentication = .init(user: "a", password: "b", realm: "\"") },
         ]
         for (index, change) in changes.enumerated() {

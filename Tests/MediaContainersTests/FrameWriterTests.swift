@@ -55,22 +55,6 @@ import VideoCapturing
                 == Array(header.utf8) + frame + packedSamples() + frame + packedSamples(seed: 1))
     }
 
-    @Test func y4mRepeatsAndSkipsToKeepItsRate() throws {
-        let path = folder.file("a.y4m")
-        let writer = Y4MWriter(try OutputFile(path: path), rate: 10, keepsConstantRate: true)
-        // Slots of 100 ms: 0, 1, (the second at 1 is skipped), 4, 5.
-        for (seed, time) in [0, 110, 130, 420, 480].enumerated() {
-            try writer.writeFrame(makeFrame(seed: seed * 10, at: .seconds(3) + .milliseconds(time)))
-        }
-        #expect(writer.repeatedFrames == 2)
-        #expect(writer.skippedFrames == 1)
-        try writer.finish()
-        let reader = try Y4MReader(InputFile(path: path))
-        var firstSamples: [UInt8] = []
-        while let frame = try reader.nextFrame() { firstSamples.append(samples(of: frame.buffer)[0]) }
-        #expect(firstSamples == [0, 10, 10, 10, 30, 40])
-    }
-
     @Test func theMD5IsThatOfTheSamples() throws {
         let path = folder.file("a.md5")
         let writer = MD5Writer(try OutputFile(path: path))

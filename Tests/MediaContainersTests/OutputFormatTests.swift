@@ -49,12 +49,12 @@ import VideoCapturing
         for format in OutputFormat.allCases {
             let path = folder.file(format.name)
             if format.acceptsFrames {
-                let writer = try format.makeFrameWriter(path: path, overwrite: true, rate: 30)
+                let writer = try format.makeFrameWriter(path: path, overwrite: true, timing: .constant(30))
                 try writer.writeFrame(makeFrame(format.pixelFormat ?? .rgba))
                 try writer.finish()
                 #expect(writer.bytesWritten > 0)
             } else {
-                let error = mediaFileError { try format.makeFrameWriter(path: path, rate: 30) }
+                let error = mediaFileError { try format.makeFrameWriter(path: path, timing: .constant(30)) }
                 #expect(error?.code == .formatUnsupported)
             }
             if format.acceptsPackets {

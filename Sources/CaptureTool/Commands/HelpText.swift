@@ -36,7 +36,7 @@ enum HelpText {
               --serve [ADDRESS:]PORT    live to browsers; --jpeg-quality 80; --serve-login NAME:PW, or
                                         @FILE with it; https by --serve-certificate, --serve-key;
                                         --drop-same-frames 29 leaves out what shows the same
-              -f, --force, --keep-going overwrites files that exist; goes on when one output fails
+              -f, --force, --keep-going overwrites files; goes on when one fails or stalls for 5 s
               --bitrate BITS            per second: 800k, 1.5M; by size and rate without it
               --keyframe-interval TIME  seconds (2) or frames (60f); --threads 1 to 64, or auto
             Watching

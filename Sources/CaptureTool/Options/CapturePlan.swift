@@ -22,6 +22,9 @@ struct CapturePlan: Sendable {
     var showsPreview: Bool
     var statistics: StatisticsStyle
     var isQuiet: Bool
+
+    /// Whether an output that takes nothing keeps others waiting.
+    var hasSeveralOutputs: Bool { outputs.count + (serving == nil ? 0 : 1) > 1 }
 }
 
 /// What was asked of the encoder; nil for what suits the pictures.

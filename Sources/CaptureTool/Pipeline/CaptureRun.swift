@@ -29,7 +29,10 @@ struct CaptureRun {
             try plan.encoding.configuration(
                 for: capture.captureSettings().format, rate: rate, hint: plan.contentHint ?? .none
             ).validate()
-            let writers = try OutputWriter.open(plan.outputs, overwrites: plan.overwrites, rate: rate)
+            let writers = try OutputWriter.open(
+                plan.outputs, overwrites: plan.overwrites,
+                timing: plan.frameTiming(for: capture.captureSettings().format, isFile: capture.fileProgress != nil),
+                duration: plan.duration)
             do {
                 let pipeline = try Pipeline(capture, writers: writers, plan: plan, rate: rate, events: events)
                 let reporter = try begin(pipeline, events)
@@ -131,10 +134,11 @@ struct CaptureRun {
     private func record(_ pipeline: Pipeline, _ events: RunEvents, _ reporter: Reporter) -> ExitStatus {
         var status = ExitStatus.success
         let reason = wait(for: events, pipeline, reporter, &status)
+        let end = endTime(pipeline.capture)
         // A script must not take what was cut short by a lost camera for complete.
         let wasInterrupted = if case .interrupted = pipeline.capture.state { true } else { false }
         let stopFailure = stop(pipeline.publisher)
-        pipeline.finish(events)
+        pipeline.finish(events, at: end)
         terminal.leavePictureScreen()
         note(events.takeFailures(), pipeline, reporter, &status)
         if case .captureStopped(let stop) = reason, let error = stop.error {
@@ -159,6 +163,7 @@ struct CaptureRun {
         while true {
             let news = events.wait(until: min(reporter.nextTick, timeLimit(reporter.start)))
             note(news.failures, pipeline, reporter, &status)
+            for warning in news.warnings { reporter.warn(warning) }
             for notice in news.notices { reporter.tell(notice) }
             if let end = news.end { return end }
             if !news.failures.isEmpty, !plan.keepsGoing || !pipeline.isActive { return .outputFailed }
@@ -175,6 +180,14 @@ struct CaptureRun {
             return MediaTime(nanoseconds: .max)
         }
         return start.advanced(by: duration + .milliseconds(250))
+    }
+
+    /// The time up to which the last frame is shown, in the time of the frames; nil when only the frames tell.
+    private func endTime(_ capture: LimitedCapture) -> MediaTime? {
+        let passed = capture.passed
+        if let end = passed.end { return end }
+        // The last of the frames asked for has its own time, and a file the film's, however long it was waited for.
+        return passed.count == plan.frames || capture.fileProgress != nil ? nil : MonotonicClock().now
     }
 
     private func note(

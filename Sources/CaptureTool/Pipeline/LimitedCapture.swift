@@ -55,6 +55,8 @@ struct PassedFrames: Sendable {
     var count: UInt64 = 0
     var first: MediaTime?
     var last: MediaTime?
+    /// When the time asked for was over by the frames' own times; nil until then.
+    var end: MediaTime?
 
     /// From the first to the last, and one mean interval for the last one's own time.
     var duration: Duration {
@@ -98,6 +100,7 @@ private final class FrameGate: VideoCaptureConsumer {
             guard !state.hasEnded else { return (nil, false) }
             if let duration, let first = state.passed.first, frame.timestamp - first >= duration {
                 state.hasEnded = true
+                state.passed.end = first.advanced(by: duration)
                 return (nil, true)
             }
             state.passed.first = state.passed.first ?? frame.timestamp

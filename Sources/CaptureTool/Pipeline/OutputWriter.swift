@@ -32,11 +32,20 @@ struct OutputWriter: Sendable {
         return nil
     }
 
+    /// What was repeated and dropped for a format of a constant rate; nil for other formats, and where each frame is
+    /// written once.
+    var constantRate: ConstantRateStatistics? {
+        if case .frames(let writer as ConstantRateWriter) = kind { return writer.statistics }
+        return nil
+    }
+
     /// Opens all outputs, or none: when one fails, the files that were made for the others are removed again.
     ///
-    /// - Parameter rate: what headers with a rate say.
+    /// - Parameters:
+    ///   - timing: how formats of a constant rate get their frames.
+    ///   - duration: how much of it they take; nil for all.
     static func open(
-        _ outputs: [OutputName], overwrites: Bool, rate: FrameRate
+        _ outputs: [OutputName], overwrites: Bool, timing: FrameTiming, duration: Duration? = nil
     ) throws(MediaFileError) -> [OutputWriter] {
         var opened: [OutputWriter] = []
         for output in outputs {
@@ -46,7 +55,9 @@ struct OutputWriter: Sendable {
                 let kind: Kind =
                     output.isEncoded
                     ? .packets(try output.format.makePacketWriter(path: path, overwrite: overwrites))
-                    : .frames(try output.format.makeFrameWriter(path: path, overwrite: overwrites, rate: rate))
+                    : .frames(
+                        try output.format.makeFrameWriter(
+                            path: path, overwrite: overwrites, timing: timing, maximumDuration: duration))
                 opened.append(OutputWriter(name: output, kind: kind, madeFile: isNew ? path : nil))
             } catch {
                 removeFiles(of: opened)
@@ -59,5 +70,23 @@ struct OutputWriter: Sendable {
     /// Takes back the files of a run that could not begin.
     static func removeFiles(of writers: [OutputWriter]) {
         for case let path? in writers.map(\.madeFile) { unlink(path) }
+    }
+}
+
+extension CapturePlan {
+    /// How formats of a constant rate get the frames of a capture.
+    ///
+    /// - Parameters:
+    ///   - format: the format of the capture, once it is known.
+    ///   - isFile: whether it plays a file, whose rate may be a mean.
+    func frameTiming(for format: VideoFormat, isFile: Bool) -> FrameTiming {
+        if isFile { return .measured(stated: format.estimatedFramesPerSecond) }
+        guard request.rate == .maximum else {
+            return format.estimatedFramesPerSecond.map { .constant($0) } ?? .measured(stated: nil)
+        }
+        // Frames that are made as fast as they are taken have no time of their own. A camera states its highest rate; the
+        // rate of a screen is only a limit.
+        guard let rate = format.estimatedFramesPerSecond else { return .everyFrame(rate: 30) }
+        return .constant(rate < RateOption.fastest ? rate : 60)
     }
 }

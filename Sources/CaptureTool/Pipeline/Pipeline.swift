@@ -118,11 +118,13 @@ final class Pipeline: Sendable {
     }
 
     /// Completes every file; what fails is posted. After the publisher's stop.
-    func finish(_ events: RunEvents) {
+    ///
+    /// - Parameter end: the time up to which the last frame is shown; nil when only the frames tell.
+    func finish(_ events: RunEvents, at end: MediaTime? = nil) {
         serving?.stop()
         encoder?.finish()
         for output in frameOutputs where output.consumer.isActive {
-            do { try output.consumer.finish() } catch {
+            do { try output.consumer.finish(at: end) } catch {
                 events.post(RunEvents.Failure(output: output.index, error: error))
             }
         }

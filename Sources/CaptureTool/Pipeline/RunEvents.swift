@@ -24,6 +24,7 @@ final class RunEvents: Sendable {
     private struct State {
         var end: End?
         var failures: [Failure] = []
+        var warnings: [String] = []
         var notices: [String] = []
     }
 
@@ -31,7 +32,9 @@ final class RunEvents: Sendable {
     struct News: Sendable {
         var end: End?
         var failures: [Failure] = []
-        /// Sentences for the user: nothing is lost, but he may want to know.
+        /// Sentences for the user: nothing is lost, but something is not as it should be.
+        var warnings: [String] = []
+        /// Sentences that the user may want to know.
         var notices: [String] = []
     }
 
@@ -49,22 +52,31 @@ final class RunEvents: Sendable {
         state.wakeAll()
     }
 
+    /// Tells what is not as it should be.
+    func post(warning: String) {
+        state.withLock { $0.warnings.append(warning) }
+        state.wakeAll()
+    }
+
     /// Tells what the user may want to know.
     func post(notice: String) {
         state.withLock { $0.notices.append(notice) }
         state.wakeAll()
     }
 
-    /// Waits until the run is to end, something has happened, or the deadline has passed. Failures and notices are
-    /// given once.
+    /// Waits until the run is to end, something has happened, or the deadline has passed. Failures, warnings and notices
+    /// are given once.
     func wait(until deadline: MediaTime) -> News {
         let news = state.wait(until: deadline) { state -> News? in
-            guard state.end != nil || !state.failures.isEmpty || !state.notices.isEmpty else { return nil }
+            let isQuiet = state.failures.isEmpty && state.warnings.isEmpty && state.notices.isEmpty
+            guard state.end != nil || !isQuiet else { return nil }
             defer {
                 state.failures = []
+                state.warnings = []
                 state.notices = []
             }
-            return News(end: state.end, failures: state.failures, notices: state.notices)
+            return News(
+                end: state.end, failures: state.failures, warnings: state.warnings, notices: state.notices)
         }
         return news ?? News()
     }

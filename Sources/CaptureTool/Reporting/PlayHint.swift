@@ -4,7 +4,11 @@ import VideoCapturing
 /// How to look at an output.
 enum PlayHint {
     /// Nil for what cannot be played, or has gone out already.
-    static func text(_ output: OutputName, path: String, _ run: RunSnapshot) -> String? {
+    ///
+    /// - Parameter played: the rate of a format of a constant rate; nil for the others.
+    static func text(
+        _ output: OutputName, path: String, rate played: FrameRate? = nil, _ run: RunSnapshot
+    ) -> String? {
         guard path != "-" else { return nil }
         let quoted = shellQuoted(path)
         switch output.format {
@@ -13,7 +17,7 @@ enum PlayHint {
         case .yuv, .nv12:
             let name = output.format == .yuv ? "yuv420p" : "nv12"
             let size = run.outputSize
-            let rate = run.askedRate.map { " -framerate \($0)" } ?? ""
+            let rate = (played ?? run.askedRate).map { " -framerate \($0)" } ?? ""
             return "Play it with: ffplay -f rawvideo -pixel_format \(name) -video_size \(size.width)x\(size.height)"
                 + "\(rate) \(quoted)"
         case .null, .md5: return nil

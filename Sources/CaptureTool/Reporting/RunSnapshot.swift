@@ -20,6 +20,8 @@ struct RunSnapshot: Sendable {
         var hasFailed = false
         /// The checksum, once it is known.
         var digest: String?
+        /// What was repeated and dropped for a format of a constant rate; nil for the others.
+        var constantRate: ConstantRateStatistics?
     }
 
     /// By the clock, since the start.
@@ -112,7 +114,7 @@ extension RunSnapshot {
         outputs = pipeline.writers.enumerated().map { index, writer in
             Output(
                 name: writer.name, bytes: writer.bytesWritten, hasFailed: failedOutputs.contains(index),
-                digest: writer.digest)
+                digest: writer.digest, constantRate: writer.constantRate)
         }
     }
 }

@@ -84,6 +84,15 @@ enum StatisticsJSON {
             ("format", .string(output.name.format.name)), ("path", output.name.path.map { .string($0) } ?? .null),
             ("bytes", .integer(output.bytes)), ("failed", .bool(output.hasFailed)),
             ("md5", output.digest.map { .string($0) } ?? .null),
+            ("constantRate", output.constantRate.map(constantRate) ?? .null),
+        ])
+    }
+
+    private static func constantRate(_ statistics: ConstantRateStatistics) -> JSONValue {
+        .object([
+            ("framesPerSecond", rate(statistics.rate)), ("seconds", .number(statistics.duration.seconds)),
+            ("frames", .count(statistics.framesWritten)), ("repeated", .count(statistics.framesRepeated)),
+            ("dropped", .count(statistics.framesDropped)), ("secondsLeftOut", .number(statistics.timeLeftOut.seconds)),
         ])
     }
 

@@ -59,8 +59,21 @@ enum Summary {
             return output.digest.map { "\(name): MD5 \($0) of \(frames(run.captured))." } ?? "\(name): not finished."
         }
         var text = "\(name): \(scaled(Double(output.bytes), "B")), \(output.name.format.description)"
+        if let statistics = output.constantRate { text += constantRateText(statistics) }
         text += output.hasFailed ? ", incomplete." : "."
-        if output.bytes > 0, let hint = PlayHint.text(output.name, path: path, run) { text += " \(hint)" }
+        if output.bytes > 0, let hint = PlayHint.text(output.name, path: path, rate: output.constantRate?.rate, run) {
+            text += " \(hint)"
+        }
+        return text
+    }
+
+    /// What a file of a constant rate holds, and what it took to keep the time.
+    private static func constantRateText(_ statistics: ConstantRateStatistics) -> String {
+        guard let rate = statistics.rate, statistics.framesWritten > 0 else { return "" }
+        var text = ", \(fixed(statistics.duration.seconds, 1)) s at \(rate) fps, "
+        text += "\(statistics.framesRepeated) repeated, \(statistics.framesDropped) dropped"
+        let left = statistics.timeLeftOut
+        if left > .zero { text += ", a gap of \(fixed(left.seconds, 1)) s in the timestamps left out" }
         return text
     }
 

@@ -25,7 +25,14 @@ extension ServingPlan {
             return nil
         }
         (address, port) = try ServeOption.parse(text)
-        if let text = options.serveLogin { login = try LoginOption.parse(text, option: "--serve-login") }
+        if let text = options.serveLogin {
+            let login = try LoginOption.parse(text, option: "--serve-login")
+            guard !login.password.isEmpty else {
+                throw OptionError(
+                    "--serve-login", nil, "the password is empty, which anyone can guess; give NAME:PASSWORD.")
+            }
+            self.login = login
+        }
         switch (options.serveCertificate, options.serveKey) {
         case (let path?, let keyPath): certificate = (path, keyPath ?? path)
         case (nil, _?): throw OptionError("--serve-key", nil, "there is no certificate; add --serve-certificate FILE.")

@@ -1,3 +1,4 @@
+import MediaContainers
 import Synchronization
 import VideoCapturing
 
@@ -10,13 +11,19 @@ import VideoCapturing
 /// Standard error, where people look: lines, one status line that is written over and over, and a picture above it.
 ///
 /// Safe to use from any thread. What cannot be written (a closed pipe) is lost without a word: there is nobody to
-/// tell it to.
+/// tell it to. A terminal or pipe that does not take a text within two seconds is waited for no longer, until it does
+/// again; so nothing depends on its being read.
 final class Terminal: Sendable {
     /// Whether somebody looks at it, rather than a file or a program.
     let isInteractive: Bool
     let style: TextStyle
 
-    private struct State {
+    private struct State: ~Copyable {
+        let target: WriteTarget
+        /// It has not taken the last text within the timeout.
+        var isStalled = false
+        /// Only a part of the last text was taken.
+        var isCut = false
         var hasStatus = false
         var showsPicture = false
         /// Between Ctrl-Z and `fg` the terminal is somebody else's.
@@ -24,15 +31,24 @@ final class Terminal: Sendable {
         var pictureSize: (columns: Int, rows: Int)?
         /// Lines that came while the picture screen was shown; it takes them with it when it goes.
         var held: [String] = []
+
+        init(_ descriptor: Int32) { target = WriteTarget(descriptor) }
     }
 
+    private let timeout: Duration
+
     private let descriptor: Int32
-    private let state = Locked(State())
+    private let state: Locked<State>
     /// As in the state, for who must not wait for its lock.
     private let isPictureShown = Atomic(false)
 
-    init(descriptor: Int32 = STDERR_FILENO, environment: (String) -> String? = environmentVariable) {
+    init(
+        descriptor: Int32 = STDERR_FILENO, timeout: Duration = .seconds(2),
+        environment: (String) -> String? = environmentVariable
+    ) {
         self.descriptor = descriptor
+        self.timeout = timeout
+        state = Locked(State(descriptor))
         isInteractive = isatty(descriptor) == 1 && environment("TERM") != "dumb"
         style = TextStyle(isTerminal: isInteractive, environment: environment)
     }
@@ -63,7 +79,7 @@ final class Terminal: Sendable {
             }
             let erase = state.hasStatus ? "\r\u{1B}[K" : ""
             state.hasStatus = false
-            write(erase + text + "\n")
+            write(erase + text + "\n", &state)
         }
     }
 
@@ -78,7 +94,7 @@ final class Terminal: Sendable {
             guard !state.isSuspended else { return }
             state.hasStatus = true
             let place = state.showsPicture ? "\u{1B}[\(size.rows);1H" : "\r"
-            write("\(place)\(line)\u{1B}[K")
+            write("\(place)\(line)\u{1B}[K", &state)
         }
     }
 
@@ -87,7 +103,7 @@ final class Terminal: Sendable {
         state.withLock { state in
             guard state.hasStatus else { return }
             state.hasStatus = false
-            write("\r\u{1B}[K")
+            write("\r\u{1B}[K", &state)
         }
     }
 
@@ -98,7 +114,7 @@ final class Terminal: Sendable {
         state.withLock { state in
             state.showsPicture = true
             isPictureShown.store(true, ordering: .relaxed)
-            write(Terminal.enterPicture)
+            write(Terminal.enterPicture, &state)
         }
     }
 
@@ -110,8 +126,8 @@ final class Terminal: Sendable {
             isPictureShown.store(false, ordering: .relaxed)
             state.hasStatus = false
             state.pictureSize = nil
-            write(Terminal.leavePicture)
-            for line in state.held { write(line + "\n") }
+            write(Terminal.leavePicture, &state)
+            for line in state.held { write(line + "\n", &state) }
             state.held = []
         }
     }
@@ -120,9 +136,9 @@ final class Terminal: Sendable {
     func writePicture(_ bytes: UnsafeRawBufferPointer, size: (columns: Int, rows: Int)) {
         state.withLock { state in
             guard state.showsPicture, !state.isSuspended else { return }
-            if let last = state.pictureSize, last != size { write("\u{1B}[2J") }
+            if let last = state.pictureSize, last != size { write("\u{1B}[2J", &state) }
             state.pictureSize = size
-            write(bytes)
+            write(bytes, &state)
         }
     }
 
@@ -130,16 +146,19 @@ final class Terminal: Sendable {
     /// writes to it, or for a terminal that is stopped.
     func restoreForExit() {
         guard isInteractive else { return }
-        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        guard poll(&waiting, 1, 0) == 1, waiting.revents & Int16(POLLOUT) != 0 else { return }
-        write(isPictureShown.load(ordering: .relaxed) ? Terminal.leavePicture : "\u{1B}[0m\n")
+        var text = isPictureShown.load(ordering: .relaxed) ? Terminal.leavePicture : "\u{1B}[0m\n"
+        // Past the lock, and with a description of its own.
+        text.withUTF8 { text in
+            let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+            _ = WriteTarget(descriptor).write(UnsafeRawBufferPointer(text), nothing) { _ in true }
+        }
     }
 
     /// Before the process is stopped by Ctrl-Z: gives the terminal back, and draws nothing until ``resume()``.
     func suspend() {
         state.withLock { state in
             state.isSuspended = true
-            write(state.showsPicture ? Terminal.leavePicture : state.hasStatus ? "\n" : "")
+            write(state.showsPicture ? Terminal.leavePicture : state.hasStatus ? "\n" : "", &state)
             state.hasStatus = false
         }
     }
@@ -149,33 +168,29 @@ final class Terminal: Sendable {
         state.withLock { state in
             state.isSuspended = false
             state.pictureSize = nil
-            if state.showsPicture { write(Terminal.enterPicture) }
+            if state.showsPicture { write(Terminal.enterPicture, &state) }
         }
     }
 
     private static let enterPicture = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
     private static let leavePicture = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
 
-    private func write(_ text: String) {
+    private func write(_ text: String, _ state: inout State) {
         var text = text
-        text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { write(UnsafeRawBufferPointer($0), &state) }
     }
 
-    private func write(_ bytes: UnsafeRawBufferPointer) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let part = UnsafeRawBufferPointer(rebasing: rest)
-            #if canImport(Glibc)
-                let count = Glibc.write(descriptor, part.baseAddress, part.count)
-            #else
-                let count = Musl.write(descriptor, part.baseAddress, part.count)
-            #endif
-            if count < 0 {
-                guard errno == EINTR else { return }
-            } else {
-                rest = rest.dropFirst(count)
+    private func write(_ bytes: UnsafeRawBufferPointer, _ state: inout State) {
+        // What was cut off ends there, and does not run into what follows.
+        let separator: StaticString = state.isCut ? "\n" : ""
+        let deadline = MonotonicClock().now.advanced(by: timeout)
+        let result = separator.withUTF8Buffer { [isStalled = state.isStalled] separator in
+            state.target.write(UnsafeRawBufferPointer(separator), bytes) { _ in
+                isStalled || MonotonicClock().now >= deadline
             }
         }
+        state.isStalled = result.code == ETIMEDOUT
+        if result.written > 0 { state.isCut = state.isStalled }
     }
 }
 

@@ -33,7 +33,8 @@ public final class MJPEGServer: ImmediateConsumer, FeedbackConsumer {
         self.configuration = configuration
         let list = WarningList(onWarning)
         warningList = list
-        connections = Connections(limit: configuration.limits.connections)
+        connections = Connections(
+            limit: configuration.limits.connections, limitPerPeer: configuration.limits.connectionsPerAddress)
         broadcaster = Broadcaster(configuration) { list.add($0) }
     }
 
@@ -49,7 +50,7 @@ public final class MJPEGServer: ImmediateConsumer, FeedbackConsumer {
     @discardableResult
     public func start() throws(MJPEGServerError) -> MJPEGServerAddress {
         try configuration.validate()
-        let address = try life.withLock { (_) throws(MJPEGServerError) -> MJPEGServerAddress in
+        let (address, warning) = try life.withLock { (_) throws(MJPEGServerError) -> (MJPEGServerAddress, String?) in
             guard listener.withLock({ $0 == nil }) else {
                 throw MJPEGServerError(
                     .invalidState, operation: "start the server", message: "It serves already; stop it first.")
@@ -63,9 +64,9 @@ public final class MJPEGServer: ImmediateConsumer, FeedbackConsumer {
                     .system, operation: error.operation, errno: error.systemError, message: error.message)
             }
             listener.withLock { $0 = new }
-            return new.address
+            return (new.address, new.warning)
         }
-        for warning in warnings(at: address) { warningList.add(warning) }
+        for warning in warnings(at: address) + [warning].compactMap({ $0 }) { warningList.add(warning) }
         return address
     }
 

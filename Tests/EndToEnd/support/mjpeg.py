@@ -87,6 +87,39 @@ class HastyCamera:
         self.server.server_close()
 
 
+class SteadyCamera:
+    """Serves a picture so many times a second, and says nothing of the rate."""
+
+    def __init__(self, picture, rate):
+        part = (b"--x\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(picture)) + picture + b"\r\n"
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=x")
+                self.end_headers()
+                due = time.monotonic()
+                try:
+                    while True:
+                        self.wfile.write(part)
+                        due += 1 / rate
+                        time.sleep(max(0, due - time.monotonic()))
+                except OSError:
+                    pass
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
 def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -77,12 +77,21 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether it takes frames; see ``makeFrameWriter(path:overwrite:rate:keepsConstantRate:)``. ``null`` and
-    /// ``md5`` take frames and packets.
+    /// Whether it takes frames; see ``makeFrameWriter(path:overwrite:timing:maximumDuration:)``. ``null``
+    /// and ``md5`` take frames and packets.
     public var acceptsFrames: Bool {
         switch self {
         case .y4m, .yuv, .nv12, .null, .md5: true
         case .webm, .ivf: false
+        }
+    }
+
+    /// Whether its frames have one rate and no timestamps, so that frames that come irregularly must be repeated and
+    /// dropped; see ``FrameTiming``.
+    public var hasConstantRate: Bool {
+        switch self {
+        case .y4m, .yuv, .nv12: true
+        case .webm, .ivf, .null, .md5: false
         }
     }
 

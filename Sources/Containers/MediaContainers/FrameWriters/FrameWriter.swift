@@ -13,6 +13,10 @@ public protocol FrameWriter: AnyObject, Sendable {
     /// Writes what is still to be written and closes. Later calls do nothing.
     func finish() throws
 
+    /// As ``finish()``, with the end of the capture: the time up to which the last frame is shown, nil when only the
+    /// frames tell. Writers that keep no time have no use for it.
+    func finish(at end: MediaTime?) throws
+
     /// The bytes of output so far; of writers without a file the bytes that went in. May be asked for from
     /// any thread at any time.
     var bytesWritten: Int64 { get }
@@ -23,5 +27,7 @@ public protocol FrameWriter: AnyObject, Sendable {
 }
 
 extension FrameWriter {
+    public func finish(at end: MediaTime?) throws { try finish() }
+
     public var isImmediate: Bool { false }
 }

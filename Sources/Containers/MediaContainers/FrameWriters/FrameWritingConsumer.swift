@@ -44,13 +44,17 @@ public final class FrameWritingConsumer: ImmediateConsumer {
         if let failure { onFailure(failure) }
     }
 
-    /// Closes the file. Throws what closing throws, or what has failed before. Repeated calls do nothing.
-    public func finish() throws {
+    /// Closes the file. Repeated calls do nothing.
+    ///
+    /// - Parameter end: when the capture ended, for formats of a constant rate: the last frame is shown up to then. Nil
+    ///   for as long as each of the others.
+    /// - Throws: what closing throws, or what has failed before.
+    public func finish(at end: MediaTime? = nil) throws {
         try work.withLock { work in
             if let failure = work.failure { throw failure }
             guard work.isOpen else { return }
             work.isOpen = false
-            try writer.finish()
+            try writer.finish(at: end)
         }
     }
 

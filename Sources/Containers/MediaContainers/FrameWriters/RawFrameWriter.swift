@@ -2,6 +2,9 @@ import VideoCapturing
 
 /// Writes bare samples, frame after frame: no header, no padding, no timestamps. Files named `.yuv` hold
 /// I420, those named `.nv12` NV12.
+///
+/// Players show the frames at a constant rate, and each is written once. For frames that may come irregularly put a
+/// ``ConstantRateWriter`` in front.
 public final class RawFrameWriter: FrameWriter {
     private let file: OutputFile
     private let shape: Locked<FrameShape>

@@ -25,10 +25,12 @@ extension MJPEGServerConfiguration {
         guard (1...64).contains(threadCount) else {
             throw refuse("thread count \(threadCount)", "The number of threads is 1 to 64.")
         }
-        guard dropSameFrames >= 0, sendBufferSize >= 0, limits.connections >= 1, limits.headBytes >= 256 else {
+        guard dropSameFrames >= 0, sendBufferSize >= 0, limits.connections >= 1, limits.headBytes >= 256,
+            limits.connectionsPerAddress ?? 1 >= 1, limits.waitingBytes >= 0, limits.loginAttempts ?? 0 >= 0
+        else {
             throw refuse(
                 "limits",
-                "Numbers of frames and bytes aren't negative, at least one connection and 256 bytes of a "
+                "Numbers of frames, bytes and attempts aren't negative, at least one connection and 256 bytes of a "
                     + "request's head must be allowed.")
         }
         if let authentication {
@@ -36,6 +38,11 @@ extension MJPEGServerConfiguration {
                 throw refuse(
                     "user \(authentication.user)",
                     "A user's name has no colon, and at least one scheme is to be offered.")
+            }
+            guard !authentication.password.isEmpty else {
+                throw refuse(
+                    "user \(authentication.user)",
+                    "The password is empty, which anyone can guess. Set one, or leave authentication out.")
             }
         }
         for (name, text) in [

@@ -36,6 +36,15 @@ public struct MJPEGServerConfiguration: Sendable, Hashable {
     /// The origin whose scripts may read the answers (`Access-Control-Allow-Origin`); nil, the default, for no other
     /// than the server's own.
     public var allowedOrigin: String?
+    /// Further names by which the server may be asked for, without a port, as a proxy on this machine passes them on. They
+    /// matter only where programs on the same machine alone can connect, without a password: there a request for another
+    /// name than `localhost`, a loopback address or ``address`` is answered with 403, since it may come from a web page
+    /// that has had its own name lead to this machine (DNS rebinding).
+    public var allowedHosts: [String] = []
+    /// Which web pages may show the picture (`Cross-Origin-Resource-Policy`); nil, the default, for those of the server
+    /// alone where it listens on loopback without a password, and for all otherwise, or where there is an
+    /// ``allowedOrigin``.
+    public var resourcePolicy: MJPEGServerResourcePolicy?
     /// Limits that protect the server and the capture.
     public var limits = MJPEGServerLimits()
 
@@ -50,6 +59,17 @@ public struct MJPEGServerConfiguration: Sendable, Hashable {
     public init() {}
 }
 
+/// Which web pages may show what a server answers, beyond reading it by script, which
+/// ``MJPEGServerConfiguration/allowedOrigin`` is about.
+public enum MJPEGServerResourcePolicy: String, Sendable, Hashable, CaseIterable {
+    /// Pages of the server itself.
+    case sameOrigin = "same-origin"
+    /// Pages of the same site: of the same host, whatever the port, or of the same registered domain.
+    case sameSite = "same-site"
+    /// All pages.
+    case crossOrigin = "cross-origin"
+}
+
 /// Who may watch, and how he proves who he is.
 public struct MJPEGServerAuthentication: Sendable, Hashable {
     /// A way to prove that one knows the password.
@@ -62,7 +82,7 @@ public struct MJPEGServerAuthentication: Sendable, Hashable {
 
     /// The user's name; without a colon.
     public var user: String
-    /// The password.
+    /// The password; not empty.
     public var password: String
     /// What is offered. The default is both, the safer one first.
     public var schemes: Set<Scheme>
@@ -79,7 +99,8 @@ public struct MJPEGServerAuthentication: Sendable, Hashable {
     }
 }
 
-/// The files that a server needs to speak HTTPS, which the package's trait `TLS` brings; it is on unless switched off.
+/// The files that a server needs to speak HTTPS. Only programs built with the package's trait `TLS` can; it is off by
+/// default, since BoringSSL takes minutes to build.
 public struct MJPEGServerTLS: Sendable, Hashable {
     /// The path of the certificate, in PEM, with those that vouch for it after it.
     public var certificateChain: String
@@ -94,11 +115,23 @@ public struct MJPEGServerTLS: Sendable, Hashable {
 
 /// What one client, or all of them, may take of a server.
 public struct MJPEGServerLimits: Sendable, Hashable {
-    /// The most connections at a time; a further one is answered with 503.
+    /// The maximum number of connections at a time; a further one is answered with 503. It is lowered, with a warning,
+    /// where the process may not open that many files (`ulimit -n`).
     public var connections = 1024
+    /// The maximum number of connections at a time from one address, or from the first 64 bits of an IPv6 address; nil for
+    /// no such limit. Programs on the same machine, and so proxies there, are exempt.
+    public var connectionsPerAddress: Int? = 128
+    /// The maximum number of bytes that wait in memory for slow clients, a frame counted once however many wait for it.
+    /// Beyond it those that have waited for the longest time are disconnected. The newest frame comes on top.
+    /// With TLS each viewer has a copy of its own, of what the kernel has not taken.
+    public var waitingBytes = 64 << 20
+    /// The number of wrong passwords that an address may give before it has to wait: one second, then twice as long with
+    /// each, up to 32; meanwhile its passwords are answered with 429. Nil for no such limit: behind a proxy all viewers
+    /// have its address, so the proxy must see to it.
+    public var loginAttempts: Int? = 5
     /// The most bytes of a request's head; a longer one is answered with 431.
     public var headBytes = 16_384
-    /// How long a client may take to send its request.
+    /// How long a client may take to send its first request, TLS handshake included.
     public var requestTimeout: Duration = .seconds(10)
     /// How long a connection may rest between two requests.
     public var idleTimeout: Duration = .seconds(15)

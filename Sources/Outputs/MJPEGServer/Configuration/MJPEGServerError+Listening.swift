@@ -36,6 +36,8 @@ extension MJPEGServerError {
                     : "You may not make a socket there; choose a folder of your own.")
         case ENOENT?, ENOTDIR?:
             self = failure(.addressNotFound, "There is no such folder; make it, or choose another path.")
+        case EMFILE?, ENFILE?:
+            self = failure(.system, "No more files and sockets can be opened. Raise the limit with `ulimit -n`.")
         case nil where error is SocketAddressError || error is SocketAddressError.UnknownHost:
             self = failure(
                 .addressNotFound, "No address is known for this name (\(error)). Check it, or give an IP address.")

@@ -9,9 +9,11 @@ final class Broadcaster: Sendable {
     let configuration: MJPEGServerConfiguration
     let clock = MonotonicClock()
     let state: Locked<BroadcastState>
+    /// What waits in memory for slow clients.
+    let waiting: WaitingBytes
     private let encoding: Locked<FrameEncoding>
     private let hubs = Locked<[LoopHub]>([])
-    private let onWarning: @Sendable (String) -> Void
+    let onWarning: @Sendable (String) -> Void
     let worker = Worker()
 
     init(
@@ -19,6 +21,7 @@ final class Broadcaster: Sendable {
     ) {
         self.configuration = configuration
         self.onWarning = onWarning
+        waiting = WaitingBytes(limit: configuration.limits.waitingBytes, onWarning: onWarning)
         encoding = Locked(FrameEncoding(configuration))
         state = Locked(BroadcastState())
     }

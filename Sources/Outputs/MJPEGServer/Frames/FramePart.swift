@@ -45,6 +45,7 @@ final class FramePart: @unchecked Sendable {
     private var headCount = 0
     private var jpegCount = 0
     private let finishedReads = Atomic<UInt>(0)
+    private let waiters = Atomic<Int>(0)
 
     init() {}
 
@@ -54,6 +55,15 @@ final class FramePart: @unchecked Sendable {
     var jpeg: ByteBuffer { slice(from: headCount, count: jpegCount) }
     var jpegByteCount: Int { jpegCount }
     var byteCount: Int { whole.readableBytes }
+
+    /// The memory that it takes.
+    var storageByteCount: Int { whole.storageCapacity }
+
+    /// Counts a client that waits for it. True for the first one.
+    func addWaiter() -> Bool { waiters.add(1, ordering: .relaxed).oldValue == 0 }
+
+    /// True for the last one.
+    func removeWaiter() -> Bool { waiters.subtract(1, ordering: .relaxed).newValue == 0 }
 
     func endRead() { finishedReads.wrappingAdd(1, ordering: .releasing) }
 

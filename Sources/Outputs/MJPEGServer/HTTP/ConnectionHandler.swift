@@ -22,18 +22,29 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let service: Service
     private let hub: LoopHub
     private let gate: RequestGate
+    private let transport: Transport
+    private let peer: Peer
     private let admission: Connections.Admission
+    /// Nil where any host may be named.
+    private var hostCheck: HostCheck?
     private var context: ChannelHandlerContext?
     private var phase = Phase.waiting
     private var deadline: Scheduled<Void>?
     private var isHeadOnly = false
     private var staysOpen = false
-    private var cors: [(name: String, value: String)] = []
+    private var crossOrigin: [(name: String, value: String)] = []
+    /// The bytes of the last answer, while the kernel has not taken it all.
+    private var waitingByteCount = 0
 
-    init(_ service: Service, hub: LoopHub, gate: RequestGate, admission: Connections.Admission) {
+    init(
+        _ service: Service, hub: LoopHub, gate: RequestGate, transport: Transport, peer: Peer,
+        admission: Connections.Admission
+    ) {
         self.service = service
         self.hub = hub
         self.gate = gate
+        self.transport = transport
+        self.peer = peer
         self.admission = admission
     }
 
@@ -50,15 +61,18 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private func begin() {
-        guard admission != .refused else {
-            answer(
-                Reply(
-                    503,
-                    "\(service.configuration.limits.connections) connections are open, which is the limit; try again later."
-                ))
+        let requestTimeout = service.configuration.limits.requestTimeout
+        if case .refused(let limit, let isOfAddress) = admission {
+            let subject = isOfAddress ? "connections from your address" : "connections"
+            answer(Reply(503, "\(limit) \(subject) are open, which is the limit; try again later."))
+            // With TLS the answer waits for the handshake.
+            if isSecure { setDeadline(after: requestTimeout) { $0.transport.close() } }
             return
         }
-        setDeadline(after: service.configuration.limits.requestTimeout) { handler in
+        hostCheck = HostCheck(service.configuration, at: context?.channel.parent?.localAddress)
+        setDeadline(after: requestTimeout) { handler in
+            // Nobody could read an answer before the handshake.
+            if handler.isSecure, !handler.gate.hasInput { return handler.transport.close() }
             handler.answer(Reply(408, "The request did not come in time."))
         }
     }
@@ -66,6 +80,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         deadline?.cancel()
         deadline = nil
+        releaseWaiting()
         switch phase {
         case .streaming(let viewer):
             hub.withViewers { _ in viewer.close() }
@@ -80,17 +95,19 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        // Here and not above, which a connection that broke at once never comes to.
-        service.connections.leave()
         self.context = nil
+        releaseWaiting()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { releaseWaiting() }
         if case .streaming(let viewer) = phase { hub.withViewers { _ in viewer.writabilityChanged() } }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch phase {
+        case .waiting where error as? HTTPParserError == .headerOverflow:
+            answer(Reply(431, "The request's head has too many lines."))
         case .waiting where error is HTTPParserError:
             answer(Reply(400, "The request is not one of HTTP/1.0 or HTTP/1.1."))
         case .closing where error is HTTPParserError: break
@@ -102,6 +119,12 @@ final class ConnectionHandler: ChannelInboundHandler {
         if event is RequestGate.HeadTooLong {
             if case .waiting = phase {
                 answer(Reply(431, "The request's head has more than \(service.configuration.limits.headBytes) bytes."))
+            }
+            return
+        }
+        if event is RequestGate.NoVersion {
+            if case .waiting = phase {
+                answer(Reply(400, "The request names no version of HTTP; this server speaks HTTP/1.0 and HTTP/1.1."))
             }
             return
         }
@@ -128,8 +151,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         phase = .answering
         isHeadOnly = head.method == .HEAD
         staysOpen = head.isKeepAlive
-        cors = service.corsLines(for: head)
-        if let refusal = RequestCheck.refusal(head) {
+        crossOrigin = service.crossOriginLines(for: head, isExposed: hostCheck != nil)
+        if let refusal = RequestCheck.refusal(head, hostCheck) {
             staysOpen = false
             return answer(refusal)
         }
@@ -145,7 +168,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             reply.body.clear()
             return answer(reply)
         }
-        if let refusal = service.authorizationRefusal(head) { return answer(refusal) }
+        if let refusal = service.authorizationRefusal(head, from: peer) { return answer(refusal) }
         guard head.method == .GET || head.method == .HEAD else {
             var reply = Reply(405, "This server answers GET, HEAD and OPTIONS.")
             reply.headers = [("Allow", "GET, HEAD, OPTIONS")]
@@ -178,14 +201,14 @@ final class ConnectionHandler: ChannelInboundHandler {
         let record = ViewerRecord(StreamParameters(query), peer: peer)
         let viewer = StreamViewer(
             record, on: context, of: hub, sendTimeout: service.configuration.limits.sendTimeout,
-            isSecure: service.configuration.tls != nil)
+            isSecure: isSecure, transport: transport)
         service.connections.noteAnswer(200)
         hub.withViewers { list in
             // The viewer takes part before he is told so: a frame that comes in between isn't lost.
             hub.expectViewer()
             let first = service.broadcaster.join(record)
             phase = .streaming(viewer)
-            context.writeAndFlush(NIOAny(service.streamHead(record, cors: cors)), promise: nil)
+            context.writeAndFlush(NIOAny(service.streamHead(record, crossOrigin: crossOrigin)), promise: nil)
             // The connection may have broken meanwhile.
             guard case .streaming = phase else { return }
             list.add(viewer, first: first, at: service.broadcaster.clock.now)
@@ -228,9 +251,10 @@ final class ConnectionHandler: ChannelInboundHandler {
         deadline?.cancel()
         deadline = nil
         phase = staysOpen ? .waiting : .closing
-        context.write(NIOAny(reply.head(cors: cors, staysOpen: staysOpen)), promise: nil)
+        context.write(NIOAny(reply.head(crossOrigin: crossOrigin, staysOpen: staysOpen)), promise: nil)
         if !isHeadOnly, reply.body.readableBytes > 0 { context.write(NIOAny(reply.body), promise: nil) }
         context.flush()
+        if !context.channel.isWritable { wait(for: reply.body) }
         let limits = service.configuration.limits
         if staysOpen {
             setDeadline(after: limits.idleTimeout) { $0.context?.close(promise: nil) }
@@ -241,6 +265,23 @@ final class ConnectionHandler: ChannelInboundHandler {
             setDeadline(after: limits.sendTimeout) { $0.context?.close(promise: nil) }
             context.close(mode: .output, promise: nil)
         }
+    }
+
+    private var isSecure: Bool { service.configuration.tls != nil }
+
+    /// Counts an answer that the kernel has not taken all of; closes the connection when too much waits already.
+    private func wait(for body: ByteBuffer) {
+        let waiting = service.broadcaster.waiting
+        waitingByteCount = body.storageCapacity
+        waiting.add(waitingByteCount)
+        guard waiting.isExceeded else { return }
+        hub.recordDisconnection()
+        transport.close()
+    }
+
+    private func releaseWaiting() {
+        service.broadcaster.waiting.remove(waitingByteCount)
+        waitingByteCount = 0
     }
 
     private func setDeadline(after duration: Duration, _ action: @escaping (ConnectionHandler) -> Void) {

@@ -1,12 +1,13 @@
 import VideoCapturing
 
-/// Counts connections and answers, and turns connections away when there are too many. Safe to use from any thread.
+/// Counts connections and answers, and turns connections away when there are too many, or too many of one peer. Safe to use
+/// from any thread.
 final class Connections: Sendable {
     /// Whether a connection is served.
-    enum Admission: Sendable {
+    enum Admission: Sendable, Hashable {
         case served
-        /// It is told that there are too many.
-        case refused
+        /// It is told that there are too many: all together, or of its address.
+        case refused(limit: Int, isOfAddress: Bool)
         /// There are so many that it is closed without a word.
         case dropped
     }
@@ -21,32 +22,65 @@ final class Connections: Sendable {
     /// How many connections beyond the limit are told so before they are closed.
     private static let courtesy = 32
 
-    private let limit: Int
-    private let counts = Locked(Counts())
+    private static let courtesyPerPeer = 4
 
-    init(limit: Int) { self.limit = limit }
+    private struct State {
+        var limit: Int
+        var counts = Counts()
+        var ofPeers: [Peer: Int] = [:]
+    }
 
-    /// Counts a connection in; unless it is dropped, ``leave()`` counts it out.
-    func enter() -> Admission {
-        counts.withLock { counts in
-            counts.accepted += 1
-            guard counts.open < limit + Connections.courtesy else {
-                counts.refused += 1
+    private let limitPerPeer: Int?
+    private let state: Locked<State>
+
+    /// - Parameter limitPerPeer: the maximum number of one peer, unless that is this machine; nil for no such limit.
+    init(limit: Int, limitPerPeer: Int? = nil) {
+        self.limitPerPeer = limitPerPeer
+        state = Locked(State(limit: limit))
+    }
+
+    /// Sets the maximum number of connections.
+    func setLimit(_ limit: Int) { state.withLock { $0.limit = limit } }
+
+    /// Counts a connection in; unless it is dropped, ``leave(_:)`` counts it out.
+    func enter(_ peer: Peer) -> Admission {
+        state.withLock { state in
+            state.counts.accepted += 1
+            let ofPeer = state.ofPeers[peer, default: 0] + 1
+            let limitPerPeer = peer == .local ? .max : limitPerPeer ?? .max
+            guard state.counts.open < state.limit + Connections.courtesy,
+                ofPeer - Connections.courtesyPerPeer <= limitPerPeer
+            else {
+                state.counts.refused += 1
                 return .dropped
             }
-            counts.open += 1
-            guard counts.open > limit else { return .served }
-            counts.refused += 1
-            return .refused
+            state.counts.open += 1
+            state.ofPeers[peer] = ofPeer
+            if ofPeer <= limitPerPeer, state.counts.open <= state.limit { return .served }
+            state.counts.refused += 1
+            return ofPeer > limitPerPeer
+                ? .refused(limit: limitPerPeer, isOfAddress: true) : .refused(limit: state.limit, isOfAddress: false)
         }
     }
 
-    func leave() { counts.withLock { $0.open -= 1 } }
+    /// Counts a connection out.
+    func leave(_ peer: Peer) {
+        state.withLock { state in
+            state.counts.open -= 1
+            let left = state.ofPeers[peer, default: 0] - 1
+            state.ofPeers[peer] = left > 0 ? left : nil
+        }
+    }
 
-    func noteAnswer(_ status: Int) { counts.withLock { $0.answers[status, default: 0] += 1 } }
+    func noteAnswer(_ status: Int) { state.withLock { $0.counts.answers[status, default: 0] += 1 } }
 
-    var current: Counts { counts.withLock { $0 } }
+    var current: Counts { state.withLock { $0.counts } }
 
     /// All connections have been closed.
-    func forgetOpen() { counts.withLock { $0.open = 0 } }
+    func forgetOpen() {
+        state.withLock { state in
+            state.counts.open = 0
+            state.ofPeers = [:]
+        }
+    }
 }

@@ -13,6 +13,8 @@ import VideoCapturing
 final class Listener: Sendable {
     let address: MJPEGServerAddress
     let service: Service
+    /// What the server's user should know of the machine's limits; nil when nothing.
+    let warning: String?
     private let group: MultiThreadedEventLoopGroup
 
     /// Listens. Blocks until that is done.
@@ -20,8 +22,19 @@ final class Listener: Sendable {
         _ configuration: MJPEGServerConfiguration, broadcaster: Broadcaster, connections: Connections
     ) throws(MJPEGServerError) {
         let tls = try configuration.tls.map { (tls) throws(MJPEGServerError) in try TransportSecurity(tls) }
+        // Before there are threads: SwiftNIO ends the program when it gets no descriptor for one.
+        let descriptors = DescriptorLimit()
+        let wanted = configuration.limits.connections
+        let limit = try descriptors.connections(atMost: wanted, threadCount: configuration.threadCount)
+        connections.setLimit(limit)
+        warning =
+            limit < wanted
+            ? "At most \(limit) connections are served at a time, and not \(wanted), since this process may have only "
+                + "\(descriptors.limit) files and sockets open. Raise that limit with `ulimit -n`." : nil
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threadCount)
-        let hubs = group.makeIterator().enumerated().map { index, loop in LoopHub(loop, servesAtOnce: index == 0) }
+        let hubs = group.makeIterator().enumerated().map { index, loop in
+            LoopHub(loop, servesAtOnce: index == 0, waiting: broadcaster.waiting)
+        }
         let service = Service(configuration, broadcaster: broadcaster, connections: connections, hubs: hubs)
         do {
             address = try Listener.bind(configuration, service: service, group: group, tls: tls)
@@ -55,12 +68,21 @@ final class Listener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // Writable means: all was handed to the kernel. See StreamViewer.
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AcceptPause(service.broadcaster.onWarning))
+                }
+            }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     packing.count(channel)
-                    let admission = service.connections.enter()
+                    let peer = Peer(channel.remoteAddress)
+                    let admission = service.connections.enter(peer)
                     guard admission != .dropped else { throw ChannelError.operationUnsupported }
+                    channel.closeFuture.whenComplete { _ in service.connections.leave(peer) }
                     let pipeline = channel.pipeline.syncOperations
+                    let transport = Transport()
+                    try pipeline.addHandler(transport)
                     try tls?.secure(pipeline)
                     let gate = RequestGate(limit: configuration.limits.headBytes)
                     try pipeline.addHandler(gate)
@@ -69,7 +91,8 @@ final class Listener: Sendable {
                     // Every loop of the group has its hub.
                     let hub = hubs[ObjectIdentifier(channel.eventLoop)]!
                     try pipeline.addHandler(
-                        ConnectionHandler(service, hub: hub, gate: gate, admission: admission))
+                        ConnectionHandler(
+                            service, hub: hub, gate: gate, transport: transport, peer: peer, admission: admission))
                 }
             }
         if configuration.sendBufferSize > 0 {

@@ -27,15 +27,15 @@ struct Reply {
     /// The head, up to and with the empty line.
     ///
     /// - Parameters:
-    ///   - cors: the lines that let scripts of another origin read the answer.
+    ///   - crossOrigin: the lines that tell what other pages may do with the answer.
     ///   - staysOpen: whether another request may follow.
-    func head(cors: [(name: String, value: String)], staysOpen: Bool) -> ByteBuffer {
+    func head(crossOrigin: [(name: String, value: String)], staysOpen: Bool) -> ByteBuffer {
         var head = ByteBuffer()
         head.writeString("HTTP/1.1 \(status) \(Reply.phrase(status))\r\nContent-Type: \(contentType)\r\n")
         if tellsLength { head.writeString("Content-Length: \(body.readableBytes)\r\n") }
         head.writeStaticString("X-Content-Type-Options: nosniff\r\n")
         if isFresh { head.writeStaticString(Reply.freshness) }
-        for (name, value) in headers + cors { head.writeString("\(name): \(value)\r\n") }
+        for (name, value) in headers + crossOrigin { head.writeString("\(name): \(value)\r\n") }
         head.writeStaticString(staysOpen ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n")
         return head
     }
@@ -54,10 +54,12 @@ struct Reply {
         case 204: "No Content"
         case 400: "Bad Request"
         case 401: "Unauthorized"
+        case 403: "Forbidden"
         case 404: "Not Found"
         case 405: "Method Not Allowed"
         case 408: "Request Timeout"
         case 413: "Content Too Large"
+        case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"
         case 503: "Service Unavailable"
         case 505: "HTTP Version Not Supported"

@@ -2,8 +2,9 @@ import NIOHTTP1
 
 /// What the parser lets pass and is refused all the same.
 enum RequestCheck {
-    /// The answer to a head that is not taken; nil for one that is in order.
-    static func refusal(_ head: HTTPRequestHead) -> Reply? {
+    /// - Parameter hostCheck: which hosts may be named; nil for all.
+    /// - Returns: the answer to a head that is not taken; nil for one that is in order.
+    static func refusal(_ head: HTTPRequestHead, _ hostCheck: HostCheck?) -> Reply? {
         guard head.version == .http1_1 || head.version == .http1_0 else {
             return Reply(505, "This server speaks HTTP/1.0 and HTTP/1.1.")
         }
@@ -27,6 +28,8 @@ enum RequestCheck {
             }
             if !length.utf8.allSatisfy({ $0 == 48 }) { return Reply(413, "Requests to this server have no body.") }
         }
+        // Browsers always name one.
+        if let hostCheck, let host = hosts.first, !hostCheck.allows(host) { return HostCheck.refusal }
         return nil
     }
 }

@@ -9,6 +9,8 @@ final class Service: Sendable {
     let connections: Connections
     let hubs: [LoopHub]
     private let authenticator: Authenticator?
+    /// Nil where nobody has to wait.
+    private let throttle: Locked<LoginThrottle>?
     private let pageBytes: ByteBuffer
 
     init(
@@ -19,6 +21,7 @@ final class Service: Sendable {
         self.connections = connections
         self.hubs = hubs
         authenticator = configuration.authentication.map { Authenticator($0) }
+        throttle = configuration.limits.loginAttempts.map { Locked(LoginThrottle(freeAttempts: $0)) }
         pageBytes = ByteBuffer(string: ViewerPage.html)
     }
 
@@ -31,10 +34,16 @@ final class Service: Sendable {
         return reply
     }
 
-    /// The lines that let scripts of the allowed origin read an answer, as uStreamer writes them.
-    func corsLines(for head: HTTPRequestHead) -> [(name: String, value: String)] {
-        guard let origin = configuration.allowedOrigin else { return [] }
-        var lines = [("Access-Control-Allow-Origin", origin)]
+    /// The lines that tell browsers which other pages may show an answer, and which may read it by script; the latter as
+    /// uStreamer writes them.
+    ///
+    /// - Parameter isExposed: whether nothing but these lines and the check of the host keeps other pages from the picture.
+    func crossOriginLines(for head: HTTPRequestHead, isExposed: Bool) -> [(name: String, value: String)] {
+        let openPolicy =
+            isExposed && configuration.allowedOrigin == nil ? .sameOrigin : MJPEGServerResourcePolicy.crossOrigin
+        var lines = [("Cross-Origin-Resource-Policy", (configuration.resourcePolicy ?? openPolicy).rawValue)]
+        guard let origin = configuration.allowedOrigin else { return lines }
+        lines.append(("Access-Control-Allow-Origin", origin))
         // Browsers refuse the two together.
         if origin != "*" { lines.append(("Access-Control-Allow-Credentials", "true")) }
         if let names = head.headers.first(name: "access-control-request-headers"), isPlain(names) {
@@ -47,22 +56,33 @@ final class Service: Sendable {
     }
 
     /// The answer to one who may not watch; nil for one who may.
-    func authorizationRefusal(_ head: HTTPRequestHead) -> Reply? {
+    func authorizationRefusal(_ head: HTTPRequestHead, from peer: Peer) -> Reply? {
         guard let authenticator else { return nil }
         let now = broadcaster.clock.now
-        let verdict = authenticator.check(
-            head.headers["authorization"], method: head.method.rawValue, target: head.uri, at: now)
+        let authorization = head.headers["authorization"]
+        if !authorization.isEmpty, let delay = throttle?.withLock({ $0.delay(for: peer, at: now) }),
+            // One who has given the password goes on, though another at the same address guesses.
+            !authenticator.isProven(authorization)
+        {
+            var reply = Reply(429, "Too many wrong passwords came from your address; try again later.")
+            reply.headers = [("Retry-After", "\(delay.components.seconds + 1)")]
+            return reply
+        }
+        let verdict = authenticator.check(authorization, method: head.method.rawValue, target: head.uri, at: now)
         guard verdict != .granted else { return nil }
+        if verdict == .refused, !authorization.isEmpty {
+            throttle?.withLock { $0.recordFailure(of: peer, at: now) }
+        }
         var reply = Reply(401, "This server asks for a name and a password.")
         reply.headers = authenticator.challenges(isStale: verdict == .stale, at: now).map { ("WWW-Authenticate", $0) }
         return reply
     }
 
     /// The first bytes of a stream, as uStreamer writes them: HTTP/1.0, so that the stream ends where the connection does.
-    func streamHead(_ record: ViewerRecord, cors: [(name: String, value: String)]) -> ByteBuffer {
+    func streamHead(_ record: ViewerRecord, crossOrigin: [(name: String, value: String)]) -> ByteBuffer {
         var head = ByteBuffer()
         head.writeStaticString("HTTP/1.0 200 OK\r\nConnection: close\r\n")
-        for (name, value) in cors { head.writeString("\(name): \(value)\r\n") }
+        for (name, value) in crossOrigin { head.writeString("\(name): \(value)\r\n") }
         head.writeStaticString(Reply.freshness)
         let suffix = configuration.instanceID.isEmpty ? "" : "_" + configuration.instanceID
         let id = String(record.id, radix: 16)

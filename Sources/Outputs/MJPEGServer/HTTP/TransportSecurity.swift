@@ -4,6 +4,20 @@ import NIOCore
     import NIOSSL
 #endif
 
+/// The end of a connection's pipeline that is nearest to the kernel: closes it at once, where TLS would first finish its
+/// handshake or wait for the other side's good-bye.
+final class Transport: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func close() { context?.close(promise: nil) }
+}
+
 /// Makes connections secure ones: HTTPS by a certificate. Without the package's trait `TLS`, none can be made.
 struct TransportSecurity: Sendable {
     #if TLS
@@ -39,8 +53,8 @@ struct TransportSecurity: Sendable {
         init(_ tls: MJPEGServerTLS) throws(MJPEGServerError) {
             throw MJPEGServerError(
                 .certificate, operation: "load the certificate", subject: tls.certificateChain,
-                message: "This program was built without HTTPS. Build it with the trait TLS of swift-video-capturing, "
-                    + "or leave the certificate out.")
+                message: "This program was built without HTTPS. Build it with the trait TLS of swift-video-capturing "
+                    + "(capturer-demo: make release TLS=1), or leave the certificate out.")
         }
 
         func secure(_ pipeline: ChannelPipeline.SynchronousOperations) throws {}

@@ -2,14 +2,14 @@ import VideoCapturing
 
 /// Checks who asks: Basic (RFC 7617) and Digest (RFC 7616, with SHA-256 and MD5).
 ///
-/// Keeps nothing of what it has seen. A nonce holds the time at which it was given out and a code that only this
-/// server can make; it is good for five minutes, and a client with an older one is told to go on with a new one.
-/// Whoever can read along could use an answer again in that time, but he sees the pictures anyway.
+/// A nonce holds the time at which it was given out and a code that only this server can make; it is good for five minutes,
+/// and each count of it once. A client that knows the password and uses an older one, or the same count again, is told to
+/// go on with a new one. Only nonces that were used with the right password are remembered.
 struct Authenticator: Sendable {
     /// The answer to a check.
     enum Verdict: Sendable, Hashable {
         case granted
-        /// The password is right, but the nonce is too old.
+        /// The password is right, but the nonce is too old, of another server, or was used with this count.
         case stale
         case refused
     }
@@ -28,6 +28,7 @@ struct Authenticator: Sendable {
 
     private let settings: MJPEGServerAuthentication
     private let key: [UInt8]
+    private let nonces = Locked(NonceTable(lifetime: nonceLifetime))
 
     init(_ settings: MJPEGServerAuthentication) {
         self.settings = settings
@@ -75,9 +76,9 @@ struct Authenticator: Sendable {
 
     private func check(_ fields: DigestFields, method: String, target: String, at now: MediaTime) -> Verdict {
         guard let hash = Hash(rawValue: (fields["algorithm"] ?? "MD5").uppercased()), fields["qop"] == "auth",
-            let nonce = fields["nonce"], let count = fields["nc"], let clientNonce = fields["cnonce"],
-            let given = fields["response"], fields["uri"] == target, fields["realm"] == settings.realm,
-            let age = age(ofNonce: nonce, at: now)
+            let nonce = fields["nonce"], let count = fields["nc"], let countNumber = UInt32(count, radix: 16),
+            let clientNonce = fields["cnonce"], let given = fields["response"], fields["uri"] == target,
+            fields["realm"] == settings.realm
         else { return .refused }
         let user = "\(settings.user):\(settings.realm):\(settings.password)"
         let expected = hash.text(
@@ -87,7 +88,19 @@ struct Authenticator: Sendable {
             Digests.authenticationCode(Array(settings.user.utf8), key: key))
         let isRight = Digests.areEqual(Array(given.lowercased().utf8), Array(expected.utf8))
         guard isSameUser, isRight else { return .refused }
-        return age <= Authenticator.nonceLifetime ? .granted : .stale
+        guard let issued = issueTime(ofNonce: nonce),
+            nonces.withLock({ $0.use(issued, count: countNumber, at: now) })
+        else { return .stale }
+        return .granted
+    }
+
+    /// Whether these values go on with a nonce that was used with the right password.
+    func isProven(_ authorization: [String]) -> Bool {
+        guard authorization.count == 1, authorization[0].lowercased().hasPrefix("digest "),
+            let nonce = DigestFields(authorization[0].dropFirst("digest ".count))["nonce"],
+            let issued = issueTime(ofNonce: nonce)
+        else { return false }
+        return nonces.withLock { $0.isProven(issued) }
     }
 
     // MARK: Nonces
@@ -97,8 +110,8 @@ struct Authenticator: Sendable {
         return hexText(time + Digests.authenticationCode(time, key: key))
     }
 
-    /// How long ago a nonce was given out; nil when it was not given out here.
-    private func age(ofNonce nonce: String, at now: MediaTime) -> Duration? {
+    /// When a nonce was given out; nil when it was not given out here.
+    private func issueTime(ofNonce nonce: String) -> MediaTime? {
         let digits = Array(nonce.utf8)
         guard digits.count == 2 * (8 + 32) else { return nil }
         var bytes: [UInt8] = []
@@ -109,6 +122,6 @@ struct Authenticator: Sendable {
         let time = Array(bytes[..<8])
         guard Digests.areEqual(Array(bytes[8...]), Digests.authenticationCode(time, key: key)) else { return nil }
         let nanoseconds = time.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return now - MediaTime(nanoseconds: Int64(bitPattern: nanoseconds))
+        return MediaTime(nanoseconds: Int64(bitPattern: nanoseconds))
     }
 }

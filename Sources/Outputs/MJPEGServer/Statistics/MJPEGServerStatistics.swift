@@ -26,6 +26,10 @@ public struct MJPEGServerStatistics: Sendable, Hashable {
     public var connectionsAccepted: UInt64 = 0
     /// Connections that were turned away since there were too many.
     public var connectionsRefused: UInt64 = 0
+    /// Bytes that wait in memory for slow clients; see ``MJPEGServerLimits/waitingBytes``.
+    public var bytesWaiting = 0
+    /// Clients that were disconnected since too many bytes waited.
+    public var slowClientsDisconnected: UInt64 = 0
     /// How often each HTTP status was answered.
     public var answers: [Int: UInt64] = [:]
 

@@ -72,6 +72,7 @@ extension ServerReport {
     private func own(_ json: inout JSONText) {
         json.object("server") { json in
             json.field("connections", statistics.connections)
+            json.field("waiting_bytes", statistics.bytesWaiting)
             json.field("captured", statistics.framesCaptured)
             json.field("encoded", statistics.framesEncoded)
             json.field("passed_through", statistics.framesPassedThrough)

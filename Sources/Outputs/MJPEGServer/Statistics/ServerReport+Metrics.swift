@@ -7,6 +7,7 @@ extension ServerReport {
         var text = MetricsText()
         text.gauge("viewers", "Viewers of the stream.", Double(records.count))
         text.gauge("connections", "Open connections.", Double(statistics.connections))
+        text.gauge("waiting_bytes", "Bytes in memory for slow clients.", Double(statistics.bytesWaiting))
         text.gauge("source_online", "Whether pictures of the source are shown (1) or a notice (0).", isOnline ? 1 : 0)
         text.gauge("picture_width_pixels", "Width of the picture.", Double(width))
         text.gauge("picture_height_pixels", "Height of the picture.", Double(height))
@@ -14,6 +15,9 @@ extension ServerReport {
         text.gauge("stream_frames_per_second", "Frames made for viewers.", statistics.streamRate)
         text.counter("connections_accepted_total", "Connections accepted.", statistics.connectionsAccepted)
         text.counter("connections_refused_total", "Connections over the limit.", statistics.connectionsRefused)
+        text.counter(
+            "disconnected_clients_total", "Clients disconnected since too much waited for them.",
+            statistics.slowClientsDisconnected)
         text.counter("captured_frames_total", "Frames that came.", statistics.framesCaptured)
         text.counter("encoded_frames_total", "Frames encoded here.", statistics.framesEncoded)
         text.counter(

@@ -28,6 +28,8 @@ struct ServerReport {
         statistics.connectionsAccepted = counts.accepted
         statistics.connectionsRefused = counts.refused
         statistics.answers = counts.answers
+        statistics.bytesWaiting = broadcaster.waiting.count
+        statistics.slowClientsDisconnected = broadcaster.waiting.disconnected
         var recent = LatencyHistogram()
         var total = LatencyHistogram()
         for hub in hubs {

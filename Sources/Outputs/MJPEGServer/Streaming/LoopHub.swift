@@ -35,14 +35,17 @@ final class LoopHub: Sendable {
     /// Whether viewers may be sent frames on the thread that has them. Of one loop only, so that a server with many is not
     /// served by one thread.
     private let servesAtOnce: Bool
+    /// What waits in memory for slow clients, of all loops.
+    let waiting: WaitingBytes
     private let turns = ViewerTurns()
     private let mailbox = Locked(Mailbox())
     private let clock = MonotonicClock()
     private let latency = Locked(RecentLatency())
 
-    init(_ loop: any EventLoop, servesAtOnce: Bool) {
+    init(_ loop: any EventLoop, servesAtOnce: Bool, waiting: WaitingBytes) {
         self.loop = loop
         self.servesAtOnce = servesAtOnce
+        self.waiting = waiting
     }
 
     /// Runs `body` with the viewers; on the loop only. Meanwhile nothing is sent to them on other threads.
@@ -98,6 +101,11 @@ final class LoopHub: Sendable {
         }
     }
 
+    /// Counts a client that is disconnected since too much waits. The warning comes later, when no lock is held.
+    func recordDisconnection() {
+        if waiting.recordDisconnection() { execute { [waiting] in waiting.warn() } }
+    }
+
     /// From now on nothing is handed to the loop, which may be shut down.
     func close() {
         mailbox.withLock { mailbox in
@@ -120,6 +128,7 @@ final class LoopHub: Sendable {
             }
             guard let offer else { return }
             list.deliver(offer.part, offer.occasion, missed: missed, at: clock.now)
+            if waiting.isExceeded { list.disconnectSlowest(until: waiting) }
         }
     }
 

@@ -15,6 +15,8 @@ final class StreamViewer {
     private let list: ViewerList
     private let clock = MonotonicClock()
     private let sendTimeout: Duration
+    private let isSecure: Bool
+    private let transport: Transport
     /// Nil where the bytes must go through the channel: with TLS.
     private let socket: DirectSocket?
     /// For sending on other threads; nil where that is not done.
@@ -22,7 +24,9 @@ final class StreamViewer {
 
     /// The frame on its way; and whether it is to be counted for latency.
     private var sending: (part: FramePart, occasion: LoopHub.Occasion, bytes: Int)?
-    private var sendingSince = MediaTime.zero
+    private(set) var sendingSince = MediaTime.zero
+    /// The bytes of it that wait for this viewer alone; nil while all of it has been taken.
+    private var waitingByteCount: Int?
     /// What is left of it where another thread has begun.
     private var rest: ByteBuffer?
     /// The number of the last part that was begun on another thread.
@@ -37,7 +41,7 @@ final class StreamViewer {
 
     init(
         _ record: ViewerRecord, on context: ChannelHandlerContext, of hub: LoopHub,
-        sendTimeout: Duration, isSecure: Bool
+        sendTimeout: Duration, isSecure: Bool, transport: Transport
     ) {
         self.record = record
         self.context = context
@@ -45,6 +49,8 @@ final class StreamViewer {
         self.hub = hub
         list = hub.withViewers { $0 }
         self.sendTimeout = sendTimeout
+        self.isSecure = isSecure
+        self.transport = transport
         socket = isSecure ? nil : DirectSocket(context)
         ownSocket = record.parameters.isPlain && hub.hasRoomForViewersAtOnce ? socket?.duplicate() : nil
     }
@@ -66,7 +72,7 @@ final class StreamViewer {
             // A repeated frame is nothing that one could miss.
             if occasion == .new, isBehind { record.noteSkipped(1) }
             if occasion == .new || sending == nil { isBehind = true }
-            if now - sendingSince > sendTimeout, sending != nil { context.close(promise: nil) }
+            if now - sendingSince > sendTimeout, sending != nil { disconnect() }
             return
         }
         send(part, occasion, at: now)
@@ -88,6 +94,7 @@ final class StreamViewer {
         sending = (part, .new, part.byteCount)
         guard bytes.readableBytes == 0 else {
             rest = bytes
+            startWaiting()
             return false
         }
         finishSending()
@@ -115,8 +122,43 @@ final class StreamViewer {
         isClosed = true
         rest = nil
         ownSocket.take()?.close()
+        stopWaiting()
         sending?.part.endRead()
         sending = nil
+    }
+
+    /// Ends the connection since too much waits in memory.
+    func giveUp() {
+        hub.recordDisconnection()
+        disconnect()
+    }
+
+    /// Ends the connection, whatever it has not taken.
+    func disconnect() {
+        close()
+        transport.close()
+    }
+
+    /// Whether less waits once the viewer has gone: it has yet to take another part than the one that is shown now, or has an
+    /// encrypted copy.
+    func holdsMemory(besides shown: FramePart?) -> Bool {
+        guard let sending, let waitingByteCount else { return false }
+        return sending.part !== shown || waitingByteCount > 0
+    }
+
+    private func startWaiting() {
+        guard let sending, waitingByteCount == nil else { return }
+        hub.waiting.hold(sending.part)
+        // Encrypted, it is a copy of the viewer's own.
+        let own = isSecure ? sending.bytes : 0
+        waitingByteCount = own
+        hub.waiting.add(own)
+    }
+
+    private func stopWaiting() {
+        guard let sending, let own = waitingByteCount.take() else { return }
+        hub.waiting.release(sending.part)
+        hub.waiting.remove(own)
     }
 
     private func send(_ part: FramePart, _ occasion: LoopHub.Occasion, at now: MediaTime) {
@@ -138,6 +180,8 @@ final class StreamViewer {
         }
         // Usually it has all been taken by now, and the change of writability has told so.
         if sending != nil, channel.isWritable { finishSending() }
+        startWaiting()
+        if hub.waiting.isExceeded { list.disconnectSlowest(until: hub.waiting) }
     }
 
     private func sendWithOwnHead(_ part: FramePart, at now: MediaTime) {
@@ -176,6 +220,7 @@ final class StreamViewer {
 
     private func finishSending() {
         guard let sent = sending else { return }
+        stopWaiting()
         sending = nil
         let now = clock.now
         sent.part.endRead()

@@ -42,6 +42,14 @@ final class ViewerList {
         return !isLoopDue
     }
 
+    /// Disconnects those who have waited the longest, until no longer too much waits. On the loop.
+    func disconnectSlowest(until waiting: WaitingBytes) {
+        let slow = viewers.filter { $0.holdsMemory(besides: latest) }.sorted { $0.sendingSince < $1.sendingSince }
+        for viewer in slow where waiting.isExceeded {
+            viewer.giveUp()
+        }
+    }
+
     /// Offers a part to all viewers but those who have it already; on the loop.
     ///
     /// - Parameter missed: how many parts came after the one before and were replaced by this one.
