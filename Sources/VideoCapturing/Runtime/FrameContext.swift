@@ -72,6 +72,12 @@ public final class FrameContext: Sendable {
         control.noteInterruption(reason)
     }
 
+    /// Counts damaged frames after which there is none that could carry the number (``SourceFrame/corruptBefore``): at the
+    /// end of a file.
+    package func countDamaged(_ count: UInt64) {
+        control.contents.withLock { $0.statistics.framesDropped.corrupt &+= count }
+    }
+
     /// Has `handler` called, on the thread that stops, once the capture is being stopped; it must only wake
     /// whoever ``FrameSource/nextFrame(_:)`` waits for. For sources that wait for something other than time
     /// or a descriptor.
