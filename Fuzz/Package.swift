@@ -20,7 +20,9 @@ let package = Package(
     name: "Fuzz",
     dependencies: [.package(name: "swift-video-capturing", path: "..")],
     targets: [
-        .target(name: "FuzzSupport", dependencies: [framework("MediaContainers")])
+        .target(
+            name: "FuzzSupport",
+            dependencies: ["CaptureTool", "FileCapturer", "MediaContainers", "VideoCapturing"].map(framework))
     ]
         + fuzzers.map { name, dependencies in
             .executableTarget(

@@ -4,12 +4,13 @@ TEST_JOBS in the environment says how many run at a time; by default two for eac
 """
 
 import os
+import queue
 import signal
 import subprocess
 import tempfile
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import deque
 
 JOBS = int(os.environ.get("TEST_JOBS") or 2 * (os.cpu_count() or 1))
 WHEN_IDLE = ["chrt", "--idle", "0"]
@@ -24,11 +25,11 @@ class Stopped(BaseException):
 
 
 class Pool:
-    """At most `jobs` commands at a time. A context manager: at its end no command runs any more."""
+    """Workers that run one command at a time each. A context manager: at its end no command runs any more."""
 
-    def __init__(self, jobs=JOBS, beside_paced=WHEN_IDLE):
-        self.jobs = jobs
-        self.beside_paced = beside_paced
+    def __init__(self, workers):
+        """`workers` has for each the command by which it runs others, such as `WHEN_IDLE`, or an empty one."""
+        self.workers = workers
         self.lock = threading.Lock()
         self.running = set()
         self.is_ended = False
@@ -41,17 +42,31 @@ class Pool:
 
     def run(self, commands, paced=()):
         """Yields each command's number, exit code (negative: the signal), output and seconds, in the order in which
-        they end. Those whose numbers are in `paced` expect frames at their times: they run one at a time, and beside
-        them the others, by the command `beside_paced`: with what these leave of the processors."""
-        threads = ThreadPoolExecutor(self.jobs), ThreadPoolExecutor(1)
-        started = {}
-        for number, command in enumerate(commands):
-            is_paced = number in paced
-            priority = self.beside_paced if paced and not is_paced else []
-            started[threads[is_paced].submit(self.one, [*priority, *command])] = number
-        for done in as_completed(started):
-            if (result := done.result()) is not None:
-                yield started[done], *result
+        they end. Those whose numbers are in `paced` expect frames at their times: only the first worker runs them, and
+        before all others."""
+        ahead = deque(sorted(paced))
+        others = deque(number for number in range(len(commands)) if number not in paced)
+        results = queue.SimpleQueue()
+        for index, prefix in enumerate(self.workers):
+            orders = [others] if index else [ahead, others]
+            threading.Thread(target=self.work, args=(prefix, commands, orders, results), daemon=True).start()
+        for _ in commands:
+            number, result = results.get()
+            if isinstance(result, Exception):
+                raise result
+            yield number, *result
+
+    def work(self, prefix, commands, orders, results):
+        while True:
+            with self.lock:
+                order = next(filter(None, orders), None)
+                if order is None or self.is_ended:
+                    return
+                number = order.popleft()
+            try:
+                results.put((number, self.one([*prefix, *commands[number]])))
+            except Exception as error:
+                results.put((number, error))
 
     def one(self, command):
         # A file, not a pipe: what a command leaves running must not keep this waiting.

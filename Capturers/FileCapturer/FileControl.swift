@@ -39,15 +39,18 @@ final class FileControl: Sendable {
         let duration = max(.zero, end - playback.start)
         var progress = FileProgress(position: min(position, duration), duration: duration)
         guard let plays = playback.plays else { return progress }
-        let left = duration - progress.position + duration * max(0, plays - 1 - contents.playsDone)
+        // In floating point, which does not overflow whatever duration a file states.
+        let playsLeft = max(0, Double(plays) - 1 - Double(contents.playsDone))
+        let left = (duration - progress.position).seconds + duration.seconds * playsLeft
         switch playback.pacing {
-        case .realTime: progress.timeLeft = left / playback.rate
+        case .realTime: progress.timeLeft = Duration(clampingNanoseconds: left / playback.rate * 1e9)
         case .asFastAsPossible:
             guard let pace = contents.pace else { break }
-            let done = progress.position - pace.position + duration * (contents.playsDone - pace.playsDone)
-            let elapsed = now - pace.since
-            guard done > .zero, elapsed > .zero else { break }
-            progress.timeLeft = .nanoseconds(Int64(left.seconds / done.seconds * elapsed.seconds * 1e9))
+            let playsSince = Double(contents.playsDone - pace.playsDone)
+            let done = (progress.position - pace.position).seconds + duration.seconds * playsSince
+            let elapsed = (now - pace.since).seconds
+            guard done > 0, elapsed > 0 else { break }
+            progress.timeLeft = Duration(clampingNanoseconds: left / done * elapsed * 1e9)
         }
         return progress
     }

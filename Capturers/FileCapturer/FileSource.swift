@@ -144,11 +144,28 @@ struct FileSource: FrameSource {
 
     mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
         do {
-            return try awaitFrame(context)
+            let frame = try awaitFrame(context)
+            if frame == nil, hasEnded { countRest(context) }
+            return frame
         } catch {
             hasEnded = true
+            countRest(context)
             throw FileSource.captureError(error, path: path)
         }
+    }
+
+    /// Counts what was damaged behind the last picture.
+    private mutating func countRest(_ context: FrameContext) {
+        corruptBefore &+= takeDamaged()
+        if corruptBefore > 0 { context.countDamaged(corruptBefore) }
+        corruptBefore = 0
+    }
+
+    /// How many damaged packets the reader has left out since this was asked last.
+    private mutating func takeDamaged() -> UInt64 {
+        let damaged = reader?.damagedPackets ?? 0
+        defer { damagedSoFar = damaged }
+        return damaged - min(damaged, damagedSoFar)
     }
 
     private mutating func awaitFrame(_ context: FrameContext) throws -> SourceFrame? {
@@ -245,11 +262,9 @@ struct FileSource: FrameSource {
             picturesInPlay += 1
             // Of a pipe, where there is no seeking.
             if next.timestamp < floor, !reader.canSeek { continue }
-            let damaged = reader.damagedPackets
-            defer { damagedSoFar = damaged }
             return Pending(
-                buffer: next.buffer, position: max(next.timestamp, floor),
-                corruptBefore: damaged - min(damaged, damagedSoFar), color: reader.color)
+                buffer: next.buffer, position: max(next.timestamp, floor), corruptBefore: takeDamaged(),
+                color: reader.color)
         }
     }
 

@@ -49,7 +49,7 @@ struct FileTimeline {
     func lastDuration(nominal: FrameRate?, end: Duration?) -> Duration {
         if let end, let last { return max(.zero, end - last.file) }
         guard let interval else { return nominal?.frameInterval ?? FileTimeline.stillDuration }
-        if let stated = nominal?.frameInterval, abs((stated - interval).nanoseconds) < 1_000_000 { return stated }
+        if let stated = nominal?.frameInterval, (stated - interval).nanoseconds.magnitude < 1_000_000 { return stated }
         return interval
     }
 
@@ -66,7 +66,7 @@ struct FileTimeline {
     }
 
     func scaled(_ time: Duration) -> Duration {
-        rate == 1 ? time : .nanoseconds(Int64(clamping: Int128((Double(time.nanoseconds) / rate).rounded())))
+        rate == 1 ? time : Duration(clampingNanoseconds: Double(time.nanoseconds) / rate)
     }
 
     /// Of a single picture without a rate.

@@ -64,4 +64,13 @@ extension Duration {
     public var seconds: Double {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
+
+    /// The nearest whole nanoseconds, clamped to 64 bits; zero for what is not a number. For what is computed of numbers
+    /// that files and peers state: `Duration.seconds` and `Int64` trap on what is out of range.
+    package init(clampingNanoseconds nanoseconds: Double) {
+        let rounded = nanoseconds.rounded()
+        // 2⁶³ itself is too large already.
+        let limit = 0x1p63
+        self = .nanoseconds(rounded.isNaN ? 0 : rounded >= limit ? .max : rounded < -limit ? .min : Int64(rounded))
+    }
 }

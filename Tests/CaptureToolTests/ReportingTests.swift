@@ -13,6 +13,10 @@ import VideoCapturing
         #expect(fixed(-2.5, 1) == "-2.5")
         #expect(fixed(9.999, 2) == "10.00")
         #expect(fixed(.nan, 1) == "?")
+        // More than 64 bits hold, in millionths.
+        #expect(fixed(999_999_999_999_999, 6) == "999999999999999.000000")
+        #expect(fixed(-123_456_789_012_345, 6) == "-123456789012345.000000")
+        #expect(fixed(1e15, 6) == "?")
         #expect(scaled(0, "B") == "0 B")
         #expect(scaled(999, "B") == "999 B")
         #expect(scaled(999.6, "B") == "1.00 kB")
@@ -74,6 +78,28 @@ import VideoCapturing
         #expect(StatusLine(run).text(columns: 120).contains("0:01 of 0:04, 25 %, 0:03 left"))
         #expect(StatisticsJSON.line("status", run).contains(#""percent":25"#))
         #expect(Summary.captureLine(run).contains("up to 0:01 of 0:04"))
+    }
+
+    /// Whatever a file says of its length, and a clock of the time since.
+    @Test(arguments: [0, 1, 20_000_000_000_000, 9_000_000_000_000_000, .max, .min] as [Int64])
+    func absurdTimesAreTold(seconds: Int64) {
+        let time = Duration.seconds(seconds)
+        var run = snapshot()
+        run.progress = FileProgress(position: time, duration: time, timeLeft: time)
+        run.capturedTime = time
+        run.elapsed = time
+        for event in ["status", "summary"] {
+            let line = StatisticsJSON.line(event, run)
+            #expect(!line.contains("?") && line.hasPrefix("{") && line.hasSuffix("}"))
+        }
+        #expect(!StatusLine(run).text(columns: 120).isEmpty)
+        #expect(!Summary.captureLine(run).isEmpty)
+    }
+
+    @Test func damageIsWarnedOf() {
+        #expect(Reporter.damageWarning(0) == nil)
+        #expect(Reporter.damageWarning(1)?.hasPrefix("1 frame was damaged") == true)
+        #expect(Reporter.damageWarning(3)?.hasPrefix("3 frames were damaged") == true)
     }
 
     @Test func noticesInJSON() {

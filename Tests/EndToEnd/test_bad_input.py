@@ -1,5 +1,6 @@
 """Truncated, lying and random files: one sentence, within bounded memory and time, and what came before is kept."""
 
+import json
 import random
 import struct
 
@@ -35,6 +36,24 @@ LIARS = {
     "norate.ivf": ivf_header(denominator=0, numerator=0) + struct.pack("<IQ", 4, 0) + b"abcd",
     "garbage.ivf": ivf_header() + struct.pack("<IQ", 400, 0) + b"\xff" * 400,
 }
+
+
+def restamped(ivf, stamp, denominator=1, numerator=1):
+    """The same IVF file with other times: `stamp` of the number of each packet."""
+    data = bytearray(ivf)
+    struct.pack_into("<II", data, 16, denominator, numerator)
+    at, number = 32, 0
+    while at < len(data):
+        size, = struct.unpack_from("<I", data, at)
+        struct.pack_into("<q", data, at + 4, stamp(number))
+        at, number = at + 12 + size, number + 1
+    return bytes(data)
+
+
+def with_duration(webm, milliseconds):
+    """The same WebM file, stating another duration."""
+    at = webm.index(b"\x44\x89\x88") + 3
+    return webm[:at] + struct.pack(">d", milliseconds) + webm[at + 8:]
 
 
 class BadInputTests(ToolTestCase):
@@ -96,6 +115,67 @@ class BadInputTests(ToolTestCase):
                 run = self.convert(name)
                 if run.code != 0:
                     self.assertBad(run, name)
+
+    def test_absurd_times_are_played_and_reported(self):
+        clip, film = self.folder / "clip.ivf", self.folder / "clip.webm"
+        media.make_clip(clip, size="64x48")
+        media.make_clip(film, size="64x48")
+        ivf, webm = clip.read_bytes(), film.read_bytes()
+        last = 2**63 - 1
+        files = {f"duration{index}.webm": with_duration(webm, value) for index, value in enumerate(
+            [9e15, 9e12, 1e300, -5, -1e300, 0, 5e-324, float("nan"), float("inf")])}
+        files |= {
+            "base.ivf": restamped(ivf, lambda number: number, numerator=2**32 - 1),
+            "small.ivf": restamped(ivf, lambda number: number, denominator=2**32 - 1),
+            "seconds.ivf": restamped(ivf, lambda number: 20_000_000_000_000 + number),
+            "years.ivf": restamped(ivf, lambda number: number * 365 * 86_400),
+            "centuries.ivf": restamped(ivf, lambda number: number * 100 * 365 * 86_400),
+            "leap.ivf": restamped(ivf, lambda number: number if number < 15 else 2**62 + number, denominator=25),
+            "last.ivf": restamped(ivf, lambda number: last - 30 + number, numerator=2**32 - 1),
+            "first.ivf": restamped(ivf, lambda number: number - last, numerator=2**32 - 1),
+            "both.ivf": restamped(ivf, lambda number: -last if number % 2 else last, numerator=2**32 - 1),
+        }
+        for name, data in files.items():
+            for style in ("text", "json"):
+                with self.subTest(file=name, style=style):
+                    (self.folder / name).write_bytes(data)
+                    run = self.convert(name, "--stats", style)
+                    self.assertEqual(run.code, 0, str(run))
+                    # A Y4M file has them by their times, so that some are dropped.
+                    if style == "json":
+                        lines = [json.loads(line) for line in run.stderr.splitlines()]
+                        self.assertEqual(lines[-1]["event"], "summary")
+                        self.assertEqual(lines[-1]["capture"]["frames"], 30)
+                        counts = lines[-1]["outputs"][0]["constantRate"]
+                        self.assertEqual(counts["frames"] - counts["repeated"] + counts["dropped"], 30)
+                    else:
+                        self.assertIn("Captured 30 frames", run.stderr)
+
+    def test_what_is_missing_is_told(self):
+        film = self.folder / "clip.webm"
+        media.make_clip(film, size="64x48")
+        whole = film.read_bytes()
+        film.write_bytes(whole[:len(whole) // 2])
+        run = self.convert(film)
+        self.assertEqual(run.code, IO, str(run))
+        self.assertSentence(run, "clip.webm", f"{len(whole) - len(whole) // 2} of its {len(whole)} bytes")
+
+        for number in (1, 2, 4, 5):
+            media.command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=64x48", "-frames:v", "1",
+                          self.folder / f"img{number}.png")
+        run = self.convert("img%d.png")
+        self.assertEqual(run.code, IO, str(run))
+        self.assertSentence(run, "img3.png is missing")
+        self.assertEqual(len(media.y4m_frames(self.folder / "out.y4m")[1]), 2)
+
+        stream = self.folder / "clip.ts"
+        media.command("ffmpeg", "-v", "error", "-i", self.folder / "img1.png", "-vf", "loop=20:1", "-c:v", "mpeg2video",
+                      stream)
+        stream.write_bytes(stream.read_bytes()[:-100])
+        run = self.convert(stream)
+        self.assertEqual(run.code, 0, str(run))
+        self.assertIn("warning: 1 frame was damaged", run.stderr)
+        self.assertIn("1 lost at the source", run.stderr)
 
     def test_input_that_is_not_there(self):
         run = self.convert("none.y4m")

@@ -126,4 +126,38 @@ import VideoCapturing
         // Five of ten pictures in five seconds.
         #expect(abs((all[5].timeLeft ?? .zero).seconds - 5) < 0.001)
     }
+
+    /// What a damaged file may state, and what a caller may ask for.
+    @Test(
+        arguments: FileCapturer.Pacing.allCases,
+        [.zero, .nanoseconds(1), .seconds(9_000_000_000_000), .nanoseconds(Int64.max), .seconds(Int64.max)]
+            as [Duration])
+    func progressOfAbsurdDurations(pacing: FileCapturer.Pacing, duration: Duration) throws {
+        for (rate, plays) in [(0.01, 1), (100, Int.max), (1, nil)] as [(Double, Int?)] {
+            let playback = FilePlayback(pacing: pacing, rate: rate, plays: plays)
+            let capture = try ListReader.capture(in: folder, playback, clock: clock) {
+                ListReader([0, 10, 20, 30], duration: duration)
+            }
+            let seen = Locked<[FileProgress]>([])
+            let collector = Collector { [unowned capture, clock] index in
+                seen.withLock { $0.append(capture.progress) }
+                clock.advance(by: .seconds(1))
+                if index == 3 { try? capture.stopCapture() }
+            }
+            _ = try run(capture, collector)
+            for progress in seen.withLock({ $0 }) {
+                #expect(progress.position >= .zero)
+                if let left = progress.timeLeft { #expect(left >= .zero && left <= .nanoseconds(Int64.max)) }
+            }
+        }
+    }
+
+    @Test(arguments: [1, 2]) func damageAtTheEndIsCounted(plays: Int) throws {
+        let capture = try ListReader.capture(in: folder, FilePlayback(plays: plays), clock: clock) {
+            ListReader([0, 40], damagedAtEnd: 3)
+        }
+        let (frames, state) = try run(capture)
+        #expect(frames.count == 2 * plays && state == .stopped(.endOfStream))
+        #expect(capture.statistics.framesDropped.corrupt == UInt64(3 * plays))
+    }
 }

@@ -35,6 +35,16 @@ import VideoCapturing
         }
     }
 
+    /// As a damaged file states them.
+    @Test(arguments: [nil, 25] as [FrameRate?]) func leapsInTimeAreNoRate(nominal: FrameRate?) {
+        var estimator = FrameRateEstimator()
+        for nanoseconds in [0, 40_000_000, .max - 1, .max] as [Int64] {
+            _ = estimator.add(MediaTime(nanoseconds: nanoseconds), nominal: nominal)
+        }
+        let rate = estimator.add(MediaTime(nanoseconds: .min), nominal: nominal)
+        #expect(rate != nominal || nominal == nil)
+    }
+
     @Test(arguments: [(100, 25, 100), (30, 20, 200), (60, 60, 300), (30, 60, 150), (100, 1, 5)])
     func decimatesEvenly(source: Int32, limit: Int32, expected: Int) {
         let (own, wanted) = (FrameRate(source, per: 1)!, FrameRate(limit, per: 1)!)

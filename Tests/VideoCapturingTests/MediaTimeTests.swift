@@ -14,6 +14,15 @@ import VideoCapturing
         }
     }
 
+    @Test func clampsWhatAFloatingPointNumberIsTooLargeFor() {
+        for (number, expected) in [
+            (0.4, 0), (0.5, 1), (-1.5, -2), (1e18, 1_000_000_000_000_000_000), (0x1p63, .max), (1e300, .max),
+            (.infinity, .max), (-0x1p63, .min), (-1e300, .min), (-.infinity, .min), (.nan, 0),
+        ] as [(Double, Int64)] {
+            #expect(Duration(clampingNanoseconds: number) == .nanoseconds(expected), "\(number)")
+        }
+    }
+
     @Test func clampsWhatIsTooLong() {
         #expect(Duration.seconds(Int64.max).nanoseconds == .max)
         #expect(Duration.seconds(Int64.min).nanoseconds == .min)

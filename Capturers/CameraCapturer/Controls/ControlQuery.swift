@@ -78,7 +78,7 @@ struct ControlQuery {
     private func items(_ query: v4l2_query_ext_ctrl, _ range: ClosedRange<Int64>) -> [CameraControl.MenuItem] {
         let first = max(0, range.lowerBound)
         return (0..<Int64(ControlQuery.mostItems)).compactMap { offset in
-            guard first <= range.upperBound - offset else { return nil }
+            guard offset <= range.upperBound - first else { return nil }
             var menu = v4l2_querymenu()
             menu.id = query.id
             menu.index = UInt32(truncatingIfNeeded: first + offset)

@@ -54,7 +54,8 @@ final class ImageFetcher {
                 // Widened parts may overlap, and together be more than the picture.
                 guard used + byteCount <= shared.byteCount || used == 0 else { break }
                 let cookie = xcb_shm_get_image(
-                    connection.handle, drawable, Int16(x + part.x), Int16(y + part.y), UInt16(part.width),
+                    connection.handle, drawable, Int16(clamping: x + part.x), Int16(clamping: y + part.y),
+                    UInt16(part.width),
                     UInt16(part.height), .max, UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue), shared.segment, UInt32(used))
                 pending.append((cookie.sequence, used))
                 used += byteCount
@@ -78,8 +79,8 @@ final class ImageFetcher {
         _ body: (_ part: PixelRect, _ pixels: UnsafeMutablePointer<UInt8>) -> Void
     ) throws(XFailure) {
         let cookie = xcb_get_image(
-            connection.handle, UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue), drawable, Int16(x + part.x),
-            Int16(y + part.y), UInt16(part.width), UInt16(part.height), .max)
+            connection.handle, UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue), drawable, Int16(clamping: x + part.x),
+            Int16(clamping: y + part.y), UInt16(part.width), UInt16(part.height), .max)
         let reply = try connection.reply(cookie.sequence, as: xcb_get_image_reply_t.self)
         defer { free(reply) }
         guard Int(xcb_get_image_data_length(reply)) >= layout.bytesPerRow(width: part.width) * part.height else {

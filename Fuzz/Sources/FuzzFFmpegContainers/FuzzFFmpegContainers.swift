@@ -19,6 +19,7 @@ public func fuzzFFmpegMedia(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int
         guard frames < limit, (try? reader.rewind()) != nil else { return }
         precondition(countFrames(reader) == frames, "what was read once is read again")
     }
+    playWithReports(readers: [.ffmpeg])
     return 0
 }
 

@@ -2,7 +2,8 @@ import FuzzSupport
 import MediaContainers
 import VideoCapturing
 
-/// Any bytes end in packets or in an error, and the packets are no more than the bytes.
+/// Any bytes end in packets or in an error, the packets are no more than the bytes, and their times can be played and
+/// reported on.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzIVF(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     withFuzzFiles(UnsafeRawBufferPointer(start: start, count: count)) { file in
@@ -23,5 +24,15 @@ public func fuzzIVF(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
         while (try? reader.nextPacket()) != nil { again += 1 }
         precondition(again == packets)
     }
+    playWithReports(decoders: [anyPicture])
     return 0
+}
+
+/// Makes a picture of any packet, since what matters here are the times.
+private let anyPicture = VideoDecoderFactory(fourCC: "VP80") { PictureMaker() }
+
+private final class PictureMaker: VideoDecoder {
+    private let picture = try! PixelBuffer.black(.i420, width: 2, height: 2, color: .bt601)
+
+    func decode(_ packet: UnsafeRawBufferPointer, output: (PixelBuffer) throws -> Void) throws { try output(picture) }
 }

@@ -18,7 +18,7 @@ public func withFuzzFiles(_ bytes: UnsafeRawBufferPointer, _ body: (InputFile) -
     body(InputFile(descriptor: ends[0], name: "pipe", closing: true))
 }
 
-private let memoryFile: Int32 = {
+let memoryFile: Int32 = {
     var template = Array("/dev/shm/fuzz-XXXXXX".utf8CString)
     let descriptor = mkstemp(&template)
     guard descriptor >= 0 else { fatalError("no file in /dev/shm") }

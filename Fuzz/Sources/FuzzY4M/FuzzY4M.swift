@@ -27,5 +27,6 @@ public func fuzzY4M(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
         while (try? reader.nextFrame()) != nil { again += 1 }
         precondition(again == frames)
     }
+    playWithReports()
     return 0
 }

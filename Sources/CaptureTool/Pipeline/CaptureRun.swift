@@ -14,16 +14,48 @@ struct CaptureRun {
     let terminal: Terminal
     let signals: SignalWatcher
 
+    private let stop = StopRequest()
+
+    init(plan: CapturePlan, terminal: Terminal, signals: SignalWatcher) {
+        self.plan = plan
+        self.terminal = terminal
+        self.signals = signals
+    }
+
     /// Does what was planned. Throws what keeps it from beginning.
     func run() throws(Refusal) -> ExitStatus {
+        let events = RunEvents()
+        signals.watch { [stop] in
+            stop.make()
+            events.post(.asked)
+        }
+        do throws(Refusal) {
+            return try run(events)
+        } catch {
+            // What was being opened has failed because it was to stop.
+            guard stop.isMade else { throw error }
+            return endWithoutFrames()
+        }
+    }
+
+    /// Ends a run that was to stop before it had begun.
+    private func endWithoutFrames() -> ExitStatus {
+        let message = "Ended before the first frame; nothing was captured."
+        if !plan.isQuiet {
+            terminal.writeLine(plan.statistics == .json ? StatisticsJSON.notice(message) : message)
+        }
+        return .success
+    }
+
+    private func run(_ events: RunEvents) throws(Refusal) -> ExitStatus {
         if plan.showsPreview, !terminal.isInteractive {
             throw Refusal(.usage, "--preview: standard error is no terminal to show the picture in; leave it out.")
         }
         try OutputCheck.run(
             plan.outputs, input: plan.request.input.map(localPath), overwrites: plan.overwrites)
-        let events = RunEvents()
         let capture = try openCapture(events)
         defer { capture.releaseCapture() }
+        if stop.isMade { return endWithoutFrames() }
         let rate = capture.captureSettings().format.estimatedFramesPerSecond ?? 30
         do {
             try plan.encoding.configuration(
@@ -32,7 +64,8 @@ struct CaptureRun {
             let writers = try OutputWriter.open(
                 plan.outputs, overwrites: plan.overwrites,
                 timing: plan.frameTiming(for: capture.captureSettings().format, isFile: capture.fileProgress != nil),
-                duration: plan.duration)
+                duration: plan.duration, isWanted: { !stop.isMade })
+            boundWaits(of: writers)
             do {
                 let pipeline = try Pipeline(capture, writers: writers, plan: plan, rate: rate, events: events)
                 let reporter = try begin(pipeline, events)
@@ -76,6 +109,7 @@ struct CaptureRun {
             let capture = LimitedCapture(
                 source, frames: plan.frames, duration: plan.duration, orientation: plan.orientation
             ) { events.post(.limitReached) }
+            stop.setOpening(capture)
             try capture.initCapture()
             try checkAgreement(file?.fileFormat ?? capture.captureSettings().format)
             if plan.explains, let decision = camera?.decision {
@@ -123,9 +157,9 @@ struct CaptureRun {
             }
         }
         let reporter = Reporter(plan: plan, pipeline: pipeline, terminal: terminal)
-        signals.watch { events.post(.asked) }
         let start = MonotonicClock().now
         try pipeline.publisher.start()
+        stop.setOpening(nil)
         reporter.begin(at: start)
         if plan.showsPreview { terminal.enterPictureScreen() }
         return reporter
@@ -137,7 +171,7 @@ struct CaptureRun {
         let end = endTime(pipeline.capture)
         // A script must not take what was cut short by a lost camera for complete.
         let wasInterrupted = if case .interrupted = pipeline.capture.state { true } else { false }
-        let stopFailure = stop(pipeline.publisher)
+        let stopFailure = stopPublisher(pipeline.publisher)
         pipeline.finish(events, at: end)
         terminal.leavePictureScreen()
         note(events.takeFailures(), pipeline, reporter, &status)
@@ -145,15 +179,28 @@ struct CaptureRun {
             let refusal = Refusal(whileRunning: error)
             reporter.failCapture(refusal.message)
             status = refusal.status
-        } else if let stopFailure {
+        } else if let stopFailure, !(stop.isMade && stopFailure.code == .invalidState) {
+            // Without a capture to stop the stop has come while it was being started.
             reporter.warn("\(stopFailure)")
         }
         if wasInterrupted, status == .success {
             reporter.failCapture("The source was away when the capture ended; what came before is complete.")
             status = .inputOutput
         }
+        if pipeline.capture.passed.count == 0 {
+            OutputWriter.removeFiles(of: pipeline.writers.filter { $0.file?.bytesWritten == 0 })
+        }
         reporter.end(at: MonotonicClock().now)
         return status
+    }
+
+    /// An output whose reader takes nothing must not keep others waiting, nor the end of the run.
+    private func boundWaits(of writers: [OutputWriter]) {
+        let files = writers.compactMap(\.file)
+        if plan.hasSeveralOutputs {
+            for file in files { file.stallTimeout = OutputWriter.stallTimeout }
+        }
+        stop.setFiles(files)
     }
 
     /// Waits for the end of the run, and tells meanwhile what is going on.
@@ -161,7 +208,9 @@ struct CaptureRun {
         for events: RunEvents, _ pipeline: Pipeline, _ reporter: Reporter, _ status: inout ExitStatus
     ) -> RunEvents.End {
         while true {
-            let news = events.wait(until: min(reporter.nextTick, timeLimit(reporter.start)))
+            let nextCheck = MonotonicClock().now.advanced(by: .seconds(1))
+            let news = events.wait(until: min(reporter.nextTick, timeLimit(reporter.start), nextCheck))
+            pipeline.postStalls(events)
             note(news.failures, pipeline, reporter, &status)
             for warning in news.warnings { reporter.warn(warning) }
             for notice in news.notices { reporter.tell(notice) }
@@ -197,11 +246,12 @@ struct CaptureRun {
             let refusal = Refusal(writing: failure.error)
             // The first failure is the one that the exit code tells of.
             if status == .success { status = refusal.status }
+            pipeline.removeConsumer(of: failure.output)
             reporter.fail(refusal.message, output: failure.output)
         }
     }
 
-    private func stop(_ publisher: VideoPublisher) -> CaptureError? {
+    private func stopPublisher(_ publisher: VideoPublisher) -> CaptureError? {
         do throws(CaptureError) {
             try publisher.stop()
             return nil

@@ -14,8 +14,14 @@ struct OutputWriter: Sendable {
         case packets(any PacketWriter)
     }
 
+    /// How long the reader of one of several outputs may take nothing before the output has failed: the others wait for
+    /// it meanwhile. A single output waits until a stop is asked for.
+    static let stallTimeout = Duration.seconds(5)
+
     let name: OutputName
     let kind: Kind
+    /// Where it goes; nil for nowhere.
+    var file: OutputFile?
     /// The file that was made for it; nil when it was there before.
     let madeFile: String?
 
@@ -44,21 +50,26 @@ struct OutputWriter: Sendable {
     /// - Parameters:
     ///   - timing: how formats of a constant rate get their frames.
     ///   - duration: how much of it they take; nil for all.
+    ///   - isWanted: asked while a FIFO has no reader; false ends the wait.
     static func open(
-        _ outputs: [OutputName], overwrites: Bool, timing: FrameTiming, duration: Duration? = nil
+        _ outputs: [OutputName], overwrites: Bool, timing: FrameTiming, duration: Duration? = nil,
+        isWanted: () -> Bool = { true }
     ) throws(MediaFileError) -> [OutputWriter] {
         var opened: [OutputWriter] = []
         for output in outputs {
-            let path = output.path ?? "-"
+            guard let path = output.path else {
+                opened.append(OutputWriter(name: output, kind: .frames(NullWriter()), madeFile: nil))
+                continue
+            }
             let isNew = path != "-" && access(path, F_OK) != 0
             do {
+                let file = try OutputFile(path: path, overwrite: overwrites, isWanted: isWanted)
                 let kind: Kind =
                     output.isEncoded
-                    ? .packets(try output.format.makePacketWriter(path: path, overwrite: overwrites))
+                    ? .packets(try output.format.makePacketWriter(to: file))
                     : .frames(
-                        try output.format.makeFrameWriter(
-                            path: path, overwrite: overwrites, timing: timing, maximumDuration: duration))
-                opened.append(OutputWriter(name: output, kind: kind, madeFile: isNew ? path : nil))
+                        try output.format.makeFrameWriter(to: file, timing: timing, maximumDuration: duration))
+                opened.append(OutputWriter(name: output, kind: kind, file: file, madeFile: isNew ? path : nil))
             } catch {
                 removeFiles(of: opened)
                 throw error

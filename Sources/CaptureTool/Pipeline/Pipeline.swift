@@ -10,7 +10,8 @@ import VideoCapturing
 ///                 ├─ queue ─▶ md5
 ///                 └─ newest ─▶ MJPEG server ─▶ viewers
 /// ```
-/// Every queue but the server's waits, so that each file gets each frame.
+/// Every queue but the server's waits, so that each file gets each frame; but not for an output that takes nothing any
+/// more, when there are others.
 final class Pipeline: Sendable {
     let capture: LimitedCapture
     let publisher: VideoPublisher
@@ -22,35 +23,52 @@ final class Pipeline: Sendable {
     let serving: ServingOutput?
     private let encoderSubscription: PublisherSubscription?
     private let frameOutputs: [FrameOutput]
+    /// The outputs whose stall has been posted; nil for the encoder.
+    private let postedStalls = Locked<Set<Int?>>([])
+
+    /// How long a disk may not answer. A pipe is bounded by its own timeout, which counts bytes and not frames.
+    private let diskTimeout: Duration
 
     /// The frames that may wait for an output. A source with a rate of its own needs room for an output that falters,
     /// and a decoder with threads for pictures that come in bursts; a picture that is made when it is asked for only
     /// leaves the cache by waiting.
-    private static func queue(_ plan: CapturePlan) -> VideoPublisher.QueueSettings {
+    ///
+    /// - Parameter outputs: what the consumer behind the queue writes.
+    private static func queue(
+        _ plan: CapturePlan, _ outputs: [OutputWriter], _ diskTimeout: Duration
+    ) -> VideoPublisher.QueueSettings {
         let isMadeOnDemand = plan.request.rate == .maximum && plan.request.input == nil
-        return VideoPublisher.QueueSettings(capacity: isMadeOnDemand ? 1 : 4, policy: .wait)
+        let isBounded = plan.hasSeveralOutputs && !outputs.contains { $0.file?.waitsForReader ?? false }
+        return VideoPublisher.QueueSettings(
+            capacity: isMadeOnDemand ? 1 : 4, policy: .wait, timeout: isBounded ? diskTimeout : nil)
     }
 
     private struct FrameOutput: Sendable {
         let index: Int
         let consumer: FrameWritingConsumer
         let subscription: PublisherSubscription
+
+        /// Whether a call of the consumer does not return; it must then not be asked for anything.
+        var isStalled: Bool { subscription.statistics.isStalled }
     }
 
     /// - Parameters:
     ///   - capture: initialized, so that its format is known.
     ///   - rate: what the encoder plans for.
     ///   - events: where failures go.
+    ///   - diskTimeout: how long the disk of one of several outputs may not answer.
     /// - Throws: `CodecError` for settings that the encoder does not take, `MJPEGServerError` for an address that cannot
     ///   be served, `CaptureError` without threads.
     init(
-        _ capture: LimitedCapture, writers: [OutputWriter], plan: CapturePlan, rate: FrameRate, events: RunEvents
+        _ capture: LimitedCapture, writers: [OutputWriter], plan: CapturePlan, rate: FrameRate, events: RunEvents,
+        diskTimeout: Duration = .seconds(30)
     ) throws {
+        self.diskTimeout = diskTimeout
         let format = capture.captureSettings().format
         let publisher = VideoPublisher(capture)
         // A screen gives no frames while nothing changes: players, and viewers who come late, are given a beat.
         if [.text, .detail].contains(capture.videoContentHint) { publisher.minimumFrameRate = FrameRate(1, per: 2) }
-        let queue = Pipeline.queue(plan)
+        let capacity = Pipeline.queue(plan, [], diskTimeout).capacity
         let targets = writers.map { writer -> PixelFormat? in
             writer.name.isEncoded ? Pipeline.encoderFormat(for: format.pixelFormat) : writer.name.format.pixelFormat
         }
@@ -61,7 +79,7 @@ final class Pipeline: Sendable {
         for target in Set(consumers.map { targets[$0] }) {
             converters[target] = SharedConverter(
                 pixelFormat: target, userCount: consumers.filter { targets[$0] == target }.count,
-                reach: queue.capacity + 4)
+                reach: capacity + 4)
         }
 
         var encoder: EncodingConsumer?
@@ -85,7 +103,7 @@ final class Pipeline: Sendable {
             encoderSubscription = try publisher.add(
                 ConvertingConsumer(converter, to: encoding, passesFeedback: plan.request.rate != .maximum) { error in
                     events.post(RunEvents.Failure(output: nil, error: error))
-                }, name: "vp8", queue: queue)
+                }, name: "vp8", queue: Pipeline.queue(plan, encoded.map { writers[$0] }, diskTimeout))
         }
         var frameOutputs: [FrameOutput] = []
         for index in writers.indices {
@@ -99,7 +117,9 @@ final class Pipeline: Sendable {
             // What keeps no picture takes them as they are, on the capture's thread.
             let entry: any VideoCaptureConsumer =
                 writer.isImmediate ? consumer : ConvertingConsumer(converter, to: consumer, onFailure: fail)
-            let subscription = try publisher.add(entry, name: writers[index].name.format.name, queue: queue)
+            let subscription = try publisher.add(
+                entry, name: writers[index].name.format.name, queue: Pipeline.queue(plan, [writers[index]], diskTimeout)
+            )
             frameOutputs.append(FrameOutput(index: index, consumer: consumer, subscription: subscription))
         }
         serving = try plan.serving.map { try ServingOutput($0, at: publisher, events: events) }
@@ -122,8 +142,9 @@ final class Pipeline: Sendable {
     /// - Parameter end: the time up to which the last frame is shown; nil when only the frames tell.
     func finish(_ events: RunEvents, at end: MediaTime? = nil) {
         serving?.stop()
-        encoder?.finish()
-        for output in frameOutputs where output.consumer.isActive {
+        postStalls(events)
+        if !isEncoderStalled { encoder?.finish() }
+        for output in frameOutputs where !output.isStalled && output.consumer.isActive {
             do { try output.consumer.finish(at: end) } catch {
                 events.post(RunEvents.Failure(output: output.index, error: error))
             }
@@ -132,8 +153,31 @@ final class Pipeline: Sendable {
 
     /// Whether any output is still being written or served.
     var isActive: Bool {
-        encoder?.isActive ?? false || serving != nil || frameOutputs.contains { $0.consumer.isActive }
+        (encoder?.isActive ?? false && !isEncoderStalled) || serving != nil
+            || frameOutputs.contains { !$0.isStalled && $0.consumer.isActive }
     }
+
+    /// Posts each output that is waited for no longer, as a failure: its disk does not answer. Once.
+    func postStalls(_ events: RunEvents) {
+        var stalled = frameOutputs.filter(\.isStalled).map { ($0.index as Int?, $0.subscription.name) }
+        if isEncoderStalled { stalled.append((nil, "vp8")) }
+        for (output, name) in stalled where postedStalls.withLock({ $0.insert(output).inserted }) {
+            let error = MediaFileError(
+                .stalled, operation: "write", path: output.map { writers[$0].name.displayName } ?? name,
+                message: "The disk has not answered for \(diskTimeout); what follows is not written. Check it."
+            )
+            events.post(RunEvents.Failure(output: output, error: error))
+        }
+    }
+
+    /// Gives an output that has failed no more frames, so that none are counted as written. One of the encoder's is left
+    /// out by the encoder; nil for the encoder itself.
+    func removeConsumer(of output: Int?) {
+        let failed = frameOutputs.first { $0.index == output }?.subscription
+        if let subscription = output == nil ? encoderSubscription : failed { publisher.remove(subscription) }
+    }
+
+    private var isEncoderStalled: Bool { encoderSubscription?.statistics.isStalled ?? false }
 
     /// What each consumer at the publisher has counted; the encoder first.
     var consumers: [ConsumerStatistics] {

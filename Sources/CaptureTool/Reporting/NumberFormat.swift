@@ -4,11 +4,13 @@ import VideoCapturing
 /// `value` with a fixed number of decimals: `fixed(3.14159, 2)` is `3.14`.
 func fixed(_ value: Double, _ decimals: Int) -> String {
     guard value.isFinite, abs(value) < 1e15 else { return "?" }
-    let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }
-    let scaled = Int64((abs(value) * scale).rounded())
-    let sign = value < 0 && scaled > 0 ? "-" : ""
-    guard decimals > 0 else { return "\(sign)\(scaled)" }
-    let (whole, fraction) = scaled.quotientAndRemainder(dividingBy: Int64(scale))
+    let scale = (0..<decimals).reduce(Int64(1)) { scale, _ in scale * 10 }
+    // The fraction apart: all of the number, in units of its last decimal, may be more than 64 bits hold.
+    var whole = Int64(abs(value))
+    var fraction = Int64(((abs(value) - Double(whole)) * Double(scale)).rounded())
+    if fraction == scale { (whole, fraction) = (whole + 1, 0) }
+    let sign = value < 0 && (whole, fraction) > (0, 0) ? "-" : ""
+    guard decimals > 0 else { return "\(sign)\(whole)" }
     let digits = String(fraction)
     return "\(sign)\(whole)." + String(repeating: "0", count: decimals - digits.count) + digits
 }

@@ -96,12 +96,19 @@ final class Reporter {
         terminal.clearStatus()
         guard !saysNothing else { return }
         let run = snapshot(at: now)
+        if let warning = Reporter.damageWarning(run.lost.corrupt) { warn(warning) }
         if plan.statistics == .json {
             terminal.writeLine(StatisticsJSON.line("summary", run))
         } else {
             if plan.statistics == .text { terminal.writeLine(Summary.captureLine(run)) }
             for line in Summary.outputLines(run) { terminal.writeLine(printable(line, limit: 10_000)) }
         }
+    }
+
+    /// What the user must know of frames that the source could not give because their data were damaged; nil for none.
+    static func damageWarning(_ count: UInt64) -> String? {
+        guard count > 0 else { return nil }
+        return (count == 1 ? "1 frame was" : "\(count) frames were") + " damaged at the source and left out."
     }
 
     private func snapshot(at now: MediaTime) -> RunSnapshot {

@@ -54,7 +54,9 @@ enum Summary {
 
     private static func line(_ output: RunSnapshot.Output, _ run: RunSnapshot) -> String {
         let name = printable(output.name.displayName, limit: 4096)
-        guard let path = output.name.path else { return "\(name): nothing was written." }
+        guard let path = output.name.path, run.captured > 0 || output.bytes > 0 || output.name.format == .md5 else {
+            return "\(name): nothing was written."
+        }
         if output.name.format == .md5 {
             return output.digest.map { "\(name): MD5 \($0) of \(frames(run.captured))." } ?? "\(name): not finished."
         }

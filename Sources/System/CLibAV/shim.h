@@ -64,6 +64,25 @@ static inline const int32_t *clibav_frame_matrix(const AVFrame *frame) {
     return data && data->size >= 36 ? (const int32_t *)data->data : NULL;
 }
 
+// How many packets of a stream's index do not lie within the first `size` bytes of the file, and how many there are.
+static inline int clibav_packets_beyond(AVStream *stream, int64_t size, int *count) {
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(59, 3, 100)
+    *count = avformat_index_get_entries_count(stream);
+#else
+    *count = stream->nb_index_entries;
+#endif
+    int beyond = 0;
+    for (int i = 0; i < *count; i++) {
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(59, 3, 100)
+        const AVIndexEntry *entry = avformat_index_get_entry(stream, i);
+#else
+        const AVIndexEntry *entry = &stream->index_entries[i];
+#endif
+        if (entry->pos > size - entry->size) beyond++;
+    }
+    return beyond;
+}
+
 static inline int clibav_is_encrypted(const AVPacket *packet) {
     size_t size = 0;
     return av_packet_get_side_data(packet, AV_PKT_DATA_ENCRYPTION_INFO, &size) != NULL;

@@ -89,4 +89,10 @@ public final class FrameContext: Sendable {
     public func reportInterruption(_ reason: InterruptionReason) {
         control.reportInterruption(reason)
     }
+
+    /// Counts damaged frames after which there is none that could carry the number (``SourceFrame/corruptBefore``): at the
+    /// end of a file.
+    package func countDamaged(_ count: UInt64) {
+        control.contents.withLock { $0.media.statistics.framesDropped.corrupt &+= count }
+    }
 }

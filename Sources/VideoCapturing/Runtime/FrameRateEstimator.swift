@@ -19,13 +19,13 @@ package struct FrameRateEstimator {
         next = (next + 1) % timestamps.count
         count = min(count + 1, timestamps.count)
         guard intervals > 0 else { return nil }
-        let mean = max(1, (timestamp.nanoseconds - oldest) / intervals)
+        let mean = max(1, timestamp.nanoseconds(since: MediaTime(nanoseconds: oldest)) / intervals)
         if let nominal {
             let stated = 1_000_000_000 * Int64(nominal.seconds) / Int64(nominal.frames)
-            if abs(mean - stated) * 200 <= stated { return nominal }
+            if abs(mean - stated) <= stated / 200 { return nominal }
         }
         // A change of less than a thousandth is not worth the arithmetic.
-        if lastRate == nil || abs(mean - lastInterval) * 1000 > lastInterval {
+        if lastRate == nil || abs(mean - lastInterval) > lastInterval / 1000 {
             lastInterval = mean
             lastRate = FrameRate(interval: .nanoseconds(mean))
         }

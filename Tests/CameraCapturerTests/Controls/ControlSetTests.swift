@@ -116,13 +116,15 @@ import VideoCapturing
                 .init(id: 0x980916, type: V4L2_CTRL_TYPE_AREA, title: "Area"),
                 .init(id: 0x980917, type: V4L2_CTRL_TYPE_CTRL_CLASS, title: "A class"),
                 .init(id: 0x980918, type: V4L2_CTRL_TYPE_INTEGER, title: "Lie", minimum: 9, maximum: -9, step: 0),
+                .init(id: 0x980919, type: V4L2_CTRL_TYPE_MENU, title: "Menu", minimum: .min, maximum: .min),
             ]
         }
         let all = fixture.controls.all()
-        #expect(all.map(\.name) == ["long", "bits", "push", "name", "iso", "long_2", "lie"])
+        #expect(all.map(\.name) == ["long", "bits", "push", "name", "iso", "long_2", "lie", "menu"])
         #expect(
             all.map(\.value) == [
                 .integer(1 << 40), .integer(0xffff_ffff), nil, .text("abc"), .menu(0), .integer(0), .integer(0),
+                .menu(0),
             ])
         #expect(try fixture.controls.set("long", to: "-5000000000") == .integer(-5_000_000_000))
         #expect(try fixture.controls.set("bits", to: "0x80000001") == .integer(0x8000_0001))

@@ -39,22 +39,30 @@ final class ListReader: FrameReader {
     let canRewind: Bool
     let orientation: VideoOrientation
     let isMirrored: Bool
+    let duration: Duration?
     private let milliseconds: [Int]
+    private let damagedAtEnd: UInt64
+    private(set) var damagedPackets: UInt64 = 0
     private var next = 0
 
     init(
         _ milliseconds: [Int], rate: FrameRate? = nil, canRewind: Bool = true, orientation: VideoOrientation = .up,
-        isMirrored: Bool = false
+        isMirrored: Bool = false, duration: Duration? = nil, damagedAtEnd: UInt64 = 0
     ) {
         self.milliseconds = milliseconds
         self.canRewind = canRewind
         self.orientation = orientation
         self.isMirrored = isMirrored
+        self.duration = duration
+        self.damagedAtEnd = damagedAtEnd
         format = VideoFormat(.i420, width: 18, height: 10, estimatedFramesPerSecond: rate)
     }
 
     func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
-        guard next < milliseconds.count else { return nil }
+        guard next < milliseconds.count else {
+            damagedPackets += damagedAtEnd
+            return nil
+        }
         defer { next += 1 }
         return (try picture(next).buffer, .milliseconds(milliseconds[next]))
     }

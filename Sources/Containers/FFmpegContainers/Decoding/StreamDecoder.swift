@@ -38,6 +38,10 @@ final class StreamDecoder {
     private var failure: MediaFileError?
     /// Whether the last packet was cut off: then the file is.
     private var endsWithinPacket = false
+    /// What had been damaged when a transport stream ended within a packet; nil otherwise.
+    private var damagedBeforeCut: UInt64?
+    private var picturesRead: Int64 = 0
+    private var hasJumped = false
 
     /// - Throws: `formatUnsupported` without a decoder, `limitExceeded` for pictures that are too large.
     init(_ request: FrameReaderRequest, shelf: FrameShelf) throws(MediaFileError) {
@@ -79,43 +83,41 @@ final class StreamDecoder {
     func next() throws(MediaFileError) -> DecodedFrame? {
         guard let lent = shelf.take() else { throw .outOfMemory(path) }
         var failures = 0
-        do throws(MediaFileError) {
-            while true {
-                let result = avcodec_receive_frame(context, lent.frame)
-                switch result {
-                case 0:
-                    let frame = lent.frame.pointee
-                    guard frame.flags & AV_FRAME_FLAG_CORRUPT == 0, frame.decode_error_flags == 0 else {
-                        noteDamage()
-                        av_frame_unref(lent.frame)
-                        continue
-                    }
-                    if clibav_is_key(lent.frame) != 0 {
-                        isSettled = hasShownKey
-                        hasShownKey = true
-                        if isSettled { isSuspect = false }
-                    }
-                    let timestamp = frame.best_effort_timestamp
-                    return DecodedFrame(
-                        lent: lent, time: clock.time(of: timestamp == clibav_no_time ? nil : timestamp),
-                        length: clock.length(of: clibav_frame_duration(lent.frame)))
-                case clibav_again:
-                    try feed()
-                case clibav_end:
-                    shelf.giveBack(lent)
-                    if let failure = failure.take() { throw failure }
-                    return nil
-                case clibav_out_of_memory:
-                    throw .outOfMemory(path)
-                default:
+        while true {
+            let result = avcodec_receive_frame(context, lent.frame)
+            switch result {
+            case 0:
+                let frame = lent.frame.pointee
+                guard frame.flags & AV_FRAME_FLAG_CORRUPT == 0, frame.decode_error_flags == 0 else {
                     noteDamage()
-                    failures += 1
-                    // The decoder should ask for a packet after each; one that never does would hold us for ever.
-                    if failures > 1000 { throw .corrupt(path, "The decoder gives up: \(describeAV(result)).") }
+                    av_frame_unref(lent.frame)
+                    continue
                 }
+                if clibav_is_key(lent.frame) != 0 {
+                    isSettled = hasShownKey
+                    hasShownKey = true
+                    if isSettled { isSuspect = false }
+                }
+                picturesRead += 1
+                let timestamp = frame.best_effort_timestamp
+                return DecodedFrame(
+                    lent: lent, time: clock.time(of: timestamp == clibav_no_time ? nil : timestamp),
+                    length: clock.length(of: clibav_frame_duration(lent.frame)))
+            case clibav_again:
+                try feed()
+            case clibav_end:
+                shelf.giveBack(lent)
+                countCutPacket()
+                if let failure = failure.take() ?? unshownPictures() { throw failure }
+                return nil
+            case clibav_out_of_memory:
+                throw .outOfMemory(path)
+            default:
+                noteDamage()
+                failures += 1
+                // The decoder should ask for a packet after each; one that never does would hold us for ever.
+                if failures > 1000 { throw .corrupt(path, "The decoder gives up: \(describeAV(result)).") }
             }
-        } catch {
-            throw error
         }
     }
 
@@ -128,6 +130,8 @@ final class StreamDecoder {
         clock.forgetLast()
         failure = nil
         endsWithinPacket = false
+        damagedBeforeCut = nil
+        hasJumped = true
         isSuspect = false
         isSettled = false
         hasShownKey = false
@@ -140,6 +144,11 @@ final class StreamDecoder {
     private func noteDamage() {
         damaged += 1
         isSuspect = true
+    }
+
+    /// A stream that ended within a packet has lost a picture, unless the decoder has complained of it by now.
+    private func countCutPacket() {
+        if damagedBeforeCut.take() == damaged { noteDamage() }
     }
 
     /// Gives the decoder one packet, or tells it that there are no more.
@@ -176,9 +185,21 @@ final class StreamDecoder {
         }
     }
 
+    /// Of a file without a time scale the library leaves out what is later than the end that the file states elsewhere.
+    private func unshownPictures() -> MediaFileError? {
+        let count = demuxer.stream.pointee.nb_frames
+        guard demuxer.hasNoTimeScale, !hasJumped, picturesRead < count else { return nil }
+        return .corrupt(
+            path,
+            "The file states no usable time scale, so \(count - picturesRead) of its \(count) pictures have no time and are "
+                + "left out; make it again.")
+    }
+
     /// What the end of the packets means; nil when it is the file's.
     private func endOfReading(_ code: Int32) -> MediaFileError? {
         if let error = demuxer.readError { return error }
+        if let missing = demuxer.missingPart() { return missing }
+        if demuxer.endsWithinPacket { damagedBeforeCut = damaged }
         if code == clibav_end {
             return endsWithinPacket
                 ? .corrupt(path, "The file ends within a picture; the pictures before it are whole.") : nil

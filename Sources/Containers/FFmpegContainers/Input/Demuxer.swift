@@ -10,7 +10,10 @@ final class Demuxer {
     /// Why the last read failed, where the file itself is the reason.
     var readError: MediaFileError? { source?.error }
 
+    private let file: InputFile?
+    private let path: String
     private let source: ByteSource?
+    private let statedEnd: StatedEnd?
     private let index: Int32
 
     /// Opens the file and looks at its streams.
@@ -19,9 +22,11 @@ final class Demuxer {
     ///   made sense of.
     init(_ request: FrameReaderRequest) throws(MediaFileError) {
         _ = FFmpegLibrary.prepared
-        let path = request.file?.path ?? request.path
+        file = request.file
+        path = request.file?.path ?? request.path
         let demuxer = try Demuxer.chooseDemuxer(request)
         name = InputProbe.name(of: demuxer)
+        statedEnd = if let file = request.file { try StatedEnd(of: file, demuxer: name) } else { nil }
         source = if let file = request.file { try ByteSource(file) } else { nil }
         context = try Demuxer.open(request, demuxer, source)
         do {
@@ -49,6 +54,47 @@ final class Demuxer {
             context.pointee.streams[Int(packet.pointee.stream_index)]?.pointee.discard = AVDISCARD_ALL
             av_packet_unref(packet)
         }
+    }
+
+    /// Whether times come from an MP4 or QuickTime file without a time scale, for which the library takes seconds.
+    var hasNoTimeScale: Bool { name.hasPrefix("mov") && stream.pointee.time_base.den == 1 }
+
+    /// Whether a transport stream has ended within one of its packets.
+    var endsWithinPacket: Bool {
+        guard let packetSize = statedEnd?.packetSize, let size = finalSize else { return false }
+        return size % packetSize != 0
+    }
+
+    /// What is missing, now that the library has come to the end; nil where the file ends as it says itself, or does not
+    /// say how it should.
+    func missingPart() -> MediaFileError? {
+        guard file != nil else {
+            return SequenceGap.first(in: path).map { gap in
+                .corrupt(
+                    path,
+                    "\(gap.missing) is missing, so \(gap.countAfter) after it \(gap.countAfter == 1 ? "is" : "are") not "
+                        + "read; add it, or number the pictures without a gap.")
+            }
+        }
+        guard let size = finalSize else { return nil }
+        if name.hasPrefix("mov") {
+            var count: Int32 = 0
+            let missing = clibav_packets_beyond(stream, size, &count)
+            if missing > 0 { return cutOff("\(missing) of its \(count) pictures are") }
+        } else if let stated = statedEnd?.size, stated > size {
+            return cutOff("\(stated - size) of its \(stated) bytes are")
+        }
+        return nil
+    }
+
+    private func cutOff(_ missing: String) -> MediaFileError {
+        .corrupt(path, "The file is cut off: \(missing) missing; the pictures before that are whole.")
+    }
+
+    /// The size of the file, which for a pipe is known once all has been read.
+    private var finalSize: Int64? {
+        guard let file else { return nil }
+        return file.size ?? (context.pointee.pb.pointee.eof_reached != 0 ? file.position : nil)
     }
 
     private static func chooseDemuxer(

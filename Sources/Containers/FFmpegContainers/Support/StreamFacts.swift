@@ -19,7 +19,7 @@ struct StreamFacts {
         } else if context.duration != clibav_no_time, context.duration > 0,
             context.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE
         {
-            duration = .microseconds(context.duration)
+            duration = .nanoseconds(Duration.microseconds(context.duration).nanoseconds)
         }
         if stream.nb_frames > 0 {
             frameCount = stream.nb_frames

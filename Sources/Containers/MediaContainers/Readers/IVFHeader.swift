@@ -35,13 +35,14 @@ struct IVFHeader {
         }
     }
 
-    /// The exact time of a timestamp, to the attosecond; clamped to 64 bits of seconds.
+    /// The exact time of a timestamp, to the attosecond; clamped to 64 bits of nanoseconds, as ``MediaTime`` holds them.
     func time(of timestamp: Int64) -> Duration {
         let product = Int128(timestamp) * Int128(numerator)
         let (seconds, rest) = product.quotientAndRemainder(dividingBy: Int128(denominator))
         let attoseconds = rest * 1_000_000_000_000_000_000 / Int128(denominator)
-        return Duration(
+        let time = Duration(
             secondsComponent: Int64(clamping: seconds), attosecondsComponent: Int64(clamping: attoseconds))
+        return min(max(time, .nanoseconds(Int64.min)), .nanoseconds(Int64.max))
     }
 
     private static func corrupt(_ path: String, _ message: String) -> MediaFileError {
