@@ -14,6 +14,8 @@ from support.tool import NO_INPUT, OK, PERMISSION, environment
 
 
 class CapturerTests(MJPEGTestCase):
+    WAITS = True
+
     def test_round_trip(self):
         clip = self.folder / "clip.y4m"
         media.make_y4m(clip, width=160, height=120, frames=10)
