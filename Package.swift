@@ -46,10 +46,13 @@ let package = Package(
         // The contract of video captures and its runtime. Re-exports CaptureCore.
         .target(name: "VideoCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
 
+        // MD5 and SHA-256, for this package alone.
+        .target(name: "Digests", dependencies: ["CLibMD"], swiftSettings: strict),
+
         // What works on frames and packets.
         .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV", "CJPEG"], swiftSettings: strict),
         .target(
-            name: "MediaContainers", dependencies: ["VideoCapturing", "CLibMD"],
+            name: "MediaContainers", dependencies: ["VideoCapturing", "Digests"],
             path: "Sources/Containers/MediaContainers", swiftSettings: strict),
         .target(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
@@ -73,14 +76,14 @@ let package = Package(
         .target(
             name: "MJPEGServer",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "JPEGCodec", "CLibMD",
+                "VideoCapturing", "FrameProcessing", "JPEGCodec", "Digests",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
             ], path: "Sources/Outputs/MJPEGServer", swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
-        .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
+        .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
 
         // One capturer each; none imports another capturer, or a codec.
         .target(
@@ -145,7 +148,8 @@ let package = Package(
         .testTarget(
             name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "VideoCapturing"], swiftSettings: strict),
+            name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "Digests", "VideoCapturing"],
+            swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
@@ -164,13 +168,13 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGCapturerTests",
-            dependencies: ["MJPEGCapturer", "JPEGCodec", "CapturerTestKit", "TestTools", "VideoCapturing"],
+            dependencies: ["MJPEGCapturer", "JPEGCodec", "CapturerTestKit", "Digests", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGServerTests",
             dependencies: [
                 "MJPEGServer", "MJPEGCapturer", "JPEGCodec", "NoiseCapturer", "FrameProcessing", "CapturerTestKit",
-                "VideoCapturing",
+                "Digests", "VideoCapturing",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ], swiftSettings: strict),

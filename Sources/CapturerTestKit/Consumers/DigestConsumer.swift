@@ -1,3 +1,4 @@
+import Digests
 import VideoCapturing
 
 /// Sums up the pixels of all frames, and of each one, without keeping any. Safe to use from any thread.
@@ -39,5 +40,24 @@ public final class DigestConsumer: VideoCaptureConsumer {
     /// Blocks until `count` frames have come in all; false when `timeout` has passed before.
     public func waitForFrames(_ count: Int, timeout: Duration = .seconds(5)) -> Bool {
         contents.wait(until: MonotonicClock().now.advanced(by: timeout)) { $0.count >= count ? () : nil } != nil
+    }
+}
+
+extension MD5 {
+    /// Adds the samples of a frame, row after row and plane after plane, without padding: the bytes that a raw video
+    /// file would hold.
+    package mutating func update(_ buffer: PixelBuffer) {
+        for (plane, shape) in buffer.planes.enumerated() {
+            for row in 0..<shape.rows {
+                buffer.withRow(row, ofPlane: plane) { update($0) }
+            }
+        }
+    }
+
+    /// The checksum of one frame.
+    package static func hexDigest(of buffer: PixelBuffer) -> String {
+        var sum = MD5()
+        sum.update(buffer)
+        return sum.hexDigest
     }
 }

@@ -1,3 +1,4 @@
+import Digests
 import VideoCapturing
 
 /// A checksum in the making, and the file it is reported to: what the MD5 writers have in common.
@@ -23,7 +24,7 @@ final class MD5Report: Sendable {
     func add(_ buffer: PixelBuffer) {
         state.withLock { state in
             buffer.forEachSpan { bytes in
-                state.md5.add(bytes)
+                state.md5.update(bytes)
                 state.bytes += Int64(bytes.count)
             }
         }
@@ -32,7 +33,7 @@ final class MD5Report: Sendable {
     func add(_ buffer: PacketBuffer) {
         state.withLock { state in
             buffer.withUnsafeBytes { bytes in
-                state.md5.add(bytes)
+                state.md5.update(bytes)
                 state.bytes += Int64(bytes.count)
             }
         }
@@ -41,7 +42,7 @@ final class MD5Report: Sendable {
     func finish() throws(MediaFileError) {
         let digest = state.withLock { state -> String? in
             guard state.digest == nil else { return nil }
-            state.digest = state.md5.digest
+            state.digest = state.md5.hexDigest
             return state.digest
         }
         guard let digest, let file else { return }

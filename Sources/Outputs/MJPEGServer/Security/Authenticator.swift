@@ -1,3 +1,4 @@
+import Digests
 import VideoCapturing
 
 /// Checks who asks: Basic (RFC 7617) and Digest (RFC 7616, with SHA-256 and MD5).
