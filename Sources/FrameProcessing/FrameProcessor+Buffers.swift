@@ -32,7 +32,7 @@ extension FrameProcessor {
         _ buffer: PixelBuffer, clockwise orientation: VideoOrientation, mirrors: Bool = false
     ) throws(CaptureError) -> PixelBuffer {
         try apply(
-            FrameTransform(makesUpright: true, mirrors: mirrors), to: buffer, orientation: orientation
+            FrameTransform(appliesOrientation: true, mirrors: mirrors), to: buffer, orientation: orientation
         ).buffer
     }
 }

@@ -19,7 +19,7 @@ extension FrameProcessor {
         result.color = plan.color
         // Another format is still the picture of the JPEG; other pixels are not.
         if !plan.keepsGeometry { result.compressed = nil }
-        if transform.makesUpright { result.orientation = .up }
+        if transform.appliesOrientation { result.orientation = .up }
         if transform.mirrors { result.isMirrored = false }
         // An empty list stays one: nothing has changed anywhere.
         if !plan.isIdentity, let damage = frame.damage, !damage.isEmpty {
@@ -59,7 +59,7 @@ extension FrameProcessor {
 
     /// The frame turned by its orientation, which is `.up` afterwards.
     public func upright(_ frame: VideoFrame) throws(CaptureError) -> VideoFrame {
-        try apply(FrameTransform(makesUpright: true), to: frame)
+        try apply(FrameTransform(appliesOrientation: true), to: frame)
     }
 
     /// The frame with left and right exchanged, as seen when it is upright. Not marked as mirrored afterwards.

@@ -14,7 +14,7 @@ public struct FrameTransform: Sendable, Hashable {
     /// How pixels are mixed for a new size.
     public var filter: ScaleFilter
     /// Whether to turn the picture by the frame's orientation.
-    public var makesUpright: Bool
+    public var appliesOrientation: Bool
     /// Whether to exchange left and right, as seen when upright.
     public var mirrors: Bool
     /// The format of the result; nil to keep it. 4:2:2, RGB24 and MJPEG cannot be scaled or turned, nor 4:2:2
@@ -25,13 +25,13 @@ public struct FrameTransform: Sendable, Hashable {
     public var color: ColorDescription?
 
     public init(
-        crop: PixelRect? = nil, size: PixelSize? = nil, filter: ScaleFilter = .box, makesUpright: Bool = false,
+        crop: PixelRect? = nil, size: PixelSize? = nil, filter: ScaleFilter = .box, appliesOrientation: Bool = false,
         mirrors: Bool = false, pixelFormat: PixelFormat? = nil, color: ColorDescription? = nil
     ) {
         self.crop = crop
         self.size = size
         self.filter = filter
-        self.makesUpright = makesUpright
+        self.appliesOrientation = appliesOrientation
         self.mirrors = mirrors
         self.pixelFormat = pixelFormat
         self.color = color

@@ -97,7 +97,7 @@ struct TransformPlan: Equatable {
 
 extension Turn {
     init(_ transform: FrameTransform, _ orientation: VideoOrientation) {
-        if transform.makesUpright {
+        if transform.appliesOrientation {
             self.init(rotation: orientation, mirrors: transform.mirrors)
         } else if transform.mirrors {
             // Left and right of a picture that lies on its side are its top and bottom in memory.

@@ -47,7 +47,7 @@ import VideoCapturing
         #expect(statistics.packets == 10)
         #expect(statistics.keyFrames == 1)
         #expect(statistics.bytes == UInt64(sinks[0].packets.reduce(0) { $0 + $1.data.count }))
-        #expect(statistics.medianEncodeTime != nil)
+        #expect(statistics.p50EncodeTime != nil)
         encoding.consumeFrame(try movingFrame(width: 32, height: 32, step: 11))
         #expect(sinks[0].packets.count == 10)
     }

@@ -105,8 +105,8 @@ import VideoCapturing
         let (capture, publisher) = try startedPublisher()
         let recording = CollectingConsumer()
         let idle = CollectingConsumer()
-        try publisher.add(recording, queue: .init(capacity: 4, policy: .wait))
-        let place = try publisher.add(idle, queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(recording, queue: .init(capacity: 4, policy: .block))
+        let place = try publisher.add(idle, queue: .init(capacity: 4, policy: .block))
         place.updateWants(CaptureWants(maximumFrameRate: 10))
         for index in 0..<100 {
             var frame = VideoFrame(

@@ -15,8 +15,8 @@ import VideoCapturing
         let stalled = CollectingConsumer(gate: gate)
         let other = CollectingConsumer()
         let place = try publisher.add(
-            stalled, queue: .init(capacity: 2, policy: .wait, timeout: StalledConsumerTests.timeout))
-        try publisher.add(other, queue: .init(capacity: 2, policy: .wait))
+            stalled, queue: .init(capacity: 2, policy: .block, timeout: StalledConsumerTests.timeout))
+        try publisher.add(other, queue: .init(capacity: 2, policy: .block))
         try pushFrames(0..<20, into: capture)
         #expect(other.wait(for: 20).map(firstLuma) == Array(0..<20))
         // One is in its hands, two wait.
@@ -44,7 +44,7 @@ import VideoCapturing
         let (capture, publisher) = try startedPublisher()
         let slow = Slow()
         let place = try publisher.add(
-            slow, queue: .init(capacity: 1, policy: .wait, timeout: .milliseconds(300)))
+            slow, queue: .init(capacity: 1, policy: .block, timeout: .milliseconds(300)))
         try pushFrames(0..<60, into: capture)
         #expect(eventually { slow.count.withLock { $0 } == 60 })
         try publisher.stop()
@@ -56,9 +56,9 @@ import VideoCapturing
         let gate = ManualResetEvent()
         let stalled = CollectingConsumer(gate: gate)
         let place = try publisher.add(
-            stalled, name: "pipe", queue: .init(capacity: 4, policy: .wait, timeout: StalledConsumerTests.timeout))
+            stalled, name: "pipe", queue: .init(capacity: 4, policy: .block, timeout: StalledConsumerTests.timeout))
         let other = CollectingConsumer()
-        try publisher.add(other, name: "file", queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(other, name: "file", queue: .init(capacity: 4, policy: .block))
         try pushFrames(0..<3, into: capture)
         #expect(eventually { place.statistics.received == 3 && place.statistics.waiting == 2 })
         let error = #expect(throws: CaptureError.self) { try publisher.stop() }
@@ -97,7 +97,7 @@ import VideoCapturing
         let (capture, publisher) = try startedPublisher()
         let gate = ManualResetEvent()
         let consumer = CollectingConsumer(gate: gate)
-        let place = try publisher.add(consumer, queue: .init(capacity: 1, policy: .wait, timeout: nil))
+        let place = try publisher.add(consumer, queue: .init(capacity: 1, policy: .block, timeout: nil))
         try pushFrames(0..<4, into: capture)
         #expect(eventually { place.statistics.received == 3 })
         #expect(!place.statistics.isStalled)

@@ -21,7 +21,7 @@ struct Gradient: FrameSource {
 let recording = FrameWritingConsumer(
     Y4MWriter(try OutputFile(path: "gradient.y4m", overwrite: true), rate: 30))
 let publisher = VideoPublisher(SourceCapturer(Gradient()))
-try publisher.add(recording, name: "gradient.y4m", queue: .init(capacity: 4, policy: .wait))
+try publisher.add(recording, name: "gradient.y4m", queue: .init(capacity: 4, policy: .block))
 let changes = publisher.capture.stateChanges()
 try publisher.start()
 for await change in changes {

@@ -16,7 +16,7 @@ let encoding = EncodingConsumer(
 
 let publisher = VideoPublisher(NoiseCapturer(format: format, frameRate: 30))
 // A file wants every frame, so its queue lets the capture wait; a live viewer would have the newest win.
-try publisher.add(encoding, name: "vp8", queue: .init(capacity: 4, policy: .wait))
+try publisher.add(encoding, name: "vp8", queue: .init(capacity: 4, policy: .block))
 try publisher.start()
 try await Task.sleep(for: .seconds(3))
 try publisher.stop()

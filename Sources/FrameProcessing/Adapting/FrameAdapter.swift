@@ -16,7 +16,7 @@ public final class FrameAdapter: FeedbackConsumer {
     private struct State {
         var wants: CaptureWants
         var limiter = FrameRateLimiter()
-        var ledger = DamageLedger()
+        var accumulator = DamageAccumulator()
         var statistics = FrameAdapterStatistics()
         var lastError: CaptureError?
         var black: (buffer: PixelBuffer, color: ColorDescription)?
@@ -72,7 +72,7 @@ public final class FrameAdapter: FeedbackConsumer {
             consumer.consumeFrame(fitted)
         } catch {
             state.withLock { state in
-                state.ledger.skip(frame)
+                state.accumulator.add(frame)
                 state.statistics.framesFailed += 1
                 state.lastError = error
             }
@@ -87,7 +87,7 @@ public final class FrameAdapter: FeedbackConsumer {
             let isDue = state.limiter.shouldPass(
                 frame.timestamp, sequenceNumber: frame.sequenceNumber, at: wants.maximumFrameRate)
             if isDue { return wants }
-            state.ledger.skip(frame)
+            state.accumulator.add(frame)
             state.statistics.framesDroppedForRate += 1
             return nil
         }
@@ -111,16 +111,16 @@ public final class FrameAdapter: FeedbackConsumer {
     private func settle(_ frame: inout VideoFrame, _ wants: CaptureWants, isScaled: Bool) {
         state.withLock { state in
             let size = PixelSize(width: frame.width, height: frame.height)
-            if let last = state.lastSize, last != size { state.ledger.forget() }
+            if let last = state.lastSize, last != size { state.accumulator.invalidate() }
             state.lastSize = size
             if wants.acceptsBlack {
                 state.statistics.framesBlackened += 1
                 frame.damage = nil
                 frame.isRepeat = false
-                state.ledger.forget()
+                state.accumulator.invalidate()
             } else {
                 if isScaled { state.statistics.framesScaled += 1 }
-                state.ledger.settle(&frame)
+                state.accumulator.flush(into: &frame)
             }
             state.statistics.framesOut += 1
         }

@@ -116,14 +116,14 @@ public struct EvolvingPicture {
 
 extension EvolvingPicture.Version {
     /// Beyond these a list costs more than the whole picture.
-    private static let mostParts = 64
+    private static let maximumParts = 64
 
     var missingPixels: Int? {
         missing.map { $0.reduce(0) { $0 + $1.width * $1.height } }
     }
 
     mutating func owe(_ damage: [PixelRect]?) {
-        guard let damage, var parts = missing, parts.count + damage.count <= Self.mostParts else {
+        guard let damage, var parts = missing, parts.count + damage.count <= Self.maximumParts else {
             missing = nil
             return
         }

@@ -117,12 +117,12 @@ public struct CaptureFeedback: Sendable {
 ///
 /// A ``VideoPublisher`` hands it such frames on the capture's own thread, past its queue and its thread. That saves two
 /// switches of threads for each frame, which cost more than all else that is done with it.
-public protocol ImmediateConsumer: VideoCaptureConsumer {
+public protocol InlineConsumer: VideoCaptureConsumer {
     /// Takes one frame at once, or refuses it, whereupon it waits in the queue for ``VideoCaptureConsumer/consumeFrame(_:)``.
     ///
     /// Called on the thread that delivers, never while `consumeFrame` runs, and in order with its calls. The capture and
     /// all other consumers wait for its return. It must not wait for anything, nor call the publisher.
     ///
     /// - Returns: whether the frame was taken.
-    func consumeImmediately(_ frame: VideoFrame) -> Bool
+    func consumeInline(_ frame: VideoFrame) -> Bool
 }

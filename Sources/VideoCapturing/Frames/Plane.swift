@@ -10,7 +10,7 @@ public struct Plane: Sendable, Hashable {
     public let byteCount: Int
 
     /// The bytes a plane of this shape must have: every row's samples, but no padding after the last.
-    public static func leastByteCount(rowBytes: Int, bytesPerRow: Int, rows: Int) -> Int {
+    public static func minimumByteCount(rowBytes: Int, bytesPerRow: Int, rows: Int) -> Int {
         rows == 0 ? 0 : bytesPerRow * (rows - 1) + rowBytes
     }
 }

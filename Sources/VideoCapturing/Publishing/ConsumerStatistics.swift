@@ -15,9 +15,9 @@ public struct ConsumerStatistics: Sendable, Hashable {
     /// Whether it has made no progress for the timeout of its queue: the capture no longer waits for it.
     public var isStalled = false
     /// The time from a frame's timestamp to its delivery that half of the frames did not exceed.
-    public var medianAge: Duration?
+    public var p50Age: Duration?
     /// The time from a frame's timestamp to its delivery that 99 of 100 frames did not exceed.
-    public var ageOf99Percent: Duration?
+    public var p99Age: Duration?
 
     public init(name: String) {
         self.name = name

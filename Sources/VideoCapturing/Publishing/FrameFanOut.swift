@@ -22,7 +22,7 @@ final class FrameFanOut: Sendable {
         /// The last frame as it was sent, for repeats and the mute that holds it.
         var lastFrame: VideoFrame?
         /// Carries damage over pictures that were not the capture's.
-        var ledger = DamageLedger()
+        var accumulator = DamageAccumulator()
         var black: PixelBuffer?
         /// The capture whose frames were sent last.
         var inlet: ObjectIdentifier?
@@ -46,15 +46,15 @@ final class FrameFanOut: Sendable {
             if emission.inlet != ObjectIdentifier(inlet) {
                 emission.inlet = ObjectIdentifier(inlet)
                 emission.sequencer.beginCapture()
-                emission.ledger.forget()
+                emission.accumulator.invalidate()
             }
             var frame = frame
             if let mute {
                 // The first picture after the mute differs all over from what was shown.
-                emission.ledger.forget()
+                emission.accumulator.invalidate()
                 guard FrameFanOut.hide(&frame, mode: mute, emission: &emission) else { return }
             } else {
-                emission.ledger.settle(&frame)
+                emission.accumulator.flush(into: &frame)
             }
             emission.sequencer.place(&frame)
             send(frame, emission: &emission)
@@ -86,7 +86,7 @@ final class FrameFanOut: Sendable {
             frame.isRepeat = true
             frame.damage = []
             if settings.withLock({ $0.mute == .black }) {
-                emission.ledger.forget()
+                emission.accumulator.invalidate()
                 guard FrameFanOut.hide(&frame, mode: .black, emission: &emission) else { return frame.timestamp }
             }
             frame.timestamp = now

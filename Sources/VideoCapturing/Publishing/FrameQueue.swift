@@ -36,7 +36,7 @@ public final class FrameQueue: Sendable {
         var dropped = DropCounts()
         /// What dropped frames have changed: owed to the frame at the front when the newest wins, to the next that
         /// is put in otherwise.
-        var ledger = DamageLedger.unseen
+        var accumulator = DamageAccumulator.unseen
         var waitingProducers = 0
         var waitingConsumers = 0
         /// When the consumer has last taken or returned a frame; only where there is a timeout.
@@ -46,7 +46,7 @@ public final class FrameQueue: Sendable {
         /// A frame was taken for delivery and its consumer has not returned.
         var isDelivering = false
         /// Where that is not the consumer's own thread: the one that delivers.
-        var immediateThread: UInt?
+        var inlineThread: UInt?
         /// Someone waits for a delivery to end, or for the queue to be empty as well.
         var isRestAwaited = false
         /// After how long without a frame the consumer wants the last one again; nil for never.
@@ -86,7 +86,7 @@ public final class FrameQueue: Sendable {
         contents = Locked(Contents(slots: Array(repeating: nil, count: self.capacity + 1)))
     }
 
-    /// Puts a frame in. Blocks only with the policy ``QueuePolicy/wait``, until there is room, the queue is closed, or
+    /// Puts a frame in. Blocks only with the policy ``QueuePolicy/block``, until there is room, the queue is closed, or
     /// the consumer has made no progress for the ``timeout``: then the frame is refused.
     @discardableResult
     public func push(_ frame: VideoFrame) -> PushResult {
@@ -113,24 +113,24 @@ public final class FrameQueue: Sendable {
             var result = PushResult.accepted
             if contents.count >= capacity {
                 switch policy {
-                case .newestWins:
+                case .dropOldest:
                     displaced = contents.removeFirst()
-                    if let displaced { contents.ledger.skip(displaced) }
+                    if let displaced { contents.accumulator.add(displaced) }
                     contents.dropped.replaced += 1
                     result = .replacedOldest
-                case .oldestStays:
-                    contents.ledger.skip(frame)
+                case .dropNewest:
+                    contents.accumulator.add(frame)
                     contents.dropped.refused += 1
                     return .refused
-                case .wait where contents.isStopping:
+                case .block where contents.isStopping:
                     guard contents.count < contents.slots.count else {
-                        contents.ledger.skip(frame)
+                        contents.accumulator.add(frame)
                         contents.dropped.abandoned += 1
                         return .refused
                     }
-                case .wait:
+                case .block:
                     guard isWanted(), !isStalled(&contents, &limit) else {
-                        contents.ledger.skip(frame)
+                        contents.accumulator.add(frame)
                         contents.dropped.refused += 1
                         return .refused
                     }
@@ -139,7 +139,7 @@ public final class FrameQueue: Sendable {
                 }
             }
             var frame = frame
-            if policy != .newestWins { contents.ledger.settle(&frame) }
+            if policy != .dropOldest { contents.accumulator.flush(into: &frame) }
             contents.append(consume frame)
             mustWake = contents.waitingConsumers > 0
             return result
@@ -171,7 +171,7 @@ public final class FrameQueue: Sendable {
 
     private func takeFirst(_ contents: inout Contents, mustWake: inout Bool) -> VideoFrame? {
         guard var frame = contents.removeFirst() else { return nil }
-        if policy == .newestWins { contents.ledger.settle(&frame) }
+        if policy == .dropOldest { contents.accumulator.flush(into: &frame) }
         mustWake = contents.waitingProducers > 0
         contents.waitingProducers = 0
         contents.waitingConsumers = 0
@@ -237,7 +237,7 @@ public final class FrameQueue: Sendable {
             var mustWake = false
             let deadline = interval.flatMap { last?.advanced(by: $0) }
             let turn: Turn?? = contents.wait(until: deadline) { contents -> Turn?? in
-                guard contents.immediateThread == nil else {
+                guard contents.inlineThread == nil else {
                     contents.isRestAwaited = true
                     return nil
                 }
@@ -280,30 +280,30 @@ public final class FrameQueue: Sendable {
         return isKept
     }
 
-    /// Begins to hand a frame over past the queue, on the thread that pushes. ``endImmediateDelivery(of:isTaken:)`` must
+    /// Begins to hand a frame over past the queue, on the thread that pushes. ``endInlineDelivery(of:isTaken:)`` must
     /// follow.
     ///
     /// - Parameter frame: gets the damage that is owed to it.
     /// - Returns: false, and nothing is begun, when the frame must go into the queue: others wait there, one is being
     ///   delivered, or the consumer's thread must see it for a repeat.
-    func beginImmediateDelivery(of frame: inout VideoFrame) -> Bool {
+    func beginInlineDelivery(of frame: inout VideoFrame) -> Bool {
         contents.withLock { contents in
             guard contents.count == 0, !contents.isDelivering, !contents.isClosed, !contents.mayHaveRepeated else {
                 return false
             }
             contents.received += 1
-            contents.ledger.settle(&frame)
+            contents.accumulator.flush(into: &frame)
             contents.isDelivering = true
-            contents.immediateThread = CaptureThread.currentIdentifier
+            contents.inlineThread = CaptureThread.currentIdentifier
             return true
         }
     }
 
     /// Ends that; a frame that was not taken is put into the queue.
-    func endImmediateDelivery(of frame: VideoFrame, isTaken: Bool) {
+    func endInlineDelivery(of frame: VideoFrame, isTaken: Bool) {
         let mustWake = contents.withLock { contents in
             contents.isDelivering = false
-            contents.immediateThread = nil
+            contents.inlineThread = nil
             if !isTaken { contents.append(frame) }
             defer { contents.isRestAwaited = false }
             return contents.isRestAwaited || !isTaken
@@ -313,8 +313,8 @@ public final class FrameQueue: Sendable {
     }
 
     /// Whether the caller is inside an immediate delivery.
-    var isDeliveringImmediatelyHere: Bool {
-        contents.withLock { $0.immediateThread == CaptureThread.currentIdentifier }
+    var isDeliveringInlineHere: Bool {
+        contents.withLock { $0.inlineThread == CaptureThread.currentIdentifier }
     }
 
     /// Sets after how long without a frame the consumer wants the last one again; nil for never. Counts from the
@@ -357,7 +357,7 @@ public final class FrameQueue: Sendable {
             let frame = contents.withLock { contents in
                 let frame = contents.removeFirst()
                 if let frame {
-                    contents.ledger.skip(frame)
+                    contents.accumulator.add(frame)
                     contents.dropped.abandoned += 1
                 }
                 return frame

@@ -12,7 +12,7 @@ public final class PublisherSubscription: Sendable {
     private let delivery: Locked<Delivery>
     private let clock: any CaptureClock
     /// The consumer, while it may be handed frames past the queue.
-    private let immediate: Locked<(any ImmediateConsumer)?>
+    private let immediate: Locked<(any InlineConsumer)?>
     private let onWants: @Sendable () -> Void
     /// The consumer, while it is connected to the capture.
     private let feedbackConsumer: Locked<(any FeedbackConsumer)?>
@@ -24,14 +24,14 @@ public final class PublisherSubscription: Sendable {
     private struct RateGate {
         var limit: FrameRate?
         var limiter = FrameRateLimiter()
-        var ledger = DamageLedger()
+        var accumulator = DamageAccumulator()
 
         mutating func admit(_ frame: inout VideoFrame) -> Bool {
             guard limiter.shouldPass(frame.timestamp, sequenceNumber: frame.sequenceNumber, at: limit) else {
-                ledger.skip(frame)
+                accumulator.add(frame)
                 return false
             }
-            ledger.settle(&frame)
+            accumulator.flush(into: &frame)
             return true
         }
     }
@@ -58,7 +58,7 @@ public final class PublisherSubscription: Sendable {
         self.queue = queue
         self.onWants = onWants
         self.clock = clock
-        immediate = Locked(consumer as? any ImmediateConsumer)
+        immediate = Locked(consumer as? any InlineConsumer)
         feedbackConsumer = Locked(consumer as? any FeedbackConsumer)
         let delivery = Locked(Delivery())
         self.delivery = delivery
@@ -114,14 +114,14 @@ public final class PublisherSubscription: Sendable {
             queue.push(frame)
             return
         }
-        guard queue.beginImmediateDelivery(of: &frame) else {
+        guard queue.beginInlineDelivery(of: &frame) else {
             queue.push(frame)
             return
         }
         let age = clock.now - frame.timestamp
-        let isTaken = consumer.consumeImmediately(frame)
+        let isTaken = consumer.consumeInline(frame)
         if isTaken { delivery.withLock { $0.note(age: age) } }
-        queue.endImmediateDelivery(of: frame, isTaken: isTaken)
+        queue.endInlineDelivery(of: frame, isTaken: isTaken)
     }
 
     /// What was counted for this consumer.
@@ -134,8 +134,8 @@ public final class PublisherSubscription: Sendable {
         delivery.withLock { delivery in
             result.delivered = delivery.delivered
             result.repeats = delivery.repeats
-            result.medianAge = delivery.age.quantile(0.5)
-            result.ageOf99Percent = delivery.age.quantile(0.99)
+            result.p50Age = delivery.age.quantile(0.5)
+            result.p99Age = delivery.age.quantile(0.99)
         }
         return result
     }
@@ -178,6 +178,6 @@ public final class PublisherSubscription: Sendable {
     }
 
     private var isOnOwnThread: Bool {
-        delivery.withLock { $0.thread == CaptureThread.currentIdentifier } || queue.isDeliveringImmediatelyHere
+        delivery.withLock { $0.thread == CaptureThread.currentIdentifier } || queue.isDeliveringInlineHere
     }
 }

@@ -17,7 +17,7 @@ public final class PushCapturer: ForwardingVideoCapture {
     ///   - policy: what happens to a frame that finds the queue full.
     ///   - clock: what gives the time of a picture that comes without one.
     public init(
-        format: VideoFormat, name: String = "push", queueCapacity: Int = 4, policy: QueuePolicy = .newestWins,
+        format: VideoFormat, name: String = "push", queueCapacity: Int = 4, policy: QueuePolicy = .dropOldest,
         clock: any CaptureClock = MonotonicClock()
     ) {
         mailbox = FrameMailbox(FrameQueue(capacity: queueCapacity, policy: policy), clock: clock)
@@ -26,7 +26,7 @@ public final class PushCapturer: ForwardingVideoCapture {
             clock: clock)
     }
 
-    /// Gives the capture a picture. Does not block, unless the policy is ``QueuePolicy/wait``.
+    /// Gives the capture a picture. Does not block, unless the policy is ``QueuePolicy/block``.
     ///
     /// - Parameters:
     ///   - buffer: the pixels; kept, not copied.

@@ -10,7 +10,7 @@ final class SourceLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var timeline = FrameTimeline()
     @exclusivity(unchecked) private var wants = CaptureWants()
     /// What frames that were not delivered have changed, and for whom the others were.
-    @exclusivity(unchecked) private var ledger = DamageLedger.unseen
+    @exclusivity(unchecked) private var accumulator = DamageAccumulator.unseen
     @exclusivity(unchecked) private var lastConsumer: UInt64 = 0
 
     init(_ source: sending some FrameSource, control: VideoControl) {
@@ -101,7 +101,7 @@ final class SourceLoop: @unchecked Sendable {
             session.hasRequests = deliver(
                 timeline.stamp(frame, timestamp: timestamp, nominal: session.pacer.rate))
         } else {
-            ledger.skip(frame)
+            accumulator.add(frame)
             session.hasRequests = arePendingRequests()
         }
         return true
@@ -139,15 +139,15 @@ final class SourceLoop: @unchecked Sendable {
             }
             contents.media.statistics.framesDelivered += 1
             contents.isDelivering = true
-            if lastConsumer != contents.media.consumersSet { ledger.forget() }
+            if lastConsumer != contents.media.consumersSet { accumulator.invalidate() }
             lastConsumer = contents.media.consumersSet
             return consumer
         }
         guard let consumer else {
-            ledger.skip(frame)
+            accumulator.add(frame)
             return arePendingRequests()
         }
-        ledger.settle(&frame)
+        accumulator.flush(into: &frame)
         consumer.consumeFrame(frame)
         let (isAwaited, hasRequests) = control.contents.withLock { contents in
             contents.isDelivering = false

@@ -41,7 +41,7 @@ func firstLuma(_ frame: VideoFrame) -> UInt8 {
 
 /// A capture to push into, already started by its publisher.
 func startedPublisher() throws -> (PushCapturer, VideoPublisher) {
-    let capture = PushCapturer(format: .nv12(width: 8, height: 6), queueCapacity: 64, policy: .wait)
+    let capture = PushCapturer(format: .nv12(width: 8, height: 6), queueCapacity: 64, policy: .block)
     let publisher = VideoPublisher(capture)
     try publisher.start()
     return (capture, publisher)

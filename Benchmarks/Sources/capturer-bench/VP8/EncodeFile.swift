@@ -17,7 +17,7 @@ func encodeFile(_ clip: Clip, isOnOneThread: Bool) throws {
     let publisher = VideoPublisher(capture)
     // One frame waits while one is encoded and one is read. More would only leave the cache: four cost 5 % of CPU at 720p.
     try publisher.add(
-        isOnOneThread ? SynchronousConsumer(encoding) : encoding, name: "vp8", queue: .init(capacity: 1, policy: .wait))
+        isOnOneThread ? InlineDelivery(encoding) : encoding, name: "vp8", queue: .init(capacity: 1, policy: .block))
 
     let end = DispatchSemaphore(value: 0)
     let changes = capture.stateChanges()

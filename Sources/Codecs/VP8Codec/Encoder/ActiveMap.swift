@@ -97,7 +97,7 @@ struct ActiveMap {
     }
 
     /// Notes that the blocks in ``cells``, or with a key frame all, were coded with this quantizer, of 0 to 63.
-    mutating func noteCoded(quantizer: Int, isKeyFrame: Bool) {
+    mutating func recordCoded(quantizer: Int, isKeyFrame: Bool) {
         let quantizer = UInt8(clamping: quantizer)
         guard activeCount > 0 || hasResting || isKeyFrame else { return }
         hasResting = false

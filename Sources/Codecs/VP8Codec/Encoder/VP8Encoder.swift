@@ -30,7 +30,7 @@ public final class VP8Encoder: VideoEncoder {
     @exclusivity(unchecked) private var library: VP8EncoderLibrary?
     @exclusivity(unchecked) private var timing: EncoderTiming
     @exclusivity(unchecked) private var layers: TemporalLayerPattern
-    @exclusivity(unchecked) private var ladder: OverloadLadder
+    @exclusivity(unchecked) private var ladder: LoadController
     @exclusivity(unchecked) private var lastKeyFrame: MediaTime?
     /// What is to be coded of a screen; nil for other contents.
     @exclusivity(unchecked) private var screen: ActiveMap?
@@ -53,7 +53,7 @@ public final class VP8Encoder: VideoEncoder {
         self.configuration = configuration
         timing = EncoderTiming(nominal: configuration.frameRate)
         layers = TemporalLayerPattern(layerCount: configuration.temporalLayers)
-        ladder = OverloadLadder(speed: configuration.speed)
+        ladder = LoadController(speed: configuration.speed)
     }
 
     /// Aims at another bitrate, in bits per second, from the next frame on. Throws `invalidConfiguration` for one
@@ -109,7 +109,7 @@ public final class VP8Encoder: VideoEncoder {
                 temporalLayer: packet.isKeyFrame ? 0 : place.layer, width: frame.width, height: frame.height,
                 sequenceNumber: frame.sequenceNumber, attributes: frame.attributes)
             if track == nil { track = describe(frame) }
-            if screen != nil { try noteCoded(packet, library) }
+            if screen != nil { try recordCoded(packet, library) }
             try output(made)
         }
         if configuration.adaptsToLoad {
@@ -157,9 +157,9 @@ public final class VP8Encoder: VideoEncoder {
     /// libvpx seeks the filter's strength in the middle of the picture only, from that of the frame before; where nothing
     /// moves there, the strength of the first, coarse frames stays for ever, and all of the picture is filtered with each
     /// frame.
-    private func noteCoded(_ packet: VP8EncoderLibrary.Packet, _ library: VP8EncoderLibrary) throws(CodecError) {
+    private func recordCoded(_ packet: VP8EncoderLibrary.Packet, _ library: VP8EncoderLibrary) throws(CodecError) {
         let quantizer = try library.lastQuantizer()
-        screen?.noteCoded(quantizer: quantizer, isKeyFrame: packet.isKeyFrame)
+        screen?.recordCoded(quantizer: quantizer, isKeyFrame: packet.isKeyFrame)
         guard let screen else { return }
         let limits = VP8Encoder.quantizersOfDeblocking
         let isOn = isDeblocking ? quantizer > limits.lowerBound : quantizer > limits.upperBound

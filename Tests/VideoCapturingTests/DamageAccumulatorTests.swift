@@ -8,7 +8,7 @@ import VideoCapturing
 #endif
 
 /// What a queue drops is owed to the frame that comes out next.
-@Suite struct DamageLedgerTests {
+@Suite struct DamageAccumulatorTests {
     private let buffer: PixelBuffer
     private let spots = (0..<10).map { PixelRect(x: $0, y: 0, width: 1, height: 1) }
 
@@ -49,14 +49,14 @@ import VideoCapturing
     }
 
     @Test func theFirstFrameMayBeDropped() {
-        let queue = FrameQueue(capacity: 1, policy: .newestWins)
+        let queue = FrameQueue(capacity: 1, policy: .dropOldest)
         queue.push(frame(0, nil))
         queue.push(frame(1, [spots[1]]))
         #expect(drain(queue).map(\.damage) == [nil])
     }
 
     @Test func replacedFramesAreOwedToTheOneAfterThem() {
-        let queue = used(.newestWins)
+        let queue = used(.dropOldest)
         for number in 0..<5 { queue.push(frame(number, [spots[number]])) }
         let frames = drain(queue)
         #expect(frames.map(\.sequenceNumber) == [3, 4])
@@ -64,7 +64,7 @@ import VideoCapturing
     }
 
     @Test func refusedFramesAreOwedToTheNextThatIsTaken() {
-        let queue = used(.oldestStays)
+        let queue = used(.dropNewest)
         for number in 0..<5 { queue.push(frame(number, [spots[number]])) }
         #expect(queue.pop()?.damage == [spots[0]])
         queue.push(frame(5, [spots[5]]))
@@ -87,7 +87,7 @@ import VideoCapturing
     }
 
     @Test func unknownDamageMakesUnknown() {
-        let queue = used(.newestWins, capacity: 1)
+        let queue = used(.dropOldest, capacity: 1)
         queue.push(frame(0, nil))
         queue.push(frame(1, [spots[1]]))
         #expect(queue.pop()?.damage == .some(nil))
@@ -96,7 +96,7 @@ import VideoCapturing
     }
 
     @Test func aRepeatAfterADroppedPictureIsNone() {
-        let queue = used(.newestWins, capacity: 1)
+        let queue = used(.dropOldest, capacity: 1)
         queue.push(frame(0, []))
         queue.push(frame(1, [], isRepeat: true))
         let late = queue.pop()
@@ -107,8 +107,8 @@ import VideoCapturing
     }
 
     @Test func tooManyRectanglesAreAll() {
-        let queue = used(.newestWins, capacity: 1)
-        let most = Array(repeating: spots[0], count: DamageLedger.mostRectangles)
+        let queue = used(.dropOldest, capacity: 1)
+        let most = Array(repeating: spots[0], count: DamageAccumulator.maximumRectangles)
         queue.push(frame(0, most))
         queue.push(frame(1, []))
         #expect(queue.pop()?.damage == most)

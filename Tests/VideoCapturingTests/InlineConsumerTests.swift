@@ -2,12 +2,12 @@ import Testing
 import VideoCapturing
 
 /// Frames that are handed over past the queue, on the thread that delivers.
-@Suite struct ImmediateConsumerTests {
+@Suite struct InlineConsumerTests {
     /// Takes even pictures at once and leaves odd ones to the queue.
-    private final class Picky: ImmediateConsumer {
+    private final class Picky: InlineConsumer {
         struct Call: Equatable {
             var luma: UInt8
-            var isImmediate: Bool
+            var acceptsInlineDelivery: Bool
         }
 
         let calls = Locked<[Call]>([])
@@ -21,23 +21,23 @@ import VideoCapturing
             self.immediateGate = immediateGate
         }
 
-        func consumeImmediately(_ frame: VideoFrame) -> Bool {
+        func consumeInline(_ frame: VideoFrame) -> Bool {
             isInside.raise()
             immediateGate?.wait()
             guard firstLuma(frame).isMultiple(of: 2) else { return false }
-            note(frame, isImmediate: true)
+            note(frame, acceptsInlineDelivery: true)
             return true
         }
 
         func consumeFrame(_ frame: VideoFrame) {
             queueGate.wait()
-            note(frame, isImmediate: false)
+            note(frame, acceptsInlineDelivery: false)
         }
 
-        private func note(_ frame: VideoFrame, isImmediate: Bool) {
+        private func note(_ frame: VideoFrame, acceptsInlineDelivery: Bool) {
             frames.withLock { $0.append(frame) }
             threads.withLock { _ = $0.insert(CaptureThread.currentIdentifier) }
-            calls.withLock { $0.append(Call(luma: firstLuma(frame), isImmediate: isImmediate)) }
+            calls.withLock { $0.append(Call(luma: firstLuma(frame), acceptsInlineDelivery: acceptsInlineDelivery)) }
             calls.wakeAll()
         }
 
@@ -50,30 +50,30 @@ import VideoCapturing
     @Test func framesThatAreTakenPassTheQueue() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = Picky()
-        let place = try publisher.add(consumer, queue: .init(capacity: 2, policy: .newestWins))
+        let place = try publisher.add(consumer, queue: .init(capacity: 2, policy: .dropOldest))
         for value in 0..<20 { capture.push(try flatPicture(UInt8(2 * value))) }
         let calls = consumer.wait(for: 20)
-        #expect(calls == (0..<20).map { .init(luma: UInt8(2 * $0), isImmediate: true) })
+        #expect(calls == (0..<20).map { .init(luma: UInt8(2 * $0), acceptsInlineDelivery: true) })
         #expect(consumer.threads.withLock { $0.count } == 1)
         try publisher.stop()
         let statistics = place.statistics
         #expect(statistics.received == 20 && statistics.delivered == 20)
         #expect(statistics.dropped.total == 0 && statistics.waiting == 0)
-        #expect(statistics.medianAge != nil)
+        #expect(statistics.p50Age != nil)
     }
 
     /// What is refused waits for the consumer's own thread, and what comes meanwhile waits behind it.
     @Test func theOrderIsKept() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = Picky()
-        let place = try publisher.add(consumer, queue: .init(capacity: 8, policy: .wait))
+        let place = try publisher.add(consumer, queue: .init(capacity: 8, policy: .block))
         for value: UInt8 in [0, 1, 2, 4] { capture.push(try flatPicture(value)) }
         while place.statistics.received < 4 {}
         consumer.queueGate.raise()
         #expect(
             consumer.wait(for: 4) == [
-                .init(luma: 0, isImmediate: true), .init(luma: 1, isImmediate: false),
-                .init(luma: 2, isImmediate: false), .init(luma: 4, isImmediate: false),
+                .init(luma: 0, acceptsInlineDelivery: true), .init(luma: 1, acceptsInlineDelivery: false),
+                .init(luma: 2, acceptsInlineDelivery: false), .init(luma: 4, acceptsInlineDelivery: false),
             ])
         while place.statistics.delivered < 4 {}
         capture.push(try flatPicture(6))
@@ -85,7 +85,7 @@ import VideoCapturing
     @Test func damageIsTrueOnBothWays() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = Picky()
-        let place = try publisher.add(consumer, queue: .init(capacity: 1, policy: .newestWins))
+        let place = try publisher.add(consumer, queue: .init(capacity: 1, policy: .dropOldest))
         func push(_ value: UInt8, _ x: Int) throws {
             let damage = [PixelRect(x: x, y: 0, width: 1, height: 1)]
             capture.push(VideoFrame(buffer: try flatPicture(value), timestamp: MonotonicClock().now, damage: damage))
@@ -119,7 +119,7 @@ import VideoCapturing
             gate.raise()
         }
         publisher.remove(place)
-        #expect(consumer.calls.withLock { $0 } == [.init(luma: 2, isImmediate: true)])
+        #expect(consumer.calls.withLock { $0 } == [.init(luma: 2, acceptsInlineDelivery: true)])
         capture.push(try flatPicture(4))
         try publisher.stop()
         #expect(consumer.calls.withLock { $0.count } == 1)
@@ -131,7 +131,7 @@ import VideoCapturing
         let gate = ManualResetEvent()
         let consumer = Picky(immediateGate: gate)
         consumer.queueGate.raise()
-        try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(consumer, queue: .init(capacity: 4, policy: .block))
         for value: UInt8 in [1, 2, 3] { capture.push(try flatPicture(value)) }
         consumer.isInside.wait()
         let opener = try CaptureThread(name: "opener") {
@@ -150,16 +150,16 @@ import VideoCapturing
         let (capture, publisher) = try startedPublisher()
         let consumer = Picky()
         consumer.queueGate.raise()
-        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .block))
         place.updateWants(CaptureWants(minimumFrameRate: 100))
         capture.push(try flatPicture(2))
-        #expect(consumer.wait(for: 3).allSatisfy { $0 == .init(luma: 2, isImmediate: false) })
+        #expect(consumer.wait(for: 3).allSatisfy { $0 == .init(luma: 2, acceptsInlineDelivery: false) })
         try publisher.stop()
     }
 
     /// The publisher's own repeats come from another thread, one call at a time with the capture's.
     @Test func oneCallAtATime() throws {
-        final class Serial: ImmediateConsumer {
+        final class Serial: InlineConsumer {
             let isBusy = Locked(false)
             let overlaps = Locked(0)
             let count = Locked(0)
@@ -173,7 +173,7 @@ import VideoCapturing
                 isBusy.withLock { $0 = false }
                 count.withLock { $0 += 1 }
             }
-            func consumeImmediately(_ frame: VideoFrame) -> Bool {
+            func consumeInline(_ frame: VideoFrame) -> Bool {
                 guard frame.sequenceNumber % 3 != 0 else { return false }
                 consumeFrame(frame)
                 return true
@@ -181,7 +181,7 @@ import VideoCapturing
         }
         let (capture, publisher) = try startedPublisher()
         let consumer = Serial()
-        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .block))
         publisher.minimumFrameRate = 1000
         for value in 0..<400 { capture.push(try flatPicture(UInt8(value % 256))) }
         _ = eventually { place.statistics.delivered >= 400 }

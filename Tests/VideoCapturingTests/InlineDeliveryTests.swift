@@ -1,7 +1,7 @@
 import Testing
 import VideoCapturing
 
-@Suite struct SynchronousConsumerTests {
+@Suite struct InlineDeliveryTests {
     /// Numbers frames, and notes on which thread it makes them, and how many the consumer had by then.
     private struct Counting: FrameSource {
         let log: Log
@@ -46,7 +46,7 @@ import VideoCapturing
         let log = Log()
         let publisher = VideoPublisher(SourceCapturer(Counting(log, count: 50)))
         let place = try publisher.add(
-            SynchronousConsumer(Slow(log)), queue: .init(capacity: 1, policy: .wait))
+            InlineDelivery(Slow(log)), queue: .init(capacity: 1, policy: .block))
         try publisher.start()
         #expect(eventually { log.taken.withLock { $0.count } == 50 })
         publisher.close()
@@ -62,7 +62,7 @@ import VideoCapturing
         let log = Log()
         let publisher = VideoPublisher(SourceCapturer(Counting(log, count: 20)))
         let place = try publisher.add(
-            SynchronousConsumer(Slow(log)), queue: .init(capacity: 1, policy: .wait))
+            InlineDelivery(Slow(log)), queue: .init(capacity: 1, policy: .block))
         place.updateWants(CaptureWants(minimumFrameRate: 1))
         try publisher.start()
         #expect(eventually { Set(log.taken.withLock { $0 }).count == 20 })
@@ -76,7 +76,7 @@ import VideoCapturing
         let capture = SourceCapturer(Counting(log, count: .max))
         let publisher = VideoPublisher(capture)
         let place = try publisher.add(
-            SynchronousConsumer(Slow(log)), queue: .init(capacity: 1, policy: .wait))
+            InlineDelivery(Slow(log)), queue: .init(capacity: 1, policy: .block))
         try publisher.start()
         #expect(eventually { log.taken.withLock { $0.count } > 5 })
         let began = MonotonicClock().now

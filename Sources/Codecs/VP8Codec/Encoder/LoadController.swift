@@ -6,7 +6,7 @@ import VideoCapturing
 /// Down a rung when the encoder has been busy for more than 85 % of the time for a second; up one when it has been
 /// busy for less than 60 %, counted at the dearer rung, for five seconds. A rung that was left upwards too early
 /// doubles that wait, up to a minute, so nothing swings.
-struct OverloadLadder {
+struct LoadController {
     /// One step of relief; each is cheaper than the one before.
     struct Rung: Hashable {
         /// libvpx's `cpu-used`.
@@ -33,7 +33,7 @@ struct OverloadLadder {
     private var overloadedSince: MediaTime?
     private var relaxedSince: MediaTime?
     private var lastRecovery: MediaTime?
-    private var recoveryWait = OverloadLadder.firstRecovery
+    private var recoveryWait = LoadController.firstRecovery
 
     /// - Parameter speed: the speed at the first rung.
     init(speed: Int) {
@@ -75,19 +75,19 @@ struct OverloadLadder {
         let current = encodeTime.seconds / max(interval.seconds, 1e-6)
         let weight = min(1, max(elapsed, interval.seconds) / 0.5)
         load += (current - load) * weight
-        if load > OverloadLadder.busy {
+        if load > LoadController.busy {
             relaxedSince = nil
             let since = overloadedSince ?? time
             overloadedSince = since
-            guard time - since >= OverloadLadder.timeout, index < rungs.count - 1 else { return false }
+            guard time - since >= LoadController.timeout, index < rungs.count - 1 else { return false }
             if let lastRecovery, time - lastRecovery < recoveryWait {
-                recoveryWait = min(OverloadLadder.longestRecovery, recoveryWait + recoveryWait)
+                recoveryWait = min(LoadController.longestRecovery, recoveryWait + recoveryWait)
             }
             move(to: index + 1)
             return true
         }
         overloadedSince = nil
-        guard index > 0, load * rungs[index - 1].cost / rung.cost < OverloadLadder.relaxed else {
+        guard index > 0, load * rungs[index - 1].cost / rung.cost < LoadController.relaxed else {
             relaxedSince = nil
             return false
         }

@@ -4,7 +4,7 @@
 /// that is read as fast as possible.
 ///
 /// ```swift
-/// try publisher.add(SynchronousConsumer(encoding), queue: .init(capacity: 1, policy: .wait))
+/// try publisher.add(InlineDelivery(encoding), queue: .init(capacity: 1, policy: .block))
 /// ```
 ///
 /// Two threads overlap by no more than the little that the source takes, and the pixels of each frame move from one
@@ -13,9 +13,9 @@
 /// source decodes, a thread of its own is right.
 ///
 /// A frame that may have to be repeated (`CaptureWants.minimumFrameRate`) is delivered on the consumer's thread as ever.
-/// As with every ``ImmediateConsumer``, nothing that the consumer calls may call the publisher: what it has to say, such
+/// As with every ``InlineConsumer``, nothing that the consumer calls may call the publisher: what it has to say, such
 /// as that a file cannot be written any more, it is to leave to another thread.
-public final class SynchronousConsumer: ImmediateConsumer, FeedbackConsumer {
+public final class InlineDelivery: InlineConsumer, FeedbackConsumer {
     private let consumer: any VideoCaptureConsumer
 
     /// - Parameter consumer: takes the frames; held for as long as this is.
@@ -29,7 +29,7 @@ public final class SynchronousConsumer: ImmediateConsumer, FeedbackConsumer {
         (consumer as? any FeedbackConsumer)?.connectFeedback(feedback)
     }
 
-    public func consumeImmediately(_ frame: VideoFrame) -> Bool {
+    public func consumeInline(_ frame: VideoFrame) -> Bool {
         consumer.consumeFrame(frame)
         return true
     }
