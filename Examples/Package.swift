@@ -19,6 +19,12 @@ let package = Package(
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
             ]),
         .executableTarget(
+            name: "driver-memory",
+            dependencies: [
+                .product(name: "VideoCapturing", package: "swift-video-capturing"),
+                .product(name: "CapturerTestKit", package: "swift-video-capturing"),
+            ]),
+        .executableTarget(
             name: "publish-to-files",
             dependencies: [
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),

@@ -79,14 +79,11 @@ public struct EvolvingPicture {
     /// Prefers the newest, which lacks nothing, then the one that lacks least.
     private mutating func indexOfFreeVersion() throws(CaptureError) -> Int {
         var best: (index: Int, missing: Int)?
-        for index in versions.indices where isKnownUniquelyReferenced(&versions[index].buffer) {
+        for index in versions.indices where PixelBuffer.isReusable(&versions[index].buffer) {
             let missing = versions[index].missingPixels ?? format.imageWidth * format.imageHeight
             if best.map({ missing < $0.missing }) ?? true { best = (index, missing) }
         }
-        if let best {
-            versions[best.index].buffer.acquireForReuse()
-            return best.index
-        }
+        if let best { return best.index }
         let made = try PixelBuffer(
             allocating: format.pixelFormat, width: format.imageWidth, height: format.imageHeight)
         if versions.count < capacity {

@@ -58,6 +58,7 @@ private final class Arrivals: VideoCaptureConsumer, PacketSink, @unchecked Senda
     }
 
     func consumeFrame(_ frame: VideoFrame) { note(frame.timestamp) }
+    func begin(_ tracks: [TrackDescription]) {}
     func write(_ packet: MediaPacket) { note(packet.timestamp) }
     func finish() {}
 

@@ -29,6 +29,8 @@ final class PacketWindow: PacketSink, @unchecked Sendable {
         self.atEnd = atEnd
     }
 
+    func begin(_ tracks: [TrackDescription]) {}
+
     func write(_ packet: MediaPacket) {
         seen += 1
         if seen == pauseAt { usleep(50_000) }
@@ -47,9 +49,9 @@ final class PacketWindow: PacketSink, @unchecked Sendable {
 }
 
 /// One thread and a key frame at the beginning only.
-func makeEncodingConsumer(bitrate: Int, to consumer: any PacketSink) throws -> EncodingConsumer {
+func makeEncodingConsumer(bitrate: Int, to sink: any PacketSink) throws -> EncodingConsumer {
     EncodingConsumer(
-        try VP8Encoder(encoderConfiguration(bitrate: bitrate)), to: [(name: "bench", consumer: consumer)],
+        try VP8Encoder(encoderConfiguration(bitrate: bitrate)), to: [(name: "bench", sink: sink)],
         onFailure: { fatalError("\($0.error)") })
 }
 
