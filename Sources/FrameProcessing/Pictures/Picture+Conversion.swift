@@ -2,6 +2,46 @@ import CLibYUV
 import VideoCapturing
 
 extension Picture {
+    /// Writes the same picture in the format and colour of `target`: from any format to any of 4:2:0 or RGB,
+    /// except that JPEG is decoded to 4:2:0 only.
+    func convert(
+        from color: ColorDescription, into target: MutablePicture, _ targetColor: ColorDescription,
+        scratch: inout ScratchMemory
+    ) throws(CaptureError) {
+        switch (pixelFormat.isRGB, target.pixelFormat.isRGB) {
+        case (true, true):
+            try shuffle(into: target, scratch: &scratch)
+        case (true, false):
+            try fromRGB(into: target, color: targetColor, scratch: &scratch)
+        case (false, true):
+            try toRGB(into: target, color: color, scratch: &scratch)
+        case (false, false):
+            if layout == .compressed {
+                try decode(into: target, scratch: &scratch)
+            } else {
+                try relayout(into: target, scratch: &scratch)
+            }
+            if color != targetColor { try target.recolor(from: color, to: targetColor, scratch: &scratch) }
+        }
+    }
+}
+
+extension Picture {
+    /// Copies the samples into a picture of the same format and size.
+    func copy(into target: MutablePicture) {
+        for index in planes.indices {
+            copyPlane(
+                planes[index], target.plane(index), rowBytes: pixelFormat.rowBytes(ofPlane: index, width: width),
+                rows: pixelFormat.rows(ofPlane: index, height: height))
+        }
+    }
+}
+
+func copyPlane(_ source: PicturePlane, _ target: MutablePicturePlane, rowBytes: Int, rows: Int) {
+    CopyPlane(source.base, source.stride, target.base, target.stride, Int32(rowBytes), Int32(rows))
+}
+
+extension Picture {
     /// One RGB format into another; the alpha of three bytes is 255.
     func shuffle(into target: MutablePicture, scratch: inout ScratchMemory) throws(CaptureError) {
         let (width, height) = (Int32(width), Int32(height))

@@ -152,3 +152,121 @@ private struct PictureShape {
         return SourceFrame(buffer)
     }
 }
+
+/// Something that goes wrong at one frame of a ``FaultInjectingCapturer``.
+public enum FrameFault: Sendable, Hashable {
+    /// The frame comes so much later than its time; its timestamp is the late one.
+    case late(Duration)
+    /// The frame comes so much before its time; its timestamp is the early one.
+    case early(Duration)
+    /// This frame and those that follow it, so many in all, come at once.
+    case burst(Int)
+    /// The driver lost so many frames before this one.
+    case gap(UInt64)
+    /// So many frames before this one were damaged and left out.
+    case corrupt(UInt64)
+    /// The source fails in place of the frame. Unlike other faults it is over with that: a restart goes on with
+    /// the next frame.
+    case failure(CaptureError)
+    /// The frame has another size than the settings say.
+    case size(width: Int, height: Int)
+    /// The frame has another pixel format than the settings say.
+    case pixelFormat(PixelFormat)
+    /// The rows of the frame's first plane are so many bytes further apart than needed, in memory of the frame's
+    /// own.
+    case padding(Int)
+    /// The source hangs before the frame: for the given time, or until ``FaultInjectingCapturer/endStall()``; with
+    /// `honoursStop` a stop ends it too.
+    case stall(Duration?, honoursStop: Bool)
+    /// Frames stop coming before this one for the given time, and the source says why.
+    case interruption(InterruptionReason, Duration)
+    /// There are no more frames; a restart goes on with the next.
+    case endOfStream
+}
+
+/// Pictures whose every byte is known from the number of the frame, so that a test can check all of them.
+public enum TestPicture {
+    /// The byte at a place of a plane in picture number `index`.
+    public static func byte(plane: Int, column: Int, row: Int, index: Int) -> UInt8 {
+        UInt8(truncatingIfNeeded: column &* 3 &+ row &* 5 &+ plane &* 64 &+ index &* 7)
+    }
+
+    /// Writes picture number `index`.
+    public static func fill(_ pixels: borrowing PixelWriter, index: Int) {
+        for plane in pixels.planes.indices {
+            pixels.fill(plane: plane) { column, row in byte(plane: plane, column: column, row: row, index: index) }
+        }
+    }
+
+    /// Whether `buffer` is picture number `index`, to the last byte.
+    public static func matches(_ buffer: PixelBuffer, index: Int) -> Bool {
+        buffer.planes.enumerated().allSatisfy { plane, shape in
+            (0..<shape.rows).allSatisfy { row in
+                buffer.withRow(row, ofPlane: plane) { bytes in
+                    bytes.indices.allSatisfy {
+                        bytes[$0] == byte(plane: plane, column: $0, row: row, index: index)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A capture that works, but for the faults that a test has written into its script.
+///
+/// Its pictures are ``TestPicture``s, numbered from 0 over all starts, and the script names faults by the number
+/// of the frame. It paces itself by the clock at the rate of its format, as a device would. Safe to use from any
+/// thread.
+public final class FaultInjectingCapturer: VideoCapture {
+    private let capture: SourceCapturer
+    private let stallEnd: Locked<UInt64>
+
+    /// - Parameters:
+    ///   - format: size, pixel format and rate; without a rate frames come as fast as they are taken.
+    ///   - script: the faults, by the number of the frame at which they happen.
+    ///   - openFailures: what the first calls of `initCapture` throw, one each.
+    ///   - startFailures: what the first calls of `startCapture` throw, one each.
+    ///   - frameCount: the number of frames after which the stream ends; nil for never.
+    ///   - clock: where time comes from.
+    ///   - timeout: as for `SourceCapturer`.
+    public init(
+        format: VideoFormat = VideoFormat(.nv12, width: 16, height: 8, estimatedFramesPerSecond: 200),
+        script: [Int: [FrameFault]] = [:], openFailures: [CaptureError] = [], startFailures: [CaptureError] = [],
+        frameCount: Int? = nil, clock: any CaptureClock = MonotonicClock(), timeout: Duration = .seconds(10)
+    ) {
+        let stallEnd = Locked<UInt64>(0)
+        self.stallEnd = stallEnd
+        capture = SourceCapturer(
+            FaultSource(
+                settings: CaptureSettings(format: format, sourceName: "faults"), script: script,
+                openFailures: openFailures, startFailures: startFailures, frameCount: frameCount, stallEnd: stallEnd),
+            name: "faults", clock: clock, timeout: timeout)
+    }
+
+    /// Lets a source that hangs go on.
+    public func endStall() {
+        stallEnd.withLock { $0 += 1 }
+        stallEnd.wakeAll()
+    }
+
+    public var videoCaptureConsumer: (any VideoCaptureConsumer)? {
+        get { capture.videoCaptureConsumer }
+        set { capture.videoCaptureConsumer = newValue }
+    }
+
+    public var videoContentHint: VideoContentHint {
+        get { capture.videoContentHint }
+        set { capture.videoContentHint = newValue }
+    }
+
+    public func initCapture() throws(CaptureError) { try capture.initCapture() }
+    public func startCapture() throws(CaptureError) { try capture.startCapture() }
+    public func stopCapture() throws(CaptureError) { try capture.stopCapture() }
+    public func releaseCapture() { capture.releaseCapture() }
+    public var isCaptureStarted: Bool { capture.isCaptureStarted }
+    public func captureSettings() -> CaptureSettings { capture.captureSettings() }
+    public func adapt(to wants: CaptureWants) { capture.adapt(to: wants) }
+    public var state: CaptureState { capture.state }
+    public func stateChanges() -> AsyncStream<CaptureStateChange> { capture.stateChanges() }
+    public var statistics: CaptureStatistics { capture.statistics }
+}
