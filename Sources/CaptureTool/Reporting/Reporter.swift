@@ -1,10 +1,10 @@
 import VideoCapturing
 
-/// Tells on standard error what a run does. Used on the main thread.
+/// Reports a run on standard error. Used on the main thread.
 final class Reporter {
     /// When the run began.
     private(set) var start = MediaTime.zero
-    /// When there is to be told again.
+    /// When the next status is due.
     private(set) var nextTick = MediaTime(nanoseconds: .max)
 
     private let plan: CapturePlan
@@ -24,13 +24,11 @@ final class Reporter {
         }
     }
 
-    private var saysNothing: Bool { plan.isQuiet }
-
     func begin(at start: MediaTime) {
         self.start = start
-        guard !saysNothing else { return }
+        guard !plan.isQuiet else { return }
         if plan.statistics != .none {
-            // The first figures soon, so that one sees that it works.
+            // The first status comes early, to show that the capture works.
             nextTick = start.advanced(by: min(interval, .seconds(1)))
         }
         let run = snapshot(at: start)
@@ -45,7 +43,7 @@ final class Reporter {
     }
 
     func tick(at now: MediaTime) {
-        // Ticks that were missed are not made up for.
+        // Missed ticks are skipped.
         while nextTick <= now { nextTick = nextTick.advanced(by: interval) }
         let run = snapshot(at: now)
         switch plan.statistics {
@@ -58,20 +56,20 @@ final class Reporter {
         }
     }
 
-    /// The capture has failed. Said even when nothing else is.
+    /// Reports that the capture has failed, even with `--quiet`.
     func failCapture(_ message: String) {
-        tellFailure(message, output: nil)
+        reportFailure(message, output: nil)
     }
 
-    /// An output has failed; without a number the encoder. Said even when nothing else is.
+    /// Reports that an output has failed, or without an index the encoder, even with `--quiet`.
     func fail(_ message: String, output: Int?) {
-        // Without a number it is the encoder, and with it all that it feeds.
+        // The encoder fails with all its outputs.
         let failed = output.map { [$0] } ?? pipeline.writers.indices.filter { pipeline.writers[$0].name.isEncoded }
         failedOutputs.formUnion(failed)
-        tellFailure(message, output: output.map { pipeline.writers[$0].name.displayName })
+        reportFailure(message, output: output.map { pipeline.writers[$0].name.displayName })
     }
 
-    private func tellFailure(_ message: String, output: String?) {
+    private func reportFailure(_ message: String, output: String?) {
         if plan.statistics == .json {
             terminal.writeLine(StatisticsJSON.error(message, output: output))
         } else {
@@ -79,33 +77,39 @@ final class Reporter {
         }
     }
 
-    /// Something is not as it should be, but nothing is lost.
+    /// Reports a problem that loses no data.
     func warn(_ message: String) {
-        guard !saysNothing else { return }
+        guard !plan.isQuiet else { return }
         let json = plan.statistics == .json
         terminal.writeLine(json ? StatisticsJSON.error(message, isWarning: true) : "warning: \(message)")
     }
 
-    /// Something has happened that the user may want to know.
-    func tell(_ notice: String) {
-        guard !saysNothing, plan.statistics != .none else { return }
-        terminal.writeLine(plan.statistics == .json ? StatisticsJSON.notice(notice) : printable(notice, limit: 500))
+    /// Reports information.
+    func notify(_ notice: String) {
+        guard !plan.isQuiet, plan.statistics != .none else { return }
+        if plan.statistics == .json {
+            terminal.writeLine(StatisticsJSON.notice(notice))
+        } else {
+            // Parts of it may come from the network.
+            terminal.writeLine(notice, limit: 500)
+        }
     }
 
     func end(at now: MediaTime) {
         terminal.clearStatus()
-        guard !saysNothing else { return }
+        guard !plan.isQuiet else { return }
         let run = snapshot(at: now)
-        if let warning = Reporter.damageWarning(run.lost.corrupt) { warn(warning) }
+        // Cameras report damage themselves, with its cause.
+        if run.progress != nil, let warning = Reporter.damageWarning(run.lost.corrupt) { warn(warning) }
         if plan.statistics == .json {
             terminal.writeLine(StatisticsJSON.line("summary", run))
         } else {
             if plan.statistics == .text { terminal.writeLine(Summary.captureLine(run)) }
-            for line in Summary.outputLines(run) { terminal.writeLine(printable(line, limit: 10_000)) }
+            for line in Summary.outputLines(run) { terminal.writeLine(line) }
         }
     }
 
-    /// What the user must know of frames that the source could not give because their data were damaged; nil for none.
+    /// The warning about frames that the source dropped because their data were damaged; nil for none.
     static func damageWarning(_ count: UInt64) -> String? {
         guard count > 0 else { return nil }
         return (count == 1 ? "1 frame was" : "\(count) frames were") + " damaged at the source and left out."
