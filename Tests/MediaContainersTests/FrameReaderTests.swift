@@ -135,7 +135,7 @@ private final class PlainDecoder: VideoDecoder {
         #expect(mediaFileError { try MediaFileReader.open(path: raw, decoders: []) }?.code == .formatUnsupported)
         let yuv = try file("a.YUV", packedSamples())
         let error = mediaFileError { try MediaFileReader.open(path: yuv, decoders: []) }
-        #expect(error?.message.contains("does not tell its size") == true)
+        #expect(error?.message.contains("does not state its size") == true)
         let webm = try file("a.webm", [0x1A, 0x45, 0xDF, 0xA3, 0])
         #expect(
             mediaFileError { try MediaFileReader.open(path: webm, decoders: []) }?.message.contains("-c copy out.ivf")

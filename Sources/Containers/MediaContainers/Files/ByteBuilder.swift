@@ -1,4 +1,4 @@
-/// Puts together the few bytes of a header. Keeps its memory when emptied, so that one serves a whole file.
+/// Assembles the bytes of a header. Keeps its memory when emptied, so that one builder serves a whole file.
 struct ByteBuilder {
     private(set) var bytes: [UInt8] = []
 

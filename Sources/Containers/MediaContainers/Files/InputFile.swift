@@ -4,31 +4,34 @@
     import Musl
 #endif
 
-/// A file, pipe or socket that is read from front to back. Not to be used from two threads at once.
+/// A file, pipe or socket that is read from front to back. Not thread-safe.
 ///
-/// Small reads come from one block; large ones go straight to where they are wanted.
+/// Small reads are served from one block; large ones go directly to their destination.
 public final class InputFile {
     /// The path, or `standard input`.
     public let path: String
     /// Whether the file can be read again from its start: a regular file.
     public let isSeekable: Bool
-    /// A descriptor that ends a wait for a pipe, FIFO or terminal: while `poll` finds it readable, reads that would
-    /// have to wait throw `interrupted`. -1 for none; never read or closed here.
+    /// A descriptor that interrupts waits for a pipe, FIFO or terminal: while `poll` finds it readable, reads that would
+    /// block throw `interrupted`. -1 for none; never read or closed here.
     public var interruptDescriptor: Int32 = -1
 
     private let descriptor: Int32
     private let ownsDescriptor: Bool
     private let base: Int64
     private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: blockSize, alignment: 64)
-    /// The part of the block that is read from the file but not yet taken.
+    /// The part of the block that is read from the file but not yet consumed.
     private var unread = 0..<0
-    /// Bytes taken from the file, those in the block included.
+    /// Bytes read from the file, including those in the block.
     private var consumed: Int64 = 0
     @exclusivity(unchecked) private var rereading = Rereading()
-    /// The size when it was last asked for.
+    /// The size at the last check.
     private var knownSize: Int64 = 0
 
-    /// Opens a file, or takes standard input for `-`. Does not wait for the writer of a FIFO: the first read does.
+    /// Opens a file, or standard input for `-`. Does not wait for the writer of a FIFO: the first read does.
+    ///
+    /// - Parameter path: the file, or `-`.
+    /// - Throws: `MediaFileError` when the file cannot be opened.
     public convenience init(path: String) throws(MediaFileError) {
         guard path != "-" else {
             self.init(descriptor: STDIN_FILENO, name: "standard input", closing: false)
@@ -43,12 +46,12 @@ public final class InputFile {
         self.init(descriptor: descriptor, name: path, closing: true)
     }
 
-    /// Reads from a descriptor that is open already, from its present position on.
+    /// Reads from an open descriptor, from its current position on.
     ///
     /// - Parameters:
     ///   - descriptor: the file or pipe, open for reading.
-    ///   - name: what error messages call it.
-    ///   - closing: whether the descriptor is closed when the last reference goes.
+    ///   - name: the name in error messages.
+    ///   - closing: whether the descriptor is closed when this object is released.
     public init(descriptor: Int32, name: String, closing: Bool) {
         var status = stat()
         let isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -68,18 +71,18 @@ public final class InputFile {
     /// The number of bytes before the next one that is read.
     public var position: Int64 { consumed - Int64(unread.count) }
 
-    /// The bytes from the first to the end of the file as it is now; nil for a pipe.
+    /// The current size of the file in bytes; nil for a pipe.
     public var size: Int64? {
         var status = stat()
         guard isSeekable, fstat(descriptor, &status) == 0 else { return nil }
         return max(0, Int64(status.st_size) - base)
     }
 
-    /// The bytes from here to the end of the file as it is now; nil for a pipe.
+    /// The bytes from the position to the current end of the file; nil for a pipe.
     public var bytesRemaining: Int64? { size.map { max(0, $0 - position) } }
 
-    /// Whether `byteCount` bytes follow, as far as is known; always true of a pipe. The system is asked only when the file
-    /// was too short for that the last time, so one that has been cut since is found out by reading it.
+    /// Whether `byteCount` bytes follow, as far as is known; always true of a pipe. The size is checked again only when
+    /// it was too small at the last check, so a file that was truncated since is detected by reading it.
     func mayHold(_ byteCount: Int) -> Bool {
         guard isSeekable else { return true }
         let end = position + Int64(byteCount)
@@ -87,7 +90,9 @@ public final class InputFile {
         return end <= knownSize
     }
 
-    /// Fills `bytes`. Returns how many bytes there were; fewer than asked only at the end of the file.
+    /// Fills `bytes`.
+    ///
+    /// - Returns: the number of bytes read; fewer than `bytes` holds only at the end of the file.
     public func read(into bytes: UnsafeMutableRawBufferPointer) throws(MediaFileError) -> Int {
         var done = 0
         while done < bytes.count {
@@ -98,8 +103,9 @@ public final class InputFile {
         return done
     }
 
-    /// Gives what there is, without waiting for more than one byte. Returns the number of bytes; 0 only at the end
-    /// of the file, or when `bytes` is empty.
+    /// Reads the bytes that are available, waiting for at least one.
+    ///
+    /// - Returns: the number of bytes; 0 only at the end of the file, or when `bytes` is empty.
     public func readAvailable(into bytes: UnsafeMutableRawBufferPointer) throws(MediaFileError) -> Int {
         guard let destination = bytes.baseAddress, !bytes.isEmpty else { return 0 }
         if unread.isEmpty {
@@ -112,7 +118,9 @@ public final class InputFile {
         return count
     }
 
-    /// Passes over `count` bytes. Returns how many there were.
+    /// Skips `count` bytes.
+    ///
+    /// - Returns: the number of bytes skipped; fewer than `count` only at the end of the file.
     public func skip(_ count: Int) throws(MediaFileError) -> Int {
         if isSeekable, count - unread.count > block.count, let rest = bytesRemaining {
             let step = Int(min(Int64(count), rest))
@@ -129,7 +137,7 @@ public final class InputFile {
         return done
     }
 
-    /// Runs `body` with the next `count` bytes, or fewer at the end of the file, without taking them; at
+    /// Runs `body` with the next `count` bytes, or fewer at the end of the file, without consuming them; at
     /// most 64 KiB.
     public func peek<Result>(_ count: Int, _ body: (UnsafeRawBufferPointer) -> Result) throws(MediaFileError) -> Result
     {
@@ -138,12 +146,12 @@ public final class InputFile {
         return body(UnsafeRawBufferPointer(rebasing: block[unread].prefix(count)))
     }
 
-    /// How a line of text ended.
+    /// The end of a line of text.
     enum LineEnd {
         case newline, endOfFile, tooLong
     }
 
-    /// Takes one line and runs `body` with it, without its newline. A line longer than `limit` is not taken,
+    /// Consumes one line and runs `body` with it, without its newline. A line longer than `limit` is not consumed,
     /// and `body` gets its beginning.
     func readLine<Result>(
         limit: Int, _ body: (UnsafeRawBufferPointer, LineEnd) throws(MediaFileError) -> Result
@@ -166,11 +174,14 @@ public final class InputFile {
         }
     }
 
-    /// Goes back to the start. Throws `formatUnsupported` for a pipe.
+    /// Goes back to the start.
+    ///
+    /// - Throws: `MediaFileError`; `formatUnsupported` for a pipe.
     public func rewind() throws(MediaFileError) { try seek(to: 0) }
 
-    /// Goes to a place, counted in bytes from the start; beyond the end there is nothing to read. Throws
-    /// `formatUnsupported` for a pipe.
+    /// Sets the position, in bytes from the start; beyond the end there is nothing to read.
+    ///
+    /// - Throws: `MediaFileError`; `formatUnsupported` for a pipe.
     public func seek(to offset: Int64) throws(MediaFileError) {
         guard isSeekable else {
             throw MediaFileError(
@@ -184,13 +195,13 @@ public final class InputFile {
         consumed = max(0, offset)
     }
 
-    /// Notes the place, so that ``returnToMark()`` can go back to it, in a pipe too. Of a pipe, what is read from here
-    /// on is kept in memory until the next mark or ``forgetMark()``.
+    /// Marks the position for ``returnToMark()``, in a pipe too: the bytes that are read from a pipe from here on are
+    /// kept in memory until the next mark or ``forgetMark()``.
     package func mark() {
         rereading.mark(at: position, unread: UnsafeRawBufferPointer(rebasing: block[unread]), keeping: !isSeekable)
     }
 
-    /// Ends the keeping of what is read.
+    /// Removes the mark and the bytes that are kept for it.
     package func forgetMark() { rereading.forgetMark() }
 
     /// Goes back to the mark, which stays.
@@ -202,7 +213,7 @@ public final class InputFile {
         consumed = mark
     }
 
-    /// Runs `body`; when a wait in it is interrupted, goes back to where it began, so that it can be done again.
+    /// Runs `body`; when a wait in it is interrupted, restores the position, so that `body` can be repeated.
     func whole<Result>(_ body: () throws -> Result) throws -> Result {
         if interruptDescriptor >= 0 { mark() }
         do {
@@ -213,7 +224,7 @@ public final class InputFile {
         }
     }
 
-    /// Adds bytes to the block; false at the end of the file. Moves what is unread to the block's front.
+    /// Adds bytes to the block; false at the end of the file. Moves the unread bytes to the front of the block.
     private func fillBlock() throws(MediaFileError) -> Bool {
         if unread.lowerBound > 0 {
             block.baseAddress!.copyMemory(from: block.baseAddress! + unread.lowerBound, byteCount: unread.count)
@@ -244,3 +255,55 @@ public final class InputFile {
 }
 
 private let blockSize = 64 * 1024
+
+/// Replays a pipe from a mark: keeps the bytes that were read since, and returns them again.
+private struct Rereading {
+    /// The mark in bytes from the start; nil for none.
+    private(set) var mark: Int64?
+
+    private var isKeeping = false
+    private var kept: [UInt8] = []
+    /// The bytes to return again, from `next` on.
+    private var again: [UInt8] = []
+    private var next = 0
+
+    /// - Parameter unread: the bytes after the mark that are read from the pipe already.
+    mutating func mark(at position: Int64, unread: UnsafeRawBufferPointer, keeping: Bool) {
+        mark = position
+        isKeeping = keeping
+        kept.removeAll(keepingCapacity: true)
+        if keeping { kept.append(contentsOf: unread) }
+    }
+
+    mutating func forgetMark() {
+        mark = nil
+        isKeeping = false
+        kept = []
+    }
+
+    mutating func returnToMark() {
+        again = kept + again[next...]
+        next = 0
+        kept.removeAll(keepingCapacity: true)
+    }
+
+    /// Records bytes that were read from the pipe.
+    mutating func keep(_ bytes: UnsafeRawBufferPointer) {
+        if isKeeping { kept.append(contentsOf: bytes) }
+    }
+
+    /// Returns bytes that are to be read again; 0 when there are none.
+    mutating func take(into bytes: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(bytes.count, again.count - next)
+        guard count > 0 else { return 0 }
+        again.withUnsafeBytes { source in
+            bytes.baseAddress!.copyMemory(from: source.baseAddress! + next, byteCount: count)
+        }
+        next += count
+        if next == again.count {
+            again = []
+            next = 0
+        }
+        return count
+    }
+}

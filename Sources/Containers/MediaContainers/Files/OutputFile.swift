@@ -7,23 +7,23 @@ import VideoCapturing
     import Musl
 #endif
 
-/// A file, pipe or socket that is written from front to back, with places that may be rewritten later.
+/// A file, pipe or socket that is written from front to back, parts of which can be rewritten later.
 ///
 /// ```
 /// │ record │ record │ record │ bytes of the open record │
 ///                            └ endRecord() set this mark; a write that fails cuts the file back to it
 /// ```
 ///
-/// Small writes are gathered in one block that is used again and again; large ones go straight to the
-/// kernel together with it. ``endRecord()`` hands everything to the kernel, so a process that is killed
-/// loses at most the open record. Nothing is forced to the disk itself.
+/// Small writes are gathered in one reused block; large ones go directly to the kernel together with it.
+/// ``endRecord()`` passes everything to the kernel, so a process that is killed loses at most the open record. The
+/// file is not synchronized to the disk (`fsync`).
 ///
-/// A pipe whose reader takes nothing is waited for, indefinitely unless there is a ``stallTimeout``.
+/// A write waits for a pipe whose reader reads nothing, indefinitely unless there is a ``stallTimeout``.
 ///
 /// A pipe without a reader is reported as ``MediaFileError/Code/closedPipe`` only in a process that ignores
 /// `SIGPIPE`; otherwise the signal ends the process.
 ///
-/// Safe to use from any thread, but writes of two threads would mix: one writer at a time owns a file.
+/// Thread-safe, but writes of two threads would interleave: one writer at a time owns a file.
 public final class OutputFile: Sendable {
     /// The path, or `standard output`.
     public let path: String
@@ -34,7 +34,7 @@ public final class OutputFile: Sendable {
 
     private let state: Locked<State>
     private let count = Atomic<Int64>(0)
-    /// Apart from the state, which is locked by a write that waits.
+    /// Separate from the state, which a waiting write keeps locked.
     private let stallLimit = Locked(StallLimit())
 
     private struct StallLimit {
@@ -48,11 +48,11 @@ public final class OutputFile: Sendable {
         var descriptor: Int32
         var target: WriteTarget
         let ownsDescriptor: Bool
-        /// Where in the file our first byte is: not at 0 when a shell has written before us.
+        /// The offset of our first byte in the file: not 0 when a shell has written before us.
         let base: Int64
         let block: UnsafeMutableRawBufferPointer
         var fill = 0
-        /// How much of the output is whole records.
+        /// The end of the last complete record.
         var boundary: Int64 = 0
         /// The first failure; every later write throws it again.
         var failure: MediaFileError?
@@ -68,16 +68,17 @@ public final class OutputFile: Sendable {
         deinit { block.deallocate() }
     }
 
-    /// Makes a file, or takes standard output for `-`.
+    /// Creates a file, or opens standard output for `-`.
     ///
-    /// A file that exists is an error unless `overwrite` is true; a pipe or a device that exists is written
-    /// to, since that destroys nothing. Waits for the reader of a FIFO.
+    /// An existing file is an error unless `overwrite` is true; an existing pipe or device is written to, since that
+    /// destroys nothing. Waits for the reader of a FIFO.
     ///
     /// - Parameters:
     ///   - path: the file, or `-` for standard output.
-    ///   - overwrite: whether a file that exists is emptied.
-    ///   - isWanted: asked 50 times per second while a FIFO has no reader; false ends the wait.
-    /// - Throws: `interrupted` when the wait for a reader was ended; other `MediaFileError` when the file cannot be made.
+    ///   - overwrite: whether an existing file is truncated.
+    ///   - isWanted: called 50 times per second while a FIFO has no reader; false ends the wait.
+    /// - Throws: `interrupted` when the wait for a reader was ended; another `MediaFileError` when the file cannot be
+    ///   created.
     public convenience init(
         path: String, overwrite: Bool = false, isWanted: () -> Bool = { true }
     ) throws(MediaFileError) {
@@ -88,13 +89,13 @@ public final class OutputFile: Sendable {
         self.init(descriptor: try OutputFile.open(path, overwrite: overwrite, isWanted), name: path, closing: true)
     }
 
-    /// Writes to a descriptor that is open already.
+    /// Writes to an open descriptor.
     ///
     /// - Parameters:
     ///   - descriptor: the file or pipe, open for writing.
-    ///   - name: what error messages call it.
-    ///   - closing: whether ``close()`` closes the descriptor; without it a failed write does not shorten
-    ///     the file either.
+    ///   - name: the name in error messages.
+    ///   - closing: whether ``close()`` closes the descriptor; if not, a failed write does not truncate the file
+    ///     either.
     public init(descriptor: Int32, name: String, closing: Bool) {
         var status = stat()
         let isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -108,16 +109,16 @@ public final class OutputFile: Sendable {
 
     deinit { try? close() }
 
-    /// The bytes written so far, those still in the block included; after a failure the bytes of whole records.
+    /// The bytes written so far, including those still in the block; after a failure the bytes of complete records.
     /// Never waits for a slow disk or pipe.
     public var bytesWritten: Int64 { count.load(ordering: .relaxed) }
 
     /// The failure that ended the writing, if there was one.
     public var failure: MediaFileError? { state.withLock { $0.failure } }
 
-    /// How long a reader may take nothing before a write throws `stalled`; nil, the default, for indefinitely. Counts
-    /// from now on for a write that waits already; so a program that ends can give it up. A reader that is slow but takes
-    /// some bytes is always waited for. Only where ``waitsForReader``: no disk is given up.
+    /// How long a reader may read nothing before a write throws `stalled`; nil, the default, for indefinitely. For a write
+    /// that waits already the time counts from this assignment, so that a program that exits can abandon it. A slow reader
+    /// that reads some bytes is always waited for. Only where ``waitsForReader``: writes to a disk have no timeout.
     public var stallTimeout: Duration? {
         get { stallLimit.withLock { $0.timeout } }
         set {
@@ -127,7 +128,9 @@ public final class OutputFile: Sendable {
         }
     }
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
+    ///
+    /// - Throws: `MediaFileError`; after a failure every write throws the first one again.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(MediaFileError) {
         try state.withLock { (state) throws(MediaFileError) in
             try checkUsable(&state)
@@ -145,8 +148,8 @@ public final class OutputFile: Sendable {
         }
     }
 
-    /// Hands all bytes to the kernel, and marks this as a place where the file may end: when a later write
-    /// fails, a file of our own is cut back to it.
+    /// Passes all bytes to the kernel and completes the record: when a later write fails, a file that this object owns is
+    /// truncated to the last complete record.
     public func endRecord() throws(MediaFileError) {
         try state.withLock { (state) throws(MediaFileError) in
             try checkUsable(&state)
@@ -155,8 +158,12 @@ public final class OutputFile: Sendable {
         }
     }
 
-    /// Rewrites bytes that lie before the last ``endRecord()``, `offset` bytes from our first one. Only when
-    /// ``isSeekable``; also after a failed write, as long as the file is open.
+    /// Rewrites bytes of complete records. Only when ``isSeekable``; also after a failed write, as long as the file is
+    /// open.
+    ///
+    /// - Parameters:
+    ///   - bytes: the new bytes.
+    ///   - offset: the position of the first one, in bytes from the first byte that was written here.
     public func patch(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(MediaFileError) {
         precondition(isSeekable, "a pipe cannot be patched")
         try state.withLock { (state) throws(MediaFileError) in
@@ -168,8 +175,9 @@ public final class OutputFile: Sendable {
         }
     }
 
-    /// Hands everything to the kernel and closes; later calls do nothing. Throws what the last bytes met
-    /// with; the descriptor is closed nevertheless.
+    /// Passes everything to the kernel and closes the file; later calls do nothing.
+    ///
+    /// - Throws: `MediaFileError` when the last bytes could not be written; the descriptor is closed nevertheless.
     public func close() throws(MediaFileError) {
         try state.withLock { (state) throws(MediaFileError) in
             guard state.descriptor >= 0 else { return }
@@ -199,8 +207,8 @@ public final class OutputFile: Sendable {
             ? stalled(unwritten: block.count + bytes.count - result.written)
             : MediaFileError(errno: result.code, operation: "write", path: path)
         state.failure = failure
-        // Of what is not a whole record, an unknown part has gone out: it no longer counts, and is cut off
-        // where that harms nobody else. If it cannot be, players stop at the incomplete record.
+        // An unknown part of the incomplete record has been written: it no longer counts, and is truncated where the
+        // file is our own. Where it cannot be, players stop at the incomplete record.
         count.store(state.boundary, ordering: .relaxed)
         if isSeekable, state.ownsDescriptor {
             _ = ftruncate(state.descriptor, off_t(state.base + state.boundary))
@@ -208,7 +216,7 @@ public final class OutputFile: Sendable {
         throw failure
     }
 
-    /// Whether a reader that has taken nothing since then is given up.
+    /// Whether the wait for a reader that has read nothing since then has timed out.
     private func isStalled(since start: MediaTime) -> Bool {
         stallLimit.withLock { limit in
             guard let timeout = limit.timeout else { return false }
@@ -245,14 +253,14 @@ extension OutputFile {
         let descriptor = openFile(path, O_WRONLY | O_CREAT | mode)
         if descriptor >= 0 { return descriptor }
         guard descriptor == -EEXIST else { throw MediaFileError(errno: -descriptor, operation: operation, path: path) }
-        // Neither made nor emptied, so that a regular file that takes the place meanwhile stays unharmed.
+        // Neither created nor truncated, so that a regular file that has replaced it meanwhile stays unchanged.
         let existing = openFile(path, O_WRONLY)
         if existing >= 0, fstat(existing, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return existing }
         if existing >= 0 { _ = closeDescriptor(existing) }
         throw MediaFileError(errno: existing == -EISDIR ? EISDIR : EEXIST, operation: operation, path: path)
     }
 
-    /// Without blocking, which nothing but a signal could end. No event tells that a reader has come.
+    /// Without blocking, which only a signal could end. There is no event for the arrival of a reader.
     private static func openFIFO(_ path: String, _ isWanted: () -> Bool) throws(MediaFileError) -> Int32 {
         while isWanted() {
             let descriptor = openFile(path, O_WRONLY | O_NONBLOCK)
@@ -267,7 +275,7 @@ extension OutputFile {
     }
 }
 
-/// The size of the block: some rows of a picture or many small packets for one system call.
+/// The size of the block: some rows of a frame or many small packets for one system call.
 private let blockSize = 256 * 1024
-/// From this size on a copy costs more than a second entry in the kernel's list.
+/// From this size on a copy costs more than a second entry in the `iovec` list.
 private let directSize = 32 * 1024

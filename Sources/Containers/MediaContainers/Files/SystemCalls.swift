@@ -6,8 +6,7 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Writes all of `bytes` at a place of the file, and leaves the position where it is. Returns 0, or the
-/// `errno` that ended it.
+/// Writes all of `bytes` at an offset, without changing the position. Returns 0, or the `errno` that ended it.
 func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
     var done = 0
     while done < bytes.count {
@@ -21,7 +20,7 @@ func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: I
     return 0
 }
 
-/// Reads what there is, at least one byte unless the file has ended. Returns the number of bytes, or minus the `errno`:
+/// Reads the available bytes, at least one unless the file has ended. Returns the number of bytes, or minus the `errno`:
 /// minus `ECANCELED` when it would have to wait while `interrupt` is readable.
 func readSome(
     _ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, isRegular: Bool, interrupt: Int32
@@ -34,14 +33,14 @@ func readSome(
     }
 }
 
-/// Waits until there is something to read, or the end; a FIFO that nobody has opened for writing yet has not ended.
+/// Waits until there is something to read, or the end; a FIFO that has not been opened for writing yet has not ended.
 /// False when `interrupt` becomes readable before that.
 private func awaitInput(_ descriptor: Int32, _ interrupt: Int32) -> Bool {
-    // What cannot be polled can be read, and then says what is wrong.
+    // A descriptor that cannot be polled can be read, which then reports the error.
     pollInput(descriptor, interruptedBy: interrupt, until: nil) != .interrupted
 }
 
-/// Opens a file; goes on after signals. Returns the descriptor, or minus the `errno`.
+/// Opens a file; retries after signals. Returns the descriptor, or minus the `errno`.
 func openFile(_ path: String, _ flags: Int32) -> Int32 {
     while true {
         let descriptor = open(path, flags | O_CLOEXEC, 0o666)
@@ -50,9 +49,9 @@ func openFile(_ path: String, _ flags: Int32) -> Int32 {
     }
 }
 
-/// What a call that did nothing means: nil to try again, or the `errno`.
+/// The meaning of a call that transferred nothing: nil to try again, or the `errno`.
 private func failure(of result: Int, waitFor events: Int16, _ descriptor: Int32) -> Int32? {
-    // Nothing written and no error: a broken driver. Trying for ever would hang.
+    // Nothing written and no error: a broken driver. Trying forever would hang.
     guard result < 0 else { return EIO }
     switch errno {
     case EINTR: return nil
@@ -64,7 +63,7 @@ private func failure(of result: Int, waitFor events: Int16, _ descriptor: Int32)
     }
 }
 
-/// `close`, under a name that the methods called so do not hide.
+/// `close`, under a name that methods named `close` do not shadow.
 func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }
 
 /// Whether every write goes to the end of the file, `pwrite` included, as after a shell's `>>`.

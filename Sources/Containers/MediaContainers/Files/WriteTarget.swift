@@ -6,11 +6,12 @@ import VideoCapturing
     import Musl
 #endif
 
-/// A descriptor that is written to such that the wait for a reader can be ended.
+/// A descriptor for writing whose wait for a reader can be ended.
 ///
-/// Nothing but a signal ends a blocking write, and the flag that makes a descriptor non-blocking belongs to every process
-/// that shares it. So a pipe or terminal is opened once more, for a description with that flag of our own. Where that is
-/// not possible (a socket, another user's pipe), it is polled, and written in parts that do not block once there is room.
+/// Only a signal ends a blocking write, and the flag that makes a descriptor non-blocking is shared by all processes
+/// that have it open. So a pipe or terminal is opened again, for an open file description of our own with that flag.
+/// Where that is not possible (a socket, another user's pipe), the descriptor is polled, and written in parts that do not
+/// block once there is room.
 package struct WriteTarget: ~Copyable {
     /// Whether a write may have to wait for a reader: a pipe, FIFO, socket or terminal.
     package let waitsForReader: Bool
@@ -18,10 +19,12 @@ package struct WriteTarget: ~Copyable {
     private let descriptor: Int32
     /// A non-blocking description of the same pipe or terminal; -1 for none.
     private var ownDescriptor: Int32
-    /// Whether there must be found room for each part before it is written.
+    /// Whether each part is written only after `poll` has reported room for it.
     private let isPolled: Bool
 
-    /// - Parameter descriptor: open for writing; stays the caller's to close.
+    /// Creates a target for a descriptor.
+    ///
+    /// - Parameter descriptor: open for writing; remains owned by the caller.
     package init(_ descriptor: Int32) {
         var status = stat()
         let kind = fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : 0
@@ -40,18 +43,21 @@ package struct WriteTarget: ~Copyable {
         if ownDescriptor >= 0 { _ = closeDescriptor(ownDescriptor) }
     }
 
-    /// Closes what was opened here: the reader sees the end once the caller's descriptor is closed too.
+    /// Closes the description that was opened here: the reader sees the end once the caller's descriptor is closed too.
     package mutating func close() {
         if ownDescriptor >= 0 { _ = closeDescriptor(ownDescriptor) }
         ownDescriptor = -1
     }
 
-    /// Writes all of `first`, then all of `second`, without copying them together. Goes on after signals and short
+    /// Writes all of `first`, then all of `second`, without copying them together. Continues after signals and short
     /// writes.
     ///
-    /// - Parameter isGivenUp: asked when there is no room, and then ten times per second, with the time since when there has
-    ///   been none; true ends the wait.
-    /// - Returns: 0 or the `errno` that ended it, `ETIMEDOUT` when it was given up; and the number of bytes written.
+    /// - Parameters:
+    ///   - first: the bytes to write first.
+    ///   - second: the bytes to write after them.
+    ///   - isGivenUp: called when there is no room, and then ten times per second, with the time at which the wait began;
+    ///     true ends the wait.
+    /// - Returns: 0 or the `errno` that ended it, `ETIMEDOUT` when the wait was given up; and the number of bytes written.
     package func write(
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, isGivenUp: (MediaTime) -> Bool
     ) -> (code: Int32, written: Int) {
@@ -96,7 +102,7 @@ package struct WriteTarget: ~Copyable {
         var limit: Int32 = 0
         while true {
             var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            // What has failed is told by the write.
+            // The write reports a failure.
             if poll(&request, 1, limit) > 0 { return true }
             if isGivenUp(start) { return false }
             limit = 100
@@ -110,7 +116,7 @@ private func vector(_ bytes: UnsafeRawBufferPointer, from start: Int) -> iovec {
         iov_len: bytes.count - start)
 }
 
-/// `write`, under a name that the methods called so do not hide.
+/// `write`, under a name that methods named `write` do not shadow.
 private func writeBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     write(descriptor, bytes.baseAddress, bytes.count)
 }

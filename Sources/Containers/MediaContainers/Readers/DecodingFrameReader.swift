@@ -1,23 +1,26 @@
 import VideoCapturing
 
-/// Decodes the packets of a file into pictures. Damaged packets are left out and counted; the pictures go on
-/// with the next one that can be decoded.
+/// Decodes the packets of a file into frames. Damaged packets are skipped and counted; reading continues with the next
+/// one that can be decoded.
 public final class DecodingFrameReader: FrameReader {
     public let format: VideoFormat
-    /// VP8 in IVF carries no colour: what is usual for the pixel format.
+    /// The usual one for the pixel format, since VP8 in IVF carries no color description.
     public let color: ColorDescription
     public private(set) var damagedPackets: UInt64 = 0
 
     private let packets: any PacketReader
     private let factory: VideoDecoderFactory
     private var decoder: any VideoDecoder
-    /// Pictures decoded and not yet given out: mostly one at the most.
+    /// Frames that are decoded and not yet returned: usually at most one.
     private var ready: [(buffer: PixelBuffer, timestamp: Duration)] = []
 
-    /// Chooses the decoder, and decodes up to the first picture to learn the real format.
+    /// Chooses the decoder, and decodes the first frame to learn the actual format.
     ///
+    /// - Parameters:
+    ///   - packets: the packets, from the first one on.
+    ///   - decoders: the codecs that the program links.
     /// - Throws: `formatUnsupported` when no decoder fits, `corruptData` when no packet can be decoded, and
-    ///   what the decoder throws, other than that a packet is damaged.
+    ///   errors of the decoder other than a damaged packet.
     public init(_ packets: any PacketReader, decoders: [VideoDecoderFactory]) throws {
         guard let factory = decoders.first(where: { $0.fourCC == packets.fourCC }) else {
             let known = decoders.isEmpty ? "none" : decoders.map(\.fourCC).joined(separator: ", ")
@@ -49,14 +52,14 @@ public final class DecodingFrameReader: FrameReader {
         return ready.removeFirst()
     }
 
-    /// Goes back to the first picture; a new decoder is made, since the old one has seen the end.
+    /// Goes back to the first frame; creates a new decoder, since the old one has seen the end.
     public func rewind() throws {
         try packets.rewind()
         decoder = try factory.makeDecoder()
         ready.removeAll(keepingCapacity: true)
     }
 
-    /// Decodes from the key frame before on.
+    /// Decodes from the preceding key frame on.
     public func seek(to time: Duration) throws {
         try packets.seekToKeyFrame(before: time)
         decoder = try factory.makeDecoder()

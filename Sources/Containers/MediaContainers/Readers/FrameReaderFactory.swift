@@ -1,41 +1,50 @@
 import VideoCapturing
 
-/// A way to read files that ``MediaFileReader`` itself cannot: what a program links beside it.
+/// A reader of further formats for ``MediaFileReader``, which a program links in addition.
 ///
 /// ```swift
 /// let reader = try MediaFileReader.open(path: "clip.mp4", decoders: [], readers: [.ffmpeg])
 /// ```
 public struct FrameReaderFactory: Sendable {
-    /// What people call it, as in `FFmpeg`.
+    /// The display name, as in `FFmpeg`.
     public let name: String
 
     private let make: @Sendable (FrameReaderRequest) throws -> (any FrameReader)?
 
+    /// Creates a factory.
+    ///
     /// - Parameters:
-    ///   - name: what people call it.
-    ///   - open: makes the reader; gives nil for files that it does not know, whose bytes it need not have left
-    ///     alone. What it throws ends the search.
+    ///   - name: the display name.
+    ///   - open: creates the reader; returns nil for files of another format, whose bytes it may have consumed. An error
+    ///     ends the search.
     public init(name: String, open: @escaping @Sendable (_ request: FrameReaderRequest) throws -> (any FrameReader)?) {
         self.name = name
         make = open
     }
 
-    /// A reader for the file; nil when it is not of a kind that this one reads.
+    /// Creates a reader for the file; returns nil when it is of another format.
     public func open(_ request: FrameReaderRequest) throws -> (any FrameReader)? { try make(request) }
 }
 
-/// The file for which a ``FrameReaderFactory`` is asked.
+/// The file for which a ``FrameReaderFactory`` is to create a reader.
 public struct FrameReaderRequest {
     /// The file's path; `-` for standard input. Without a ``file`` a pattern of numbered files, as in
     /// `picture%03d.png`.
     public var path: String
-    /// The file, open and at its beginning. A reader that is made reads and seeks through it and keeps it.
+    /// The file, open and at its beginning. The reader that is created reads and seeks through it and retains it.
     public var file: InputFile?
-    /// The rate of pictures in a sequence, which have no times of their own; nil for the reader's choice.
+    /// The rate of the images of a sequence, which have no timestamps; nil for the reader's default.
     public var frameRate: FrameRate?
-    /// How many threads may decode; nil for as many as suit.
+    /// The number of decoding threads; nil for the reader's default.
     public var threads: Int?
 
+    /// Creates a request.
+    ///
+    /// - Parameters:
+    ///   - path: the file's path, `-`, or a pattern of numbered files.
+    ///   - file: the open file; nil for a pattern.
+    ///   - frameRate: the rate of the images of a sequence.
+    ///   - threads: the number of decoding threads.
     public init(path: String, file: InputFile? = nil, frameRate: FrameRate? = nil, threads: Int? = nil) {
         self.path = path
         self.file = file

@@ -2,8 +2,8 @@ import VideoCapturing
 
 /// Reads IVF (`.ivf`), with any codec in it.
 ///
-/// The number of packets that the header states is not relied upon. Memory is bounded by the largest packet
-/// that is really there: a size that only a damaged header states takes none.
+/// The number of packets in the header is not relied upon. Memory is bounded by the largest packet that is present: a
+/// size that only a damaged header states is not allocated.
 public final class IVFReader: PacketReader {
     /// The largest packet that is read, in bytes: many times what a frame of 8K video takes.
     public static let packetSizeLimit = 64 << 20
@@ -16,7 +16,8 @@ public final class IVFReader: PacketReader {
 
     /// Reads the header.
     ///
-    /// - Throws: `corruptData` for what is no IVF file.
+    /// - Parameter file: the file, at its beginning.
+    /// - Throws: `MediaFileError`; `corruptData` when it is not an IVF file.
     public init(_ file: InputFile) throws(MediaFileError) {
         do throws(MediaFileError) {
             header = try IVFReader.readHeader(file)
@@ -36,14 +37,14 @@ public final class IVFReader: PacketReader {
     public var fourCC: String { header.fourCC }
     public var width: Int { header.width }
     public var height: Int { header.height }
-    /// Nil also when the header's length must be FFmpeg's duration: when it is more than packets of 12 bytes
-    /// would have room in the file.
+    /// Also nil when the header's length must be FFmpeg's duration: when the file is too small for that many packets of
+    /// 12 bytes.
     public let statedPacketCount: Int64?
     public var canRewind: Bool { file.isSeekable }
 
     public func nextPacket() throws -> FilePacket? {
         guard !hasEnded else { return nil }
-        // True until the packet is whole, so that an error is the last thing that comes.
+        // True until the packet is complete, so that nothing follows an error.
         hasEnded = true
         do {
             guard let packet = try file.whole(readPacket) else { return nil }
@@ -80,13 +81,13 @@ public final class IVFReader: PacketReader {
 
     private var isVP8: Bool { header.fourCC == "VP80" }
 
-    /// Looks at the packets' headers from the beginning on, which for an hour of video takes a part of a second. For
-    /// codecs other than VP8 goes to the first packet.
+    /// Scans the packets' headers from the beginning, a fraction of a second for an hour of video. For codecs other than
+    /// VP8 goes to the first packet.
     public func seekToKeyFrame(before time: Duration) throws {
         try rewind()
         guard isVP8 else { return }
         var best = file.position
-        // A damaged place is told of by who reads that far.
+        // Damage is reported when it is reached by reading.
         while let (place, isKeyFrame) = try? nextPlace(until: time) {
             if isKeyFrame { best = place }
         }
@@ -94,7 +95,7 @@ public final class IVFReader: PacketReader {
         hasEnded = false
     }
 
-    /// Passes over the next packet; nil at the end and for one that is later than `time`.
+    /// Skips the next packet; nil at the end and for one that is later than `time`.
     private func nextPlace(until time: Duration) throws -> (place: Int64, isKeyFrame: Bool)? {
         let place = file.position
         guard let (size, timestamp) = try readPacketHeader(), header.time(of: timestamp) <= time else { return nil }
@@ -108,7 +109,7 @@ public final class IVFReader: PacketReader {
         hasEnded = false
     }
 
-    /// Reads into the block, which grows as the bytes come, by doubling. False when the file ends before.
+    /// Reads into the block, which is doubled as bytes arrive. False when the file ends before.
     private func readPayload(_ size: Int) throws(MediaFileError) -> Bool {
         var done = 0
         while done < size {
@@ -130,15 +131,96 @@ public final class IVFReader: PacketReader {
     }
 
     private static func readHeader(_ file: InputFile) throws(MediaFileError) -> IVFHeader {
-        let header = try withUnsafeTemporaryAllocation(byteCount: IVFHeader.leastLength, alignment: 8) {
+        let header = try withUnsafeTemporaryAllocation(byteCount: IVFHeader.minimumLength, alignment: 8) {
             (bytes) throws(MediaFileError) -> IVFHeader in
             let count = try file.read(into: bytes)
             return try IVFHeader(UnsafeRawBufferPointer(rebasing: bytes[..<count]), path: file.path)
         }
-        let extra = header.length - IVFHeader.leastLength
+        let extra = header.length - IVFHeader.minimumLength
         guard try file.skip(extra) == extra else {
             throw file.corrupt("The file ends within its IVF header.")
         }
         return header
+    }
+}
+
+/// The header of an IVF file.
+struct IVFHeader {
+    static let magic = "DKIF"
+    /// The bytes that every header has; further ones are skipped.
+    static let minimumLength = 32
+
+    let length: Int
+    let fourCC: String
+    let width: Int
+    let height: Int
+    /// A timestamp counts `numerator` / `denominator` seconds.
+    let denominator: UInt32
+    let numerator: UInt32
+    /// Packets, or time-base units: see ``IVFWriter/HeaderLength``.
+    let statedLength: UInt32
+
+    /// Reads the first 32 bytes.
+    init(_ bytes: UnsafeRawBufferPointer, path: String) throws(MediaFileError) {
+        guard bytes.count >= IVFHeader.minimumLength, bytes.starts(with: IVFHeader.magic.utf8) else {
+            throw IVFHeader.corrupt(path, "The file does not begin with an IVF header; check that it is an IVF file.")
+        }
+        length = Int(bytes.littleEndian(at: 6, UInt16.self))
+        fourCC = String(
+            decoding: bytes[8..<12].map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+        width = Int(bytes.littleEndian(at: 12, UInt16.self))
+        height = Int(bytes.littleEndian(at: 14, UInt16.self))
+        denominator = bytes.littleEndian(at: 16, UInt32.self)
+        numerator = bytes.littleEndian(at: 20, UInt32.self)
+        statedLength = bytes.littleEndian(at: 24, UInt32.self)
+        guard length >= IVFHeader.minimumLength else {
+            throw IVFHeader.corrupt(path, "The IVF header states that it is shorter than it can be.")
+        }
+        guard denominator > 0, numerator > 0 else {
+            throw IVFHeader.corrupt(path, "The IVF header states no time base, so the frames have no time.")
+        }
+    }
+
+    /// The exact time of a timestamp, to the attosecond; clamped to 64 bits of nanoseconds, as ``MediaTime`` holds them.
+    func time(of timestamp: Int64) -> Duration {
+        let product = Int128(timestamp) * Int128(numerator)
+        let (seconds, rest) = product.quotientAndRemainder(dividingBy: Int128(denominator))
+        let attoseconds = rest * 1_000_000_000_000_000_000 / Int128(denominator)
+        let time = Duration(
+            secondsComponent: Int64(clamping: seconds), attosecondsComponent: Int64(clamping: attoseconds))
+        return min(max(time, .nanoseconds(Int64.min)), .nanoseconds(Int64.max))
+    }
+
+    private static func corrupt(_ path: String, _ message: String) -> MediaFileError {
+        MediaFileError(.corruptData, operation: "read the file", path: path, message: message)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// A number whose least significant byte comes first.
+    func littleEndian<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int, _ type: Number.Type) -> Number {
+        Number(littleEndian: loadUnaligned(fromByteOffset: offset, as: type))
+    }
+}
+
+/// The first bytes of a VP8 frame (RFC 6386, 9.1).
+private struct VP8FrameTag {
+    /// Whether decoding can begin here.
+    let isKeyFrame: Bool
+    /// Width and height of a key frame; nil for the others, and for one that is damaged.
+    let size: (width: Int, height: Int)?
+
+    /// Nil for a frame without bytes.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard let first = bytes.first else { return nil }
+        isKeyFrame = first & 1 == 0
+        guard isKeyFrame, bytes.count >= 10, bytes[3] == 0x9D, bytes[4] == 0x01, bytes[5] == 0x2A else {
+            size = nil
+            return
+        }
+        // The two upper bits of each ask the player to scale.
+        let width = (Int(bytes[6]) | Int(bytes[7]) << 8) & 0x3FFF
+        let height = (Int(bytes[8]) | Int(bytes[9]) << 8) & 0x3FFF
+        size = width > 0 && height > 0 ? (width, height) : nil
     }
 }

@@ -6,20 +6,21 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Opens a file of any format that can be read.
+/// Opens files of any format that can be read.
 public enum MediaFileReader {
-    /// Opens a file and chooses its reader: by its first bytes Y4M or IVF, which are read here; then the first of
-    /// `readers` that knows it; and for raw video, which has no mark of its own, by `rawFormat`.
+    /// Opens a file and chooses its reader: Y4M or IVF by its first bytes; otherwise the first of `readers` that accepts
+    /// it; and for raw video, which has no signature, a ``RawFrameReader`` for `rawFormat`.
     ///
     /// - Parameters:
     ///   - path: the file, or `-` for standard input; a pattern of numbered files, as in `picture%03d.png`, goes to
-    ///     `readers`, unless there is a file of that very name.
+    ///     `readers`, unless there is a file of exactly that name.
     ///   - decoders: the codecs that the program links, for IVF.
-    ///   - readers: what the program links to read other formats, in the order in which they are asked.
-    ///   - rawFormat: what a file without a header holds: pixel format, size and rate.
-    ///   - frameRate: the rate of pictures in a sequence, for `readers`.
-    ///   - interruptDescriptor: ends waits for a pipe; see ``InputFile/interruptDescriptor``.
-    /// - Throws: `MediaFileError`, and what a decoder or reader throws.
+    ///   - readers: the readers of other formats that the program links, in the order in which they are tried.
+    ///   - rawFormat: pixel format, size and rate of a file without a header.
+    ///   - frameRate: the rate of the images of a sequence, for `readers`.
+    ///   - interruptDescriptor: interrupts waits for a pipe; see ``InputFile/interruptDescriptor``.
+    /// - Returns: the reader.
+    /// - Throws: `MediaFileError`, and errors of a decoder or reader.
     public static func open(
         path: String, decoders: [VideoDecoderFactory], readers: [FrameReaderFactory] = [],
         rawFormat: VideoFormat? = nil, frameRate: FrameRate? = nil, interruptDescriptor: Int32 = -1
@@ -30,7 +31,7 @@ public enum MediaFileReader {
         return try open(file, decoders: decoders, readers: readers, rawFormat: rawFormat, frameRate: frameRate)
     }
 
-    /// As ``open(path:decoders:readers:rawFormat:frameRate:interruptDescriptor:)``, for a file that is open already.
+    /// As ``open(path:decoders:readers:rawFormat:frameRate:interruptDescriptor:)``, for an open file.
     public static func open(
         _ file: InputFile, decoders: [VideoDecoderFactory], readers: [FrameReaderFactory] = [],
         rawFormat: VideoFormat? = nil, frameRate: FrameRate? = nil
@@ -41,7 +42,7 @@ public enum MediaFileReader {
                 .corruptData, operation: "open the file", path: file.path,
                 message: "The file is empty; check that it was written to its end.")
         }
-        // The others would take raw samples for something, now and then.
+        // Other readers would occasionally mistake raw samples for their format.
         if let rawFormat, contents == .other, file.path == standardInput || hasRawName(file.path) {
             return try RawFrameReader(file, format: rawFormat)
         }
@@ -55,7 +56,7 @@ public enum MediaFileReader {
             case .matroska, .other, .empty: break
             }
         } catch let error as MediaFileError where error.code == .formatUnsupported {
-            // A kind of Y4M or IVF that is not read here.
+            // A variant of Y4M or IVF that is not read here.
             refusal = error
         }
         for reader in readers {
@@ -100,7 +101,7 @@ public enum MediaFileReader {
     ) -> MediaFileError {
         let message: String
         if hasRawName(file.path) {
-            message = "Raw video does not tell its size; state pixel format, size and rate."
+            message = "Raw video does not state its size; state pixel format, size and rate."
         } else if !readers.isEmpty {
             let names = readers.map(\.name).joined(separator: " and ")
             message =

@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// Reads bare samples, frame after frame without padding, whose format nobody but the user knows.
+/// Reads raw samples, frame after frame without padding, whose format the caller must state.
 public final class RawFrameReader: FrameReader {
     public let format: VideoFormat
     public let color: ColorDescription
@@ -14,10 +14,12 @@ public final class RawFrameReader: FrameReader {
     @exclusivity(unchecked) private var index: Int64 = 0
     @exclusivity(unchecked) private var hasEnded = false
 
+    /// Creates a reader.
+    ///
     /// - Parameters:
-    ///   - file: the samples, read from its present position on.
-    ///   - format: pixel format, size and rate; without a rate it is 30 frames a second.
-    ///   - color: how the numbers map to light; nil for the pixel format's usual.
+    ///   - file: the samples, read from its current position on.
+    ///   - format: pixel format, size and rate; 30 frames per second without a rate.
+    ///   - color: color matrix and range; nil for the usual ones of the pixel format.
     /// - Throws: `formatUnsupported` for a compressed format or a size out of range.
     public init(_ file: InputFile, format: VideoFormat, color: ColorDescription? = nil) throws(MediaFileError) {
         let sides = 1...VideoFormat.maximumSide
@@ -42,7 +44,7 @@ public final class RawFrameReader: FrameReader {
 
     public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
         guard !hasEnded else { return nil }
-        // True until the frame is whole, so that an error is the last thing that comes.
+        // True until the frame is complete, so that nothing follows an error.
         hasEnded = true
         do {
             guard let buffer = try file.whole(readPicture) else { return nil }
@@ -79,9 +81,52 @@ public final class RawFrameReader: FrameReader {
         hasEnded = false
     }
 
-    /// Of a pipe that can be told only by reading ahead, which costs a copy; of a file by its size.
+    /// Of a pipe, by reading ahead, which costs a copy; of a file, by its size.
     private func hasMore() throws(MediaFileError) -> Bool {
         if file.isSeekable { return file.mayHold(1) }
         return try file.peek(1) { $0.count } == 1
+    }
+}
+
+extension InputFile {
+    /// Reads one plane without padding directly into the rows of a buffer. False when the file ends within it.
+    func readPixels(into pixels: borrowing PixelWriter, plane: Int) throws(MediaFileError) -> Bool {
+        let shape = pixels.planes[plane]
+        if shape.bytesPerRow == shape.rowBytes {
+            return try pixels.withBytes(ofPlane: plane) { (bytes) throws(MediaFileError) in
+                try read(into: bytes) == bytes.count
+            }
+        }
+        for row in 0..<shape.rows {
+            let isWhole = try pixels.withRow(row, ofPlane: plane) { (bytes) throws(MediaFileError) in
+                try read(into: bytes) == bytes.count
+            }
+            if !isWhole { return false }
+        }
+        return true
+    }
+
+    /// Reads all planes, at once where their layout in memory is that of the file.
+    func readPixels(into pixels: borrowing PixelWriter) throws(MediaFileError) -> Bool {
+        let isWhole = try pixels.withPackedBytes { (bytes) throws(MediaFileError) in
+            try read(into: bytes) == bytes.count
+        }
+        if let isWhole { return isWhole }
+        for plane in pixels.planes.indices where try !readPixels(into: pixels, plane: plane) { return false }
+        return true
+    }
+
+    /// Throws `corruptData` when fewer bytes follow than a frame needs, before memory is allocated for a size that only a
+    /// damaged header states. Never throws for a pipe.
+    func checkHolds(_ byteCount: Int) throws(MediaFileError) {
+        if !mayHold(byteCount) { throw endsWithinFrame() }
+    }
+
+    func endsWithinFrame() -> MediaFileError {
+        corrupt("The file ends within a frame; the frames before it are whole.")
+    }
+
+    func corrupt(_ message: String) -> MediaFileError {
+        MediaFileError(.corruptData, operation: "read the file", path: path, message: message)
     }
 }

@@ -1,15 +1,14 @@
 import VideoCapturing
 
-/// Puts the packets of several tracks in one order by their timestamps.
+/// Interleaves the packets of several tracks by their timestamps.
 ///
-/// A packet is released once every other track has a later one, so that none of them can still bring an earlier one. A
-/// track that is silent holds the others up for at most a limit of media time; what it brings later is then out of order
-/// by as much as it was late.
+/// A packet is released once every other track has a later one, so that no earlier one can follow. A silent track delays
+/// the others for at most a limit of media time; its later packets are then out of order by as much as they were late.
 struct PacketInterleaver {
     private struct Queue {
         let track: TrackID
         var packets: [MediaPacket] = []
-        /// The first one that waits.
+        /// The index of the first waiting packet.
         var first = 0
 
         var head: MediaPacket? { first < packets.count ? packets[first] : nil }
@@ -32,13 +31,13 @@ struct PacketInterleaver {
 
     /// - Parameters:
     ///   - tracks: at least one.
-    ///   - limit: for how long packets wait for a silent track, by their timestamps.
+    ///   - limit: how long packets wait for a silent track, by their timestamps.
     init(_ tracks: [TrackID], limit: Duration = .seconds(1)) {
         queues = tracks.map { Queue(track: $0) }
         self.limit = limit
     }
 
-    /// Takes a packet and hands on those that may go.
+    /// Adds a packet and passes those that can be released to `output`.
     mutating func add(_ packet: MediaPacket, to output: (MediaPacket) throws -> Void) rethrows {
         guard queues.count > 1, let index = queues.firstIndex(where: { $0.track == packet.track }) else {
             return try output(packet)
@@ -53,12 +52,12 @@ struct PacketInterleaver {
         }
     }
 
-    /// Hands on all that wait.
+    /// Passes all waiting packets to `output`.
     mutating func flush(to output: (MediaPacket) throws -> Void) rethrows {
         while let next = earliest() { try output(queues[next].removeHead()) }
     }
 
-    /// The queue whose head is the earliest; nil when none waits.
+    /// The queue whose head is the earliest; nil when all are empty.
     private func earliest() -> Int? {
         queues.indices.filter { queues[$0].head != nil }.min { first, second in
             queues[first].head!.timestamp < queues[second].head!.timestamp

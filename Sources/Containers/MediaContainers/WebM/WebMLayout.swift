@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// Where the parts of the file that are rewritten later lie.
+/// The positions of the parts of the file that are rewritten later.
 ///
 /// ```
 /// EBML header │ Segment, size unknown
@@ -13,7 +13,7 @@ import VideoCapturing
 struct WebMLayout {
     /// The eight bytes of the Segment's size.
     var segmentSize: Int64 = 0
-    /// The first byte of the Segment's content: what positions in the file count from.
+    /// The first byte of the Segment's content, from which positions in the file count.
     var segmentStart: Int64 = 0
     /// The Void that is to become the SeekHead.
     var seekHead: Int64 = 0
@@ -22,14 +22,14 @@ struct WebMLayout {
     var info: Int64 = 0
     var tracks: Int64 = 0
 
-    /// The bytes kept for the SeekHead: three entries take 63 to 77.
+    /// The bytes reserved for the SeekHead: three entries take 63 to 77.
     static let seekHeadBytes = 96
     /// The number of tracks whose number fits into one byte.
     static let maximumTrackCount = 126
     /// The bytes of a Duration element.
     static let durationBytes = 11
 
-    /// Adds all that comes before the first cluster to `output`, which must be empty, and notes the places.
+    /// Appends everything before the first cluster to `output`, which must be empty, and records the positions.
     init(
         appendingHeaderTo output: inout EBML, tracks descriptions: [TrackDescription], isSeekable: Bool
     ) {
@@ -39,7 +39,7 @@ struct WebMLayout {
             header.unsigned(.ebmlMaxIDLength, 4)
             header.unsigned(.ebmlMaxSizeLength, 8)
             header.text(.docType, "webm")
-            // Colour is of version 4; a reader of version 2 can play the rest.
+            // The Colour element is of version 4; a reader of version 2 can play the rest.
             header.unsigned(.docTypeVersion, 4)
             header.unsigned(.docTypeReadVersion, 2)
         }
@@ -56,7 +56,7 @@ struct WebMLayout {
             info.unsigned(.timestampScale, 1_000_000)
             info.text(.muxingApp, "swift-video-capturing")
             info.text(.writingApp, "swift-video-capturing")
-            // The last one, so that its place follows from the end. A Duration of zero is not allowed.
+            // The last one, so that its position follows from the end. A Duration of zero is not allowed.
             if isSeekable { info.void(totalBytes: WebMLayout.durationBytes) }
         }
         duration = Int64(output.count - WebMLayout.durationBytes)
@@ -71,7 +71,7 @@ struct WebMLayout {
 }
 
 extension EBML {
-    /// One VP8 track. No frame rate and no default duration: frames come when they come.
+    /// One VP8 track. No frame rate and no default duration, since the frame rate varies.
     fileprivate mutating func appendTrack(number: Int, _ format: TrackDescription.Video) {
         unsigned(.trackNumber, UInt64(number))
         unsigned(.trackUID, UInt64(number))
@@ -82,7 +82,7 @@ extension EBML {
             video.unsigned(.flagInterlaced, 2)
             video.unsigned(.pixelWidth, UInt64(format.width))
             video.unsigned(.pixelHeight, UInt64(format.height))
-            // Always: VP8 carries none of it, and browsers take BT.709 when it is absent.
+            // Always: VP8 does not carry it, and browsers assume BT.709 when it is absent.
             video.master(.colour) { colour in
                 let code = UInt64(format.color.matrix.h273Code)
                 colour.unsigned(.matrixCoefficients, code)
@@ -94,7 +94,7 @@ extension EBML {
         }
     }
 
-    /// The SeekHead that takes the place of the Void.
+    /// The SeekHead that replaces the Void.
     mutating func appendSeekHead(_ layout: WebMLayout, cues: Int64?) {
         let before = count
         master(.seekHead) { head in
@@ -110,6 +110,43 @@ extension EBML {
             seek.header(.seekID, size: 4)
             seek.append(bigEndian: UInt64(id.rawValue), byteCount: 4)
             seek.unsigned(.seekPosition, UInt64(position))
+        }
+    }
+}
+
+/// The index of a file: times and positions of the clusters at which decoding can begin.
+struct WebMCues {
+    private struct Cue {
+        var time: Int64
+        var position: Int64
+    }
+
+    private var cues: [Cue] = []
+
+    /// Key frames closer together than this many milliseconds share a cue, so that the index of a file of
+    /// only key frames stays small: at most 115 KB per hour.
+    private static let minimumDistance: Int64 = 500
+
+    var isEmpty: Bool { cues.isEmpty }
+
+    /// Records a cluster that begins with a key frame. Times in milliseconds; positions from the start of the
+    /// Segment's content.
+    mutating func add(time: Int64, position: Int64) {
+        if let last = cues.last, time - last.time < WebMCues.minimumDistance { return }
+        cues.append(Cue(time: time, position: position))
+    }
+
+    func append(to output: inout EBML) {
+        output.master(.cues) { element in
+            for cue in cues {
+                element.master(.cuePoint) { point in
+                    point.unsigned(.cueTime, UInt64(cue.time))
+                    point.master(.cueTrackPositions) { place in
+                        place.unsigned(.cueTrack, 1)
+                        place.unsigned(.cueClusterPosition, UInt64(cue.position))
+                    }
+                }
+            }
         }
     }
 }

@@ -1,27 +1,27 @@
 import VideoCapturing
 
-/// Writes WebM (RFC 9559 and the WebM guidelines), of one or several tracks of VP8: a file that can be searched, or a
-/// live stream when the output is a pipe.
+/// Writes WebM (RFC 9559 and the WebM guidelines), with one or several tracks of VP8: a seekable file, or a live
+/// stream when the output is a pipe.
 ///
 /// The packets of several tracks are interleaved by time, for which they wait for each other for at most a second. A
-/// cluster begins with each key frame of the first track, and when the open one reaches a limit. Each packet is handed to the
-/// kernel at once, and each cluster's start is a write of its own. In a file the sizes of closed clusters and
-/// the Duration are kept up to date, so that a file cut off anywhere plays up to the cut; ``finish()`` adds
-/// the index. Into a pipe nothing is rewritten: Segment and clusters have unknown sizes, as players of live
-/// streams expect.
+/// cluster begins with each key frame of the first track, and when the open one reaches a limit. Each packet is passed to
+/// the kernel at once. In a file the sizes of closed clusters and the Duration are kept up to date, so that a file that is
+/// truncated anywhere plays up to there; ``finish()`` adds the index. In a pipe nothing is rewritten: Segment and clusters
+/// have unknown sizes, as players of live streams expect.
 ///
-/// Timestamps are the capture's, to the millisecond, from 0 at the first packet. Orientation and mirroring
-/// are not recorded, since browsers ignore them: rotate the frames before they are encoded. A size that changes
-/// in mid-file is written as it comes, since VP8 key frames carry it; the header keeps the first one, and
-/// players differ in what they make of it. Without a packet the file stays empty.
+/// Timestamps are those of the capture, to the millisecond, from 0 at the first packet. Orientation and mirroring are not
+/// recorded, since browsers ignore them: rotate the frames before encoding. A change of the size within the file is written
+/// as is, since VP8 key frames carry it; the header keeps the first size, and players handle such files differently.
+/// Without a packet the file stays empty.
 public final class WebMWriter: PacketWriter {
-    /// When a cluster is closed without waiting for a key frame.
+    /// The limits at which a cluster is closed without waiting for a key frame.
     public struct Options: Sendable, Hashable {
-        /// The longest cluster; at most 32.767 s, which is as far as a block's 16-bit time reaches.
+        /// The longest cluster; at most 32.767 s, the range of a block's 16-bit time.
         public var maximumClusterDuration: Duration
         /// The bytes after which a cluster is closed.
         public var maximumClusterBytes: Int64
 
+        /// Creates options.
         public init(maximumClusterDuration: Duration = .seconds(5), maximumClusterBytes: Int64 = 4 << 20) {
             self.maximumClusterDuration = maximumClusterDuration
             self.maximumClusterBytes = maximumClusterBytes
@@ -44,21 +44,26 @@ public final class WebMWriter: PacketWriter {
         var isFinished = false
     }
 
-    /// A track, whose number in the file is its place in the list, from 1.
+    /// A track, whose number in the file is its index in the list, from 1.
     private struct Track {
         let description: TrackDescription
         var clock = WebMClock()
     }
 
     private struct Cluster {
-        /// Where it begins in the file.
+        /// The offset of its first byte in the file.
         var position: Int64
-        /// Its own timestamp, from which its blocks count.
+        /// Its timestamp, to which the times of its blocks are relative.
         var time: Int64
-        /// Where its content begins, after id and size.
+        /// The offset of its content, after id and size.
         var content: Int64 { position + 12 }
     }
 
+    /// Creates a writer.
+    ///
+    /// - Parameters:
+    ///   - file: the output, which ``finish()`` closes.
+    ///   - options: the limits of clusters.
     public init(_ file: OutputFile, options: Options = Options()) {
         self.file = file
         clusterMilliseconds = min(max(options.maximumClusterDuration.nanoseconds / 1_000_000, 1), 32_767)
@@ -67,7 +72,7 @@ public final class WebMWriter: PacketWriter {
 
     public var bytesWritten: Int64 { file.bytesWritten }
 
-    /// Takes one or several tracks of VP8.
+    /// Begins the file with one or several tracks of VP8.
     ///
     /// - Throws: `MediaFileError` with the code `formatUnsupported` for others.
     public func begin(_ tracks: [TrackDescription]) throws {
@@ -93,14 +98,14 @@ public final class WebMWriter: PacketWriter {
         MediaFileError(.formatUnsupported, operation: "begin the file", path: file.path, message: message)
     }
 
-    /// Adds a packet. A packet without bytes is left out.
+    /// Adds a packet. An empty packet is ignored.
     public func write(_ packet: MediaPacket) throws {
         guard packet.data.count > 0 else { return }
         try state.withLock { state in
             guard state.tracks.contains(where: { $0.description.id == packet.track }) else {
                 throw refusal("A packet belongs to track \(packet.track.rawValue), with which the file was not begun.")
             }
-            // Taken out, since what it hands on changes the state.
+            // Moved out, since its output changes the state.
             var interleaver = state.interleaver
             state.interleaver = PacketInterleaver([])
             defer { state.interleaver = interleaver }
@@ -130,14 +135,14 @@ public final class WebMWriter: PacketWriter {
     }
 
     /// Closes the last cluster; in a file writes the index, the exact duration and the sizes. After a failed
-    /// write it only corrects the header of what there is, closes, and throws the failure again.
+    /// write it only corrects the header, closes the file, and throws the failure again.
     public func finish() throws {
         try state.withLock { state in
             guard !state.isFinished else { return }
             state.isFinished = true
             defer { try? file.close() }
             var interleaver = state.interleaver
-            // What cannot be written any more must not keep the header from being corrected.
+            // A failure to write the rest must not prevent the correction of the header.
             let flushed = Result { try interleaver.flush { try append($0, &state) } }
             try closeCluster(&state)
             if file.isSeekable, let layout = state.layout { try writeIndex(&state, layout) }
@@ -172,7 +177,7 @@ public final class WebMWriter: PacketWriter {
         }
     }
 
-    /// In a file: writes the cluster's size, and how long the file is by now.
+    /// In a file: writes the cluster's size, and the duration so far.
     private func closeCluster(_ state: inout State) throws(MediaFileError) {
         // A cluster whose first block could not be written is not in the file.
         guard file.isSeekable, let layout = state.layout, let cluster = state.cluster,
@@ -206,12 +211,42 @@ public final class WebMWriter: PacketWriter {
 }
 
 extension EBML {
-    /// The start of a SimpleBlock: all but the packet's bytes.
+    /// The start of a SimpleBlock: everything before the packet's bytes.
     fileprivate mutating func appendBlockHeader(track: Int, offset: Int64, _ packet: MediaPacket) {
         header(.simpleBlock, size: 4 + packet.data.count)
         // As a variable-length number of one byte.
         append(bigEndian: 0x80 | UInt64(track), byteCount: 1)
         append(bigEndian: UInt64(bitPattern: offset), byteCount: 2)
         append(bigEndian: (packet.isKeyFrame ? 0x80 : 0) | (packet.isDroppable ? 0x01 : 0), byteCount: 1)
+    }
+}
+
+/// Converts the capture times of one track to the file's milliseconds, counted from the file's first packet.
+private struct WebMClock {
+    private var last: Int64 = -1
+    private var lastElapsed: Int64 = 0
+    /// The end of the last frame in milliseconds with fractions: its capture time and its duration.
+    private(set) var end: Double = 0
+
+    /// The time of a packet: the nearest millisecond, never before that of the last packet.
+    ///
+    /// Two packets nearest to the same millisecond are separated by one, since readers may reject a second frame with the
+    /// same timestamp, as ffmpeg's encoders do. Further ones share the time, which Matroska allows, so that none is ever
+    /// more than 1.5 ms off.
+    func timestamp(of packet: MediaPacket, since start: MediaTime) -> Int64 {
+        let elapsed = max(0, (packet.timestamp - start).nanoseconds)
+        let nearest = (elapsed / 500_000 + 1) / 2
+        return nearest == last ? last + 1 : max(nearest, last)
+    }
+
+    /// Records that the packet was written with that time.
+    mutating func advance(to time: Int64, _ packet: MediaPacket, since start: MediaTime) {
+        let elapsed = max(0, (packet.timestamp - start).nanoseconds)
+        // A packet without a duration is shown as long as the one before it.
+        let known = packet.duration.nanoseconds
+        let duration = known > 0 ? known : max(0, elapsed - lastElapsed)
+        last = time
+        lastElapsed = elapsed
+        end = max(end, Double(elapsed) / 1e6 + Double(duration) / 1e6)
     }
 }

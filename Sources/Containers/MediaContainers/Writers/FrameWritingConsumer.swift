@@ -1,10 +1,10 @@
 import VideoCapturing
 
-/// Writes the frames it is given: a ``FrameWriter`` as a consumer of a publisher.
+/// Writes the frames of a publisher to a ``FrameWriter``.
 ///
-/// Put it behind a queue whose policy is to wait, so that the file gets every frame. After the first failure
-/// nothing more is written, and what was written before is closed. Safe to use from any thread.
-public final class FrameWritingConsumer: ImmediateConsumer {
+/// Use it behind a queue whose policy is to block, so that the file gets every frame. After the first failure nothing more
+/// is written, and the writer is finished. Thread-safe.
+public final class FrameWritingConsumer: InlineConsumer {
     private struct Work {
         var isOpen = true
         var failure: (any Error)?
@@ -14,15 +14,18 @@ public final class FrameWritingConsumer: ImmediateConsumer {
     private let work = Locked(Work())
     private let onFailure: @Sendable (any Error) -> Void
 
-    /// Hands frames to `writer` until it fails or ``finish()`` is called; `onFailure` is called once at the most, on
-    /// the queue's thread.
+    /// Creates a consumer.
+    ///
+    /// - Parameters:
+    ///   - writer: gets the frames until it fails or ``finish(at:)`` is called.
+    ///   - onFailure: called at most once, on the queue's thread, with the writer's error.
     public init(_ writer: any FrameWriter, onFailure: @escaping @Sendable (any Error) -> Void = { _ in }) {
         self.writer = writer
         self.onFailure = onFailure
     }
 
-    public func consumeImmediately(_ frame: VideoFrame) -> Bool {
-        guard writer.isImmediate else { return false }
+    public func consumeInline(_ frame: VideoFrame) -> Bool {
+        guard writer.acceptsInlineDelivery else { return false }
         consumeFrame(frame)
         return true
     }
@@ -36,7 +39,7 @@ public final class FrameWritingConsumer: ImmediateConsumer {
             } catch {
                 work.isOpen = false
                 work.failure = error
-                // The first error is the one to tell.
+                // The first error is the one to report.
                 try? writer.finish()
                 return error
             }
@@ -46,9 +49,9 @@ public final class FrameWritingConsumer: ImmediateConsumer {
 
     /// Closes the file. Repeated calls do nothing.
     ///
-    /// - Parameter end: when the capture ended, for formats of a constant rate: the last frame is shown up to then. Nil
-    ///   for as long as each of the others.
-    /// - Throws: what closing throws, or what has failed before.
+    /// - Parameter end: when the capture ended, for formats of a constant rate: the last frame is repeated up to then. Nil
+    ///   for one interval.
+    /// - Throws: the error of closing, or of an earlier write.
     public func finish(at end: MediaTime? = nil) throws {
         try work.withLock { work in
             if let failure = work.failure { throw failure }

@@ -1,23 +1,23 @@
 import VideoCapturing
 
-/// Writes IVF (`.ivf`), libvpx's own container: 32 bytes of header, then each packet after 12 bytes of size
+/// Writes IVF (`.ivf`), the container of libvpx: 32 bytes of header, then each packet after 12 bytes of size
 /// and timestamp.
 ///
 /// The time base is one microsecond, and timestamps count from the first packet. A millisecond is too
-/// coarse: frames 33.37 ms apart would come 33 or 34 ms apart, and writers that cut instead of rounding make
-/// a clip of 15 s play for 16 s. A time base of one frame cannot hold the times of a capture, whose frames do
-/// not come evenly. Microseconds are what V4L2 gives, and rounding to the nearest does not add up; unlike
-/// nanoseconds they stay within what readers with 32-bit arithmetic for the time base can take.
+/// coarse: frames 33.37 ms apart would be 33 or 34 ms apart, and writers that truncate instead of rounding make
+/// a clip of 15 s play for 16 s. A time base of one frame cannot represent the irregular times of a capture.
+/// Microseconds are the resolution of V4L2, and rounding to the nearest does not accumulate; unlike nanoseconds they
+/// are within the range of readers with 32-bit arithmetic for the time base.
 ///
-/// A size that changes in mid-file is written as it comes, since VP8 key frames carry it; the header keeps
-/// the first one. Without a packet the file stays empty.
+/// A change of the size within the file is written as is, since VP8 key frames carry it; the header keeps the first
+/// size. Without a packet the file stays empty.
 public final class IVFWriter: PacketWriter {
-    /// What the header's length says. There are two customs, and the readers of the one are misled by the
-    /// other only where they use the field at all.
+    /// The meaning of the header's length. There are two conventions, and readers of one are misled by the other only
+    /// where they use the field.
     public enum HeaderLength: Sendable, Hashable {
-        /// The duration in units of the time base: FFmpeg writes it and takes it for the duration of the
-        /// file, so players show 0.3 ms for 300 packets if these are counted here. Stays 0, for unknown, when
-        /// it has more than 32 bits: after 71 minutes.
+        /// The duration in units of the time base: FFmpeg writes it and reads it as the duration of the file, so players
+        /// show 0.3 ms for 300 packets if these are counted here. Stays 0, for unknown, when it exceeds 32 bits: after
+        /// 71 minutes.
         case duration
         /// The number of packets: libvpx writes it, and does not read it.
         case packetCount
@@ -36,9 +36,11 @@ public final class IVFWriter: PacketWriter {
         var isFinished = false
     }
 
+    /// Creates a writer.
+    ///
     /// - Parameters:
-    ///   - file: where header and packets go; `finish` closes it.
-    ///   - headerLength: what the header's length is to say, once it is known.
+    ///   - file: the output, which ``finish()`` closes.
+    ///   - headerLength: the meaning of the header's length, which is written at the end.
     public init(_ file: OutputFile, headerLength: HeaderLength = .duration) {
         self.file = file
         self.headerLength = headerLength
@@ -46,7 +48,7 @@ public final class IVFWriter: PacketWriter {
 
     public var bytesWritten: Int64 { file.bytesWritten }
 
-    /// Takes one track of VP8.
+    /// Begins the file with one track of VP8.
     ///
     /// - Throws: `MediaFileError` with the code `formatUnsupported` for others.
     public func begin(_ tracks: [TrackDescription]) throws {
@@ -62,8 +64,7 @@ public final class IVFWriter: PacketWriter {
         MediaFileError(.formatUnsupported, operation: "begin the file", path: file.path, message: message)
     }
 
-    /// Adds a packet and hands it to the kernel: a kill loses none that went in. A packet without bytes is
-    /// left out.
+    /// Adds a packet and passes it to the kernel, so that a kill loses no packet. An empty packet is ignored.
     public func write(_ packet: MediaPacket) throws {
         guard packet.data.count > 0 else { return }
         try state.withLock { state in
@@ -74,7 +75,7 @@ public final class IVFWriter: PacketWriter {
                 state.start = packet.timestamp
             }
             let elapsed = microseconds(packet.timestamp - (state.start ?? packet.timestamp))
-            // Strictly increasing, as readers expect: a time that runs backwards is put after the last one.
+            // Strictly increasing, as readers expect: a timestamp that decreases is placed after the last one.
             let timestamp = max(elapsed, state.lastTimestamp + 1)
             state.scratch.removeAll()
             state.scratch.append(littleEndian: UInt64(packet.data.count), byteCount: 4)
@@ -82,7 +83,7 @@ public final class IVFWriter: PacketWriter {
             try file.write(state.scratch)
             try packet.data.withUnsafeBytes { bytes in try file.write(bytes) }
             try file.endRecord()
-            // A packet that does not know its duration is shown as long as the one before it.
+            // A packet without a duration is shown as long as the one before it.
             let known = microseconds(packet.duration)
             let duration = known > 0 ? known : timestamp - max(0, state.lastTimestamp)
             state.end = timestamp.addingReportingOverflow(duration).partialValue
@@ -114,7 +115,7 @@ public final class IVFWriter: PacketWriter {
         header.append(text: "VP80")
         header.append(littleEndian: UInt64(packet.width), byteCount: 2)
         header.append(littleEndian: UInt64(packet.height), byteCount: 2)
-        // Time base: denominator, numerator. Readers that take them for a rate read 1,000,000 per second.
+        // Time base: denominator, numerator. Readers that interpret them as a rate read 1,000,000 per second.
         header.append(littleEndian: 1_000_000, byteCount: 4)
         header.append(littleEndian: 1, byteCount: 4)
         // The length, known at the end, and a field that is not in use.
@@ -122,7 +123,7 @@ public final class IVFWriter: PacketWriter {
     }
 }
 
-/// To the nearest, for what is not below zero.
+/// Rounded to the nearest; for durations that are not negative.
 private func microseconds(_ duration: Duration) -> Int64 {
     (duration.nanoseconds / 500 + 1) / 2
 }

@@ -1,10 +1,10 @@
 import VideoCapturing
 
 /// Writes YUV4MPEG2 (`.y4m`), which most video tools read: one line of header, then I420 frames, each after
-/// a line `FRAME`. Takes I420 only.
+/// a line `FRAME`. Accepts only I420.
 ///
-/// The format has one frame rate and no timestamps, and each frame is written once. For frames that may come irregularly
-/// put a ``ConstantRateWriter`` in front.
+/// The format has one frame rate and no timestamps, and each frame is written once. For irregular frames use a
+/// ``ConstantRateWriter`` in front.
 public final class Y4MWriter: FrameWriter {
     private let file: OutputFile
     private let rate: FrameRate
@@ -15,9 +15,11 @@ public final class Y4MWriter: FrameWriter {
         var header = ByteBuilder(capacity: 128)
     }
 
+    /// Creates a writer.
+    ///
     /// - Parameters:
-    ///   - file: where header and frames go; `finish` closes it.
-    ///   - rate: the rate in the header, exact.
+    ///   - file: the output, which `finish` closes.
+    ///   - rate: the exact rate for the header.
     public init(_ file: OutputFile, rate: FrameRate) {
         self.file = file
         self.rate = rate
@@ -43,9 +45,9 @@ public final class Y4MWriter: FrameWriter {
 
     public func finish() throws { try file.close() }
 
-    /// `C420jpeg` says that chroma lies in the middle of its four pixels. That is where averaging two by two
-    /// pixels puts it, which is how pictures become I420 here; cameras do not say, and FFmpeg writes the
-    /// same. `C420mpeg2` would claim that it lies at the left edge, as in broadcast video.
+    /// `C420jpeg` states that chroma is sited in the center of its four pixels, as it is after averaging two by two
+    /// pixels, which is how frames become I420 here; cameras do not state it, and FFmpeg writes the same. `C420mpeg2`
+    /// would state the left edge, as in broadcast video.
     private func appendHeader(to header: inout ByteBuilder, _ frame: VideoFrame) {
         header.append(text: "YUV4MPEG2 W\(frame.width) H\(frame.height) F\(rate.frames):\(rate.seconds) Ip A1:1")
         header.append(text: " C420jpeg XYSCSS=420JPEG XCOLORRANGE=")

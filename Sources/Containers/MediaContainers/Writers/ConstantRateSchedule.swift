@@ -1,11 +1,11 @@
 import VideoCapturing
 
-/// Says how often each frame of a capture is to be written, so that a format with one frame rate and no timestamps
-/// plays for as long as the capture lasted: arithmetic only, exact at any rate and over any time.
+/// Computes how often each frame of a capture is to be written, so that a format with one frame rate and no timestamps
+/// plays as long as the capture lasted: arithmetic only, exact at any rate and over any time.
 ///
 /// The output has slots, one for each interval of the rate. A frame is shown from its own slot to that of the next
-/// frame: it is dropped when the two are the same, and repeated when others lie between. So each answer is about the
-/// frame before:
+/// frame: it is dropped when the two are the same, and repeated when others lie between. So each result is about the
+/// previous frame:
 ///
 /// ```swift
 /// var schedule = ConstantRateSchedule(rate: 30)
@@ -17,27 +17,29 @@ import VideoCapturing
 /// for _ in 0..<schedule.finish(at: end) { write(previous) }
 /// ```
 ///
-/// A frame takes the slot after the one of the frame before as long as its timestamp is less than three quarters of an
-/// interval from there, and the nearest one otherwise. So rounded or unsteady timestamps of a constant rate neither
-/// repeat nor drop a frame, and a clock that drifts costs one correction each time that it has gained an interval.
+/// A frame takes the slot after the previous one as long as its timestamp is less than three quarters of an interval from
+/// there, and the nearest one otherwise. So rounded or jittering timestamps of a constant rate neither repeat nor drop a
+/// frame, and a drifting clock costs one correction per interval of drift.
 public struct ConstantRateSchedule: Sendable {
     /// The rate of the slots.
     public let rate: FrameRate
-    /// The time that was left out: gaps in the timestamps that were longer than the maximum, less an interval each.
+    /// The time that was omitted: gaps in the timestamps that were longer than the maximum, less an interval each.
     public private(set) var timeLeftOut: Duration = .zero
 
     private let maximumGap: Duration
     private let maximumDuration: Duration?
-    /// A slot and its time; all other times are counted from there.
+    /// A slot and its time, to which all other times are relative.
     private var anchor: (time: MediaTime, slot: Int64)?
     /// The newest frame.
     private var last: (time: MediaTime, slot: Int64) = (.zero, 0)
     /// Slots up to here have been given to frames.
     private var filled: Int64 = 0
 
+    /// Creates a schedule.
+    ///
     /// - Parameters:
     ///   - rate: the rate of the output.
-    ///   - maximumGap: the longest time between two frames that is filled by repeats. After a longer one, as of a
+    ///   - maximumGap: the longest time between two frames that is filled by repeats. After a longer one, as caused by a
     ///     damaged timestamp, the next frame follows at once.
     ///   - maximumDuration: the time after the first frame from which nothing is written; nil for no limit.
     public init(rate: FrameRate, maximumGap: Duration = .seconds(3600), maximumDuration: Duration? = nil) {
@@ -46,9 +48,10 @@ public struct ConstantRateSchedule: Sendable {
         self.maximumDuration = maximumDuration
     }
 
-    /// Takes the next frame, and says how often the one before is to be written: 0 drops it. Always 0 for the first.
+    /// Adds the next frame.
     ///
-    /// - Parameter timestamp: not earlier than that of the frame before.
+    /// - Parameter timestamp: not earlier than that of the previous frame.
+    /// - Returns: how often the previous frame is to be written: 0 drops it. Always 0 for the first.
     public mutating func add(_ timestamp: MediaTime) -> Int64 {
         guard let anchor else {
             anchor = (timestamp, 0)
@@ -70,10 +73,11 @@ public struct ConstantRateSchedule: Sendable {
         return fill(to: last.slot)
     }
 
-    /// How often the last frame is to be written: at least once, unless it came after the maximum duration; 0 without a
-    /// frame.
+    /// Ends the schedule.
     ///
-    /// - Parameter end: the time up to which it is shown; nil for one interval.
+    /// - Parameter end: the time up to which the last frame is shown; nil for one interval.
+    /// - Returns: how often the last frame is to be written: at least once, unless it is after the maximum duration; 0
+    ///   without a frame.
     public mutating func finish(at end: MediaTime? = nil) -> Int64 {
         guard let anchor else { return 0 }
         var slot = last.slot + 1
