@@ -50,11 +50,11 @@ import VideoCapturing
         (["--input", "x", "--seed", "1"], "no such option"), (["--frames", "0"], "from 1 to"),
         (["--threads", "65"], "from 1 to 64"), (["-o", "-", "-o", "md5"], "only one output"),
         (["-o", "a.y4m", "--bitrate", "1M"], "no output is encoded"),
-        (["--quiet", "--stats", "json"], "does not go with --quiet"),
-        (["--preview", "--stats", "json"], "does not go with --stats json"),
-        (["--device", ""], "--device '': names nothing; give /dev/videoN, "),
+        (["--quiet", "--stats", "json"], "cannot be combined with --quiet"),
+        (["--preview", "--stats", "json"], "cannot be combined with --stats json"),
+        (["--device", ""], "--device '': names no device; give /dev/videoN, "),
         (["--source", "camera", "--device", " "], "or leave it out for the first that can be used."),
-        (["--input", "v4l2:"], "--device '': names nothing; "),
+        (["--input", "v4l2:"], "--device '': names no device; "),
     ])
     func whatDoesNotFitTogether(arguments: [String], reason: String) throws {
         let options = try CaptureOptions.parse(arguments)

@@ -55,7 +55,7 @@ import VideoCapturing
         #expect(DoctorReport(findings: findings).canCapture)
     }
 
-    @Test func theDoctorSaysHowToMend() {
+    @Test func theDoctorSaysHowToFixIt() {
         let none = MachineChecks.cameras(machineWithoutCamera)
         #expect(none.map(\.state) == [.missing])
         #expect(none[0].remedy?.contains("There is no camera") == true)
@@ -78,8 +78,8 @@ import VideoCapturing
         #expect(displays.map(\.state) == [.ok, .missing])
         #expect(displays[0].detail == "HDMI-1 640x480, 0 windows")
         #expect(displays[1].remedy == "Not let in.")
-        let broken = DoctorReport(findings: [Finding("libraries", "x", .broken, "1", remedy: "mend it")])
+        let broken = DoctorReport(findings: [Finding("libraries", "x", .broken, "1", remedy: "reinstall it")])
         #expect(!broken.canCapture)
-        #expect(broken.text(.plain).contains("to mend it: mend it"))
+        #expect(broken.text(.plain).contains("to fix it: reinstall it"))
     }
 }

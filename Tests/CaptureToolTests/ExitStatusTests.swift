@@ -12,13 +12,13 @@ import VideoCapturing
         (.formatUnsupported, .usage),
     ])
     func capturesThatCannotBegin(code: CaptureError.Code, status: CaptureTool.ExitStatus) {
-        #expect(Refusal(CaptureError(code, operation: "open", message: "No."), hasInput: false).status == status)
+        #expect(ExitError(CaptureError(code, operation: "open", message: "No."), hasInput: false).status == status)
     }
 
     /// Where the user names a file, what is wrong with it is not the command line's fault.
     @Test func filesThatCannotBeRead() {
         let error = CaptureError(.formatUnsupported, operation: "open", subject: "a.y4m", message: "No.")
-        #expect(Refusal(error, hasInput: true) == Refusal(.noInput, "a.y4m: No."))
+        #expect(ExitError(error, hasInput: true) == ExitError(.noInput, "a.y4m: No."))
     }
 
     @Test(arguments: [
@@ -27,14 +27,15 @@ import VideoCapturing
         (.readOnly, .noPermission), (.noSpace, .inputOutput), (.system, .inputOutput),
     ])
     func outputsThatCannotBeOpened(code: MediaFileError.Code, status: CaptureTool.ExitStatus) {
-        #expect(Refusal(opening: MediaFileError(code, operation: "open", message: "No.")).status == status)
+        #expect(ExitError(opening: MediaFileError(code, operation: "open", message: "No.")).status == status)
     }
 
     @Test func failuresWhileRunning() {
         #expect(
-            Refusal(writing: MediaFileError(.permissionDenied, operation: "write", message: "")).status == .inputOutput)
-        #expect(Refusal(writing: CodecError(.library, operation: "encode", message: "")).status == .unavailable)
+            ExitError(writing: MediaFileError(.permissionDenied, operation: "write", message: "")).status
+                == .inputOutput)
+        #expect(ExitError(writing: CodecError(.library, operation: "encode", message: "")).status == .unavailable)
         let damaged = CaptureError(.corruptData, operation: "read", message: "")
-        #expect(Refusal(whileRunning: damaged).status == .inputOutput)
+        #expect(ExitError(whileRunning: damaged).status == .inputOutput)
     }
 }

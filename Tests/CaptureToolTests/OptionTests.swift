@@ -95,7 +95,7 @@ import VideoCapturing
         #expect(try ChoiceOption.pixelFormat("i420") == .i420)
         #expect(try ChoiceOption.statistics("json") == .json)
         let wrong = try #require(error { () throws(OptionError) in try ChoiceOption.statistics("jsn") })
-        #expect(wrong.description == "--stats 'jsn': unknown. Did you mean json? There are text, json, none.")
+        #expect(wrong.description == "--stats 'jsn': unknown. Did you mean json? Choose one of text, json, none.")
     }
 
     @Test(arguments: [

@@ -17,8 +17,8 @@ import VideoCapturing
     private func check(
         _ paths: String..., input: String? = nil, overwrites: Bool = false,
         streams: OutputCheck.Streams = OutputCheck.Streams(input: -1, output: STDOUT_FILENO, error: -1)
-    ) -> Refusal? {
-        error { () throws(Refusal) in
+    ) -> ExitError? {
+        error { () throws(ExitError) in
             try OutputCheck.run(
                 paths.map { OutputName(format: .webm, path: $0) }, input: input, overwrites: overwrites,
                 streams: streams)
@@ -39,9 +39,9 @@ import VideoCapturing
         try open("a.y4m", O_RDONLY) { input in
             let streams = OutputCheck.Streams(input: input, output: STDOUT_FILENO, error: -1)
             for name in ["a.y4m", "b.webm"] {
-                let refusal = check("\(folder.path)/\(name)", input: "-", overwrites: true, streams: streams)
-                #expect(refusal?.status == .usage)
-                #expect(refusal?.message.contains("is the input") == true)
+                let error = check("\(folder.path)/\(name)", input: "-", overwrites: true, streams: streams)
+                #expect(error?.status == .usage)
+                #expect(error?.message.contains("is the input") == true)
             }
             #expect(check("\(folder.path)/a.y4m", overwrites: true, streams: streams) == nil, "it is not read")
         }
@@ -100,9 +100,9 @@ import VideoCapturing
 
     @Test func anExistingFileNeedsForce() throws {
         try folder.write(Array("dear".utf8), to: "a.webm")
-        let refusal = try #require(check("\(folder.path)/a.webm"))
-        #expect(refusal.status == .usage)
-        #expect(refusal.message.contains("--force"))
+        let error = try #require(check("\(folder.path)/a.webm"))
+        #expect(error.status == .usage)
+        #expect(error.message.contains("--force"))
         #expect(check("\(folder.path)/a.webm", overwrites: true) == nil)
     }
 

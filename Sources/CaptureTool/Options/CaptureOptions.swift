@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// The options of a capture as they were typed. ``CapturePlan`` makes sense of them.
+/// The options of a capture as they were typed; ``CapturePlan`` parses them.
 ///
-/// All are plain strings, so that every fault of a value is told in this program's own words. The help is written
-/// by hand (``HelpText``), to fit a screen.
+/// All values are plain strings, so that this program describes every error of a value itself. The help is written by
+/// hand (``HelpText``), to fit a screen.
 struct CaptureOptions: ParsableArguments {
     @Option var source: String?
     @Option var input: String?
@@ -50,8 +50,7 @@ struct CaptureOptions: ParsableArguments {
 }
 
 extension CaptureOptions {
-    /// The options that only some sources know, as `CaptureRequest.further` has them: a switch that is on has one empty
-    /// value.
+    /// The options that only some sources have, as in `CaptureRequest.further`: a flag that is set has one empty value.
     var further: [(name: String, values: [String])] {
         func one(_ value: String?) -> [String] { value.map { [$0] } ?? [] }
         func flag(_ isOn: Bool) -> [String] { isOn ? [""] : [] }
@@ -61,5 +60,24 @@ extension CaptureOptions {
             ("rate", one(rate)), ("loop", flag(loop)), ("start", one(start)), ("end", one(end)),
             ("login", one(login)), ("insecure", flag(insecure)), ("ca-file", one(caFile)),
         ]
+    }
+}
+
+/// An invalid option: one sentence for the user that says what would be valid.
+public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The sentence, safe to show on a terminal.
+    public let description: String
+
+    /// Makes the sentence.
+    ///
+    /// - Parameters:
+    ///   - option: as it is typed, `--fps`.
+    ///   - value: the value that was given; nil when the error is not in one value.
+    ///   - message: what is wrong and what would be valid.
+    public init(_ option: String, _ value: String? = nil, _ message: String) {
+        // The value may be a megabyte long, or contain control characters.
+        let shown = value.map { " '\(printable($0, limit: 60))'" } ?? ""
+        // The message may quote a part of the value.
+        description = "\(option)\(shown): \(printable(message, limit: 500))"
     }
 }

@@ -1,12 +1,13 @@
 import FrameProcessing
 import MediaContainers
+import VP8Codec
 import VideoCapturing
 
-/// A capture that was asked for, checked as far as can be without touching anything.
+/// A capture as the options describe it, checked as far as possible without opening anything.
 struct CapturePlan: Sendable {
     var source: CapturerEntry
     var request = CaptureRequest()
-    /// Whether to tell how the source came to its mode.
+    /// Whether to print how the source chose its mode.
     var explains = false
     var orientation = VideoOrientation.up
     var contentHint: VideoContentHint?
@@ -14,20 +15,20 @@ struct CapturePlan: Sendable {
     var duration: Duration?
     var outputs: [OutputName]
     var overwrites: Bool
-    /// Whether the other outputs go on when one fails.
+    /// Whether the other outputs continue when one fails.
     var keepsGoing: Bool
     var encoding = EncodingPlan()
-    /// Where the pictures are served; nil for nowhere.
+    /// The settings of the server; nil for none.
     var serving: ServingPlan?
     var showsPreview: Bool
     var statistics: StatisticsStyle
     var isQuiet: Bool
 
-    /// Whether an output that takes nothing keeps others waiting.
+    /// Whether a stalled output would block others.
     var hasSeveralOutputs: Bool { outputs.count + (serving == nil ? 0 : 1) > 1 }
 }
 
-/// What was asked of the encoder; nil for what suits the pictures.
+/// The given settings of the encoder; nil for defaults that depend on the frames.
 struct EncodingPlan: Sendable {
     var bitrate: Int?
     var keyFrameInterval: KeyFrameIntervalOption?
@@ -35,13 +36,13 @@ struct EncodingPlan: Sendable {
 }
 
 extension CapturePlan {
-    /// Reads the options, in the order of the help.
+    /// Parses the options, in the order of the help.
     init(_ options: CaptureOptions, catalog: CapturerCatalog) throws(OptionError) {
         source = try CapturePlan.source(options, catalog)
         let deviceOption = CapturePlan.deviceOption(options, of: source, catalog)
         let given = CapturePlan.common(options, deviceOption) + options.further.map { ($0.name, $0.values.first) }
         for (name, value) in given where value != nil && source.option(named: name) == nil {
-            // A password is not shown.
+            // Passwords are not shown.
             throw OptionError(
                 "--\(name)", value == "" || name == "login" ? nil : value,
                 "\(source.name) has no such option; see capturer-demo list.")
@@ -81,7 +82,7 @@ extension CapturePlan {
         let toStandardOutput = outputs.filter(\.isStandardOutput).count
         guard toStandardOutput <= 1 else {
             throw OptionError(
-                "--output", nil, "only one output can go to standard output; here are \(toStandardOutput).")
+                "--output", nil, "only one output can go to standard output; \(toStandardOutput) were given.")
         }
         overwrites = options.force
         keepsGoing = options.keepGoing
@@ -106,14 +107,15 @@ extension CapturePlan {
         statistics = try options.stats.map { text throws(OptionError) in try ChoiceOption.statistics(text) } ?? .text
         isQuiet = options.quiet
         if isQuiet, let stats = options.stats, statistics != .none {
-            throw OptionError("--stats", stats, "does not go with --quiet, which says nothing; leave one out.")
+            throw OptionError("--stats", stats, "cannot be combined with --quiet; leave one out.")
         }
         if showsPreview, statistics == .json {
-            throw OptionError("--preview", nil, "does not go with --stats json, since both write to the terminal.")
+            throw OptionError(
+                "--preview", nil, "cannot be combined with --stats json, since both write to the terminal.")
         }
     }
 
-    /// What was given of the options that ``CaptureRequest`` has a place for.
+    /// The given values of the options that ``CaptureRequest`` has members for.
     private static func common(
         _ options: CaptureOptions, _ deviceOption: String?
     ) -> [(name: String, value: String?)] {
@@ -126,8 +128,7 @@ extension CapturePlan {
         ]
     }
 
-    /// The option that could have been given in place of the input, where that is the URL of a device: `--device` or
-    /// `--display`.
+    /// The option that the input stands for when it is the URL of a device: `--device` or `--display`.
     private static func deviceOption(
         _ options: CaptureOptions, of source: CapturerEntry, _ catalog: CapturerCatalog
     ) -> String? {
@@ -137,7 +138,8 @@ extension CapturePlan {
         return nil
     }
 
-    /// The source by its name; without one by the input's scheme, a file for other inputs, and noise without any.
+    /// The source: by its name, by an option that only it has, or by the input's scheme; a file for other inputs, and
+    /// noise without an input.
     private static func source(
         _ options: CaptureOptions, _ catalog: CapturerCatalog
     ) throws(OptionError) -> CapturerEntry {
@@ -145,20 +147,44 @@ extension CapturePlan {
             return try ChoiceOption.parse(
                 name, option: "--source", choices: catalog.entries.map { ($0.name, $0) })
         }
-        let telling = [
+        let distinctive = [
             ("device", options.device), ("display", options.display), ("monitor", options.monitor),
             ("window", options.window), ("region", options.region),
         ]
-        for (name, value) in telling where value != nil {
+        for (name, value) in distinctive where value != nil {
             if let entry = catalog.entries.first(where: { $0.option(named: name) != nil }) { return entry }
         }
         guard let input = options.input else { return catalog.entries[0] }
         if let entry = catalog.entry(forURL: input) ?? catalog.entry(named: "file") { return entry }
-        throw OptionError("--input", input, "say with --source what this is an input of.")
+        throw OptionError("--input", input, "add --source, to say which source reads this input.")
     }
 }
 
 extension OutputName {
-    /// Whether it takes packets of the encoder rather than pictures.
+    /// Whether it takes packets of the encoder rather than frames.
     var isEncoded: Bool { !format.acceptsFrames }
+}
+
+/// Checks the name of a device.
+enum DeviceOption {
+    /// Throws for an empty name, which a script passes when a variable is not set: it means neither a device nor the
+    /// default.
+    static func check(_ text: String, of source: CapturerEntry) throws(OptionError) {
+        guard text.allSatisfy(\.isWhitespace), let option = source.option(named: "device") else { return }
+        let instead = option.defaultValue.map { ", or leave it out for \($0)" } ?? ""
+        throw OptionError("--device", text, "names no device; give \(option.meaning)\(instead).")
+    }
+}
+
+extension EncodingPlan {
+    /// The encoder's configuration for frames of a format.
+    func configuration(for format: VideoFormat, rate: FrameRate, hint: VideoContentHint) -> VP8EncoderConfiguration {
+        let suggested = VP8EncoderConfiguration.suggestedBitrate(
+            width: format.imageWidth, height: format.imageHeight, frameRate: rate)
+        var configuration = VP8EncoderConfiguration(bitrate: bitrate ?? suggested, contentHint: hint, purpose: .file)
+        configuration.frameRate = rate
+        configuration.threads = threads
+        if let keyFrameInterval { configuration.keyFrameInterval = keyFrameInterval.duration(at: rate) }
+        return configuration
+    }
 }

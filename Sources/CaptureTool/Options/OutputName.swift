@@ -8,7 +8,7 @@ import MediaContainers
 /// y4m:/dev/fd/3  by name, to anything that can be written
 /// -              WebM to standard output
 /// null           nothing is written
-/// md5            a checksum of the pictures, on standard output
+/// md5            a checksum of the frames, on standard output
 /// ```
 public struct OutputName: Sendable, Hashable {
     /// The format.
@@ -16,11 +16,13 @@ public struct OutputName: Sendable, Hashable {
     /// The file, `-` for standard output; nil for `null`.
     public let path: String?
 
+    /// Makes the name of an output.
     public init(format: OutputFormat, path: String?) {
         self.format = format
         self.path = path
     }
 
+    /// The output that `text` stands for.
     public static func parse(_ text: String) throws(OptionError) -> OutputName {
         switch text {
         case "": throw OptionError("--output", text, "give a file name, - for standard output, null or md5.")
@@ -34,17 +36,20 @@ public struct OutputName: Sendable, Hashable {
                 let name = String(text[..<colon])
                 let path = String(text[text.index(after: colon)...])
                 let named = OutputFormat.allCases.first { $0.name == name }
-                // `photos:today.webm` is a file name; `yuf:-` is not.
+                // `photos:today.webm` is a file name; `yuf:-` is a misspelled format.
                 if named != nil || path == "-" {
                     let format = try named ?? OutputFormat(name: name)
                     if format == .null { return OutputName(format: .null, path: nil) }
                     guard !path.isEmpty else {
-                        throw OptionError("--output", text, "name a file after the colon, or - for standard output.")
+                        throw OptionError(
+                            "--output", text, "give a file name after the colon, or - for standard output.")
                     }
                     return OutputName(format: format, path: path)
                 }
             }
-            guard !text.utf8.contains(0) else { throw OptionError("--output", text, "no file name.") }
+            guard !text.utf8.contains(0) else {
+                throw OptionError("--output", text, "contains a null character, which file names cannot.")
+            }
             return OutputName(format: try OutputFormat(path: text), path: text)
         } catch let error as MediaFileError {
             throw OptionError("--output", text, error.message)
@@ -58,7 +63,7 @@ public struct OutputName: Sendable, Hashable {
     /// Whether it goes to standard output.
     public var isStandardOutput: Bool { path == "-" }
 
-    /// What people call it: the path, or the format's name.
+    /// The name for messages: the path, or the format's name.
     public var displayName: String {
         switch path {
         case nil: format.name

@@ -8,7 +8,7 @@ import VideoCapturing
 
 /// One run of the tool, from the plan to the exit code.
 ///
-/// Everything happens on the threads of the pipeline; the main thread waits, tells, and ends it.
+/// Frames flow on the threads of the pipeline; the main thread waits, reports and stops it.
 struct CaptureRun {
     let plan: CapturePlan
     let terminal: Terminal
@@ -22,23 +22,25 @@ struct CaptureRun {
         self.signals = signals
     }
 
-    /// Does what was planned. Throws what keeps it from beginning.
-    func run() throws(Refusal) -> ExitStatus {
+    /// Runs the plan to its end.
+    ///
+    /// - Throws: the error that prevented the start.
+    func run() throws(ExitError) -> ExitStatus {
         let events = RunEvents()
         signals.watch { [stop] in
             stop.make()
             events.post(.asked)
         }
-        do throws(Refusal) {
+        do throws(ExitError) {
             return try run(events)
         } catch {
-            // What was being opened has failed because it was to stop.
+            // Opening failed because a stop was requested.
             guard stop.isMade else { throw error }
             return endWithoutFrames()
         }
     }
 
-    /// Ends a run that was to stop before it had begun.
+    /// Ends a run that was stopped before its first frame.
     private func endWithoutFrames() -> ExitStatus {
         let message = "Ended before the first frame; nothing was captured."
         if !plan.isQuiet {
@@ -47,9 +49,9 @@ struct CaptureRun {
         return .success
     }
 
-    private func run(_ events: RunEvents) throws(Refusal) -> ExitStatus {
+    private func run(_ events: RunEvents) throws(ExitError) -> ExitStatus {
         if plan.showsPreview, !terminal.isInteractive {
-            throw Refusal(.usage, "--preview: standard error is no terminal to show the picture in; leave it out.")
+            throw ExitError(.usage, "--preview: standard error is not a terminal; leave it out.")
         }
         try OutputCheck.run(
             plan.outputs, input: plan.request.input.map(localPath), overwrites: plan.overwrites)
@@ -65,7 +67,7 @@ struct CaptureRun {
                 plan.outputs, overwrites: plan.overwrites,
                 timing: plan.frameTiming(for: capture.captureSettings().format, isFile: capture.fileProgress != nil),
                 duration: plan.duration, isWanted: { !stop.isMade })
-            boundWaits(of: writers)
+            limitWaits(of: writers)
             do {
                 let pipeline = try Pipeline(capture, writers: writers, plan: plan, rate: rate, events: events)
                 let reporter = try begin(pipeline, events)
@@ -75,21 +77,21 @@ struct CaptureRun {
                 throw error
             }
         } catch let error as MediaFileError {
-            throw Refusal(opening: error)
+            throw ExitError(opening: error)
         } catch let error as CodecError {
-            throw Refusal(error)
+            throw ExitError(error)
         } catch let error as MJPEGServerError {
-            throw Refusal(error)
+            throw ExitError(error)
         } catch let error as CaptureError {
-            throw Refusal(error, hasInput: hasInput)
+            throw ExitError(error, hasInput: hasInput)
         } catch {
-            throw error as? Refusal ?? Refusal(.unavailable, "\(error)")
+            throw error as? ExitError ?? ExitError(.unavailable, "\(error)")
         }
     }
 
     private var hasInput: Bool { plan.source.option(named: "input") != nil }
 
-    private func openCapture(_ events: RunEvents) throws(Refusal) -> LimitedCapture {
+    private func openCapture(_ events: RunEvents) throws(ExitError) -> LimitedCapture {
         var camera: CameraCapturer?
         do throws(CaptureError) {
             let source = try plan.source.makeCapture(plan.request)
@@ -101,7 +103,7 @@ struct CaptureRun {
             let file = source as? FileCapturer
             if let hint = plan.contentHint { source.videoContentHint = hint }
             camera?.setEventHandler { event in
-                // Told by `--explain`, and by the line at the beginning.
+                // Reported by `--explain`, and by the first line.
                 if case .negotiated = event { return }
                 if case .slowInLowLight = event { return events.post(notice: "\(event) So does --keep-rate.") }
                 events.post(notice: "\(event)")
@@ -117,20 +119,20 @@ struct CaptureRun {
             }
             return capture
         } catch {
-            // Settings are the user's fault when the tool itself finds them wanting; what he names in place of a camera
-            // is not there as one.
+            // Invalid settings are usage errors when the tool itself finds them; a device that is not a camera is an
+            // input error.
             let isNoCamera = camera.map { $0.device == nil } ?? false
-            throw Refusal(error, hasInput: (hasInput || isNoCamera) && error.operation != Refusal.checkingOptions)
+            throw ExitError(error, hasInput: (hasInput || isNoCamera) && error.operation != ExitError.checkingOptions)
         }
     }
 
-    /// A file has a format of its own; options that say otherwise are a mistake and not to be passed over.
+    /// Throws for options that contradict the format of a file.
     private func checkAgreement(_ format: VideoFormat) throws(CaptureError) {
         guard hasInput else { return }
         func differ(_ option: String, _ own: String) -> CaptureError {
             CaptureError(
-                .invalidConfiguration, operation: Refusal.checkingOptions, subject: plan.request.input,
-                message: "This file has \(own) of its own; leave \(option) out.")
+                .invalidConfiguration, operation: ExitError.checkingOptions, subject: plan.request.input,
+                message: "This file has \(own); leave \(option) out.")
         }
         if let size = plan.request.size, size != (format.imageWidth, format.imageHeight) {
             throw differ("--size", "the size \(format.imageWidth)x\(format.imageHeight)")
@@ -147,7 +149,7 @@ struct CaptureRun {
         if plan.showsPreview {
             try pipeline.publisher.add(
                 PreviewConsumer(terminal, keepsStatusRow: !plan.isQuiet && plan.statistics == .text), name: "preview",
-                queue: .init(capacity: 1, policy: .newestWins))
+                queue: .init(capacity: 1, policy: .dropOldest))
         }
         let states = pipeline.capture.stateChanges()
         Task.detached {
@@ -161,7 +163,7 @@ struct CaptureRun {
         try pipeline.publisher.start()
         stop.setOpening(nil)
         reporter.begin(at: start)
-        if plan.showsPreview { terminal.enterPictureScreen() }
+        if plan.showsPreview { terminal.enterPreview() }
         return reporter
     }
 
@@ -169,22 +171,23 @@ struct CaptureRun {
         var status = ExitStatus.success
         let reason = wait(for: events, pipeline, reporter, &status)
         let end = endTime(pipeline.capture)
-        // A script must not take what was cut short by a lost camera for complete.
+        // A script must not mistake a recording that the loss of a camera has cut short for a complete one.
         let wasInterrupted = if case .interrupted = pipeline.capture.state { true } else { false }
         let stopFailure = stopPublisher(pipeline.publisher)
         pipeline.finish(events, at: end)
-        terminal.leavePictureScreen()
-        note(events.takeFailures(), pipeline, reporter, &status)
+        terminal.leavePreview()
+        handle(events.takeFailures(), pipeline, reporter, &status)
         if case .captureStopped(let stop) = reason, let error = stop.error {
-            let refusal = Refusal(whileRunning: error)
-            reporter.failCapture(refusal.message)
-            status = refusal.status
+            let exitError = ExitError(whileRunning: error)
+            reporter.failCapture(exitError.message)
+            status = exitError.status
         } else if let stopFailure, !(stop.isMade && stopFailure.code == .invalidState) {
-            // Without a capture to stop the stop has come while it was being started.
+            // There is no capture to stop when the stop came during the start.
             reporter.warn("\(stopFailure)")
         }
         if wasInterrupted, status == .success {
-            reporter.failCapture("The source was away when the capture ended; what came before is complete.")
+            reporter.failCapture(
+                "The source was unavailable when the capture ended; the outputs are complete up to the interruption.")
             status = .inputOutput
         }
         if pipeline.capture.passed.count == 0 {
@@ -194,8 +197,8 @@ struct CaptureRun {
         return status
     }
 
-    /// An output whose reader takes nothing must not keep others waiting, nor the end of the run.
-    private func boundWaits(of writers: [OutputWriter]) {
+    /// Limits how long an output with a stalled reader may block other outputs, and the end of the run.
+    private func limitWaits(of writers: [OutputWriter]) {
         let files = writers.compactMap(\.file)
         if plan.hasSeveralOutputs {
             for file in files { file.stallTimeout = OutputWriter.stallTimeout }
@@ -203,7 +206,7 @@ struct CaptureRun {
         stop.setFiles(files)
     }
 
-    /// Waits for the end of the run, and tells meanwhile what is going on.
+    /// Waits for the end of the run, and reports events meanwhile.
     private func wait(
         for events: RunEvents, _ pipeline: Pipeline, _ reporter: Reporter, _ status: inout ExitStatus
     ) -> RunEvents.End {
@@ -211,9 +214,9 @@ struct CaptureRun {
             let nextCheck = MonotonicClock().now.advanced(by: .seconds(1))
             let news = events.wait(until: min(reporter.nextTick, timeLimit(reporter.start), nextCheck))
             pipeline.postStalls(events)
-            note(news.failures, pipeline, reporter, &status)
+            handle(news.failures, pipeline, reporter, &status)
             for warning in news.warnings { reporter.warn(warning) }
-            for notice in news.notices { reporter.tell(notice) }
+            for notice in news.notices { reporter.notify(notice) }
             if let end = news.end { return end }
             if !news.failures.isEmpty, !plan.keepsGoing || !pipeline.isActive { return .outputFailed }
             let now = MonotonicClock().now
@@ -222,32 +225,32 @@ struct CaptureRun {
         }
     }
 
-    /// When a source that is slow or silent has had its time; a little later than the frames' own times say.
+    /// When `--duration` ends a source that is slow or silent: slightly later than the frames' timestamps would.
     private func timeLimit(_ start: MediaTime) -> MediaTime {
-        // The times of a file that is read as fast as possible are not those of the clock.
+        // A file that is read as fast as possible has timestamps that do not follow the clock.
         guard let duration = plan.duration, !(hasInput && plan.request.rate == .maximum) else {
             return MediaTime(nanoseconds: .max)
         }
         return start.advanced(by: duration + .milliseconds(250))
     }
 
-    /// The time up to which the last frame is shown, in the time of the frames; nil when only the frames tell.
+    /// The end of the last frame, on the frames' time line; nil when it follows from the frames alone.
     private func endTime(_ capture: LimitedCapture) -> MediaTime? {
         let passed = capture.passed
         if let end = passed.end { return end }
-        // The last of the frames asked for has its own time, and a file the film's, however long it was waited for.
+        // With `--frames`, and for files, the timestamps alone determine the end.
         return passed.count == plan.frames || capture.fileProgress != nil ? nil : MonotonicClock().now
     }
 
-    private func note(
+    private func handle(
         _ failures: [RunEvents.Failure], _ pipeline: Pipeline, _ reporter: Reporter, _ status: inout ExitStatus
     ) {
         for failure in failures {
-            let refusal = Refusal(writing: failure.error)
-            // The first failure is the one that the exit code tells of.
-            if status == .success { status = refusal.status }
+            let exitError = ExitError(writing: failure.error)
+            // The exit code is that of the first failure.
+            if status == .success { status = exitError.status }
             pipeline.removeConsumer(of: failure.output)
-            reporter.fail(refusal.message, output: failure.output)
+            reporter.fail(exitError.message, output: failure.output)
         }
     }
 
@@ -258,5 +261,63 @@ struct CaptureRun {
         } catch {
             return error
         }
+    }
+}
+
+/// A request to stop a run, for the parts that may be blocked: a source that is being opened, and outputs with stalled
+/// readers. The main thread learns of it from ``RunEvents``.
+///
+/// Safe to use from any thread.
+final class StopRequest: Sendable {
+    /// How long an output with a stalled reader is waited for after the request.
+    static let outputTimeout = Duration.seconds(3)
+
+    private struct State {
+        var isMade = false
+        /// The capture that is being opened or started.
+        var opening: (any VideoCapture)?
+        var files: [OutputFile] = []
+
+        func limitWaits() {
+            for file in files { file.stallTimeout = StopRequest.outputTimeout }
+        }
+    }
+
+    private let state = Locked(State())
+
+    /// Whether a stop has been requested.
+    var isMade: Bool { state.withLock { $0.isMade } }
+
+    /// Requests the stop, without waiting for it.
+    func make() {
+        let opening = state.withLock { state in
+            state.isMade = true
+            state.limitWaits()
+            return state.opening
+        }
+        if let opening { StopRequest.cancel(opening) }
+    }
+
+    /// Sets the capture whose opening and start a request cancels; nil once it has started.
+    func setOpening(_ capture: (any VideoCapture)?) {
+        let isMade = state.withLock { state in
+            state.opening = capture
+            return state.isMade
+        }
+        if isMade, let capture { StopRequest.cancel(capture) }
+    }
+
+    /// Sets the outputs for whose readers a request limits the wait.
+    func setFiles(_ files: [OutputFile]) {
+        state.withLock { state in
+            state.files = files
+            if state.isMade { state.limitWaits() }
+        }
+    }
+
+    /// On a separate thread, since releasing may take long, and the signal thread must not block.
+    private static func cancel(_ capture: any VideoCapture) {
+        // Without a thread the opening is not cancelled.
+        _ = try? CaptureThread(name: "stop") { capture.releaseCapture() }
     }
 }

@@ -1,21 +1,21 @@
 import FileCapturer
 import VideoCapturing
 
-/// A capture that ends by itself after so many frames, or so long by the frames' own times. To the frame: what comes
-/// after is not passed on.
+/// A capture that stops automatically after a number of frames, or after a duration by the frames' timestamps. Exact to
+/// the frame: no later frame is passed on.
 ///
-/// Also states how the pictures are to be turned, for sources that do not know.
+/// Also sets the orientation of the frames, for sources that do not know it.
 final class LimitedCapture: VideoCapture {
     private let capture: any VideoCapture
     private let gate: FrameGate
 
-    /// - Parameter onLimit: called once, on the capture's thread, when the last frame was passed on.
+    /// - Parameter onLimit: called once, on the capture's thread, after the last frame was passed on.
     init(
         _ capture: any VideoCapture, frames: UInt64? = nil, duration: Duration? = nil,
         orientation: VideoOrientation = .up, onLimit: @escaping @Sendable () -> Void
     ) {
         self.capture = capture
-        // From inside `consumeFrame`, where a stop takes effect at once without waiting.
+        // Inside `consumeFrame` a stop takes effect immediately, without waiting.
         gate = FrameGate(frames: frames, duration: duration, orientation: orientation) { [weak capture] in
             try? capture?.stopCapture()
             onLimit()
@@ -23,10 +23,10 @@ final class LimitedCapture: VideoCapture {
         capture.videoCaptureConsumer = gate
     }
 
-    /// How far the playing of a file is; nil for other sources.
+    /// The playback progress of a file; nil for other sources.
     var fileProgress: FileProgress? { (capture as? FileCapturer)?.progress }
 
-    /// What was passed on.
+    /// The frames that were passed on so far.
     var passed: PassedFrames { gate.passed }
 
     var videoCaptureConsumer: (any VideoCaptureConsumer)? {
@@ -55,17 +55,17 @@ struct PassedFrames: Sendable {
     var count: UInt64 = 0
     var first: MediaTime?
     var last: MediaTime?
-    /// When the time asked for was over by the frames' own times; nil until then.
+    /// The end of the requested duration, on the frames' time line; nil until it is reached.
     var end: MediaTime?
 
-    /// From the first to the last, and one mean interval for the last one's own time.
+    /// The time from the first to the last timestamp, plus one mean interval for the last frame.
     var duration: Duration {
         guard let first, let last, count > 1 else { return .zero }
         return (last - first) * Int(clamping: count) / Int(clamping: count - 1)
     }
 }
 
-/// Lets frames through until a limit is reached.
+/// Passes frames on until a limit is reached.
 private final class FrameGate: VideoCaptureConsumer {
     private struct State {
         var passed = PassedFrames()

@@ -14,15 +14,15 @@ struct OutputWriter: Sendable {
         case packets(any PacketWriter)
     }
 
-    /// How long the reader of one of several outputs may take nothing before the output has failed: the others wait for
-    /// it meanwhile. A single output waits until a stop is asked for.
+    /// How long the reader of one of several outputs may stall before the output fails; it blocks the other outputs
+    /// meanwhile. A single output waits until a stop is requested.
     static let stallTimeout = Duration.seconds(5)
 
     let name: OutputName
     let kind: Kind
-    /// Where it goes; nil for nowhere.
+    /// The file; nil for `null`.
     var file: OutputFile?
-    /// The file that was made for it; nil when it was there before.
+    /// The path of the file, if this run created it; nil when it existed before.
     let madeFile: String?
 
     var bytesWritten: Int64 {
@@ -38,19 +38,19 @@ struct OutputWriter: Sendable {
         return nil
     }
 
-    /// What was repeated and dropped for a format of a constant rate; nil for other formats, and where each frame is
-    /// written once.
+    /// The repeated and dropped frames of a format with a constant frame rate; nil for other formats, and where each
+    /// frame is written once.
     var constantRate: ConstantRateStatistics? {
         if case .frames(let writer as ConstantRateWriter) = kind { return writer.statistics }
         return nil
     }
 
-    /// Opens all outputs, or none: when one fails, the files that were made for the others are removed again.
+    /// Opens all outputs or none: when one fails, the files that were created for the others are removed.
     ///
     /// - Parameters:
-    ///   - timing: how formats of a constant rate get their frames.
-    ///   - duration: how much of it they take; nil for all.
-    ///   - isWanted: asked while a FIFO has no reader; false ends the wait.
+    ///   - timing: how frames are timed in formats with a constant frame rate.
+    ///   - duration: the maximum duration of such an output; nil for no limit.
+    ///   - isWanted: called while a FIFO has no reader; false ends the wait.
     static func open(
         _ outputs: [OutputName], overwrites: Bool, timing: FrameTiming, duration: Duration? = nil,
         isWanted: () -> Bool = { true }
@@ -78,25 +78,25 @@ struct OutputWriter: Sendable {
         return opened
     }
 
-    /// Takes back the files of a run that could not begin.
+    /// Removes the files that were created for a run that did not start.
     static func removeFiles(of writers: [OutputWriter]) {
         for case let path? in writers.map(\.madeFile) { unlink(path) }
     }
 }
 
 extension CapturePlan {
-    /// How formats of a constant rate get the frames of a capture.
+    /// How the frames of a capture are timed in formats with a constant frame rate.
     ///
     /// - Parameters:
     ///   - format: the format of the capture, once it is known.
-    ///   - isFile: whether it plays a file, whose rate may be a mean.
+    ///   - isFile: whether it plays a file, whose stated rate may be an average.
     func frameTiming(for format: VideoFormat, isFile: Bool) -> FrameTiming {
         if isFile { return .measured(stated: format.estimatedFramesPerSecond) }
         guard request.rate == .maximum else {
             return format.estimatedFramesPerSecond.map { .constant($0) } ?? .measured(stated: nil)
         }
-        // Frames that are made as fast as they are taken have no time of their own. A camera states its highest rate; the
-        // rate of a screen is only a limit.
+        // The timestamps of frames that are produced as fast as they are consumed mean nothing. A camera states its
+        // highest rate; the rate of a screen is only a limit.
         guard let rate = format.estimatedFramesPerSecond else { return .everyFrame(rate: 30) }
         return .constant(rate < RateOption.fastest ? rate : 60)
     }

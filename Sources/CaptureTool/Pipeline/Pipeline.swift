@@ -3,35 +3,35 @@ import MediaContainers
 import VP8Codec
 import VideoCapturing
 
-/// The way of the frames of one run:
+/// The data flow of one run:
 /// ```
 ///                 ┌─ queue ─▶ converter ─▶ VP8 encoder ─▶ webm, ivf …
 /// capture ─▶ publisher ─ queue ─▶ converter ─▶ y4m        (one converter for each pixel format)
 ///                 ├─ queue ─▶ md5
 ///                 └─ newest ─▶ MJPEG server ─▶ viewers
 /// ```
-/// Every queue but the server's waits, so that each file gets each frame; but not for an output that takes nothing any
-/// more, when there are others.
+/// Every queue but the server's blocks, so that each file gets each frame. When there are several outputs, one that has
+/// stalled is abandoned.
 final class Pipeline: Sendable {
     let capture: LimitedCapture
     let publisher: VideoPublisher
     let writers: [OutputWriter]
     let encoder: EncodingConsumer?
-    /// The bitrate that the encoder aims at.
+    /// The target bitrate of the encoder.
     let bitrate: Int?
-    /// Who shows the pictures to viewers.
+    /// The server; nil without `--serve`.
     let serving: ServingOutput?
     private let encoderSubscription: PublisherSubscription?
     private let frameOutputs: [FrameOutput]
-    /// The outputs whose stall has been posted; nil for the encoder.
+    /// The outputs whose stall has been reported; nil is the encoder.
     private let postedStalls = Locked<Set<Int?>>([])
 
-    /// How long a disk may not answer. A pipe is bounded by its own timeout, which counts bytes and not frames.
+    /// How long a disk may take to answer. A pipe has its own timeout, which counts bytes and not frames.
     private let diskTimeout: Duration
 
-    /// The frames that may wait for an output. A source with a rate of its own needs room for an output that falters,
-    /// and a decoder with threads for pictures that come in bursts; a picture that is made when it is asked for only
-    /// leaves the cache by waiting.
+    /// The queue of an output. A source with its own rate needs room for an output that is slow at times, and a
+    /// threaded decoder for frames that arrive in bursts; a frame that is produced on demand would only drop out of the
+    /// processor's cache while it waits.
     ///
     /// - Parameter outputs: what the consumer behind the queue writes.
     private static func queue(
@@ -40,7 +40,7 @@ final class Pipeline: Sendable {
         let isMadeOnDemand = plan.request.rate == .maximum && plan.request.input == nil
         let isBounded = plan.hasSeveralOutputs && !outputs.contains { $0.file?.waitsForReader ?? false }
         return VideoPublisher.QueueSettings(
-            capacity: isMadeOnDemand ? 1 : 4, policy: .wait, timeout: isBounded ? diskTimeout : nil)
+            capacity: isMadeOnDemand ? 1 : 4, policy: .block, timeout: isBounded ? diskTimeout : nil)
     }
 
     private struct FrameOutput: Sendable {
@@ -48,17 +48,17 @@ final class Pipeline: Sendable {
         let consumer: FrameWritingConsumer
         let subscription: PublisherSubscription
 
-        /// Whether a call of the consumer does not return; it must then not be asked for anything.
+        /// Whether a call of the consumer is blocked; it must not be called then.
         var isStalled: Bool { subscription.statistics.isStalled }
     }
 
     /// - Parameters:
     ///   - capture: initialized, so that its format is known.
-    ///   - rate: what the encoder plans for.
-    ///   - events: where failures go.
-    ///   - diskTimeout: how long the disk of one of several outputs may not answer.
-    /// - Throws: `CodecError` for settings that the encoder does not take, `MJPEGServerError` for an address that cannot
-    ///   be served, `CaptureError` without threads.
+    ///   - rate: the frame rate that the encoder is configured for.
+    ///   - events: where failures are posted.
+    ///   - diskTimeout: how long the disk of one of several outputs may take to answer.
+    /// - Throws: `CodecError` for settings that the encoder does not take, `MJPEGServerError` for an address that
+    ///   cannot be served, `CaptureError` without threads.
     init(
         _ capture: LimitedCapture, writers: [OutputWriter], plan: CapturePlan, rate: FrameRate, events: RunEvents,
         diskTimeout: Duration = .seconds(30)
@@ -66,13 +66,13 @@ final class Pipeline: Sendable {
         self.diskTimeout = diskTimeout
         let format = capture.captureSettings().format
         let publisher = VideoPublisher(capture)
-        // A screen gives no frames while nothing changes: players, and viewers who come late, are given a beat.
+        // A screen delivers no frames while nothing changes; players and late viewers get a minimum rate.
         if [.text, .detail].contains(capture.videoContentHint) { publisher.minimumFrameRate = FrameRate(1, per: 2) }
         let capacity = Pipeline.queue(plan, [], diskTimeout).capacity
         let targets = writers.map { writer -> PixelFormat? in
             writer.name.isEncoded ? Pipeline.encoderFormat(for: format.pixelFormat) : writer.name.format.pixelFormat
         }
-        // All encoded outputs are one consumer.
+        // All encoded outputs share one consumer.
         let encoded = writers.indices.filter { writers[$0].name.isEncoded }
         let consumers = writers.indices.filter { !writers[$0].name.isEncoded } + encoded.prefix(1)
         var converters: [PixelFormat?: SharedConverter] = [:]
@@ -99,7 +99,7 @@ final class Pipeline: Sendable {
                 events.post(RunEvents.Failure(output: failure.sink.flatMap { Int($0) }, error: failure.error))
             }
             encoder = encoding
-            // What is read as fast as possible has no time of its own in which a frame could be refined.
+            // A source that is read as fast as possible leaves no time to refine a frame.
             encoderSubscription = try publisher.add(
                 ConvertingConsumer(converter, to: encoding, passesFeedback: plan.request.rate != .maximum) { error in
                     events.post(RunEvents.Failure(output: nil, error: error))
@@ -114,9 +114,9 @@ final class Pipeline: Sendable {
                 events.post(RunEvents.Failure(output: index, error: error))
             }
             let consumer = FrameWritingConsumer(writer, onFailure: fail)
-            // What keeps no picture takes them as they are, on the capture's thread.
+            // A writer that keeps no frame gets the frames as they are, on the capture's thread.
             let entry: any VideoCaptureConsumer =
-                writer.isImmediate ? consumer : ConvertingConsumer(converter, to: consumer, onFailure: fail)
+                writer.acceptsInlineDelivery ? consumer : ConvertingConsumer(converter, to: consumer, onFailure: fail)
             let subscription = try publisher.add(
                 entry, name: writers[index].name.format.name, queue: Pipeline.queue(plan, [writers[index]], diskTimeout)
             )
@@ -132,14 +132,14 @@ final class Pipeline: Sendable {
         self.frameOutputs = frameOutputs
     }
 
-    /// What the encoder is to be given: NV12 and I420 as they are.
+    /// The pixel format for the encoder: NV12 and I420 are encoded as they are.
     private static func encoderFormat(for source: PixelFormat) -> PixelFormat {
         source == .nv12 || source == .i420 ? source : .i420
     }
 
-    /// Completes every file; what fails is posted. After the publisher's stop.
+    /// Completes every file, and posts failures. Call it after the publisher's stop.
     ///
-    /// - Parameter end: the time up to which the last frame is shown; nil when only the frames tell.
+    /// - Parameter end: the end of the last frame; nil when it follows from the frames alone.
     func finish(_ events: RunEvents, at end: MediaTime? = nil) {
         serving?.stop()
         postStalls(events)
@@ -157,21 +157,21 @@ final class Pipeline: Sendable {
             || frameOutputs.contains { !$0.isStalled && $0.consumer.isActive }
     }
 
-    /// Posts each output that is waited for no longer, as a failure: its disk does not answer. Once.
+    /// Posts a failure for each output whose disk does not answer, once for each.
     func postStalls(_ events: RunEvents) {
         var stalled = frameOutputs.filter(\.isStalled).map { ($0.index as Int?, $0.subscription.name) }
         if isEncoderStalled { stalled.append((nil, "vp8")) }
         for (output, name) in stalled where postedStalls.withLock({ $0.insert(output).inserted }) {
             let error = MediaFileError(
                 .stalled, operation: "write", path: output.map { writers[$0].name.displayName } ?? name,
-                message: "The disk has not answered for \(diskTimeout); what follows is not written. Check it."
+                message: "The disk has not answered for \(diskTimeout); later frames are not written. Check the disk."
             )
             events.post(RunEvents.Failure(output: output, error: error))
         }
     }
 
-    /// Gives an output that has failed no more frames, so that none are counted as written. One of the encoder's is left
-    /// out by the encoder; nil for the encoder itself.
+    /// Stops passing frames to an output that has failed, so that none are counted as written; nil is the encoder. The
+    /// encoder itself stops writing to an output of its own that has failed.
     func removeConsumer(of output: Int?) {
         let failed = frameOutputs.first { $0.index == output }?.subscription
         if let subscription = output == nil ? encoderSubscription : failed { publisher.remove(subscription) }
@@ -179,7 +179,7 @@ final class Pipeline: Sendable {
 
     private var isEncoderStalled: Bool { encoderSubscription?.statistics.isStalled ?? false }
 
-    /// What each consumer at the publisher has counted; the encoder first.
+    /// The statistics of each consumer of the publisher; the encoder first.
     var consumers: [ConsumerStatistics] {
         let files = ([encoderSubscription] + frameOutputs.map(\.subscription)).compactMap { $0?.statistics }
         return files + (serving.map { [$0.consumer] } ?? [])

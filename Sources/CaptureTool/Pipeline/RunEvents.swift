@@ -1,22 +1,22 @@
 import VideoCapturing
 
-/// What happens to a run, from any thread, for the main thread to wait for.
+/// The events of a run, posted from any thread, for which the main thread waits.
 final class RunEvents: Sendable {
     /// Why a run ends.
     enum End: Sendable {
-        /// All frames, or all of the time, that was asked for.
+        /// The requested number of frames, or duration, was reached.
         case limitReached
         /// A signal.
         case asked
-        /// The capture has stopped by itself.
+        /// The capture has stopped on its own: at the end of a file, or after an error.
         case captureStopped(StopReason)
-        /// An output has failed, and the run is not to go on without it.
+        /// An output has failed, and the run does not continue without it.
         case outputFailed
     }
 
     /// An output that has failed.
     struct Failure: Sendable {
-        /// The output's number in the plan; nil for the encoder and with it all its outputs.
+        /// The output's index in the plan; nil for the encoder, and with it all its outputs.
         var output: Int?
         var error: any Error
     }
@@ -28,44 +28,44 @@ final class RunEvents: Sendable {
         var notices: [String] = []
     }
 
-    /// What has happened since it was asked last.
+    /// The events since the last wait.
     struct News: Sendable {
         var end: End?
         var failures: [Failure] = []
-        /// Sentences for the user: nothing is lost, but something is not as it should be.
+        /// Sentences for the user, about problems that lose no data.
         var warnings: [String] = []
-        /// Sentences that the user may want to know.
+        /// Sentences for the user, for information.
         var notices: [String] = []
     }
 
     private let state = Locked(State())
 
-    /// Tells why the run ends; the first reason counts.
+    /// Posts the reason why the run ends; the first one counts.
     func post(_ end: End) {
         state.withLock { $0.end = $0.end ?? end }
         state.wakeAll()
     }
 
-    /// Tells of an output that has failed.
+    /// Posts the failure of an output.
     func post(_ failure: Failure) {
         state.withLock { $0.failures.append(failure) }
         state.wakeAll()
     }
 
-    /// Tells what is not as it should be.
+    /// Posts a problem that loses no data.
     func post(warning: String) {
         state.withLock { $0.warnings.append(warning) }
         state.wakeAll()
     }
 
-    /// Tells what the user may want to know.
+    /// Posts information for the user.
     func post(notice: String) {
         state.withLock { $0.notices.append(notice) }
         state.wakeAll()
     }
 
-    /// Waits until the run is to end, something has happened, or the deadline has passed. Failures, warnings and notices
-    /// are given once.
+    /// Waits until the run is to end, an event was posted, or the deadline has passed. Failures, warnings and notices
+    /// are returned once.
     func wait(until deadline: MediaTime) -> News {
         let news = state.wait(until: deadline) { state -> News? in
             let isQuiet = state.failures.isEmpty && state.warnings.isEmpty && state.notices.isEmpty
@@ -81,7 +81,7 @@ final class RunEvents: Sendable {
         return news ?? News()
     }
 
-    /// The failures that nobody has been told of.
+    /// Removes and returns the failures that have not been reported.
     func takeFailures() -> [Failure] {
         state.withLock { state in
             defer { state.failures = [] }

@@ -1,10 +1,10 @@
 import FrameProcessing
 import VideoCapturing
 
-/// Turns frames upright and brings them to one pixel format, once for all the consumers that want it so.
+/// Applies the orientation of frames and converts them to one pixel format, once for all consumers that need it.
 ///
-/// Each consumer has its own thread and is at its own place in the stream, so the last few results are kept: the
-/// first who comes for a frame has it converted, the others wait for that. Safe to use from any thread.
+/// Each consumer has its own thread and its own position in the stream, so the last few results are kept: the first
+/// consumer of a frame converts it, the others wait for the result. Safe to use from any thread.
 final class SharedConverter: Sendable {
     private struct Slot {
         let source: PixelBuffer
@@ -18,15 +18,15 @@ final class SharedConverter: Sendable {
 
     /// - Parameters:
     ///   - pixelFormat: the format of the results; nil to keep that of the frames.
-    ///   - userCount: how many consumers ask for each frame.
-    ///   - reach: how many frames apart the consumers may be.
+    ///   - userCount: the number of consumers of each frame.
+    ///   - reach: the number of frames that the consumers may be apart.
     init(pixelFormat: PixelFormat?, userCount: Int, reach: Int) {
-        transform = FrameTransform(makesUpright: true, pixelFormat: pixelFormat)
+        transform = FrameTransform(appliesOrientation: true, pixelFormat: pixelFormat)
         isShared = userCount > 1
         slots = Locked([Slot?](repeating: nil, count: max(1, reach)))
     }
 
-    /// The frame as it is wanted; the very same where there is nothing to do.
+    /// The converted frame; the same frame where no conversion is needed.
     func convert(_ frame: VideoFrame) throws(CaptureError) -> VideoFrame {
         let isRight = transform.pixelFormat.map { $0 == frame.pixelFormat } ?? true
         if isRight, frame.orientation == .up { return frame }
@@ -43,7 +43,7 @@ final class SharedConverter: Sendable {
     }
 }
 
-/// Stands between a queue and a consumer that wants its frames in one format, and in the size of the first.
+/// Converts the frames of a queue for a consumer that needs one format, and the size of the first frame.
 final class ConvertingConsumer: FeedbackConsumer {
     private let converter: SharedConverter
     private let next: any VideoCaptureConsumer
@@ -54,8 +54,8 @@ final class ConvertingConsumer: FeedbackConsumer {
     private let onFailure: @Sendable (any Error) -> Void
 
     /// - Parameters:
-    ///   - passesFeedback: whether the capture is connected to what the consumer wants.
-    ///   - onFailure: called once at the most; no frame is passed on after it.
+    ///   - passesFeedback: whether the consumer's feedback reaches the capture.
+    ///   - onFailure: called at most once; no frame is passed on afterwards.
     init(
         _ converter: SharedConverter, to next: any VideoCaptureConsumer, passesFeedback: Bool = true,
         onFailure: @escaping @Sendable (any Error) -> Void

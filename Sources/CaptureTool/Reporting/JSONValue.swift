@@ -52,7 +52,7 @@ enum JSONValue: Sendable {
             case "\\": result += "\\\\"
             case "\n": result += "\\n"
             case _ where scalar.isPrintable: result.unicodeScalars.append(scalar)
-            // Terminals show JSON too.
+            // JSON is shown on terminals too.
             default:
                 for unit in UTF16.encode(scalar)! {
                     let digits = String(unit, radix: 16)

@@ -5,7 +5,7 @@ import VideoCapturing
 func fixed(_ value: Double, _ decimals: Int) -> String {
     guard value.isFinite, abs(value) < 1e15 else { return "?" }
     let scale = (0..<decimals).reduce(Int64(1)) { scale, _ in scale * 10 }
-    // The fraction apart: all of the number, in units of its last decimal, may be more than 64 bits hold.
+    // The fraction is formatted separately: the whole number in units of its last decimal may exceed 64 bits.
     var whole = Int64(abs(value))
     var fraction = Int64(((abs(value) - Double(whole)) * Double(scale)).rounded())
     if fraction == scale { (whole, fraction) = (whole + 1, 0) }
@@ -28,7 +28,7 @@ func scaled(_ value: Double, _ unit: String) -> String {
     return "\(fixed(value, decimals)) \(prefixes[index])\(unit)"
 }
 
-/// Minutes and seconds, hours where there are any: `01:05`, `2:00:00`.
+/// Minutes and seconds, with hours where there are any: `01:05`, `2:00:00`.
 func clockText(_ time: Duration) -> String {
     let seconds = max(0, time.components.seconds)
     func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
@@ -42,17 +42,17 @@ func milliseconds(_ time: Duration) -> String {
     return fixed(value, value < 9.95 ? 1 : 0)
 }
 
-/// How far the playing of a file is: `1:23 of 5:00, 28 %, 3:10 left`, without what is not known.
+/// The playback progress of a file: `1:23 of 5:00, 28 %, 3:10 left`, without the parts that are not known.
 func progressText(_ progress: FileProgress) -> String {
     var text = playingTime(progress.position)
     if let duration = progress.duration { text += " of \(playingTime(duration))" }
-    // Rounded down: all is not done before it is.
+    // Rounded down, so that 100 % is the end.
     if let fraction = progress.fraction { text += ", \(Int(fraction * 100)) %" }
     if let left = progress.timeLeft { text += ", \(playingTime(left)) left" }
     return text
 }
 
-/// A time of a film, as players show it: `0:07`, `1:23`, `2:00:00`.
+/// A playback time, as players show it: `0:07`, `1:23`, `2:00:00`.
 func playingTime(_ time: Duration) -> String {
     let text = clockText(time)
     return text.utf8.count == 5 && text.hasPrefix("0") ? String(text.dropFirst()) : text

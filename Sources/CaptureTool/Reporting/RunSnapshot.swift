@@ -3,15 +3,15 @@ import MJPEGServer
 import MediaContainers
 import VideoCapturing
 
-/// What a run has done so far: plain values, to be told in words or in JSON.
+/// The state of a run: plain values, to be reported as text or as JSON.
 struct RunSnapshot: Sendable {
     struct Consumer: Sendable {
         /// `vp8`, `y4m`, …
         var name: String
         var delivered: UInt64
         var dropped: DropCounts
-        var medianAge: Duration?
-        var ageOf99Percent: Duration?
+        var p50Age: Duration?
+        var p99Age: Duration?
     }
 
     struct Output: Sendable {
@@ -20,53 +20,53 @@ struct RunSnapshot: Sendable {
         var hasFailed = false
         /// The checksum, once it is known.
         var digest: String?
-        /// What was repeated and dropped for a format of a constant rate; nil for the others.
+        /// The repeated and dropped frames of a format with a constant frame rate; nil for other formats.
         var constantRate: ConstantRateStatistics?
     }
 
-    /// By the clock, since the start.
+    /// The time since the start, by the clock.
     var elapsed: Duration
     var source: String
     var width: Int
     var height: Int
     var pixelFormat: PixelFormat
     var orientation = VideoOrientation.up
-    /// The rate asked for; nil for the source's own, or as fast as possible.
+    /// The requested rate; nil for the source's own rate, or as fast as possible.
     var askedRate: FrameRate?
-    /// Whether it goes as fast as possible.
+    /// Whether it runs as fast as possible.
     var isHurried = false
-    /// The rate over the last frames.
+    /// The measured rate of the last frames.
     var measuredRate: FrameRate?
-    /// Frames that went to the outputs.
+    /// The number of frames that were passed to the outputs.
     var captured: UInt64
-    /// By the frames' own times.
+    /// The duration of those frames, by their timestamps.
     var capturedTime: Duration
     /// Frames that the source or the capture has lost.
     var lost: DropCounts
-    /// No frames come for now.
+    /// Whether the source is interrupted.
     var isInterrupted = false
-    /// How far the playing of a file is; nil for other sources.
+    /// The playback progress of a file; nil for other sources.
     var progress: FileProgress?
     var encoding: EncodingStatistics?
-    /// What the encoder aims at, in bits per second.
+    /// The target bitrate of the encoder, in bits per second.
     var targetBitrate: Int?
     var consumers: [Consumer]
     var outputs: [Output]
-    /// Where it is served; nil for nowhere.
+    /// The URL of the server; nil without one.
     var url: String?
-    /// What viewers got.
+    /// The statistics of the server; nil without one.
     var serving: MJPEGServerStatistics?
 
     /// The time from a frame's timestamp to its packet; where nothing is encoded, to the slowest consumer.
-    var latency: (median: Duration, of99Percent: Duration)? {
-        if let encoding, let median = encoding.medianLatency, let high = encoding.latencyOf99Percent {
-            return (median, high)
+    var latency: (p50: Duration, p99: Duration)? {
+        if let encoding, let p50 = encoding.p50Latency, let p99 = encoding.p99Latency {
+            return (p50, p99)
         }
-        let ages = consumers.compactMap { consumer in consumer.medianAge.map { ($0, consumer.ageOf99Percent ?? $0) } }
+        let ages = consumers.compactMap { consumer in consumer.p50Age.map { ($0, consumer.p99Age ?? $0) } }
         return ages.max { $0.1 < $1.1 }
     }
 
-    /// The size of the pictures in the outputs: upright.
+    /// The frame size of the outputs, after rotation.
     var outputSize: (width: Int, height: Int) {
         orientation.swapsDimensions ? (height, width) : (width, height)
     }
@@ -107,7 +107,7 @@ extension RunSnapshot {
         consumers = pipeline.consumers.map { consumer in
             Consumer(
                 name: consumer.name, delivered: consumer.delivered, dropped: consumer.dropped,
-                medianAge: consumer.medianAge, ageOf99Percent: consumer.ageOf99Percent)
+                p50Age: consumer.p50Age, p99Age: consumer.p99Age)
         }
         url = pipeline.serving?.url
         serving = pipeline.serving?.statistics
@@ -116,5 +116,28 @@ extension RunSnapshot {
                 name: writer.name, bytes: writer.bytesWritten, hasFailed: failedOutputs.contains(index),
                 digest: writer.digest, constantRate: writer.constantRate)
         }
+    }
+}
+
+/// The report lines of a file that is played, for fuzzing only.
+@_spi(Fuzzing)
+public enum ReportProbe {
+    /// The lines that a run may write, with numbers from the file.
+    ///
+    /// - Parameters:
+    ///   - capture: the capture of the file.
+    ///   - time: the time from the first to the last timestamp.
+    public static func lines(_ capture: FileCapturer, time: Duration) -> [String] {
+        let format = capture.captureSettings().format
+        let statistics = capture.statistics
+        let run = RunSnapshot(
+            elapsed: time, source: capture.sourceDescription, width: format.imageWidth, height: format.imageHeight,
+            pixelFormat: format.pixelFormat, askedRate: format.estimatedFramesPerSecond,
+            measuredRate: statistics.measuredFrameRate, captured: statistics.framesDelivered, capturedTime: time,
+            lost: statistics.framesDropped, progress: capture.progress, consumers: [], outputs: [])
+        return [
+            StatisticsJSON.line("status", run), StatusLine(run).text(columns: 80), Summary.beginning(run),
+            Summary.captureLine(run),
+        ]
     }
 }

@@ -3,8 +3,8 @@ import MJPEGServer
 import MediaContainers
 import VideoCapturing
 
-/// One line of statistics for programs. `version` grows when a member changes its meaning or goes; new members may
-/// come at any time.
+/// One line of statistics for programs. `version` is raised when a member changes its meaning or is removed; new
+/// members may be added at any time.
 ///
 /// Events: `start`, `status` each second, `notice`, `warning`, `error`, and `summary`, the last line.
 enum StatisticsJSON {
@@ -63,19 +63,19 @@ enum StatisticsJSON {
             ("bytes", .count(encoding.bytes)),
             ("bitsPerSecondAsked", run.targetBitrate.map { .integer(Int64($0)) } ?? .null),
             ("bitsPerSecondMeasured", encoding.bitrate.map { .number($0) } ?? .null),
-            ("encodeMillisecondsMedian", milliseconds(encoding.medianEncodeTime)),
-            ("encodeMilliseconds99", milliseconds(encoding.encodeTimeOf99Percent)),
-            ("latencyMillisecondsMedian", milliseconds(encoding.medianLatency)),
-            ("latencyMilliseconds99", milliseconds(encoding.latencyOf99Percent)),
-            ("overheadMilliseconds99", milliseconds(encoding.overheadOf99Percent)),
+            ("encodeMillisecondsMedian", milliseconds(encoding.p50EncodeTime)),
+            ("encodeMilliseconds99", milliseconds(encoding.p99EncodeTime)),
+            ("latencyMillisecondsMedian", milliseconds(encoding.p50Latency)),
+            ("latencyMilliseconds99", milliseconds(encoding.p99Latency)),
+            ("overheadMilliseconds99", milliseconds(encoding.p99Overhead)),
         ])
     }
 
     private static func consumer(_ consumer: RunSnapshot.Consumer) -> JSONValue {
         .object([
             ("name", .string(consumer.name)), ("delivered", .count(consumer.delivered)),
-            ("dropped", drops(consumer.dropped)), ("ageMillisecondsMedian", milliseconds(consumer.medianAge)),
-            ("ageMilliseconds99", milliseconds(consumer.ageOf99Percent)),
+            ("dropped", drops(consumer.dropped)), ("ageMillisecondsMedian", milliseconds(consumer.p50Age)),
+            ("ageMilliseconds99", milliseconds(consumer.p99Age)),
         ])
     }
 
@@ -103,8 +103,8 @@ enum StatisticsJSON {
             ("framesPassedThrough", .count(serving.framesPassedThrough)),
             ("framesSent", .count(serving.framesSent)), ("framesSkipped", .count(serving.framesSkipped)),
             ("bytesSent", .count(serving.bytesSent)),
-            ("latencyMillisecondsMedian", milliseconds(serving.medianLatency)),
-            ("latencyMilliseconds99", milliseconds(serving.latencyOf99Percent)),
+            ("latencyMillisecondsMedian", milliseconds(serving.p50Latency)),
+            ("latencyMilliseconds99", milliseconds(serving.p99Latency)),
         ])
     }
 

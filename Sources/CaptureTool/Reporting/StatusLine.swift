@@ -1,18 +1,18 @@
 import MJPEGServer
 import VideoCapturing
 
-/// What a run does now, on one line.
+/// The status of a run, on one line.
 ///
 /// ```
 /// 00:12 640x480 NV12 30.0/30 fps 998 kb/s cap 360 vp8 360 drop 0 lat 3.9/8.1 ms
 /// ```
-/// Made of parts with a rank: where the line is too long, the least important parts are left out whole.
+/// It consists of parts with a rank: where the line is too long, the least important parts are left out as a whole.
 struct StatusLine: Sendable {
     struct Part: Sendable, Hashable {
         var text: String
-        /// 0 for what stays longest.
+        /// 0 is the most important.
         var rank: Int
-        /// Whether something is wrong.
+        /// Whether to highlight it as a problem.
         var isAlarming = false
     }
 
@@ -40,7 +40,7 @@ struct StatusLine: Sendable {
         parts.append(Part(text: "cap \(run.captured)", rank: 2))
         if lost > 0 { parts.append(Part(text: "lost \(lost)", rank: 2, isAlarming: true)) }
         for (index, consumer) in run.consumers.enumerated() {
-            // The encoder may leave frames out too.
+            // The encoder may drop frames too.
             let isEncoder = index == 0 && run.encoding != nil
             let dropped = consumer.dropped.total + (isEncoder ? run.encoding?.framesDropped ?? 0 : 0)
             let done = isEncoder ? run.encoding?.packets ?? 0 : consumer.delivered
@@ -49,11 +49,11 @@ struct StatusLine: Sendable {
         }
         if let latency = run.latency {
             parts.append(
-                Part(text: "lat \(milliseconds(latency.median))/\(milliseconds(latency.of99Percent)) ms", rank: 5))
+                Part(text: "lat \(milliseconds(latency.p50))/\(milliseconds(latency.p99)) ms", rank: 5))
         }
     }
 
-    /// The parts that fit into so many columns, joined by spaces; with styles where `style` is not plain.
+    /// The parts that fit into a number of columns, joined by spaces; problems are highlighted in `style`.
     func text(columns: Int, style: TextStyle = .plain) -> String {
         var kept = parts
         while width(kept) > columns, kept.count > 1, let worst = kept.indices.max(by: { kept[$0].rank < kept[$1].rank })

@@ -8,28 +8,28 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Standard error, where people look: lines, one status line that is written over and over, and a picture above it.
+/// Standard error: lines, one status line that is rewritten in place, and a preview above it.
 ///
-/// Safe to use from any thread. What cannot be written (a closed pipe) is lost without a word: there is nobody to
-/// tell it to. A terminal or pipe that does not take a text within two seconds is waited for no longer, until it does
-/// again; so nothing depends on its being read.
+/// Safe to use from any thread. Text that cannot be written (a closed pipe) is lost silently, since there is nowhere
+/// else to report it. When a terminal or pipe has blocked for two seconds, later writes do not wait for it until it
+/// accepts text again; so nothing depends on its reader.
 final class Terminal: Sendable {
-    /// Whether somebody looks at it, rather than a file or a program.
+    /// Whether it is a terminal, rather than a file or a pipe.
     let isInteractive: Bool
     let style: TextStyle
 
     private struct State: ~Copyable {
         let target: WriteTarget
-        /// It has not taken the last text within the timeout.
+        /// The last write has timed out.
         var isStalled = false
-        /// Only a part of the last text was taken.
+        /// Only a part of the last text was written.
         var isCut = false
         var hasStatus = false
-        var showsPicture = false
-        /// Between Ctrl-Z and `fg` the terminal is somebody else's.
+        var showsPreview = false
+        /// Between Ctrl-Z and `fg` the terminal belongs to the shell.
         var isSuspended = false
-        var pictureSize: (columns: Int, rows: Int)?
-        /// Lines that came while the picture screen was shown; it takes them with it when it goes.
+        var previewSize: (columns: Int, rows: Int)?
+        /// Lines that were written during the preview. They are printed after it, since its screen disappears.
         var held: [String] = []
 
         init(_ descriptor: Int32) { target = WriteTarget(descriptor) }
@@ -39,8 +39,8 @@ final class Terminal: Sendable {
 
     private let descriptor: Int32
     private let state: Locked<State>
-    /// As in the state, for who must not wait for its lock.
-    private let isPictureShown = Atomic(false)
+    /// A copy of the state's, for ``restoreForExit()``, which must not wait for the lock.
+    private let isPreviewShown = Atomic(false)
 
     init(
         descriptor: Int32 = STDERR_FILENO, timeout: Duration = .seconds(2),
@@ -53,7 +53,7 @@ final class Terminal: Sendable {
         style = TextStyle(isTerminal: isInteractive, environment: environment)
     }
 
-    /// The size in characters, asked for anew each time, since windows are resized.
+    /// The size in characters, queried on each call, since windows are resized.
     var size: (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
@@ -62,18 +62,20 @@ final class Terminal: Sendable {
 
     // MARK: Lines
 
-    /// Writes a line above the status line, without what a terminal would obey: names of files, devices and windows may
-    /// hold anything.
-    func writeLine(_ text: String) { writeStyled(printable(text, limit: .max)) }
+    /// Writes a line above the status line, without characters that a terminal would obey: names of files, devices and
+    /// windows may contain anything.
+    ///
+    /// - Parameter limit: the maximum number of characters.
+    func writeLine(_ text: String, limit: Int = .max) { writeStyled(printable(text, limit: limit)) }
 
-    /// Writes a line that says what went wrong.
+    /// Writes an error message.
     func writeError(_ text: String) {
         writeStyled("\(style.error("error:")) \(printable(text, limit: 4096))")
     }
 
     private func writeStyled(_ text: String) {
         state.withLock { state in
-            guard !state.showsPicture else {
+            guard !state.showsPreview else {
                 state.held.append(text)
                 return
             }
@@ -83,9 +85,9 @@ final class Terminal: Sendable {
         }
     }
 
-    /// Puts a line in the place of the last status line.
+    /// Replaces the status line.
     ///
-    /// - Parameter text: makes the line, to fit into so many columns.
+    /// - Parameter text: makes the line, to fit into a number of columns.
     func rewriteStatus(_ text: (_ columns: Int, _ style: TextStyle) -> String) {
         let size = self.size
         // The last column is left free: some terminals wrap as soon as it is filled.
@@ -93,12 +95,12 @@ final class Terminal: Sendable {
         state.withLock { state in
             guard !state.isSuspended else { return }
             state.hasStatus = true
-            let place = state.showsPicture ? "\u{1B}[\(size.rows);1H" : "\r"
+            let place = state.showsPreview ? "\u{1B}[\(size.rows);1H" : "\r"
             write("\(place)\(line)\u{1B}[K", &state)
         }
     }
 
-    /// Takes the status line away.
+    /// Removes the status line.
     func clearStatus() {
         state.withLock { state in
             guard state.hasStatus else { return }
@@ -107,73 +109,73 @@ final class Terminal: Sendable {
         }
     }
 
-    // MARK: Picture
+    // MARK: Preview
 
-    /// Shows a screen of its own for a picture, without a cursor.
-    func enterPictureScreen() {
+    /// Switches to a separate screen for the preview, without a cursor.
+    func enterPreview() {
         state.withLock { state in
-            state.showsPicture = true
-            isPictureShown.store(true, ordering: .relaxed)
-            write(Terminal.enterPicture, &state)
+            state.showsPreview = true
+            isPreviewShown.store(true, ordering: .relaxed)
+            write(Terminal.previewStart, &state)
         }
     }
 
-    /// Brings back what was on the terminal before. Harmless when there is no picture.
-    func leavePictureScreen() {
+    /// Restores the previous contents of the terminal; does nothing without a preview.
+    func leavePreview() {
         state.withLock { state in
-            guard state.showsPicture else { return }
-            state.showsPicture = false
-            isPictureShown.store(false, ordering: .relaxed)
+            guard state.showsPreview else { return }
+            state.showsPreview = false
+            isPreviewShown.store(false, ordering: .relaxed)
             state.hasStatus = false
-            state.pictureSize = nil
-            write(Terminal.leavePicture, &state)
+            state.previewSize = nil
+            write(Terminal.previewEnd, &state)
             for line in state.held { write(line + "\n", &state) }
             state.held = []
         }
     }
 
-    /// Writes a picture, if its screen is shown; a change of the size clears the screen before.
-    func writePicture(_ bytes: UnsafeRawBufferPointer, size: (columns: Int, rows: Int)) {
+    /// Writes a frame as text, if the preview is shown; when the size has changed, clears the screen first.
+    func writePreview(_ bytes: UnsafeRawBufferPointer, size: (columns: Int, rows: Int)) {
         state.withLock { state in
-            guard state.showsPicture, !state.isSuspended else { return }
-            if let last = state.pictureSize, last != size { write("\u{1B}[2J", &state) }
-            state.pictureSize = size
+            guard state.showsPreview, !state.isSuspended else { return }
+            if let last = state.previewSize, last != size { write("\u{1B}[2J", &state) }
+            state.previewSize = size
             write(bytes, &state)
         }
     }
 
-    /// Brings the terminal back into its usual state at once, from the thread of a signal: without waiting for whoever
+    /// Restores the usual state of the terminal immediately, from the signal thread: without waiting for a thread that
     /// writes to it, or for a terminal that is stopped.
     func restoreForExit() {
         guard isInteractive else { return }
-        var text = isPictureShown.load(ordering: .relaxed) ? Terminal.leavePicture : "\u{1B}[0m\n"
-        // Past the lock, and with a description of its own.
+        var text = isPreviewShown.load(ordering: .relaxed) ? Terminal.previewEnd : "\u{1B}[0m\n"
+        // Without the lock, and with a separate file description.
         text.withUTF8 { text in
             let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
             _ = WriteTarget(descriptor).write(UnsafeRawBufferPointer(text), nothing) { _ in true }
         }
     }
 
-    /// Before the process is stopped by Ctrl-Z: gives the terminal back, and draws nothing until ``resume()``.
+    /// Restores the terminal before Ctrl-Z stops the process; nothing is drawn until ``resume()``.
     func suspend() {
         state.withLock { state in
             state.isSuspended = true
-            write(state.showsPicture ? Terminal.leavePicture : state.hasStatus ? "\n" : "", &state)
+            write(state.showsPreview ? Terminal.previewEnd : state.hasStatus ? "\n" : "", &state)
             state.hasStatus = false
         }
     }
 
-    /// After the process goes on.
+    /// Shows the preview again after the process continues.
     func resume() {
         state.withLock { state in
             state.isSuspended = false
-            state.pictureSize = nil
-            if state.showsPicture { write(Terminal.enterPicture, &state) }
+            state.previewSize = nil
+            if state.showsPreview { write(Terminal.previewStart, &state) }
         }
     }
 
-    private static let enterPicture = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
-    private static let leavePicture = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
+    private static let previewStart = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
+    private static let previewEnd = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
 
     private func write(_ text: String, _ state: inout State) {
         var text = text
@@ -181,7 +183,7 @@ final class Terminal: Sendable {
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, _ state: inout State) {
-        // What was cut off ends there, and does not run into what follows.
+        // A line break separates a text that was cut off from the next one.
         let separator: StaticString = state.isCut ? "\n" : ""
         let deadline = MonotonicClock().now.advanced(by: timeout)
         let result = separator.withUTF8Buffer { [isStalled = state.isStalled] separator in

@@ -54,8 +54,8 @@ import VideoCapturing
     func whatCannotBeIsTheCommandLinesFault(arguments: [String]) throws {
         let plan = try CapturePlan(CaptureOptions.parse(["--source", "camera"] + arguments), catalog: demoCatalog)
         let error = #expect(throws: CaptureError.self) { try plan.source.makeCapture(plan.request) }
-        #expect(error?.operation == Refusal.checkingOptions)
-        #expect(error.map { Refusal($0, hasInput: false).status } == .usage)
+        #expect(error?.operation == ExitError.checkingOptions)
+        #expect(error.map { ExitError($0, hasInput: false).status } == .usage)
         #expect(error.map { "\($0)".hasPrefix(arguments[0]) } == true)
     }
 

@@ -19,7 +19,7 @@ import VideoCapturing
         #expect(CameraText.lines([])[0].hasPrefix("cameras: none"))
     }
 
-    @Test func whatCannotBeUsedSaysHowToMendIt() {
+    @Test func whatCannotBeUsedSaysHowToFixIt() {
         let access = DeviceAccess(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
         let camera = webcam(access: .noPermission(access))
         let lines = CameraText.lines([CameraReport(camera: camera, problem: camera.accessError)])
@@ -40,7 +40,7 @@ import VideoCapturing
                 "    MJPG",
                 "      640x480   60 15 fps",
                 "      1280x720  10 fps",
-                "    H264 (cannot be taken)",
+                "    H264 (cannot be used)",
                 "      640x480   30 15 fps",
                 "      1280x720  10 fps",
             ])
@@ -59,7 +59,7 @@ import VideoCapturing
         ])
         #expect(
             lines == [
-                "    name           takes          value  default",
+                "    name           accepts        value  default",
                 "    brightness     0 to 255 by 5  100    128",
                 "    auto_exposure  menu           3      3",
                 "      1 Manual Mode, 3 Aperture Priority Mode",

@@ -29,21 +29,22 @@ import VideoCapturing
     @Test(arguments: [["--preset", "cif"], ["--fps", "30"], ["--controls", "--capture-format", "NV12"]])
     func whatChoosesAModeNeedsModes(arguments: [String]) throws {
         let command = try #require(try RootCommand.parseAsRoot(["list"] + arguments) as? ListCommand)
-        let refusal = #expect(throws: Refusal.self) { try command.inquiry() }
-        #expect(refusal?.status == .usage)
-        #expect(refusal?.message.contains("add --modes") == true)
+        let error = #expect(throws: ExitError.self) { try command.inquiry() }
+        #expect(error?.status == .usage)
+        #expect(error?.message.contains("add --modes") == true)
     }
 
     @Test(arguments: [
         (["--modes", "--preset", "huge"], "--size"), (["--modes", "--fps", "0"], "--fps"),
         (["--modes", "--capture-format", "toolong"], "--capture-format"),
-        (["--device", ""], "--device '': names nothing; "), (["--device", "v4l2:"], "--device '': names nothing; "),
+        (["--device", ""], "--device '': names no device; "),
+        (["--device", "v4l2:"], "--device '': names no device; "),
     ])
     func badValuesAreRefused(arguments: [String], option: String) throws {
         let command = try #require(try RootCommand.parseAsRoot(["list"] + arguments) as? ListCommand)
-        let refusal = #expect(throws: Refusal.self) { try command.inquiry() }
-        #expect(refusal?.status == .usage)
-        #expect(refusal?.message.hasPrefix(option) == true)
+        let error = #expect(throws: ExitError.self) { try command.inquiry() }
+        #expect(error?.status == .usage)
+        #expect(error?.message.hasPrefix(option) == true)
     }
 
     @Test(arguments: [
@@ -52,7 +53,7 @@ import VideoCapturing
     ])
     func withoutACameraTheQuestionIsRefused(inquiry: CameraInquiry) {
         let error = #expect(throws: CaptureError.self) { try inquiry.reports(in: machineWithoutCamera) }
-        #expect(error.map { Refusal($0, hasInput: true).status } == .noInput)
+        #expect(error.map { ExitError($0, hasInput: true).status } == .noInput)
     }
 
     @Test func camerasInJSON() {

@@ -42,7 +42,7 @@ func consumer(_ name: String, _ delivered: UInt64, dropped: UInt64 = 0) -> RunSn
     var drops = DropCounts()
     drops.abandoned = dropped
     return RunSnapshot.Consumer(
-        name: name, delivered: delivered, dropped: drops, medianAge: .milliseconds(1), ageOf99Percent: .milliseconds(2))
+        name: name, delivered: delivered, dropped: drops, p50Age: .milliseconds(1), p99Age: .milliseconds(2))
 }
 
 func encoding() -> EncodingStatistics {
@@ -50,7 +50,7 @@ func encoding() -> EncodingStatistics {
     result.framesIn = 360
     result.packets = 360
     result.bitrate = 998_000
-    result.medianLatency = .microseconds(3900)
-    result.latencyOf99Percent = .microseconds(8100)
+    result.p50Latency = .microseconds(3900)
+    result.p99Latency = .microseconds(8100)
     return result
 }
