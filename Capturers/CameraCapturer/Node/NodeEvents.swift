@@ -1,16 +1,16 @@
 import CLibV4L2
 import VideoCapturing
 
-/// What a driver tells of by itself (`VIDIOC_DQEVENT`).
+/// The events of a driver (`VIDIOC_DQEVENT`).
 struct NodeEvents {
     /// The input's signal has changed.
     private(set) var sourceChanged = false
-    /// The controls that were changed, by whoever, and their new values.
+    /// The controls that were changed by any program, and their new values.
     private(set) var controls: [(id: UInt32, value: Int64)] = []
 
     var isEmpty: Bool { !sourceChanged && controls.isEmpty }
 
-    /// Asks to be told of changes of the source, and of these controls. Refusals do no harm: nothing is told then.
+    /// Subscribes to changes of the source and of these controls. Refusals are ignored: there are no events then.
     static func subscribe(_ node: DeviceNode, controls: [UInt32]) {
         var subscription = v4l2_event_subscription()
         subscription.type = UInt32(V4L2_EVENT_SOURCE_CHANGE)
@@ -23,10 +23,12 @@ struct NodeEvents {
         }
     }
 
-    /// All that is waiting.
+    /// Reads all pending events.
+    ///
+    /// - Throws: when the device is gone.
     static func take(_ node: DeviceNode) throws(IoctlFailure) -> NodeEvents {
         var events = NodeEvents()
-        // More than a queue of events holds; so a driver that never ends cannot keep the thread.
+        // More than an event queue holds; bounded, so that a driver cannot block the thread.
         for _ in 0..<1024 {
             var event = v4l2_event()
             do throws(IoctlFailure) {
@@ -44,7 +46,7 @@ struct NodeEvents {
             default:
                 break
             }
-            // To ask for one that is not there may block.
+            // A request without a pending event may block.
             if event.pending == 0 { return events }
         }
         return events

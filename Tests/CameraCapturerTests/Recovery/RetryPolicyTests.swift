@@ -3,11 +3,11 @@ import VideoCapturing
 
 @testable import CameraCapturer
 
-@Suite struct FaultLadderTests {
+@Suite struct RetryPolicyTests {
     private func time(_ milliseconds: Int64) -> MediaTime { MediaTime(nanoseconds: milliseconds * 1_000_000) }
 
     @Test func climbsStepByStep() {
-        var ladder = FaultLadder()
+        var ladder = RetryPolicy()
         let steps = (0..<12).map { _ in ladder.next() }
         #expect(
             steps == [
@@ -19,19 +19,19 @@ import VideoCapturing
     }
 
     @Test func beginsAnewAfterFramesHaveComeForAWhile() {
-        var ladder = FaultLadder()
+        var ladder = RetryPolicy()
         _ = (ladder.next(), ladder.next())
-        for frame in 0..<61 { ladder.noteFrame(at: time(Int64(frame) * 33)) }
+        for frame in 0..<61 { ladder.recordFrame(at: time(Int64(frame) * 33)) }
         #expect(ladder.next() == .reopen(attempt: 2, of: 3))
-        for frame in 0..<62 { ladder.noteFrame(at: time(Int64(frame) * 33)) }
+        for frame in 0..<62 { ladder.recordFrame(at: time(Int64(frame) * 33)) }
         #expect(ladder.next() == .restartStream)
     }
 
     @Test func climbsOnWhenEachFrameIsFollowedByAFault() {
-        var ladder = FaultLadder()
+        var ladder = RetryPolicy()
         for step in 0..<4 {
             _ = ladder.next()
-            ladder.noteFrame(at: time(Int64(step) * 5000))
+            ladder.recordFrame(at: time(Int64(step) * 5000))
         }
         #expect(ladder.next() == .waitAndReopen(.seconds(1)))
     }

@@ -6,7 +6,7 @@ import VideoCapturing
     import Musl
 #endif
 
-/// What a refused system call means for a camera.
+/// The meaning of a refused system call for a camera.
 struct CameraFault {
     enum Kind: Hashable {
         /// Unplugged, or its driver unbound.
@@ -15,7 +15,7 @@ struct CameraFault {
         case noPermission
         /// The bus has no room for the mode.
         case noBandwidth
-        /// Anything else; trying again may help.
+        /// Any other failure; a retry may help.
         case failing
     }
 
@@ -38,7 +38,7 @@ struct CameraFault {
         }
     }
 
-    /// The error for a caller who cannot wait until it passes.
+    /// The error for a caller that does not wait for recovery.
     var captureError: CaptureError {
         switch kind {
         case .disconnected:
@@ -61,4 +61,20 @@ struct CameraFault {
     private func error(_ code: CaptureError.Code, _ message: String) -> CaptureError {
         CaptureError(code, operation: failure.request, subject: path, errno: failure.number, message: message)
     }
+}
+
+/// The reason why a stream has ended.
+enum CameraStreamError: Error {
+    /// A system call was refused.
+    case fault(CameraFault)
+    /// No frame was captured within the stall limit.
+    case stalled
+    /// The driver has ended the stream (`EPIPE`, `V4L2_BUF_FLAG_LAST`).
+    case ended
+    /// The input's signal has changed.
+    case sourceChanged
+    /// The input has no usable signal, though the driver delivers frames.
+    case noSignal(SignalProblem)
+    /// A failure that is not the camera's.
+    case failed(CaptureError)
 }

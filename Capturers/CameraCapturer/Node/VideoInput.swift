@@ -3,13 +3,13 @@ import VideoCapturing
 
 /// The input of a grabber: whether it has a signal, and the signal's timings.
 enum VideoInput {
-    /// Whether the input takes a signal from outside, whose timings or standard it tells: a grabber's.
+    /// Whether the input takes an external signal and reports its timings or standard: a grabber's.
     static func hasSignal(_ node: DeviceNode) -> Bool {
         guard let input = current(node) else { return false }
         return input.capabilities & UInt32(V4L2_IN_CAP_DV_TIMINGS | V4L2_IN_CAP_STD) != 0
     }
 
-    /// What is wrong with the signal; nil when nothing is, or the node has no inputs to ask about.
+    /// The problem of the signal; nil when there is none, or the node does not report inputs.
     static func problem(_ node: DeviceNode) -> SignalProblem? {
         guard let input = current(node) else { return nil }
         if input.capabilities & UInt32(V4L2_IN_CAP_DV_TIMINGS) != 0 {
@@ -31,9 +31,9 @@ enum VideoInput {
         return nil
     }
 
-    /// Sets the timings (or the analogue standard) that the signal has, which a driver never does by itself.
+    /// Sets the timings (or the analog standard) of the signal, which drivers do not do automatically.
     ///
-    /// - Returns: what is wrong with the signal; the node keeps its timings then.
+    /// - Returns: the problem of the signal; the node keeps its timings then.
     @discardableResult
     static func adoptTimings(_ node: DeviceNode) -> SignalProblem? {
         guard let input = current(node) else { return nil }
@@ -58,5 +58,32 @@ enum VideoInput {
         var input = v4l2_input()
         input.index = UInt32(index)
         return (try? node.request(.enumerateInputs, &input)) != nil ? input : nil
+    }
+}
+
+/// The timings of a signal at a grabber's input that distinguish one signal from another.
+struct SignalTimings: Hashable {
+    let width: UInt32
+    let height: UInt32
+    let isInterlaced: Bool
+    /// Pixels per second, including blanking.
+    let pixelClock: UInt64
+
+    /// The timings at the input now; nil where there is no signal, or the input has no timings.
+    init?(_ node: DeviceNode) {
+        var timings = v4l2_dv_timings()
+        guard (try? node.request(.queryTimings, &timings)) != nil else { return nil }
+        let fields = clibv4l2_get_timings(&timings)
+        width = fields.width
+        height = fields.height
+        isInterlaced = fields.interlaced != 0
+        pixelClock = fields.pixelclock
+    }
+
+    /// Whether the two are of the same signal: the clock is measured, and varies slightly.
+    func matches(_ other: SignalTimings) -> Bool {
+        guard (width, height, isInterlaced) == (other.width, other.height, other.isInterlaced) else { return false }
+        let (low, high) = (min(pixelClock, other.pixelClock), max(pixelClock, other.pixelClock))
+        return high - low <= high / 100
     }
 }

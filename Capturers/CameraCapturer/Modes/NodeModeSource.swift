@@ -1,7 +1,7 @@
 import CLibV4L2
 import VideoCapturing
 
-/// What a camera says of its modes, asked of its node.
+/// The modes of a camera, enumerated from its node.
 struct NodeModeSource: ModeSource {
     let node: DeviceNode
 
@@ -76,7 +76,7 @@ struct NodeModeSource: ModeSource {
         )
     }
 
-    /// The interval that is set now, whatever format it belongs to.
+    /// The present interval, of whatever format.
     func currentInterval() -> FrameInterval? {
         var parameters = v4l2_streamparm()
         parameters.type = type
@@ -84,9 +84,9 @@ struct NodeModeSource: ModeSource {
         return FrameInterval(parameters.parm.capture.timeperframe)
     }
 
-    /// All entries up to the one that there is not, or up to nil; at most as many as any real device has.
+    /// All entries up to the end of the list or up to nil, within the limit of ``ModeSearch``.
     ///
-    /// Throws for any other refusal, unless asking again helps: half a list would pass for the whole.
+    /// - Throws: for any other refusal, unless a second call succeeds: half a list would pass for the whole.
     private func entries<Entry>(
         _ entry: (UInt32) throws(IoctlFailure) -> Entry?
     ) throws(CaptureError) -> [Entry] {
@@ -116,7 +116,7 @@ struct NodeModeSource: ModeSource {
 
     private func failure(_ failure: IoctlFailure) -> CaptureError {
         let fault = CameraFault(failure, path: node.path)
-        // Of bandwidth nothing was asked.
+        // An enumeration needs no bandwidth, so `ENOSPC` is a failure like others.
         guard fault.kind == .failing || fault.kind == .noBandwidth else { return fault.captureError }
         return CaptureError(
             .system, operation: failure.request, subject: node.path, errno: failure.number,

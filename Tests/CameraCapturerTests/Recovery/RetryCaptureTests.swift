@@ -11,7 +11,7 @@ import VideoCapturing
 #endif
 
 /// The whole capture on the ladder: a camera that is there, but does not deliver.
-@Suite struct LadderCaptureTests {
+@Suite struct RetryCaptureTests {
     @Test func restartsACameraThatStalls() throws {
         let run = try CaptureRun.running()
         run.camera.set { $0.isSilent = true }

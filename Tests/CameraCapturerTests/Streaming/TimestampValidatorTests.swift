@@ -4,18 +4,18 @@ import VideoCapturing
 
 @testable import CameraCapturer
 
-@Suite struct TimestampJudgeTests {
+@Suite struct TimestampValidatorTests {
     private let monotonic = UInt32(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC)
 
     private func time(_ milliseconds: Int64) -> MediaTime { MediaTime(nanoseconds: milliseconds * 1_000_000) }
 
     @Test func trustsTheMonotonicClock() {
-        var judge = TimestampJudge()
-        let verdict = judge.judge(time(1000), flags: monotonic, now: time(1010))
+        var judge = TimestampValidator()
+        let verdict = judge.validate(time(1000), flags: monotonic, now: time(1010))
         #expect(verdict.time == time(1000) && verdict.isTrusted)
         // Also right now, and ten seconds old less a little.
-        #expect(judge.judge(time(1020), flags: monotonic, now: time(1020)).isTrusted)
-        #expect(judge.judge(time(1021), flags: monotonic, now: time(11020)).isTrusted)
+        #expect(judge.validate(time(1020), flags: monotonic, now: time(1020)).isTrusted)
+        #expect(judge.validate(time(1021), flags: monotonic, now: time(11020)).isTrusted)
     }
 
     /// A time in milliseconds, at 1000, after a frame of 900.
@@ -34,15 +34,15 @@ import VideoCapturing
         Doubtful(timestamp: 899, testDescription: "before the last frame"),
         Doubtful(timestamp: 900, testDescription: "the last frame's again"),
     ]) func takesTheArrivalForWhatCannotBe(doubtful: Doubtful) {
-        var judge = TimestampJudge()
-        _ = judge.judge(time(900), flags: monotonic, now: time(905))
-        let verdict = judge.judge(time(doubtful.timestamp), flags: UInt32(doubtful.clock), now: time(1000))
+        var judge = TimestampValidator()
+        _ = judge.validate(time(900), flags: monotonic, now: time(905))
+        let verdict = judge.validate(time(doubtful.timestamp), flags: UInt32(doubtful.clock), now: time(1000))
         #expect(verdict.time == time(1000) && !verdict.isTrusted)
     }
 
     @Test func trustsAgainOnceItCan() {
-        var judge = TimestampJudge()
-        #expect(!judge.judge(time(2000), flags: monotonic, now: time(1000)).isTrusted)
-        #expect(judge.judge(time(1030), flags: monotonic, now: time(1033)).isTrusted)
+        var judge = TimestampValidator()
+        #expect(!judge.validate(time(2000), flags: monotonic, now: time(1000)).isTrusted)
+        #expect(judge.validate(time(1030), flags: monotonic, now: time(1033)).isTrusted)
     }
 }
