@@ -80,7 +80,13 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
-            ], path: "Sources/Outputs/MJPEGServer", swiftSettings: strict),
+            ], path: "Sources/Outputs/MJPEGServer",
+            // The page is compiled into the library, so that programs need no file of it at run time.
+            resources: [
+                .embedInCode("Page/viewer.html"), .embedInCode("Page/viewer.css"), .embedInCode("Page/theme.js"),
+                .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"),
+            ],
+            swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),

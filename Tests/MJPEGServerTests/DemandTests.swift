@@ -32,16 +32,16 @@ import VideoCapturing
     /// On the capture's thread only what takes no time.
     @Test func onlyWhatMustBeEncodedNeedsTheQueue() throws {
         let test = try TestServer { $0.repeatInterval = nil }
-        #expect(test.server.consumeImmediately(try rawFrame()))
-        #expect(test.server.consumeImmediately(try jpegFrame(1)))
+        #expect(test.server.consumeInline(try rawFrame()))
+        #expect(test.server.consumeInline(try jpegFrame(1)))
         let reader = try StreamReader(test.port)
         #expect(try reader.next().number == 1)
-        #expect(!test.server.consumeImmediately(try rawFrame()))
-        #expect(test.server.consumeImmediately(try jpegFrame(2)))
+        #expect(!test.server.consumeInline(try rawFrame()))
+        #expect(test.server.consumeInline(try jpegFrame(2)))
         #expect(try reader.next().number == 2)
         var turned = try jpegFrame(3)
         turned.orientation = .left
-        #expect(!test.server.consumeImmediately(turned))
+        #expect(!test.server.consumeInline(turned))
         // What is refused has left no trace.
         #expect(test.statistics.framesCaptured == 3)
         #expect(test.statistics.framesEncoded == 0)
@@ -56,7 +56,7 @@ import VideoCapturing
             var pictures: Set<[UInt8]> = []
             for reader in readers {
                 var part = try reader.next()
-                // The notice that there is no picture yet is larger.
+                // The placeholder before the first frame is larger.
                 while try JPEGHeader(part.jpeg).width != 32 { part = try reader.next() }
                 pictures.insert(part.jpeg)
             }

@@ -8,24 +8,26 @@ public import VideoCapturing
 /// try server.attach(to: publisher)
 /// print(try server.start().url)
 /// ```
-/// Each frame is made a JPEG picture once for all viewers, or passed on where it is one already, and only while somebody
-/// watches. Each viewer has one frame on its way and then gets the newest, so a slow one delays nobody.
+/// Each frame is encoded as JPEG once for all viewers, or passed on where it is JPEG already, and only while there are
+/// viewers. Each viewer has one frame in flight and then gets the newest, so a slow one delays no other.
 ///
-/// Safe to use from any thread. Not called back by viewers: all that they can do is watch.
-public final class MJPEGServer: ImmediateConsumer, FeedbackConsumer {
-    /// What it was made with.
+/// Safe to use from any thread.
+public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
+    /// The configuration that it was made with.
     public let configuration: MJPEGServerConfiguration
 
     private let broadcaster: Broadcaster
     private let connections: Connections
     private let listener = Locked<Listener?>(nil)
     private let warningList: WarningList
-    /// Held during start and stop, so that they come one after the other.
+    /// Held during start and stop, so that they do not overlap.
     private let life = Locked(())
 
+    /// Makes a server that does not serve yet.
+    ///
     /// - Parameters:
     ///   - configuration: where and how to serve; checked by ``start()``.
-    ///   - onWarning: called with a sentence for a person, on any thread; see ``warnings``.
+    ///   - onWarning: called with a sentence for the user, on any thread; see ``warnings``.
     public init(
         configuration: MJPEGServerConfiguration = MJPEGServerConfiguration(),
         onWarning: @escaping @Sendable (String) -> Void = { _ in }
@@ -42,9 +44,9 @@ public final class MJPEGServer: ImmediateConsumer, FeedbackConsumer {
 
     // MARK: Life
 
-    /// Begins to serve. Blocks until the port is open. After ``stop()`` it may be called again.
+    /// Starts to serve. Blocks until the port is open. After ``stop()`` it may be called again.
     ///
-    /// - Returns: where it listens, with the port that was chosen.
+    /// - Returns: the address at which it listens, with the port that was chosen.
     /// - Throws: `addressInUse`, `addressNotFound`, `permissionDenied`, `certificate`, `invalidConfiguration`, `system`;
     ///   `invalidState` while it serves.
     @discardableResult
@@ -70,8 +72,8 @@ public final class MJPEGServer: ImmediateConsumer, FeedbackConsumer {
         return address
     }
 
-    /// Ends all connections and closes the port. When it returns, all threads of the server have ended; that takes
-    /// milliseconds, whatever viewers do. Harmless when it does not serve.
+    /// Closes all connections and the port. When it returns, all threads of the server have ended; that takes milliseconds,
+    /// whatever viewers do. Does nothing while it does not serve.
     public func stop() {
         life.withLock { _ in
             guard let old = listener.withLock({ $0.take() }) else { return }
@@ -80,24 +82,24 @@ public final class MJPEGServer: ImmediateConsumer, FeedbackConsumer {
         }
     }
 
-    /// Where it listens; nil while it does not.
+    /// The address at which it listens; nil while it does not serve.
     public var address: MJPEGServerAddress? { listener.withLock { $0?.address } }
 
-    /// What its user should know, in sentences: that anyone may watch, or that frames can't be shown. The last 32.
+    /// Warnings for the user, in sentences: that anyone may watch, or that frames can't be shown. The last 32.
     public var warnings: [String] { warningList.all }
 
     private func warnings(at address: MJPEGServerAddress) -> [String] {
         guard address.port != nil, !isLoopback(address.host) else { return [] }
         guard let authentication = configuration.authentication else {
             return [
-                "\(address.url) is open to everyone who can reach this machine, and he sees the picture without a password. "
-                    + "Set one, or listen at 127.0.0.1."
+                "\(address.url) is open to everyone who can reach this machine, without a password. Set one, or listen at "
+                    + "127.0.0.1."
             ]
         }
         if configuration.tls == nil, authentication.schemes.contains(.basic) {
             return [
-                "\(address.url) takes the password unencrypted, so whoever can read along knows it. Use HTTPS, or offer "
-                    + "Digest alone."
+                "\(address.url) takes the password unencrypted, so everyone who can read the network's traffic can read it. "
+                    + "Use HTTPS, or offer Digest alone."
             ]
         }
         return []
@@ -105,34 +107,36 @@ public final class MJPEGServer: ImmediateConsumer, FeedbackConsumer {
 
     // MARK: The capture
 
-    /// Takes a frame: keeps it, and when somebody watches, makes it a JPEG picture and hands it to the viewers. Call it
-    /// from a queue's thread, as a publisher does.
+    /// Takes a frame: keeps it, and while there are viewers, encodes it as JPEG and sends it to them. Call it from a queue's
+    /// thread, as a publisher does.
     public func consumeFrame(_ frame: VideoFrame) { broadcaster.consume(frame) }
 
-    /// Takes a frame that is passed on as it is, and any frame while nobody watches; refuses what must be encoded.
-    public func consumeImmediately(_ frame: VideoFrame) -> Bool { broadcaster.consumeImmediately(frame) }
+    /// Takes a frame that is passed on as it is, and any frame while there are no viewers.
+    ///
+    /// - Returns: false for a frame that must be encoded, which ``consumeFrame(_:)`` does.
+    public func consumeInline(_ frame: VideoFrame) -> Bool { broadcaster.consumeInline(frame) }
 
-    /// Tells viewers why there is no picture, until the next frame comes. Call it with every change of the capture's
-    /// state.
+    /// Shows viewers why there is no picture, until the next frame comes. Call it with every change of the capture's state.
     public func sourceStateChanged(to state: CaptureState) { broadcaster.sourceStateChanged(to: state) }
 
-    /// Takes what the server reports its wants to, on its own thread: without viewers they are for
+    /// Sets where the server reports its wants, on its own thread: without viewers it wants
     /// ``MJPEGServerConfiguration/idleFrameRate``. A publisher calls it.
     public func connectFeedback(_ feedback: CaptureFeedback?) { broadcaster.connectFeedback(feedback) }
 
     /// Adds the server to a publisher, behind a queue of one frame.
     ///
-    /// - Throws: what `VideoPublisher.add` throws.
+    /// - Returns: the subscription, by which to remove it.
+    /// - Throws: the errors of `VideoPublisher.add`.
     @discardableResult
     public func attach(
         to publisher: VideoPublisher, name: String = "mjpeg"
     ) throws(CaptureError) -> PublisherSubscription {
-        try publisher.add(self, name: name, queue: .init(capacity: 1, policy: .newestWins))
+        try publisher.add(self, name: name, queue: .init(capacity: 1, policy: .dropOldest))
     }
 
     // MARK: Statistics
 
-    /// What was counted.
+    /// The statistics since the server was made.
     public var statistics: MJPEGServerStatistics {
         let hubs = listener.withLock { $0?.service.hubs } ?? []
         return ServerReport(broadcaster, connections: connections, hubs: hubs).statistics
@@ -142,4 +146,42 @@ public final class MJPEGServer: ImmediateConsumer, FeedbackConsumer {
 /// Whether only programs on the same machine can connect to an IP address.
 private func isLoopback(_ host: String) -> Bool {
     host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127.")
+}
+
+/// The address at which a server listens.
+public struct MJPEGServerAddress: Sendable, Hashable {
+    /// The IP address, or the path of the socket.
+    public var host: String
+    /// The TCP port; nil for a socket in the file system.
+    public var port: Int?
+    /// Whether it speaks HTTPS.
+    public var isSecure: Bool
+
+    /// The address of the page, for a browser; of a socket in the file system, its path after `unix:`.
+    public var url: String {
+        guard let port else { return "unix:\(host)" }
+        let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
+        return "\(isSecure ? "https" : "http")://\(isIPv6 ? "[\(host)]" : host):\(port)/"
+    }
+}
+
+/// The last warnings for the user, each reported once. Safe to use from any thread.
+private final class WarningList: Sendable {
+    /// The maximum number that are kept.
+    private static let capacity = 32
+
+    private let list = Locked<[String]>([])
+    private let onWarning: @Sendable (String) -> Void
+
+    init(_ onWarning: @escaping @Sendable (String) -> Void) { self.onWarning = onWarning }
+
+    var all: [String] { list.withLock { $0 } }
+
+    func add(_ warning: String) {
+        list.withLock { list in
+            if list.count >= WarningList.capacity { list.removeFirst() }
+            list.append(warning)
+        }
+        onWarning(warning)
+    }
 }

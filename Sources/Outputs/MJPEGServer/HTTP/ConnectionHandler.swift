@@ -4,18 +4,18 @@ import VideoCapturing
 
 /// One connection: takes a request, answers it, and takes the next one or becomes a stream. On its event loop only.
 ///
-/// Requests are answered one after the other. A client that sends the next one while its answer is still to come is
-/// answered and then left alone.
+/// Requests are answered one after the other. A client that sends the next one before the response to the previous one is
+/// answered and then disconnected.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
 
     private enum Phase {
         case waiting
         case answering
-        /// Until the newest frame is a part, or the time is over.
+        /// Until the newest frame is a part, or until the timeout.
         case awaitingSnapshot(ticket: UInt64?)
         case streaming(StreamViewer)
-        /// The answer was sent; what the client still sends is thrown away until it closes.
+        /// The response was sent; data of the client is discarded until it closes.
         case closing
     }
 
@@ -25,7 +25,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let transport: Transport
     private let peer: Peer
     private let admission: Connections.Admission
-    /// Nil where any host may be named.
+    /// Nil where any host is allowed.
     private var hostCheck: HostCheck?
     private var context: ChannelHandlerContext?
     private var phase = Phase.waiting
@@ -33,7 +33,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var isHeadOnly = false
     private var staysOpen = false
     private var crossOrigin: [(name: String, value: String)] = []
-    /// The bytes of the last answer, while the kernel has not taken it all.
+    /// The bytes of the last response, while the kernel has not taken all of it.
     private var waitingByteCount = 0
 
     init(
@@ -65,13 +65,13 @@ final class ConnectionHandler: ChannelInboundHandler {
         if case .refused(let limit, let isOfAddress) = admission {
             let subject = isOfAddress ? "connections from your address" : "connections"
             answer(Reply(503, "\(limit) \(subject) are open, which is the limit; try again later."))
-            // With TLS the answer waits for the handshake.
+            // With TLS the response waits for the handshake.
             if isSecure { setDeadline(after: requestTimeout) { $0.transport.close() } }
             return
         }
         hostCheck = HostCheck(service.configuration, at: context?.channel.parent?.localAddress)
         setDeadline(after: requestTimeout) { handler in
-            // Nobody could read an answer before the handshake.
+            // No client can read a response before the handshake.
             if handler.isSecure, !handler.gate.hasInput { return handler.transport.close() }
             handler.answer(Reply(408, "The request did not come in time."))
         }
@@ -83,7 +83,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         releaseWaiting()
         switch phase {
         case .streaming(let viewer):
-            hub.withViewers { _ in viewer.close() }
+            viewer.close()
             hub.remove(viewer)
             service.broadcaster.leave(viewer.record)
         case .awaitingSnapshot(let ticket):
@@ -101,7 +101,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable { releaseWaiting() }
-        if case .streaming(let viewer) = phase { hub.withViewers { _ in viewer.writabilityChanged() } }
+        if case .streaming(let viewer) = phase { viewer.writabilityChanged() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -129,7 +129,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             return
         }
         if case ChannelEvent.outputClosed? = event as? ChannelEvent {
-            // Everything is with the kernel; a client that takes it closes at once.
+            // The kernel has everything; a client that reads it closes at once.
             setDeadline(after: .seconds(1)) { $0.context?.close(promise: nil) }
         }
         context.fireUserInboundEventTriggered(event)
@@ -139,9 +139,9 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data) else { return }
-        gate.noteHead()
+        gate.recordHead()
         guard case .waiting = phase else {
-            // The next request before its time.
+            // The next request is too early.
             gate.close()
             staysOpen = false
             return
@@ -202,17 +202,15 @@ final class ConnectionHandler: ChannelInboundHandler {
         let viewer = StreamViewer(
             record, on: context, of: hub, sendTimeout: service.configuration.limits.sendTimeout,
             isSecure: isSecure, transport: transport)
-        service.connections.noteAnswer(200)
-        hub.withViewers { list in
-            // The viewer takes part before he is told so: a frame that comes in between isn't lost.
-            hub.expectViewer()
-            let first = service.broadcaster.join(record)
-            phase = .streaming(viewer)
-            context.writeAndFlush(NIOAny(service.streamHead(record, crossOrigin: crossOrigin)), promise: nil)
-            // The connection may have broken meanwhile.
-            guard case .streaming = phase else { return }
-            list.add(viewer, first: first, at: service.broadcaster.clock.now)
-        }
+        service.connections.recordAnswer(200)
+        // First of all, so that a frame that comes meanwhile isn't lost.
+        hub.expectViewer()
+        let first = service.broadcaster.join(record)
+        phase = .streaming(viewer)
+        context.writeAndFlush(NIOAny(service.streamHead(record, crossOrigin: crossOrigin)), promise: nil)
+        // The connection may have broken meanwhile.
+        guard case .streaming = phase else { return }
+        hub.viewers.add(viewer, first: first, at: service.broadcaster.clock.now)
     }
 
     // MARK: Snapshots
@@ -245,9 +243,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func answer(_ reply: Reply) {
         guard let context else { return }
         if case .closing = phase { return }
-        // Before there was a request, nothing more is expected of the client.
+        // Before a request, nothing more is expected of the client.
         if case .waiting = phase { staysOpen = false }
-        service.connections.noteAnswer(reply.status)
+        service.connections.recordAnswer(reply.status)
         deadline?.cancel()
         deadline = nil
         phase = staysOpen ? .waiting : .closing
@@ -260,8 +258,8 @@ final class ConnectionHandler: ChannelInboundHandler {
             setDeadline(after: limits.idleTimeout) { $0.context?.close(promise: nil) }
         } else {
             gate.close()
-            // Not at once, and with its input read to the end: otherwise the kernel would take the answer back. The
-            // event that the output is closed shortens the wait to a second.
+            // Not at once, and with its input read to the end: otherwise the kernel would discard the response. The event that
+            // the output is closed shortens the wait to a second.
             setDeadline(after: limits.sendTimeout) { $0.context?.close(promise: nil) }
             context.close(mode: .output, promise: nil)
         }
@@ -269,13 +267,13 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private var isSecure: Bool { service.configuration.tls != nil }
 
-    /// Counts an answer that the kernel has not taken all of; closes the connection when too much waits already.
+    /// Counts a response that the kernel has not taken all of; closes the connection when too much waits already.
     private func wait(for body: ByteBuffer) {
         let waiting = service.broadcaster.waiting
         waitingByteCount = body.storageCapacity
         waiting.add(waitingByteCount)
         guard waiting.isExceeded else { return }
-        hub.recordDisconnection()
+        waiting.recordDisconnection()
         transport.close()
     }
 

@@ -1,14 +1,15 @@
+import NIOCore
 import VideoCapturing
 
-/// Counts connections and answers, and turns connections away when there are too many, or too many of one peer. Safe to use
+/// Counts connections and responses, and refuses connections when there are too many, or too many from one peer. Safe to use
 /// from any thread.
 final class Connections: Sendable {
     /// Whether a connection is served.
     enum Admission: Sendable, Hashable {
         case served
-        /// It is told that there are too many: all together, or of its address.
+        /// It is answered that there are too many: in total, or from its address.
         case refused(limit: Int, isOfAddress: Bool)
-        /// There are so many that it is closed without a word.
+        /// There are so many that it is closed without a response.
         case dropped
     }
 
@@ -19,7 +20,7 @@ final class Connections: Sendable {
         var answers: [Int: UInt64] = [:]
     }
 
-    /// How many connections beyond the limit are told so before they are closed.
+    /// The number of connections beyond the limit that get a response before they are closed.
     private static let courtesy = 32
 
     private static let courtesyPerPeer = 4
@@ -33,7 +34,9 @@ final class Connections: Sendable {
     private let limitPerPeer: Int?
     private let state: Locked<State>
 
-    /// - Parameter limitPerPeer: the maximum number of one peer, unless that is this machine; nil for no such limit.
+    /// - Parameters:
+    ///   - limit: the maximum number of connections.
+    ///   - limitPerPeer: the maximum number from one peer, unless that is this machine; nil for no such limit.
     init(limit: Int, limitPerPeer: Int? = nil) {
         self.limitPerPeer = limitPerPeer
         state = Locked(State(limit: limit))
@@ -72,7 +75,7 @@ final class Connections: Sendable {
         }
     }
 
-    func noteAnswer(_ status: Int) { state.withLock { $0.counts.answers[status, default: 0] += 1 } }
+    func recordAnswer(_ status: Int) { state.withLock { $0.counts.answers[status, default: 0] += 1 } }
 
     var current: Counts { state.withLock { $0.counts } }
 
@@ -83,4 +86,41 @@ final class Connections: Sendable {
             state.ofPeers = [:]
         }
     }
+}
+
+/// The address of a client, for limits per address.
+enum Peer: Hashable, Sendable {
+    /// A program on this machine; it may be a proxy, which stands for all of its clients.
+    case local
+    case ipv4(UInt32)
+    /// The first 64 bits: a customer of a provider has at least that prefix.
+    case ipv6(UInt64)
+
+    init(_ address: SocketAddress?) {
+        // Where the kernel has the address in a `sockaddr_in` and a `sockaddr_in6`.
+        let range: Range<Int>
+        switch address {
+        case .v4?: range = 4..<8
+        case .v6?: range = 8..<24
+        case .unixDomainSocket?, nil:
+            self = .local
+            return
+        }
+        let bytes = address!.withSockAddr { pointer, count in
+            Array(UnsafeRawBufferPointer(start: pointer, count: count))[range]
+        }
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        let (high, low) = (number(bytes.dropLast(8)), number(bytes.suffix(8)))
+        if range.count == 4 || high == 0 && low >> 32 == 0xFFFF {
+            let ipv4 = UInt32(truncatingIfNeeded: low)
+            self = ipv4 >> 24 == 127 ? .local : .ipv4(ipv4)
+        } else {
+            self = high == 0 && low == 1 ? .local : .ipv6(high)
+        }
+    }
+}
+
+extension SocketAddress {
+    /// Whether only programs on the same machine can connect to it.
+    var isLoopback: Bool { ipAddress != nil && Peer(self) == .local }
 }

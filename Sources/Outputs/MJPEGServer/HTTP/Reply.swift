@@ -1,6 +1,6 @@
 import NIOCore
 
-/// An answer with its body.
+/// An HTTP response with its body.
 struct Reply {
     var status: Int
     var headers: [(name: String, value: String)] = []
@@ -11,7 +11,7 @@ struct Reply {
     /// Whether it must not be stored.
     var isFresh = true
 
-    /// A sentence for a person.
+    /// A response with a sentence for the user.
     init(_ status: Int, _ sentence: String) {
         self.status = status
         contentType = "text/plain; charset=utf-8"
@@ -27,7 +27,7 @@ struct Reply {
     /// The head, up to and with the empty line.
     ///
     /// - Parameters:
-    ///   - crossOrigin: the lines that tell what other pages may do with the answer.
+    ///   - crossOrigin: the lines that say what other pages may do with the response.
     ///   - staysOpen: whether another request may follow.
     func head(crossOrigin: [(name: String, value: String)], staysOpen: Bool) -> ByteBuffer {
         var head = ByteBuffer()
@@ -40,7 +40,7 @@ struct Reply {
         return head
     }
 
-    /// The lines by which uStreamer forbids to store an answer.
+    /// The lines by which uStreamer forbids caching.
     static let freshness: StaticString = """
         Cache-Control: no-store, no-cache, must-revalidate, proxy-revalidate, pre-check=0, post-check=0, max-age=0\r
         Pragma: no-cache\r

@@ -2,14 +2,14 @@ import NIOCore
 import NIOHTTP1
 import VideoCapturing
 
-/// What the connections of a server have in common. Safe to use from any thread.
+/// The parts of a server that its connections share. Safe to use from any thread.
 final class Service: Sendable {
     let configuration: MJPEGServerConfiguration
     let broadcaster: Broadcaster
     let connections: Connections
     let hubs: [LoopHub]
     private let authenticator: Authenticator?
-    /// Nil where nobody has to wait.
+    /// Nil without a limit of wrong passwords.
     private let throttle: Locked<LoginThrottle>?
     private let pageBytes: ByteBuffer
 
@@ -34,10 +34,12 @@ final class Service: Sendable {
         return reply
     }
 
-    /// The lines that tell browsers which other pages may show an answer, and which may read it by script; the latter as
+    /// The lines that tell browsers which other pages may embed a response, and which may read it by script; the latter as
     /// uStreamer writes them.
     ///
-    /// - Parameter isExposed: whether nothing but these lines and the check of the host keeps other pages from the picture.
+    /// - Parameters:
+    ///   - head: the head of the request.
+    ///   - isExposed: whether only these lines and the check of the host protect the picture from other pages.
     func crossOriginLines(for head: HTTPRequestHead, isExposed: Bool) -> [(name: String, value: String)] {
         let openPolicy =
             isExposed && configuration.allowedOrigin == nil ? .sameOrigin : MJPEGServerResourcePolicy.crossOrigin
@@ -55,13 +57,13 @@ final class Service: Sendable {
         return lines
     }
 
-    /// The answer to one who may not watch; nil for one who may.
+    /// The response to a client without the right password; nil for one with it, or where none is needed.
     func authorizationRefusal(_ head: HTTPRequestHead, from peer: Peer) -> Reply? {
         guard let authenticator else { return nil }
         let now = broadcaster.clock.now
         let authorization = head.headers["authorization"]
         if !authorization.isEmpty, let delay = throttle?.withLock({ $0.delay(for: peer, at: now) }),
-            // One who has given the password goes on, though another at the same address guesses.
+            // A client that has given the password continues, though another at the same address guesses.
             !authenticator.isProven(authorization)
         {
             var reply = Reply(429, "Too many wrong passwords came from your address; try again later.")
@@ -93,7 +95,9 @@ final class Service: Sendable {
         return head
     }
 
-    /// - Parameter part: the newest frame or the notice; nil when the time is over.
+    /// The response of `/snapshot`.
+    ///
+    /// - Parameter part: the newest frame or a placeholder; nil after the timeout.
     func snapshotReply(_ part: FramePart?) -> Reply {
         let part = part ?? broadcaster.state.withLock { $0.isLive ? nil : $0.currentPart }
         guard let part else { return Reply(503, "There is no picture yet; try again later.") }
@@ -119,7 +123,7 @@ final class Service: Sendable {
         return String(buffer: buffer)
     }
 
-    /// Whether a client's text may stand in an answer's head.
+    /// Whether a client's text may be part of a response's head.
     private func isPlain(_ text: String) -> Bool {
         text.utf8.count <= 1024 && text.utf8.allSatisfy { isUnreserved($0) || $0 == 0x20 || $0 == UInt8(ascii: ",") }
     }

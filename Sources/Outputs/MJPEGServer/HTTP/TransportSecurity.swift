@@ -4,8 +4,8 @@ import NIOCore
     import NIOSSL
 #endif
 
-/// The end of a connection's pipeline that is nearest to the kernel: closes it at once, where TLS would first finish its
-/// handshake or wait for the other side's good-bye.
+/// The handler of a connection that is next to the socket: closes it at once, where TLS would first finish its handshake or
+/// wait for the peer's `close_notify`.
 final class Transport: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -18,7 +18,7 @@ final class Transport: ChannelInboundHandler {
     func close() { context?.close(promise: nil) }
 }
 
-/// Makes connections secure ones: HTTPS by a certificate. Without the package's trait `TLS`, none can be made.
+/// Adds TLS to connections, with a certificate. Without the package's trait `TLS`, its initializer throws.
 struct TransportSecurity: Sendable {
     #if TLS
         private let context: NIOSSLContext
@@ -45,7 +45,7 @@ struct TransportSecurity: Sendable {
             }
         }
 
-        /// Has what comes next in the pipeline see plain bytes.
+        /// Adds the handler that decrypts; those after it see plain bytes.
         func secure(_ pipeline: ChannelPipeline.SynchronousOperations) throws {
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
         }

@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// How much of something comes in a second, over the last two seconds. Fixed memory.
+/// An amount per second, over the last two seconds. Fixed memory.
 struct RateMeter {
     private static let slotLength: Int64 = 250_000_000
 
@@ -18,7 +18,7 @@ struct RateMeter {
         }
     }
 
-    /// Of the slots that have ended; zero until the first has.
+    /// Over the slots that have ended; zero until the first has.
     func perSecond(at time: MediaTime) -> Double {
         guard newest != .min else { return 0 }
         let now = time.nanoseconds / RateMeter.slotLength

@@ -2,7 +2,7 @@ import NIOCore
 import VideoCapturing
 
 extension ServerReport {
-    /// What `/state` answers: uStreamer's fields, and ours after them.
+    /// The response of `/state`: the fields of uStreamer, followed by those of this server.
     func json(_ configuration: MJPEGServerConfiguration) -> ByteBuffer {
         var json = JSONText()
         json.object { json in
@@ -10,7 +10,7 @@ extension ServerReport {
             json.object("result") { json in
                 json.field("instance_id", configuration.instanceID)
                 json.object("encoder") { json in
-                    // uStreamer's word for pictures that come compressed.
+                    // uStreamer's word for frames that the source has compressed.
                     json.field("type", isPassedThrough ? "HW" : "CPU")
                     json.field("quality", configuration.quality)
                 }
@@ -53,7 +53,7 @@ extension ServerReport {
         }
     }
 
-    /// What the page plots.
+    /// The values that the page plots.
     private func page(_ json: inout JSONText) {
         json.object("viewer_page") { json in
             json.field("capture_fps", statistics.captureRate)
@@ -81,8 +81,67 @@ extension ServerReport {
             json.field("sent", statistics.framesSent)
             json.field("skipped", statistics.framesSkipped)
             json.field("bytes", statistics.bytesSent)
-            json.field("median_latency_ms", (statistics.medianLatency?.seconds ?? 0) * 1000)
-            json.field("p99_latency_ms", (statistics.latencyOf99Percent?.seconds ?? 0) * 1000)
+            json.field("median_latency_ms", (statistics.p50Latency?.seconds ?? 0) * 1000)
+            json.field("p99_latency_ms", (statistics.p99Latency?.seconds ?? 0) * 1000)
         }
+    }
+}
+
+/// Writes JSON (RFC 8259) into a buffer.
+private struct JSONText {
+    private(set) var buffer = ByteBuffer()
+    private var needsComma = false
+
+    mutating func object(_ name: String? = nil, _ body: (inout JSONText) -> Void) {
+        if let name { begin(name) }
+        buffer.writeStaticString("{")
+        needsComma = false
+        body(&self)
+        buffer.writeStaticString("}")
+        needsComma = true
+    }
+
+    mutating func field(_ name: String, _ value: String) {
+        begin(name)
+        write(value)
+        needsComma = true
+    }
+
+    mutating func field(_ name: String, _ value: Bool) { raw(name, value ? "true" : "false") }
+    mutating func field(_ name: String, _ value: some BinaryInteger) { raw(name, String(value)) }
+
+    /// With at most three decimals, the precision of these numbers.
+    mutating func field(_ name: String, _ value: Double) {
+        raw(name, value.isFinite ? "\((value * 1000).rounded() / 1000)" : "0")
+    }
+
+    private mutating func raw(_ name: String, _ text: String) {
+        begin(name)
+        buffer.writeString(text)
+        needsComma = true
+    }
+
+    private mutating func begin(_ name: String) {
+        if needsComma { buffer.writeStaticString(", ") }
+        write(name)
+        buffer.writeStaticString(": ")
+        needsComma = false
+    }
+
+    private mutating func write(_ text: String) {
+        buffer.writeStaticString("\"")
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": buffer.writeStaticString("\\\"")
+            case "\\": buffer.writeStaticString("\\\\")
+            case "\n": buffer.writeStaticString("\\n")
+            case _ where scalar.value < 0x20 || scalar == "<" || scalar == "\u{7F}":
+                // "<" too, so that the text is safe inside a page.
+                buffer.writeStaticString("\\u00")
+                buffer.writeString(hexText([UInt8(scalar.value)]))
+            default: buffer.writeString(String(scalar))
+            }
+        }
+        buffer.writeStaticString("\"")
     }
 }

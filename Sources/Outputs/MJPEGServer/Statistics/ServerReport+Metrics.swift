@@ -2,23 +2,24 @@ import NIOCore
 import VideoCapturing
 
 extension ServerReport {
-    /// What `/metrics` answers: Prometheus' text format 0.0.4.
+    /// The response of `/metrics`: Prometheus' text format 0.0.4.
     var metrics: ByteBuffer {
         var text = MetricsText()
         text.gauge("viewers", "Viewers of the stream.", Double(records.count))
         text.gauge("connections", "Open connections.", Double(statistics.connections))
         text.gauge("waiting_bytes", "Bytes in memory for slow clients.", Double(statistics.bytesWaiting))
-        text.gauge("source_online", "Whether pictures of the source are shown (1) or a notice (0).", isOnline ? 1 : 0)
+        text.gauge(
+            "source_online", "Whether frames of the source are shown (1) or a placeholder (0).", isOnline ? 1 : 0)
         text.gauge("picture_width_pixels", "Width of the picture.", Double(width))
         text.gauge("picture_height_pixels", "Height of the picture.", Double(height))
-        text.gauge("captured_frames_per_second", "Frames that come.", statistics.captureRate)
+        text.gauge("captured_frames_per_second", "Frames received from the capture.", statistics.captureRate)
         text.gauge("stream_frames_per_second", "Frames made for viewers.", statistics.streamRate)
         text.counter("connections_accepted_total", "Connections accepted.", statistics.connectionsAccepted)
         text.counter("connections_refused_total", "Connections over the limit.", statistics.connectionsRefused)
         text.counter(
             "disconnected_clients_total", "Clients disconnected since too much waited for them.",
             statistics.slowClientsDisconnected)
-        text.counter("captured_frames_total", "Frames that came.", statistics.framesCaptured)
+        text.counter("captured_frames_total", "Frames received from the capture.", statistics.framesCaptured)
         text.counter("encoded_frames_total", "Frames encoded here.", statistics.framesEncoded)
         text.counter(
             "passed_through_frames_total", "Frames whose own JPEG was passed on.", statistics.framesPassedThrough)

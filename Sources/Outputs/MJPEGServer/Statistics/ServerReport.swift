@@ -1,7 +1,7 @@
 import NIOCore
 import VideoCapturing
 
-/// What `/state` and `/metrics` tell, read at one moment.
+/// The contents of `/state` and `/metrics`, read at one moment.
 struct ServerReport {
     var statistics = MJPEGServerStatistics()
     var records: [ViewerRecord] = []
@@ -43,8 +43,8 @@ struct ServerReport {
         for quantile in [0.5, 0.9, 0.99] {
             if let latency = total.quantile(quantile) { quantiles.append((quantile, latency)) }
         }
-        statistics.medianLatency = total.quantile(0.5)
-        statistics.latencyOf99Percent = total.quantile(0.99)
+        statistics.p50Latency = total.quantile(0.5)
+        statistics.p99Latency = total.quantile(0.99)
     }
 
     private mutating func readState(_ broadcaster: Broadcaster, at now: MediaTime) {
@@ -55,7 +55,7 @@ struct ServerReport {
             statistics.framesPassedThrough = counts.passedThrough
             statistics.framesUnchanged = counts.same
             statistics.framesFailed = counts.failed
-            statistics.notices = counts.notices
+            statistics.notices = counts.placeholders
             statistics.framesSent = counts.sentBefore
             statistics.framesSkipped = counts.skippedBefore
             statistics.bytesSent = counts.bytesBefore
@@ -64,8 +64,8 @@ struct ServerReport {
             bitrate = state.byteRate.perSecond(at: now) * 8
             records = Array(state.viewers.values)
             isOnline = state.isLive
-            reason = state.isLive ? "" : state.notice.reason
-            (width, height) = state.pictureSize
+            reason = state.isLive ? "" : state.placeholder.reason
+            (width, height) = state.frameSize
             isPassedThrough = state.part?.information.isPassedThrough ?? false
             let wanted = broadcaster.configuration.maximumFrameRate?.framesPerSecond
             desiredRate = wanted ?? state.newest?.estimatedFrameRate?.framesPerSecond ?? 0

@@ -1,42 +1,30 @@
 import NIOCore
 import VideoCapturing
 
-/// Sends a stream to one viewer: one frame on its way at a time, and then the newest.
+/// Sends a stream to one viewer: one frame in flight at a time, and then the newest. On its event loop only.
 ///
-/// The connection's marks for pending bytes are both 1, so that it is writable exactly when all was handed to the
-/// kernel; so no promise is needed to learn when a frame has left. In turns with others of its event loop, and on that loop
-/// where nothing else is said; see ``ViewerTurns``.
+/// The water marks of the connection are both 1, so that it is writable exactly when everything was handed to the kernel;
+/// so no promise is needed to learn when a frame has left.
 final class StreamViewer {
     let record: ViewerRecord
     private let context: ChannelHandlerContext
-    /// Its state may be asked for on any thread, which the context's may not.
-    private let channel: any Channel
     private let hub: LoopHub
-    private let list: ViewerList
     private let clock = MonotonicClock()
     private let sendTimeout: Duration
     private let isSecure: Bool
     private let transport: Transport
-    /// Nil where the bytes must go through the channel: with TLS.
-    private let socket: DirectSocket?
-    /// For sending on other threads; nil where that is not done.
-    private var ownSocket: DirectSocket?
 
-    /// The frame on its way; and whether it is to be counted for latency.
+    /// The frame in flight, and the bytes written of it.
     private var sending: (part: FramePart, occasion: LoopHub.Occasion, bytes: Int)?
     private(set) var sendingSince = MediaTime.zero
-    /// The bytes of it that wait for this viewer alone; nil while all of it has been taken.
+    /// The number of its bytes that wait for this viewer alone; nil while the kernel has taken all of it.
     private var waitingByteCount: Int?
-    /// What is left of it where another thread has begun.
-    private var rest: ByteBuffer?
-    /// The number of the last part that was begun on another thread.
-    private(set) var lastAtOnce: UInt64 = 0
     /// Whether something newer has come meanwhile.
     private var isBehind = false
     /// Whether the last offer was a new frame; for `dual_final_frames`.
     private var hadNew = false
     private var isClosed = false
-    /// The viewer's own part head, where he asked for one.
+    /// The viewer's own part head, where it asked for one.
     private var head = ByteBuffer()
 
     init(
@@ -45,22 +33,16 @@ final class StreamViewer {
     ) {
         self.record = record
         self.context = context
-        channel = context.channel
         self.hub = hub
-        list = hub.withViewers { $0 }
         self.sendTimeout = sendTimeout
         self.isSecure = isSecure
         self.transport = transport
-        socket = isSecure ? nil : DirectSocket(context)
-        ownSocket = record.parameters.isPlain && hub.hasRoomForViewersAtOnce ? socket?.duplicate() : nil
     }
 
-    deinit { ownSocket?.close() }
-
-    /// Takes a part, or notes that there is one when the one before is still on its way.
+    /// Takes a part, or records that there is one while the previous one is still in flight.
     func offer(_ part: FramePart, _ occasion: LoopHub.Occasion, missed: UInt64, at now: MediaTime) {
         guard !isClosed else { return }
-        if missed > 0 { record.noteSkipped(missed) }
+        if missed > 0 { record.recordSkipped(missed) }
         if occasion == .same {
             // Once only, after a new one.
             guard record.parameters.dualFinalFrames, hadNew else { return }
@@ -68,9 +50,9 @@ final class StreamViewer {
         } else {
             hadNew = occasion == .new
         }
-        guard sending == nil, channel.isWritable else {
-            // A repeated frame is nothing that one could miss.
-            if occasion == .new, isBehind { record.noteSkipped(1) }
+        guard sending == nil, context.channel.isWritable else {
+            // A repeated frame that is left out is not missed.
+            if occasion == .new, isBehind { record.recordSkipped(1) }
             if occasion == .new || sending == nil { isBehind = true }
             if now - sendingSince > sendTimeout, sending != nil { disconnect() }
             return
@@ -78,50 +60,17 @@ final class StreamViewer {
         send(part, occasion, at: now)
     }
 
-    /// Takes a new part if the one before has left, on the thread that has it.
-    ///
-    /// - Returns: whether the kernel took all of it. If it took a piece, ``lastAtOnce`` is `number`, and ``sendRest()`` must
-    ///   follow on the loop.
-    func takeAtOnce(_ part: FramePart, number: UInt64, at now: MediaTime) -> Bool {
-        guard let ownSocket, !isClosed, sending == nil, channel.isActive, channel.isWritable else { return false }
-        var bytes = part.whole
-        bytes.moveReaderIndex(forwardBy: ownSocket.send(bytes))
-        guard bytes.readableBytes < part.byteCount else { return false }
-        lastAtOnce = number
-        hadNew = true
-        isBehind = false
-        sendingSince = now
-        sending = (part, .new, part.byteCount)
-        guard bytes.readableBytes == 0 else {
-            rest = bytes
-            startWaiting()
-            return false
-        }
-        finishSending()
-        return true
-    }
-
-    /// Goes on with what another thread has begun.
-    func sendRest() {
-        guard let rest = rest.take() else { return }
-        context.writeAndFlush(NIOAny(rest), promise: nil)
-        if sending != nil, channel.isWritable { finishSending() }
-    }
-
     /// The connection has taken all bytes, or has more than it can take.
     func writabilityChanged() {
-        guard channel.isWritable else { return }
+        guard context.channel.isWritable else { return }
         if sending != nil { finishSending() }
-        guard sending == nil, isBehind, !isClosed, let latest = list.latest else { return }
-        isBehind = false
-        send(latest, list.latestOccasion, at: clock.now)
+        guard sending == nil, isBehind, !isClosed, let latest = hub.viewers.latest else { return }
+        send(latest, hub.viewers.latestOccasion, at: clock.now)
     }
 
-    /// The connection has gone.
+    /// The connection has been closed.
     func close() {
         isClosed = true
-        rest = nil
-        ownSocket.take()?.close()
         stopWaiting()
         sending?.part.endRead()
         sending = nil
@@ -129,18 +78,18 @@ final class StreamViewer {
 
     /// Ends the connection since too much waits in memory.
     func giveUp() {
-        hub.recordDisconnection()
+        hub.waiting.recordDisconnection()
         disconnect()
     }
 
-    /// Ends the connection, whatever it has not taken.
+    /// Ends the connection at once, with the bytes that it has not taken.
     func disconnect() {
         close()
         transport.close()
     }
 
-    /// Whether less waits once the viewer has gone: it has yet to take another part than the one that is shown now, or has an
-    /// encrypted copy.
+    /// Whether disconnecting the viewer releases memory: it has yet to take another part than the one that is shown now, or
+    /// has an encrypted copy.
     func holdsMemory(besides shown: FramePart?) -> Bool {
         guard let sending, let waitingByteCount else { return false }
         return sending.part !== shown || waitingByteCount > 0
@@ -162,29 +111,18 @@ final class StreamViewer {
     }
 
     private func send(_ part: FramePart, _ occasion: LoopHub.Occasion, at now: MediaTime) {
-        let parameters = record.parameters
         isBehind = false
         sendingSince = now
-        if parameters.isPlain {
-            var bytes = part.whole
-            sending = (part, occasion, bytes.readableBytes)
-            if let socket, channel.isActive {
-                bytes.moveReaderIndex(forwardBy: socket.send(bytes))
-                if bytes.readableBytes == 0 { return finishSending() }
-            }
-            context.writeAndFlush(NIOAny(bytes), promise: nil)
-        } else {
-            sending = (part, occasion, 0)
-            sendWithOwnHead(part, at: now)
-            context.flush()
-        }
-        // Usually it has all been taken by now, and the change of writability has told so.
-        if sending != nil, channel.isWritable { finishSending() }
+        sending = (part, occasion, 0)
+        if record.parameters.isPlain { write(part.whole) } else { writeWithOwnHead(part, at: now) }
+        context.flush()
+        // Usually the kernel has taken all of it by now, and the change of writability has been handled.
+        if sending != nil, context.channel.isWritable { finishSending() }
         startWaiting()
-        if hub.waiting.isExceeded { list.disconnectSlowest(until: hub.waiting) }
+        if hub.waiting.isExceeded { hub.viewers.disconnectSlowest(until: hub.waiting) }
     }
 
-    private func sendWithOwnHead(_ part: FramePart, at now: MediaTime) {
+    private func writeWithOwnHead(_ part: FramePart, at now: MediaTime) {
         let parameters = record.parameters
         head.clear()
         if !parameters.advanceHeaders {
@@ -196,9 +134,7 @@ final class StreamViewer {
                     now: now, to: &head)
             }
             head.writeStaticString("\r\n")
-            if parameters.zeroData {
-                PartHead.writeBoundary(to: &head)
-            }
+            if parameters.zeroData { PartHead.writeBoundary(to: &head) }
             write(head)
             if !parameters.zeroData { write(part.body) }
         } else {
@@ -207,7 +143,7 @@ final class StreamViewer {
             } else {
                 write(part.body)
             }
-            // Of the frame to come nothing is known but that it is not before now.
+            // All that is known of the next frame is that it is not older than now.
             PartHead.writeAdvance(wallClock: WallClock.now, to: &head)
             write(head)
         }
@@ -224,9 +160,72 @@ final class StreamViewer {
         sending = nil
         let now = clock.now
         sent.part.endRead()
-        record.noteSent(bytes: sent.bytes, at: now)
+        record.recordSent(bytes: sent.bytes, at: now)
         if sent.occasion == .new, sent.part.information.isOnline {
-            hub.noteLatency(of: sent.part.information.timestamp, at: now)
+            hub.recordLatency(of: sent.part.information.timestamp, at: now)
         }
     }
+}
+
+/// One viewer of the stream, as the statistics show it. Safe to use from any thread.
+final class ViewerRecord: Sendable {
+    /// A random number, found again in `/state` and in the viewer's cookie.
+    let id: UInt64
+    let parameters: StreamParameters
+    /// The IP address that the viewer connects from; `local` without one.
+    let peer: String
+
+    struct Counts {
+        var sent: UInt64 = 0
+        var skipped: UInt64 = 0
+        var bytes: UInt64 = 0
+        var rate = RateMeter()
+    }
+
+    private let counts = Locked(Counts())
+
+    init(_ parameters: StreamParameters, peer: String) {
+        id = .random(in: 1 ... .max)
+        self.parameters = parameters
+        self.peer = peer
+    }
+
+    func recordSent(bytes: Int, at now: MediaTime) {
+        counts.withLock { counts in
+            counts.sent += 1
+            counts.bytes += UInt64(bytes)
+            counts.rate.add(1, at: now)
+        }
+    }
+
+    func recordSkipped(_ frames: UInt64) { counts.withLock { $0.skipped += frames } }
+
+    var current: Counts { counts.withLock { $0 } }
+
+    func frameRate(at now: MediaTime) -> Double { counts.withLock { $0.rate.perSecond(at: now) } }
+}
+
+/// The parameters that a viewer may give in the address of a stream; those of uStreamer.
+struct StreamParameters: Sendable, Hashable {
+    /// A name that the viewer chooses, repeated in `/state` and in its cookie; percent-encoded.
+    var key: String?
+    /// Times, sizes and counts in each part's head.
+    var extraHeaders = false
+    /// Each part's head directly after the previous part.
+    var advanceHeaders = false
+    /// The last frame of a series once more, when the following ones are left out since they show the same.
+    var dualFinalFrames = false
+    /// Heads without JPEG data.
+    var zeroData = false
+
+    init(_ query: Query = Query("")) {
+        key = query["key"].map { percentEncode(String($0.prefix(128))) }
+        extraHeaders = query.isTrue("extra_headers")
+        advanceHeaders = query.isTrue("advance_headers")
+        dualFinalFrames = query.isTrue("dual_final_frames")
+        zeroData = query.isTrue("zero_data")
+    }
+
+    /// Whether the viewer gets the parts with their common head.
+    var isPlain: Bool { !extraHeaders && !advanceHeaders && !zeroData }
 }

@@ -10,7 +10,7 @@ final class WaitingBytes: Sendable {
 
     /// - Parameters:
     ///   - limit: the number of bytes beyond which slow clients are disconnected.
-    ///   - onWarning: called with a sentence by ``warn()``.
+    ///   - onWarning: called with a sentence for the server's user when the first one is.
     init(limit: Int, onWarning: @escaping @Sendable (String) -> Void = { _ in }) {
         self.limit = limit
         self.onWarning = onWarning
@@ -18,7 +18,7 @@ final class WaitingBytes: Sendable {
 
     var count: Int { bytes.load(ordering: .relaxed) }
     var isExceeded: Bool { count > limit }
-    /// How many clients have been disconnected for it.
+    /// The number of clients that have been disconnected for it.
     var disconnected: UInt64 { disconnections.load(ordering: .relaxed) }
 
     func add(_ count: Int) { bytes.add(count, ordering: .relaxed) }
@@ -28,12 +28,12 @@ final class WaitingBytes: Sendable {
     /// A viewer waits for a frame; ``release(_:)`` must follow.
     func hold(_ part: FramePart) { if part.addWaiter() { add(part.storageByteCount) } }
 
+    /// A viewer no longer waits for a frame.
     func release(_ part: FramePart) { if part.removeWaiter() { remove(part.storageByteCount) } }
 
-    /// Counts a client that is disconnected. True for the first one, of which the server's user should know.
-    func recordDisconnection() -> Bool { disconnections.add(1, ordering: .relaxed).oldValue == 0 }
-
-    func warn() {
+    /// Counts a client that is disconnected, and warns of the first one. Not while a lock is held.
+    func recordDisconnection() {
+        guard disconnections.add(1, ordering: .relaxed).oldValue == 0 else { return }
         onWarning(
             "Clients that read slowly are disconnected, since more than \(limit) bytes wait for them; the statistics count "
                 + "them. The limit is MJPEGServerLimits.waitingBytes.")

@@ -2,12 +2,18 @@ import FrameProcessing
 import JPEGCodec
 import VideoCapturing
 
-/// Makes a part of a frame: passes its JPEG on, or turns, converts and encodes it. For one thread at a time.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Makes a part of a frame: passes its JPEG on, or rotates, converts and encodes it. For one thread at a time.
 struct FrameEncoding {
-    /// What became of a frame.
+    /// The result for a frame.
     enum Outcome {
         case part(FramePart)
-        /// It shows what the part before shows, which is to be taken for it.
+        /// It shows the same as the previous part, which stands for it.
         case same
     }
 
@@ -22,7 +28,7 @@ struct FrameEncoding {
     private var pool = FramePartPool()
     private var last: FramePart?
     private var sameInRow = 0
-    /// The number of the newest frame that was given.
+    /// The number of the newest frame so far.
     private(set) var newestNumber: UInt64 = 0
 
     init(_ configuration: MJPEGServerConfiguration) {
@@ -32,10 +38,12 @@ struct FrameEncoding {
     }
 
     /// - Parameters:
-    ///   - frame: what is to be shown.
-    ///   - number: counts the frames; an older one than was given before is left out (nil is returned).
-    ///   - mayDrop: whether a frame like the one before may be left out.
+    ///   - frame: the frame to show.
+    ///   - number: counts the frames; one that is older than the newest so far is left out.
+    ///   - mayDrop: whether a frame that shows the same as the previous one may be left out.
     ///   - now: the time.
+    /// - Returns: nil for a frame that is too old.
+    /// - Throws: `CodecError` for data that does not begin as a JPEG does, or if encoding fails; `CaptureError` if conversion fails.
     mutating func makePart(
         _ frame: VideoFrame, number: UInt64, mayDrop: Bool, at now: MediaTime
     ) throws -> Outcome? {
@@ -70,7 +78,7 @@ struct FrameEncoding {
         return outcome
     }
 
-    /// Whether a frame is shown as its source has compressed it.
+    /// Whether the JPEG that a frame carries is passed on.
     static func passesOn(_ frame: VideoFrame, _ configuration: MJPEGServerConfiguration) -> Bool {
         jpeg(of: frame, passesThrough: configuration.passesThrough) != nil
     }
@@ -79,8 +87,8 @@ struct FrameEncoding {
         passesThrough && frame.orientation == .up ? frame.jpeg : nil
     }
 
-    /// A part of a picture of our own, such as one that says why there is no other.
-    mutating func makeNotice(_ picture: VideoFrame) throws -> FramePart? {
+    /// A part of a ``Placeholder``.
+    mutating func makePlaceholder(_ picture: VideoFrame) throws -> FramePart? {
         var information = FrameInformation()
         information.timestamp = picture.timestamp
         information.encodeBegin = clock.now
@@ -105,13 +113,13 @@ struct FrameEncoding {
         return made
     }
 
-    /// The frame as the encoder takes it: upright, 4:2:0 or packed 4:2:2, and of BT.601. The range may be either.
+    /// The frame as the encoder takes it: upright, 4:2:0 or packed 4:2:2, and BT.601. The range may be either.
     private static func prepare(_ frame: VideoFrame, _ processor: FrameProcessor) throws(CaptureError) -> VideoFrame {
         let isTaken = JPEGEncoder.canEncode(frame)
         if frame.orientation == .up, isTaken { return frame }
         return try processor.apply(
             FrameTransform(
-                makesUpright: frame.orientation != .up,
+                appliesOrientation: frame.orientation != .up,
                 pixelFormat: isTaken && frame.pixelFormat.planeCount > 1 ? frame.pixelFormat : .i420,
                 color: isTaken ? frame.color : .jpeg),
             to: frame)
@@ -138,5 +146,36 @@ struct FrameEncoding {
     private mutating func finish(_ information: inout FrameInformation) {
         information.encodeEnd = information.isPassedThrough ? information.encodeBegin : clock.now
         information.wallClock = wallClock.date(of: information.timestamp, now: information.encodeEnd)
+    }
+}
+
+/// The date, in nanoseconds since 1970, at moments of the monotonic clock.
+///
+/// The system's clock is read at most once per second; if it is set, that shows up to a second later.
+struct WallClock {
+    /// The date at zero of the monotonic clock, and the time at which it was determined.
+    private var origin: (date: Int64, foundAt: MediaTime)?
+
+    /// The date now, read from the system.
+    static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
+    /// The date at a moment of the monotonic clock, on which it is `now`; the present date where the moment is absurd.
+    mutating func date(of moment: MediaTime, now: MediaTime) -> Int64 {
+        if let origin, now >= origin.foundAt, now - origin.foundAt < .seconds(1) {
+            return WallClock.date(origin.date, at: moment) ?? WallClock.now
+        }
+        let date = WallClock.now
+        let found = date - now.nanoseconds
+        origin = (found, now)
+        return WallClock.date(found, at: moment) ?? date
+    }
+
+    private static func date(_ origin: Int64, at moment: MediaTime) -> Int64? {
+        let (date, overflow) = origin.addingReportingOverflow(moment.nanoseconds)
+        return overflow ? nil : date
     }
 }

@@ -1,10 +1,10 @@
 import VideoCapturing
 
-/// The way of the pictures: keeps the newest frame, makes a part of it when somebody wants one, and offers it to every
-/// event loop. Knows nothing of HTTP.
+/// From frame to viewers: keeps the newest frame, makes a part of it when one is wanted, and offers it to every event loop.
+/// Knows nothing of HTTP.
 ///
-/// Safe to use from any thread. Frames come on the capture's or a queue's thread; what nobody's thread does (the first
-/// picture for a viewer, repeats, notices, wants) the worker does.
+/// Safe to use from any thread. Frames come on the capture's or a queue's thread; everything else (the first part for a
+/// viewer, repeats, placeholders, wants) is done by the worker.
 final class Broadcaster: Sendable {
     let configuration: MJPEGServerConfiguration
     let clock = MonotonicClock()
@@ -28,7 +28,7 @@ final class Broadcaster: Sendable {
 
     // MARK: Frames
 
-    /// Takes a frame: makes a part of it if anyone is waiting for one, and keeps it.
+    /// Takes a frame: makes a part of it if one is wanted, and keeps it.
     func consume(_ frame: VideoFrame) {
         let now = clock.now
         let work = state.withLock { $0.take(frame, at: now) }
@@ -37,7 +37,7 @@ final class Broadcaster: Sendable {
     }
 
     /// Takes a frame if that takes no encoding. False when it does.
-    func consumeImmediately(_ frame: VideoFrame) -> Bool {
+    func consumeInline(_ frame: VideoFrame) -> Bool {
         let isJPEG = FrameEncoding.passesOn(frame, configuration)
         var now: MediaTime?
         let work = state.withLock { state in
@@ -51,15 +51,15 @@ final class Broadcaster: Sendable {
         return true
     }
 
-    // Here and below one reading of the clock serves all that happens at the same moment: where it is a system call, as on
-    // machines whose time cannot be read from user space, each costs as much as a part of the frame's sending.
+    // Here and below the clock is read once for all that happens at the same moment: on machines whose time cannot be read
+    // in user space each reading is a system call.
     private func encode(_ frame: VideoFrame, number: UInt64, mayDrop: Bool, at now: MediaTime) {
         do {
             // Published while no other thread encodes, so that parts leave in the order of their frames.
             try encoding.withLock { encoding in
                 switch try encoding.makePart(frame, number: number, mayDrop: mayDrop, at: now) {
                 case .part(let part): publish(part, number: number)
-                case .same: publishSame(number: number, at: now)
+                case .same: publishSame(number: number)
                 case nil: break
                 }
             }
@@ -77,27 +77,29 @@ final class Broadcaster: Sendable {
     private func publish(_ part: FramePart, number: UInt64) {
         let now = part.information.encodeEnd
         let answers = state.withLock { $0.publish(part, number: number, at: now) }
-        for hub in hubs.withLock({ $0 }) { hub.offer(part, .new, at: now) }
+        for hub in hubs.withLock({ $0 }) { hub.offer(part, .new) }
         for answer in answers { answer(part) }
     }
 
-    private func publishSame(number: UInt64, at now: MediaTime) {
+    private func publishSame(number: UInt64) {
         let (part, hasDual, answers) = state.withLock { $0.publishSame(number: number) }
         guard let part else { return }
         if hasDual {
-            for hub in hubs.withLock({ $0 }) { hub.offer(part, .same, at: now) }
+            for hub in hubs.withLock({ $0 }) { hub.offer(part, .same) }
         }
         for answer in answers { answer(part) }
     }
 
     // MARK: Viewers and snapshots
 
-    /// Counts a viewer, and returns what it can be shown at once. Otherwise a part is made, and offered to its loop.
+    /// Adds a viewer.
+    ///
+    /// - Returns: the part that shows the newest state; nil where it has yet to be made, and is offered to the loops.
     func join(_ record: ViewerRecord) -> FramePart? {
         let (part, isFirst) = state.withLock { state in
             state.viewers[record.id] = record
             state.lastDemand = clock.now
-            // A source that is slowed down while nobody watches may have something newer.
+            // A source that is slowed down without viewers may have a newer frame.
             if state.viewers.count == 1 { state.needsRefresh = true }
             return (state.currentPart, state.viewers.count == 1)
         }
@@ -105,7 +107,7 @@ final class Broadcaster: Sendable {
         return part
     }
 
-    /// Takes a viewer out.
+    /// Removes a viewer.
     func leave(_ record: ViewerRecord) {
         state.withLock { state in
             guard state.viewers.removeValue(forKey: record.id) != nil else { return }
@@ -118,13 +120,13 @@ final class Broadcaster: Sendable {
         worker.wake()
     }
 
-    /// Asks for the newest frame as a part, or for the notice where there is none and none is to be expected. Calls
-    /// `answer` at once, or later on any thread; not at all when nothing has come before the request is withdrawn.
+    /// Requests the newest frame as a part, or the placeholder where no frame is to be expected. Calls `answer` at once, or
+    /// later on any thread; not at all if the request is withdrawn before.
     ///
     /// - Returns: a number by which to withdraw the request; nil when it was answered at once.
     func requestSnapshot(_ answer: @escaping @Sendable (FramePart) -> Void) -> UInt64? {
         let (part, number) = state.withLock { state -> (FramePart?, UInt64) in
-            if state.isLive || state.notice.isLasting, let part = state.currentPart { return (part, 0) }
+            if state.isLive || state.placeholder.isLasting, let part = state.currentPart { return (part, 0) }
             state.lastTicket += 1
             state.snapshots[state.lastTicket] = answer
             return (nil, state.lastTicket)
@@ -145,21 +147,23 @@ final class Broadcaster: Sendable {
 
     // MARK: Life
 
-    /// Begins to offer parts to these event loops.
+    /// Starts the worker, and offers parts to these event loops.
+    ///
+    /// - Throws: `CaptureError` without a thread.
     func start(_ hubs: [LoopHub]) throws(CaptureError) {
         self.hubs.withLock { $0 = hubs }
         state.withLock { $0.lastDemand = clock.now }
         try worker.start { [weak self] in self?.tick() }
     }
 
-    /// Ends that. When it returns, the worker has ended (unless it is the worker that calls).
+    /// Ends that. When it returns, the worker has ended (unless called by the worker itself).
     func stop() {
         self.hubs.withLock { $0 = [] }
         worker.stop()
         state.withLock { $0.snapshots = [:] }
     }
 
-    /// The source has come to another state.
+    /// The state of the source has changed.
     func sourceStateChanged(to new: CaptureState) {
         let now = clock.now
         state.withLock { $0.sourceStateChanged(to: new, at: now) }
@@ -178,19 +182,19 @@ final class Broadcaster: Sendable {
 
     // MARK: The worker
 
-    /// Does what is due; on the worker's thread.
+    /// Does the tasks that are due; on the worker's thread.
     ///
-    /// - Returns: when something will be due next; nil for when it is woken.
+    /// - Returns: when the next one will be due; nil to wait until it is woken.
     private func tick() -> MediaTime? {
         let now = clock.now
         reportWants(at: now)
         switch state.withLock({ $0.nextTask(at: now, repeatInterval: configuration.repeatInterval) }) {
         case .encode(let frame, let number):
             encode(frame, number: number, mayDrop: false, at: now)
-        case .showNotice(let notice, let width, let height, let generation):
-            showNotice(notice, width: width, height: height, generation: generation)
+        case .showPlaceholder(let placeholder, let width, let height, let generation):
+            show(placeholder, width: width, height: height, generation: generation)
         case .repeatLast(let part):
-            for hub in hubs.withLock({ $0 }) { hub.offer(part, .repeated, at: now) }
+            for hub in hubs.withLock({ $0 }) { hub.offer(part, .repeated) }
         case nil: break
         }
         return state.withLock {
@@ -199,15 +203,15 @@ final class Broadcaster: Sendable {
         }
     }
 
-    private func showNotice(_ notice: Notice, width: Int, height: Int, generation: UInt64) {
+    private func show(_ placeholder: Placeholder, width: Int, height: Int, generation: UInt64) {
         do {
-            let picture = try notice.picture(width: width, height: height, timestamp: clock.now)
+            let frame = try placeholder.frame(width: width, height: height, timestamp: clock.now)
             try encoding.withLock { encoding in
-                guard let part = try encoding.makeNotice(picture) else { return }
+                guard let part = try encoding.makePlaceholder(frame) else { return }
                 let now = clock.now
-                let answers = state.withLock { $0.publishNotice(part, generation: generation, at: now) }
+                let answers = state.withLock { $0.publishPlaceholder(part, generation: generation, at: now) }
                 guard let answers else { return }
-                for hub in hubs.withLock({ $0 }) { hub.offer(part, .new, at: now) }
+                for hub in hubs.withLock({ $0 }) { hub.offer(part, .new) }
                 for answer in answers { answer(part) }
             }
         } catch {
@@ -237,5 +241,67 @@ final class Broadcaster: Sendable {
             isIdle ? configuration.idleFrameRate ?? configuration.maximumFrameRate : configuration.maximumFrameRate
         return CaptureWants(
             maximumFrameRate: rate, acceptsCompressed: configuration.passesThrough, acceptsNativeFormat: true)
+    }
+}
+
+/// A thread that does a task when it is due, sleeps until the next one is, and can be woken. Safe to use from any thread.
+final class Worker: Sendable {
+    private struct State {
+        var isWoken = false
+        var isStopping = false
+        /// A thread runs; until it has ended.
+        var hasThread = false
+        var thread: UInt?
+    }
+
+    private let state = Locked(State())
+
+    var isRunning: Bool { state.withLock { $0.hasThread && !$0.isStopping } }
+
+    /// Starts the thread.
+    ///
+    /// - Parameter work: called repeatedly; returns when it is to be called next, nil for when the worker is woken.
+    /// - Throws: `CaptureError` without a thread.
+    func start(_ work: @escaping @Sendable () -> MediaTime?) throws(CaptureError) {
+        // A worker that was stopped by its own thread may not have ended yet.
+        _ = state.wait { $0.hasThread ? nil : () }
+        state.withLock { $0 = State(isWoken: true, hasThread: true) }
+        do {
+            try CaptureThread(name: "mjpeg-server") { [state] in
+                state.withLock { $0.thread = CaptureThread.currentIdentifier }
+                var deadline: MediaTime?
+                while true {
+                    let isOver = state.wait(until: deadline) { state -> Bool? in
+                        guard state.isWoken || state.isStopping else { return nil }
+                        state.isWoken = false
+                        return state.isStopping
+                    }
+                    if isOver == true { break }
+                    deadline = work()
+                }
+                state.withLock { state in
+                    state.hasThread = false
+                    state.thread = nil
+                }
+                state.wakeAll()
+            }
+        } catch {
+            state.withLock { $0.hasThread = false }
+            throw error
+        }
+    }
+
+    /// Calls `work` now.
+    func wake() {
+        state.withLock { $0.isWoken = true }
+        state.wakeAll()
+    }
+
+    /// Ends the thread and waits for it; called on that thread, it ends once `work` has returned.
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        state.wakeAll()
+        let isOwn = state.withLock { $0.thread == CaptureThread.currentIdentifier }
+        if !isOwn { _ = state.wait { $0.hasThread ? nil : () } }
     }
 }

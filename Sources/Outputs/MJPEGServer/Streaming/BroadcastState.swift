@@ -1,24 +1,24 @@
 import VideoCapturing
 
-/// What a ``Broadcaster`` keeps behind its lock, and the decisions about it. No call of it waits or encodes.
+/// The state that a ``Broadcaster`` keeps behind its lock, and the decisions about it. No method waits or encodes.
 struct BroadcastState {
     struct Counts {
         var captured: UInt64 = 0
         var encoded: UInt64 = 0
         var passedThrough: UInt64 = 0
         var same: UInt64 = 0
-        var notices: UInt64 = 0
+        var placeholders: UInt64 = 0
         var failed: UInt64 = 0
-        /// Of viewers that have gone.
+        /// Of viewers that have disconnected.
         var sentBefore: UInt64 = 0
         var skippedBefore: UInt64 = 0
         var bytesBefore: UInt64 = 0
     }
 
-    /// What the worker is to do.
+    /// A task of the worker.
     enum Task {
         case encode(VideoFrame, number: UInt64)
-        case showNotice(Notice, width: Int, height: Int, generation: UInt64)
+        case showPlaceholder(Placeholder, width: Int, height: Int, generation: UInt64)
         case repeatLast(FramePart)
     }
 
@@ -31,46 +31,48 @@ struct BroadcastState {
     var counts = Counts()
     var captureRate = RateMeter()
     var partRate = RateMeter()
-    /// Of the pictures, as one viewer gets them.
+    /// Of the parts, as one viewer gets them.
     var byteRate = RateMeter()
     var feedback: CaptureFeedback?
     var reportedWants: CaptureWants?
     /// Whether the capture is to be asked for a fresh frame.
     var needsRefresh = false
-    /// When a viewer or a snapshot was there last.
+    /// When there was last a viewer or a request for a snapshot.
     var lastDemand = MediaTime.zero
     var isFailing = false
 
-    /// Whether pictures of the source are shown, rather than a notice.
+    /// Whether frames of the source are shown, and not a placeholder.
     private(set) var isLive = false
     private(set) var newest: VideoFrame?
-    /// The size of what the source gave last, upright; VGA before there was anything.
-    private(set) var pictureSize = (width: 640, height: 480)
+    /// The size of the last frame of the source, upright; VGA before the first.
+    private(set) var frameSize = (width: 640, height: 480)
     /// Counts the frames that were kept.
     private(set) var newestNumber: UInt64 = 0
-    /// What is shown.
+    /// The part that is shown.
     private(set) var part: FramePart?
-    /// The number of the frame that `part` shows; zero for a notice.
+    /// The number of the frame that `part` shows; zero for a placeholder.
     private var partNumber: UInt64 = 0
-    private(set) var notice = Notice.waiting
-    /// Counts the notices, so that one that was drawn too late isn't shown.
+    private(set) var placeholder = Placeholder.waiting
+    /// Counts the placeholders, so that one that was drawn too late isn't shown.
     private var generation: UInt64 = 1
     private var shownGeneration: UInt64 = 0
-    /// The frame that could not be encoded is not tried again and again.
+    /// A frame that could not be encoded is not tried again.
     private var triedNumber: UInt64 = 0
     private var triedGeneration: UInt64 = 0
-    /// Since when the source is away; frames of before that, which a queue still held, don't bring it back.
+    /// Since when the source is away; older frames, which a queue still held, don't end that.
     private var awaySince: MediaTime?
     private var lastPublished = MediaTime.zero
 
     var hasDemand: Bool { !viewers.isEmpty || !snapshots.isEmpty }
 
-    /// What shows the newest state, if there is one already.
+    /// The part that shows the newest state, if there is one already.
     var currentPart: FramePart? {
         isLive ? (partNumber == newestNumber ? part : nil) : (shownGeneration == generation ? part : nil)
     }
 
-    /// Takes a frame in, and returns what is to be encoded now.
+    /// Takes a frame.
+    ///
+    /// - Returns: the work to do now; nil for none.
     mutating func take(_ frame: VideoFrame, at now: MediaTime) -> Work? {
         counts.captured += 1
         captureRate.add(1, at: now)
@@ -79,8 +81,8 @@ struct BroadcastState {
         awaySince = nil
         isLive = true
         newest = frame
-        let isTurned = frame.orientation.swapsDimensions
-        pictureSize = isTurned ? (frame.height, frame.width) : (frame.width, frame.height)
+        let isRotated = frame.orientation.swapsDimensions
+        frameSize = isRotated ? (frame.height, frame.width) : (frame.width, frame.height)
         newestNumber += 1
         guard hasDemand else { return nil }
         lastDemand = now
@@ -88,7 +90,9 @@ struct BroadcastState {
         return (frame, newestNumber, follows && snapshots.isEmpty)
     }
 
-    /// Notes a part that shows a frame. Returns who has waited for it.
+    /// Records a part that shows a frame.
+    ///
+    /// - Returns: the handlers that have waited for it.
     mutating func publish(
         _ part: FramePart, number: UInt64, at now: MediaTime
     ) -> [@Sendable (FramePart) -> Void] {
@@ -103,7 +107,7 @@ struct BroadcastState {
         return takeAnswers()
     }
 
-    /// Notes that a frame shows what the last part shows.
+    /// Records that a frame shows the same as the last part.
     mutating func publishSame(
         number: UInt64
     ) -> (part: FramePart?, hasDual: Bool, answers: [@Sendable (FramePart) -> Void]) {
@@ -113,17 +117,19 @@ struct BroadcastState {
         return (part, viewers.values.contains { $0.parameters.dualFinalFrames }, part == nil ? [] : takeAnswers())
     }
 
-    /// Notes a notice. Returns who has waited for it; nil when it doesn't apply any more.
-    mutating func publishNotice(
+    /// Records the part of a placeholder.
+    ///
+    /// - Returns: the handlers that have waited for it; nil when it no longer applies.
+    mutating func publishPlaceholder(
         _ part: FramePart, generation: UInt64, at now: MediaTime
     ) -> [@Sendable (FramePart) -> Void]? {
         guard !isLive, generation == self.generation else { return nil }
-        counts.notices += 1
+        counts.placeholders += 1
         self.part = part
         partNumber = 0
         shownGeneration = generation
         lastPublished = now
-        return notice.isLasting ? takeAnswers() : []
+        return placeholder.isLasting ? takeAnswers() : []
     }
 
     private mutating func takeAnswers() -> [@Sendable (FramePart) -> Void] {
@@ -133,21 +139,21 @@ struct BroadcastState {
     }
 
     mutating func sourceStateChanged(to state: CaptureState, at now: MediaTime) {
-        guard let notice = Notice(state) else {
-            // It runs: what comes next is of now.
+        guard let placeholder = Placeholder(state) else {
+            // It runs: the next frame is a new one.
             if state == .running { awaySince = nil }
             return
         }
         awaySince = now
-        guard isLive || notice != self.notice else { return }
+        guard isLive || placeholder != self.placeholder else { return }
         isLive = false
-        // What was before is not to be shown again, not in a snapshot either.
+        // The last frame must not be shown again, not in a snapshot either.
         newest = nil
-        self.notice = notice
+        self.placeholder = placeholder
         generation += 1
     }
 
-    /// What the worker is to do now.
+    /// The worker's task now; nil for none.
     mutating func nextTask(at now: MediaTime, repeatInterval: Duration?) -> Task? {
         guard hasDemand else { return nil }
         if isLive, partNumber != newestNumber, triedNumber != newestNumber, let newest {
@@ -156,8 +162,8 @@ struct BroadcastState {
         }
         if !isLive, shownGeneration != generation, triedGeneration != generation {
             triedGeneration = generation
-            let size = pictureSize
-            return .showNotice(notice, width: size.width, height: size.height, generation: generation)
+            let size = frameSize
+            return .showPlaceholder(placeholder, width: size.width, height: size.height, generation: generation)
         }
         if let repeatInterval, !viewers.isEmpty, let part, now - lastPublished >= repeatInterval {
             lastPublished = now
@@ -166,7 +172,7 @@ struct BroadcastState {
         return nil
     }
 
-    /// When the worker has something to do, if nothing happens before.
+    /// When the worker has its next task, unless it is woken before.
     ///
     /// - Parameter now: the time for which all that was due has been done.
     func nextDeadline(after now: MediaTime, repeatInterval: Duration?, idleDelay: Duration) -> MediaTime? {

@@ -3,7 +3,7 @@ import MJPEGServer
 import Testing
 import VideoCapturing
 
-@Suite struct NoticeTests {
+@Suite struct PlaceholderTests {
     @Test func viewersSeeWhyThereIsNoPicture() throws {
         let test = try TestServer()
         try test.show(1)
@@ -37,16 +37,16 @@ import VideoCapturing
         let test = try TestServer()
         let reader = try StreamReader(test.port)
         _ = try reader.next()
-        var notices: UInt64 = 1
+        var count: UInt64 = 1
         for (state, word) in states {
             test.server.sourceStateChanged(to: state)
-            notices += 1
-            #expect(eventually { test.statistics.notices == notices })
+            count += 1
+            #expect(eventually { test.statistics.notices == count })
             #expect(try Client.fetch("/state", port: test.port).text.contains(word), "\(state)")
         }
     }
 
-    @Test func theNoticeHasLightLettersOnDark() throws {
+    @Test func thePlaceholderHasLightLettersOnDark() throws {
         let test = try TestServer { $0.snapshotTimeout = .milliseconds(1) }
         test.server.sourceStateChanged(to: .stopped(.user))
         var answer = try Client.fetch("/snapshot", port: test.port)
@@ -76,7 +76,7 @@ import VideoCapturing
         let test = try TestServer { $0.snapshotTimeout = .seconds(30) }
         let client = try Client(test.port)
         client.get("/snapshot")
-        // The picture that says why there is none shows that the request has arrived.
+        // The placeholder shows that the request has arrived.
         #expect(eventually { test.statistics.notices == 1 })
         try test.show(4)
         #expect(try client.readAnswer().body == numberedJPEG(4))
@@ -84,7 +84,7 @@ import VideoCapturing
 
     @Test func aSnapshotGivesUp() throws {
         let test = try TestServer { $0.snapshotTimeout = .milliseconds(50) }
-        // He sees the notice, so it has been made.
+        // The viewer gets the placeholder, so it has been made.
         _ = try StreamReader(test.port).next()
         let answer = try Client.fetch("/snapshot", port: test.port)
         #expect(answer.status == 503)

@@ -1,4 +1,4 @@
-/// The fields of a Digest answer: `name=value` or `name="value"`, with commas between them.
+/// The fields of Digest credentials: `name=value` or `name="value"`, separated by commas.
 struct DigestFields {
     private var fields: [String: String] = [:]
 
@@ -28,7 +28,7 @@ struct DigestFields {
                     index += 1
                 }
             }
-            // The first counts; a second of the same name is nothing that a client sends.
+            // The first one counts; no client sends two of the same name.
             if fields[name] == nil { fields[name] = String(decoding: value, as: UTF8.self) }
         }
     }
