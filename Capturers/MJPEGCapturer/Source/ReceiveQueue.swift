@@ -1,26 +1,26 @@
 import VideoCapturing
 
-/// The pictures that have come and are not delivered yet, in order; bounded, however slow the consumer.
-struct PictureBacklog {
-    /// The most pictures that wait.
-    static let mostPictures = 64
+/// The images that are received and not delivered yet, in order; bounded, however slow the consumer.
+struct ReceiveQueue {
+    /// The maximum number of images.
+    static let maximumPictures = 64
 
-    /// In nanoseconds; what is longer is a pause.
+    /// In nanoseconds; a longer interval is a pause.
     private static let longestInterval: Int64 = 5_000_000_000
 
-    /// The most bytes that wait; one picture may always.
-    let mostBytes: Int
+    /// The maximum number of bytes; one image is always allowed.
+    let maximumBytes: Int
     private var pictures: [ReceivedPicture] = []
     private var bytes = 0
-    /// The usual time between two pictures; nil until known. Not a `Duration`, whose 128 bits cost more than all else here.
+    /// The usual time between two images; nil until known. Not a `Duration`, whose 128 bits cost more than the rest here.
     private(set) var intervalNanoseconds: Int64?
     private var lastRead: MediaTime?
-    /// Nobody is late before this.
+    /// The age of images counts from here.
     var sessionStart = MediaTime.zero
 
-    init(mostBytes: Int) {
-        self.mostBytes = mostBytes
-        pictures.reserveCapacity(PictureBacklog.mostPictures)
+    init(maximumBytes: Int) {
+        self.maximumBytes = maximumBytes
+        pictures.reserveCapacity(ReceiveQueue.maximumPictures)
     }
 
     var isEmpty: Bool { pictures.isEmpty }
@@ -28,22 +28,26 @@ struct PictureBacklog {
     /// The next one.
     var first: ReceivedPicture? { pictures.first }
 
-    /// Adds the newest; the oldest go where there is no room.
+    /// Adds the newest image; drops the oldest where there is no room.
     mutating func append(_ picture: ReceivedPicture, pool: JPEGBlockPool) {
         pictures.append(picture)
         bytes += picture.block.count
-        while pictures.count > 1, pictures.count > PictureBacklog.mostPictures || bytes > mostBytes {
+        while pictures.count > 1, pictures.count > ReceiveQueue.maximumPictures || bytes > maximumBytes {
             skipFirst(pool)
         }
     }
 
-    /// The last `count` pictures have been read at `now`, after nothing was read since `since`: they have come in
-    /// between, at their usual distance, the last one just now.
+    /// Records that the last `count` images were read at `now`, after nothing was read since `since`: they have arrived in
+    /// between, at their usual interval, the last one just now.
     ///
-    /// - Parameter isLate: whether they may have waited; otherwise they have just come.
-    mutating func noteRead(count: Int, since: MediaTime, now: MediaTime, isLate: Bool) {
+    /// - Parameters:
+    ///   - count: the number of images.
+    ///   - since: the time of the previous read.
+    ///   - now: the time of this read.
+    ///   - isLate: whether they may have waited; otherwise they have just arrived.
+    mutating func recordRead(count: Int, since: MediaTime, now: MediaTime, isLate: Bool) {
         guard count > 0 else { return }
-        let sample = min(now.nanoseconds(since: lastRead ?? since) / Int64(count), PictureBacklog.longestInterval)
+        let sample = min(now.nanoseconds(since: lastRead ?? since) / Int64(count), ReceiveQueue.longestInterval)
         if lastRead != nil { measure(sample) }
         lastRead = now
         guard isLate else { return }
@@ -54,8 +58,8 @@ struct PictureBacklog {
         }
     }
 
-    /// The next picture to deliver. Pictures come in order as long as they are fresh, so that a hiccup of the consumer
-    /// loses none; when it is too slow for good, the newest win.
+    /// The next image to deliver. Images are delivered in order as long as they are fresh, so that a short delay of the
+    /// consumer loses none; when it is permanently too slow, the oldest are dropped.
     mutating func next(now: MediaTime, pool: JPEGBlockPool) -> ReceivedPicture? {
         let freshness = max(2 * (intervalNanoseconds ?? 0), 100_000_000)
         while pictures.count > 1, now.nanoseconds(since: max(pictures[0].arrival, sessionStart)) > freshness {
@@ -67,13 +71,13 @@ struct PictureBacklog {
         return picture
     }
 
-    /// Puts a picture back as the next one.
+    /// Puts an image back as the next one.
     mutating func putBack(_ picture: ReceivedPicture) {
         pictures.insert(picture, at: 0)
         bytes += picture.block.count
     }
 
-    /// For a new connection: what waits is of the past.
+    /// Removes all images, for a new connection.
     mutating func clear() {
         pictures.removeAll(keepingCapacity: true)
         bytes = 0
@@ -81,7 +85,7 @@ struct PictureBacklog {
         lastRead = nil
     }
 
-    /// A new connection: the pause is not measured.
+    /// Begins a new connection: the pause is not measured.
     mutating func beginConnection() { lastRead = nil }
 
     private mutating func skipFirst(_ pool: JPEGBlockPool) {
