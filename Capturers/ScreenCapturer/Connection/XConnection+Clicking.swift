@@ -8,12 +8,12 @@ import VideoCapturing
 #endif
 
 extension XConnection {
-    /// How long a user has to click.
-    private static let clickPatience = Duration.seconds(60)
+    /// The timeout of the click.
+    private static let clickTimeout = Duration.seconds(60)
 
     /// Lets the user click a window; nil when the root is clicked.
     ///
-    /// - Throws: `silent` when nobody clicks in a minute, `refused` when another program holds the pointer.
+    /// - Throws: `silent` without a click within a minute, `refused` when another program has grabbed the pointer.
     func clickedWindow() throws(XFailure) -> xcb_window_t? {
         let cursor = try crosshair()
         defer { xcb_free_cursor(handle, cursor) }
@@ -26,7 +26,7 @@ extension XConnection {
             xcb_ungrab_pointer(handle, 0)
             xcb_flush(handle)
         }
-        let deadline = MonotonicClock().now.advanced(by: XConnection.clickPatience)
+        let deadline = MonotonicClock().now.advanced(by: XConnection.clickTimeout)
         var clicked: xcb_window_t?
         while true {
             while let event = xcb_poll_for_event(handle) {
@@ -37,7 +37,7 @@ extension XConnection {
                         $0.pointee.child
                     }
                 case XCB_BUTTON_RELEASE:
-                    // Until here the button belongs to the grab, and no program sees half a click.
+                    // The button belongs to the grab until here, so that no program sees half a click.
                     guard let clicked else { continue }
                     return clicked == 0 ? nil : try clientWindow(in: clicked)
                 default: continue
@@ -50,7 +50,7 @@ extension XConnection {
         }
     }
 
-    /// The pointer while it chooses (cursor font, `XC_crosshair`).
+    /// The pointer shape during the choice (cursor font, `XC_crosshair`).
     private func crosshair() throws(XFailure) -> xcb_cursor_t {
         let glyph: UInt16 = 34
         let font = xcb_generate_id(handle)

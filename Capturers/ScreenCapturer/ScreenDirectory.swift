@@ -7,17 +7,19 @@ import VideoCapturing
     import Musl
 #endif
 
-/// The displays, monitors and windows that can be captured. Each call asks anew; from any thread.
+/// The displays, monitors and windows that can be captured. Each call queries the X server again. Thread-safe.
 public struct ScreenDirectory: Sendable {
-    /// The X display; nil for the environment's.
+    /// The X display; nil for that of the environment.
     public var display: String?
 
-    /// - Parameter display: the X display, as `:0`; nil for the environment's.
+    /// Creates a directory.
+    ///
+    /// - Parameter display: the X display, as `:0`; nil for that of the environment.
     public init(display: String? = nil) {
         self.display = display
     }
 
-    /// The X displays of this machine at which a server takes connections, as `:0`.
+    /// The X displays of this machine whose server accepts connections, as `:0`.
     public static func displays() -> [String] {
         guard let folder = opendir("/tmp/.X11-unix") else { return [] }
         defer { closedir(folder) }
@@ -31,8 +33,8 @@ public struct ScreenDirectory: Sendable {
         return numbers.sorted().map { ":\($0)" }
     }
 
-    /// Whether a server takes connections for the display of that number: through its socket in the file system, or the
-    /// one without a file.
+    /// Whether a server accepts connections for the display of that number, through its socket in the file system or its
+    /// abstract one.
     static func accepts(_ number: Int) -> Bool {
         let path = Array("/tmp/.X11-unix/X\(number)".utf8)
         return [path, [0] + path].contains { name in
@@ -51,14 +53,17 @@ public struct ScreenDirectory: Sendable {
         }
     }
 
-    /// The monitors of the display, the primary one first; one without a name of the whole display where the server
-    /// knows no monitors. Throws what `ScreenCapturer.initCapture` throws for a display that cannot be had.
+    /// The monitors of the display, the primary one first; one for the whole display where the server does not report
+    /// monitors.
+    ///
+    /// - Throws: the errors of `ScreenCapturer.initCapture` for a display that is not available.
     public func monitors() throws(CaptureError) -> [ScreenMonitor] {
         try ask("list the monitors") { (connection) throws(XFailure) in try connection.monitors() }
     }
 
-    /// The windows of the display that a user would call one, in the window manager's order, or else the topmost last.
-    /// Throws as ``monitors()``.
+    /// The application windows of the display, in the order of the window manager, or else the topmost last.
+    ///
+    /// - Throws: as ``monitors()``.
     public func windows() throws(CaptureError) -> [ScreenWindow] {
         try ask("list the windows") { (connection) throws(XFailure) in try connection.windows() }
     }
@@ -74,5 +79,45 @@ public struct ScreenDirectory: Sendable {
                 .deviceLost, operation: operation, subject: display,
                 message: "The X server has not answered; look whether it still runs.")
         }
+    }
+}
+
+/// A monitor of an X display (RandR 1.5).
+public struct ScreenMonitor: Sendable, Hashable {
+    /// The name, as `HDMI-1`.
+    public var name: String
+    /// Its position on the display, in pixels.
+    public var frame: PixelRect
+    /// Whether it is the primary monitor.
+    public var isPrimary: Bool
+
+    /// Creates a description of a monitor.
+    public init(name: String, frame: PixelRect, isPrimary: Bool) {
+        self.name = name
+        self.frame = frame
+        self.isPrimary = isPrimary
+    }
+}
+
+/// An application window of an X display.
+public struct ScreenWindow: Sendable, Hashable {
+    /// The identifier, as `xwininfo` shows it in hexadecimal.
+    public var id: UInt32
+    /// Its title; empty when it has none.
+    public var title: String
+    /// The program's class, as `Firefox`; empty when it states none.
+    public var className: String
+    /// The process that created it, possibly on another machine; nil when it states none.
+    public var processID: Int32?
+    /// Its position on the display without decorations, in pixels.
+    public var frame: PixelRect
+
+    /// Creates a description of a window.
+    public init(id: UInt32, title: String, className: String, processID: Int32?, frame: PixelRect) {
+        self.id = id
+        self.title = title
+        self.className = className
+        self.processID = processID
+        self.frame = frame
     }
 }

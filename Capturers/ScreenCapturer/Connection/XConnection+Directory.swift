@@ -2,8 +2,8 @@ import CLibXCB
 import VideoCapturing
 
 extension XConnection {
-    /// The windows that a user would call one: those that the window manager lists (EWMH, `_NET_CLIENT_LIST`), or
-    /// without one the root's own that are shown.
+    /// The application windows: those that the window manager lists (EWMH, `_NET_CLIENT_LIST`), or without one the visible
+    /// children of the root.
     func windows() throws(XFailure) -> [ScreenWindow] {
         let titleAtoms = [try atom("_NET_WM_NAME"), xcb_atom_t(XCB_ATOM_WM_NAME.rawValue)]
         let processAtom = try atom("_NET_WM_PID")
@@ -36,7 +36,7 @@ extension XConnection {
         }
     }
 
-    /// Whether the window and all that it lies in are mapped, and it has pixels.
+    /// Whether the window and its ancestors are mapped, and it has pixels.
     func isShown(_ window: xcb_window_t) throws(XFailure) -> Bool {
         let cookie = xcb_get_window_attributes(handle, window)
         return try answer(cookie.sequence, as: xcb_get_window_attributes_reply_t.self) { reply in
@@ -45,7 +45,7 @@ extension XConnection {
         }
     }
 
-    /// Where a window lies on the display.
+    /// The position of a window on the display.
     func frame(of window: xcb_window_t) throws(XFailure) -> PixelRect {
         let size = try geometry(of: window)
         let cookie = xcb_translate_coordinates(handle, window, root, 0, 0)
@@ -55,13 +55,13 @@ extension XConnection {
         }
     }
 
-    /// The window of a client inside a window manager's frame: the nearest one below with the property `WM_STATE`
-    /// (ICCCM, 4.1.3.1); the frame itself when there is none.
+    /// The window of a client inside a window manager's frame: the nearest descendant with the property `WM_STATE`
+    /// (ICCCM, 4.1.3.1); the frame itself without one.
     func clientWindow(in frame: xcb_window_t) throws(XFailure) -> xcb_window_t {
         let state = try atom("WM_STATE")
         guard state != 0 else { return frame }
         var level = [frame]
-        // Window managers nest a few levels, and no more.
+        // Window managers nest only a few levels.
         for _ in 0..<4 where !level.isEmpty {
             for window in level where try !property(state, of: window).isEmpty { return window }
             var next: [xcb_window_t] = []
@@ -79,5 +79,51 @@ extension Sequence<xcb_atom_t> {
             if !bytes.isEmpty { return String(decoding: bytes, as: UTF8.self) }
         }
         return ""
+    }
+}
+
+extension XConnection {
+    func geometry(of drawable: xcb_drawable_t) throws(XFailure) -> (width: Int, height: Int, depth: UInt8, border: Int)
+    {
+        let cookie = xcb_get_geometry(handle, drawable)
+        return try answer(cookie.sequence, as: xcb_get_geometry_reply_t.self) { reply in
+            (
+                Int(reply.pointee.width), Int(reply.pointee.height), reply.pointee.depth,
+                Int(reply.pointee.border_width)
+            )
+        }
+    }
+
+    /// The monitors, the primary one first.
+    func monitors() throws(XFailure) -> [ScreenMonitor] {
+        let size = try geometry(of: root)
+        let whole = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
+        guard extensions.randr != nil else { return [ScreenMonitor(name: "screen", frame: whole, isPrimary: true)] }
+        let cookie = xcb_randr_get_monitors(handle, root, 1)
+        let found: [(atom: xcb_atom_t, frame: PixelRect, isPrimary: Bool)]
+        do {
+            found = try answer(cookie.sequence, as: xcb_randr_get_monitors_reply_t.self) { reply in
+                var result: [(atom: xcb_atom_t, frame: PixelRect, isPrimary: Bool)] = []
+                var iterator = xcb_randr_get_monitors_monitors_iterator(reply)
+                while iterator.rem > 0 {
+                    let info = iterator.data.pointee
+                    let frame = PixelRect(
+                        x: Int(info.x), y: Int(info.y), width: Int(info.width), height: Int(info.height))
+                    result.append((info.name, frame, info.primary != 0))
+                    xcb_randr_monitor_info_next(&iterator)
+                }
+                return result
+            }
+        } catch .refused {
+            // RandR before 1.5.
+            return [ScreenMonitor(name: "screen", frame: whole, isPrimary: true)]
+        }
+        var monitors: [ScreenMonitor] = []
+        for monitor in found {
+            monitors.append(
+                ScreenMonitor(name: try name(of: monitor.atom), frame: monitor.frame, isPrimary: monitor.isPrimary))
+        }
+        if monitors.isEmpty { return [ScreenMonitor(name: "screen", frame: whole, isPrimary: true)] }
+        return monitors.filter(\.isPrimary) + monitors.filter { !$0.isPrimary }
     }
 }
