@@ -2,27 +2,27 @@ import CLibAV
 import MediaContainers
 import VideoCapturing
 
-/// Reads the pictures of any video or picture file with FFmpeg: MP4, QuickTime, WebM, Matroska, AVI, GIF, PNG, JPEG
-/// and many more, and sequences of pictures by a pattern.
+/// Reads the frames of any video or image file with FFmpeg: MP4, QuickTime, WebM, Matroska, AVI, GIF, PNG, JPEG
+/// and many more, and image sequences by a pattern.
 ///
-/// Hand `FrameReaderFactory.ffmpeg` to whatever opens files:
+/// Pass `FrameReaderFactory.ffmpeg` to the API that opens files:
 /// ```swift
 /// let capture = FileCapturer(path: "holiday.mp4", readers: [.ffmpeg])
 /// ```
-/// Pictures in 4:2:0 are the decoder's own, lent without a copy until the last holder lets go, even when the reader is
-/// gone. Others are converted: luma and chroma of any sampling and depth, and grey, to I420, in the file's own range;
-/// RGB and palettes to ARGB.
+/// Frames in 4:2:0 wrap the decoder's memory without a copy until they are released, even after the reader is. Others are
+/// converted: luma and chroma of any sampling and depth, and gray, to I420, in the range of the file; RGB and palettes to
+/// ARGB.
 ///
-/// Times count from the start of the video stream and strictly increase: what the file repeats or turns back is moved
-/// by a nanosecond. Damaged pictures are left out and counted. Of a file that is cut off the whole pictures come, then
-/// `corruptData`.
+/// Times count from the start of the video stream and strictly increase: a repeated or decreasing time is placed a
+/// nanosecond after the last one. Damaged frames are skipped and counted. A truncated file delivers its complete frames,
+/// then `corruptData`.
 ///
-/// A file can make FFmpeg open nothing else, neither files nor addresses. The library's messages on standard error are
+/// A file cannot make FFmpeg open other files or addresses. The library's messages on standard error are
 /// turned off for the whole process, and its largest allocation limited to 512 MiB, when the first reader is made.
 ///
-/// Not to be used from two threads at once.
+/// Not thread-safe.
 public final class FFmpegReader: FrameReader {
-    /// The most pixels of a picture that are decoded: 8192 × 4320.
+    /// The maximum number of pixels of a frame: 8192 × 4320.
     public static let maximumPixelCount = 8192 * 4320
 
     public let format: VideoFormat
@@ -35,28 +35,29 @@ public final class FFmpegReader: FrameReader {
 
     private let request: FrameReaderRequest
     private let path: String
-    private let shelf: FrameShelf
+    private let pool: FramePool
     private let maker: PictureMaker
     private var decoder: StreamDecoder
-    /// Decoded and not yet given out: more than one only after a seek.
+    /// Frames that are decoded and not yet returned: more than one only after a seek.
     private var ready: [DecodedFrame] = []
-    /// Met while seeking; thrown once `ready` is empty.
+    /// An error of seeking; thrown once `ready` is empty.
     private var failure: MediaFileError?
     private var hasEnded = false
-    /// Of decoders given up since, and of pictures that no decoder complained of.
+    /// Damage counted by previous decoders, and frames rejected here.
     private var damagedBefore: UInt64 = 0
 
-    /// Opens the file, and decodes up to the first picture to learn the real format.
+    /// Opens the file, and decodes the first frame to learn the actual format.
     ///
-    /// - Throws: `MediaFileError`: `formatUnsupported` for what is no video, has no decoder or is encrypted,
-    ///   `corruptData` when no picture can be decoded, `limitExceeded` for pictures of more than
-    ///   ``maximumPixelCount`` pixels, `notFound` when no picture fits a pattern.
+    /// - Parameter request: the file to open.
+    /// - Throws: `MediaFileError`: `formatUnsupported` for a file that is not a video, has no decoder or is encrypted,
+    ///   `corruptData` when no frame can be decoded, `limitExceeded` for frames of more than ``maximumPixelCount``
+    ///   pixels, `notFound` when no file matches a pattern.
     public init(_ request: FrameReaderRequest) throws {
         self.request = request
         path = request.file?.path ?? request.path
-        let shelf = FrameShelf()
-        self.shelf = shelf
-        let decoder = try StreamDecoder(request, shelf: shelf)
+        let pool = FramePool()
+        self.pool = pool
+        let decoder = try StreamDecoder(request, pool: pool)
         guard let first = try decoder.next() else {
             throw MediaFileError.corrupt(
                 path,
@@ -65,7 +66,7 @@ public final class FFmpegReader: FrameReader {
                     : "The file holds no picture that can be decoded (\(decoder.damaged) damaged); get it again.")
         }
         let facts = StreamFacts(decoder.demuxer, first.lent.frame, path: request.path)
-        maker = PictureMaker(path: path, isStillCodec: decoder.isStillCodec, shelf: shelf)
+        maker = PictureMaker(path: path, isStillCodec: decoder.isStillCodec, frames: pool)
         let frame = first.lent.frame.pointee
         try FFmpegReader.checkSize(width: frame.width, height: frame.height, path)
         guard let layout = PictureLayout(AVPixelFormat(frame.format)) else {
@@ -92,13 +93,13 @@ public final class FFmpegReader: FrameReader {
 
     public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
         guard !hasEnded else { return nil }
-        // True until there is a picture, so that an error is the last thing that comes.
+        // True until there is a frame, so that nothing follows an error.
         hasEnded = true
         while let next = try takeDecoded() {
             let frame = next.lent.frame
             guard FFmpegReader.isSizeAllowed(width: frame.pointee.width, height: frame.pointee.height) else {
                 damagedBefore += 1
-                shelf.giveBack(next.lent)
+                pool.restore(next.lent)
                 continue
             }
             let picture = try maker.makePicture(next.lent)
@@ -109,17 +110,17 @@ public final class FFmpegReader: FrameReader {
         return nil
     }
 
-    /// Goes back to the first picture: the file is opened anew.
+    /// Goes back to the first frame: the file is opened again.
     public func rewind() throws {
         if let file = request.file { try file.rewind() }
         discardReady()
-        let reopened = try StreamDecoder(request, shelf: shelf)
+        let reopened = try StreamDecoder(request, pool: pool)
         damagedBefore += decoder.damaged
         decoder = reopened
         hasEnded = false
     }
 
-    /// Goes by the index of MP4, QuickTime, Matroska, WebM and AVI to the key frame before and decodes from there; of
+    /// Goes to the preceding key frame by the index of MP4, QuickTime, Matroska, WebM and AVI, and decodes from there; of
     /// other files from the beginning.
     public func seek(to time: Duration) throws {
         guard canSeek else {
@@ -144,9 +145,9 @@ public final class FFmpegReader: FrameReader {
         return try decoder.next()
     }
 
-    /// As ``advance(to:)``, from a key frame near `time`; false when the index does not lead to the right picture.
+    /// As ``advance(to:)``, from a key frame near `time`; false when the index does not lead to the right frame.
     private func jump(to time: Duration) -> Bool {
-        // Pictures before a key frame may come after it or reach over it, and an index may be wrong: then from earlier.
+        // Frames before a key frame may follow it or reference it, and an index may be wrong: then from an earlier one.
         let last = min(time, duration ?? time)
         for margin in [Duration.zero, .seconds(2), .seconds(10), .seconds(30)] where margin == .zero || margin < last {
             discardReady()
@@ -155,14 +156,14 @@ public final class FFmpegReader: FrameReader {
             ready.append(first)
             guard first.time <= time else { continue }
             advance(to: time)
-            // After a jump the decoder may leave out pictures and say nothing. One that is shown long enough proves itself.
+            // After a jump the decoder may silently skip frames. One that is shown at `time` is the right one.
             let isShownThen = ready.first.map { time < $0.time + $0.length } ?? false
             if !decoder.isSuspect, isShownThen || decoder.isSettled { return true }
         }
         return false
     }
 
-    /// Decodes up to `time` and keeps the picture shown then, and the one after it that shows that it is.
+    /// Decodes up to `time` and keeps the frame shown then, and the one after it that proves it.
     private func advance(to time: Duration) {
         do {
             while let next = try decoder.next() {
@@ -181,7 +182,7 @@ public final class FFmpegReader: FrameReader {
     }
 
     private func discardReady() {
-        for decoded in ready { shelf.giveBack(decoded.lent) }
+        for decoded in ready { pool.restore(decoded.lent) }
         ready.removeAll(keepingCapacity: true)
         failure = nil
     }
@@ -193,12 +194,23 @@ extension FFmpegReader {
         return sides.contains(width) && sides.contains(height) && Int(width) * Int(height) <= maximumPixelCount
     }
 
-    /// Throws for pictures that are too large. A size of zero is one that only the pictures tell.
+    /// Throws for frames that are too large. A size of zero is unknown until the first frame.
     static func checkSize(width: Int32, height: Int32, _ path: String) throws(MediaFileError) {
         guard width > 0, height > 0, !isSizeAllowed(width: width, height: height) else { return }
         throw MediaFileError(
             .limitExceeded, operation: "open the file", path: path,
             message: "The pictures have \(width)x\(height) pixels, of which at most \(maximumPixelCount) in all and "
                 + "\(VideoFormat.maximumSide) on a side are decoded; scale them down first.")
+    }
+}
+
+extension FrameReaderFactory {
+    /// Opens any file that FFmpeg can read; see ``FFmpegReader``. Returns nil without consuming bytes when it does not
+    /// recognize the first bytes.
+    public static let ffmpeg = FrameReaderFactory(name: "FFmpeg") { request in
+        if let file = request.file, try file.peek(1, { $0.count }) > 0, try InputProbe.demuxer(for: file) == nil {
+            return nil
+        }
+        return try FFmpegReader(request)
     }
 }

@@ -1,26 +1,26 @@
 import CLibAV
 import VideoCapturing
 
-/// Turns a stream's timestamps into times from its start that strictly increase.
+/// Converts a stream's timestamps to times from its start that strictly increase.
 struct FrameClock {
     private let timeBase: AVRational
     private let interval: Duration
     private var start: Int64?
     private var last: Duration?
-    /// Whether a time had to be made up, so that times after a seek would be others than before.
+    /// Whether a time was estimated, so that times after a seek would differ from those before.
     private(set) var hasGuessed = false
 
     /// - Parameters:
     ///   - timeBase: the seconds of one unit.
-    ///   - start: the stream's first timestamp; nil for that of the first picture.
-    ///   - rate: for pictures without a timestamp; nil for 25 a second.
+    ///   - start: the stream's first timestamp; nil for that of the first frame.
+    ///   - rate: for frames without a timestamp; nil for 25 frames per second.
     init(timeBase: AVRational, start: Int64?, rate: FrameRate?) {
         self.timeBase = timeBase
         self.start = start
         interval = (rate ?? 25).frameInterval
     }
 
-    /// The time of the next picture. One that is not after the last is moved behind it by the least there is.
+    /// The time of the next frame: at least a nanosecond after the last one.
     mutating func time(of timestamp: Int64?) -> Duration {
         var time: Duration
         if let timestamp {
@@ -36,10 +36,10 @@ struct FrameClock {
         return time
     }
 
-    /// After a seek the times begin anew.
+    /// Restarts after a seek.
     mutating func forgetLast() { last = nil }
 
-    /// The timestamp at or before `time`; nil before the first picture has told the start.
+    /// The timestamp at or before `time`; nil before the first frame, if the start is unknown.
     func timestamp(at time: Duration) -> Int64? {
         guard let start, timeBase.num > 0 else { return nil }
         let units = Int128(time.nanoseconds) * Int128(timeBase.den) / (Int128(timeBase.num) * 1_000_000_000)
@@ -54,6 +54,6 @@ struct FrameClock {
         return .nanoseconds(Int64(clamping: (scaled + (scaled < 0 ? -divisor : divisor) / 2) / divisor))
     }
 
-    /// How long a picture of `units` is shown; of unknown length, one interval.
+    /// The duration of a frame of `units`; one interval when it is unknown.
     func length(of units: Int64) -> Duration { units > 0 ? duration(of: Int128(units)) : interval }
 }

@@ -8,45 +8,45 @@ import VideoCapturing
     import Musl
 #endif
 
-/// A picture as the decoder gave it, with its time.
+/// A decoded frame with its time.
 struct DecodedFrame {
-    var lent: LentFrame
+    var lent: BorrowedFrame
     var time: Duration
     /// How long it is shown.
     var length: Duration
 }
 
-/// An open file and its decoder: gives the pictures in order of their times. Not to be used from two threads at once.
+/// An open file and its decoder: returns the frames in order of their times. Not thread-safe.
 final class StreamDecoder {
     let demuxer: Demuxer
-    /// Packets and pictures left out because they are damaged.
+    /// Damaged packets and frames that were skipped.
     private(set) var damaged: UInt64 = 0
 
-    /// Whether pictures may be missing because the decoder began at a key frame that others reach over (an open group
-    /// of pictures): damage was met, and no second key frame since.
+    /// Whether frames may be missing because the decoder began at a key frame of an open group of pictures: damage was
+    /// found, and no second key frame since.
     private(set) var isSuspect = false
-    /// Whether a second key frame has come since a jump: from there on no picture is missing.
+    /// Whether there was a second key frame since a jump: from there on no frame is missing.
     private(set) var isSettled = false
     private var hasShownKey = false
 
     private let path: String
-    private let shelf: FrameShelf
+    private let pool: FramePool
     private let context: UnsafeMutablePointer<AVCodecContext>
     private let packet: UnsafeMutablePointer<AVPacket>
     private(set) var clock: FrameClock
-    /// Why reading ended before the file did; thrown once the pictures before are out.
+    /// Why reading ended before the file did; thrown after the frames before it.
     private var failure: MediaFileError?
-    /// Whether the last packet was cut off: then the file is.
+    /// Whether the last packet was truncated: then the file is.
     private var endsWithinPacket = false
-    /// What had been damaged when a transport stream ended within a packet; nil otherwise.
+    /// The value of `damaged` when a transport stream ended within a packet; nil otherwise.
     private var damagedBeforeCut: UInt64?
     private var picturesRead: Int64 = 0
     private var hasJumped = false
 
-    /// - Throws: `formatUnsupported` without a decoder, `limitExceeded` for pictures that are too large.
-    init(_ request: FrameReaderRequest, shelf: FrameShelf) throws(MediaFileError) {
+    /// - Throws: `formatUnsupported` without a decoder, `limitExceeded` for frames that are too large.
+    init(_ request: FrameReaderRequest, pool: FramePool) throws(MediaFileError) {
         path = request.file?.path ?? request.path
-        self.shelf = shelf
+        self.pool = pool
         demuxer = try Demuxer(request)
         let stream = demuxer.stream
         try FFmpegReader.checkSize(
@@ -71,17 +71,17 @@ final class StreamDecoder {
         avcodec_free_context(&context)
     }
 
-    /// Whether each picture is coded by itself.
+    /// Whether the codec has only intra-coded frames.
     var isStillCodec: Bool {
         guard let codec = avcodec_descriptor_get(context.pointee.codec_id) else { return false }
         return codec.pointee.props & AV_CODEC_PROP_INTRA_ONLY != 0
     }
 
-    /// The next picture; nil at the end.
+    /// Returns the next frame; nil at the end.
     ///
-    /// - Throws: `corruptData` when the file is cut off, after what is whole.
+    /// - Throws: `corruptData` when the file is truncated, after the complete frames.
     func next() throws(MediaFileError) -> DecodedFrame? {
-        guard let lent = shelf.take() else { throw .outOfMemory(path) }
+        guard let lent = pool.take() else { throw .outOfMemory(path) }
         var failures = 0
         while true {
             let result = avcodec_receive_frame(context, lent.frame)
@@ -89,7 +89,7 @@ final class StreamDecoder {
             case 0:
                 let frame = lent.frame.pointee
                 guard frame.flags & AV_FRAME_FLAG_CORRUPT == 0, frame.decode_error_flags == 0 else {
-                    noteDamage()
+                    recordDamage()
                     av_frame_unref(lent.frame)
                     continue
                 }
@@ -106,22 +106,22 @@ final class StreamDecoder {
             case clibav_again:
                 try feed()
             case clibav_end:
-                shelf.giveBack(lent)
+                pool.restore(lent)
                 countCutPacket()
                 if let failure = failure.take() ?? unshownPictures() { throw failure }
                 return nil
             case clibav_out_of_memory:
                 throw .outOfMemory(path)
             default:
-                noteDamage()
+                recordDamage()
                 failures += 1
-                // The decoder should ask for a packet after each; one that never does would hold us for ever.
+                // The decoder should request a packet after each; one that never does would loop forever.
                 if failures > 1000 { throw .corrupt(path, "The decoder gives up: \(describeAV(result)).") }
             }
         }
     }
 
-    /// Goes to a key frame at or before `time`, from the file's index; false when that cannot be done.
+    /// Goes to a key frame at or before `time`, by the file's index; false when that is not possible.
     func jump(to time: Duration) -> Bool {
         guard !clock.hasGuessed, AllowedFormats.haveIndex(demuxer.name), let target = clock.timestamp(at: time),
             av_seek_frame(demuxer.context, demuxer.stream.pointee.index, target, AVSEEK_FLAG_BACKWARD) >= 0
@@ -138,20 +138,20 @@ final class StreamDecoder {
         return true
     }
 
-    /// Takes back what has been counted since, because it came of a jump and not of the file.
+    /// Discards damage that was counted since, because it resulted from a jump.
     func forgetDamage(since earlier: UInt64) { damaged = min(damaged, earlier) }
 
-    private func noteDamage() {
+    private func recordDamage() {
         damaged += 1
         isSuspect = true
     }
 
-    /// A stream that ended within a packet has lost a picture, unless the decoder has complained of it by now.
+    /// Counts a frame that was lost at the end within a packet, unless the decoder has reported it.
     private func countCutPacket() {
-        if damagedBeforeCut.take() == damaged { noteDamage() }
+        if damagedBeforeCut.take() == damaged { recordDamage() }
     }
 
-    /// Gives the decoder one packet, or tells it that there are no more.
+    /// Sends the decoder one packet, or the end of the stream.
     private func feed() throws(MediaFileError) {
         var retries = 0
         while true {
@@ -162,7 +162,7 @@ final class StreamDecoder {
             }
             guard result >= 0 else {
                 failure = endOfReading(result)
-                // Fails only when it knows already.
+                // Fails only when the end was sent already.
                 _ = avcodec_send_packet(context, nil)
                 return
             }
@@ -171,21 +171,21 @@ final class StreamDecoder {
                 throw .unsupported(path, "The video is encrypted; decrypt it first, with the program it is meant for.")
             }
             if packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 {
-                noteDamage()
+                recordDamage()
                 endsWithinPacket = true
                 continue
             }
             endsWithinPacket = false
-            // An empty packet would tell the decoder that there are no more.
+            // An empty packet would signal the end of the stream.
             guard packet.pointee.size > 0 else { continue }
             let sent = avcodec_send_packet(context, packet)
             if sent == clibav_out_of_memory { throw .outOfMemory(path) }
-            if sent < 0 { noteDamage() }
+            if sent < 0 { recordDamage() }
             return
         }
     }
 
-    /// Of a file without a time scale the library leaves out what is later than the end that the file states elsewhere.
+    /// The error for frames of a file without a time scale that the library skips, since they are after the stated end.
     private func unshownPictures() -> MediaFileError? {
         let count = demuxer.stream.pointee.nb_frames
         guard demuxer.hasNoTimeScale, !hasJumped, picturesRead < count else { return nil }
@@ -232,7 +232,7 @@ final class StreamDecoder {
             made.pointee.thread_count = Int32(threadCount(threads))
             made.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
             made.pointee.err_recognition = AV_EF_CRCCHECK
-            // Otherwise half a JPEG counts as a picture; other decoders would give up for what does no harm.
+            // Otherwise half a JPEG counts as a frame; other decoders would fail for harmless errors.
             if parameters.pointee.codec_id == AV_CODEC_ID_MJPEG { made.pointee.err_recognition |= AV_EF_EXPLODE }
             opened = avcodec_open2(made, decoder, nil)
         }
@@ -245,7 +245,7 @@ final class StreamDecoder {
         return made
     }
 
-    /// More than eight cost memory and gain little.
+    /// More than eight threads cost memory and gain little.
     private static func threadCount(_ asked: Int?) -> Int {
         let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
         return min(max(asked ?? min(processors, 8), 1), 16)
@@ -253,7 +253,7 @@ final class StreamDecoder {
 }
 
 extension FrameRate {
-    /// The same rate; nil when it is none.
+    /// The same rate; nil when it is not valid.
     init?(_ rate: AVRational) {
         self.init(rate.num, per: rate.den)
     }

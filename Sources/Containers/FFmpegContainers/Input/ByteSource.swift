@@ -1,19 +1,19 @@
 import CLibAV
 import MediaContainers
 
-/// Lets the library read and seek through an `InputFile`. The library holds it by address only, so it must live as
-/// long as its context does.
+/// Lets the library read and seek through an `InputFile`. The library holds an unretained pointer, so it must outlive
+/// its context.
 final class ByteSource {
-    /// What the library is given.
+    /// The context for the library.
     let context: UnsafeMutablePointer<AVIOContext>
-    /// Why the last read failed; the library itself passes numbers only.
+    /// The error of the last read; the library passes only codes.
     private(set) var error: MediaFileError?
 
     private let file: InputFile
 
     init(_ file: InputFile) throws(MediaFileError) {
         self.file = file
-        // The context frees or replaces its block, so that it must come from the library's own allocator.
+        // The context frees or replaces its block, so that it must come from the library's allocator.
         guard let block = av_malloc(blockSize) else { throw .outOfMemory(file.path) }
         guard
             let made = avio_alloc_context(
@@ -64,7 +64,7 @@ final class ByteSource {
     }
 }
 
-/// Reads of this size go past the file's own block, straight to where the library wants them.
+/// Reads of this size bypass the file's block, directly into the library's buffer.
 private let blockSize = 64 * 1024
 
 private let readBytes: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutablePointer<UInt8>?, Int32) -> Int32 = {

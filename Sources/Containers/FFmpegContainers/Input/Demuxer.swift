@@ -2,12 +2,18 @@ import CLibAV
 import MediaContainers
 import VideoCapturing
 
-/// An open file, and which of its streams is shown.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// An open file, and the selected video stream.
 final class Demuxer {
     let context: UnsafeMutablePointer<AVFormatContext>
-    /// The library's name of the kind of file.
+    /// The library's name of the format.
     let name: String
-    /// Why the last read failed, where the file itself is the reason.
+    /// The error of the last read of the file.
     var readError: MediaFileError? { source?.error }
 
     private let file: InputFile?
@@ -16,10 +22,10 @@ final class Demuxer {
     private let statedEnd: StatedEnd?
     private let index: Int32
 
-    /// Opens the file and looks at its streams.
+    /// Opens the file and analyzes its streams.
     ///
-    /// - Throws: `formatUnsupported` for what holds no pictures or is no media file, `corruptData` for what cannot be
-    ///   made sense of.
+    /// - Throws: `formatUnsupported` for a file without video or of an unknown format, `corruptData` for one that cannot
+    ///   be parsed.
     init(_ request: FrameReaderRequest) throws(MediaFileError) {
         _ = FFmpegLibrary.prepared
         file = request.file
@@ -45,18 +51,18 @@ final class Demuxer {
 
     var stream: UnsafeMutablePointer<AVStream> { context.pointee.streams[Int(index)]! }
 
-    /// The next packet of the stream that is shown, or the library's number for why there is none.
+    /// Reads the next packet of the selected stream; returns the library's error code.
     func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
         while true {
             let result = av_read_frame(context, packet)
             guard result >= 0, packet.pointee.stream_index != index else { return result }
-            // A stream that turned up only now.
+            // A stream that was detected only now.
             context.pointee.streams[Int(packet.pointee.stream_index)]?.pointee.discard = AVDISCARD_ALL
             av_packet_unref(packet)
         }
     }
 
-    /// Whether times come from an MP4 or QuickTime file without a time scale, for which the library takes seconds.
+    /// Whether this is an MP4 or QuickTime file without a time scale, for which the library assumes seconds.
     var hasNoTimeScale: Bool { name.hasPrefix("mov") && stream.pointee.time_base.den == 1 }
 
     /// Whether a transport stream has ended within one of its packets.
@@ -65,8 +71,7 @@ final class Demuxer {
         return size % packetSize != 0
     }
 
-    /// What is missing, now that the library has come to the end; nil where the file ends as it says itself, or does not
-    /// say how it should.
+    /// The error for a missing part, at the end of reading; nil when the file has its stated end, or states none.
     func missingPart() -> MediaFileError? {
         guard file != nil else {
             return SequenceGap.first(in: path).map { gap in
@@ -91,7 +96,7 @@ final class Demuxer {
         .corrupt(path, "The file is cut off: \(missing) missing; the pictures before that are whole.")
     }
 
-    /// The size of the file, which for a pipe is known once all has been read.
+    /// The size of the file; of a pipe known after it has been read.
     private var finalSize: Int64? {
         guard let file else { return nil }
         return file.size ?? (context.pointee.pb.pointee.eof_reached != 0 ? file.position : nil)
@@ -133,7 +138,7 @@ final class Demuxer {
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
         av_dict_set(&options, "framerate", (request.frameRate ?? 25).description, 0)
-        // Where a demuxer does not know an option it is left alone.
+        // Demuxers ignore options that they do not know.
         let url: String
         if let source {
             made.pointee.pb = source.context
@@ -145,9 +150,9 @@ final class Demuxer {
             av_dict_set(&options, "format_whitelist", "image2", 0)
             av_dict_set(&options, "protocol_whitelist", "file", 0)
             av_dict_set(&options, "pattern_type", "sequence", 0)
-            // The first picture may have any number up to this.
+            // The first file may have any number up to this.
             av_dict_set(&options, "start_number_range", "1000", 0)
-            // So that no name is taken for that of a protocol.
+            // So that no name is interpreted as a protocol.
             url = "file:" + request.path
         }
         let result = avformat_open_input(&context, url, demuxer, &options)
@@ -197,5 +202,40 @@ final class Demuxer {
             stream.pointee.discard = AVDISCARD_ALL
         }
         return index
+    }
+}
+
+/// A missing file in an image sequence: the library ends there, without an error.
+struct SequenceGap: Equatable {
+    /// The name of the first file that is missing.
+    var missing: String
+    /// The number of images after it.
+    var countAfter: Int
+
+    /// The first gap in the numbers of the files that fit a pattern, as in `folder/img%03d.png`; nil when there is none,
+    /// or the number is not in the last component of the path.
+    static func first(in pattern: String) -> SequenceGap? {
+        let slash = pattern.lastIndex(of: "/")
+        let folder = slash.map { String(pattern[...$0]) } ?? "."
+        let name = slash.map { pattern[pattern.index(after: $0)...] } ?? pattern[...]
+        guard let pattern = NumberedName(name) else { return nil }
+        let numbers = names(in: folder).compactMap(pattern.number(in:)).sorted()
+        for (index, number) in numbers.enumerated().dropFirst() where number > numbers[index - 1] + 1 {
+            return SequenceGap(missing: pattern.name(numbers[index - 1] + 1), countAfter: numbers.count - index)
+        }
+        return nil
+    }
+
+    private static func names(in folder: String) -> [String] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+                })
+        }
+        return names
     }
 }

@@ -1,6 +1,18 @@
 import CLibAV
 import MediaContainers
 
+/// Settings of FFmpeg for the whole process, made once before its first use here.
+enum FFmpegLibrary {
+    /// The largest allocation of FFmpeg: more than the largest frame needs, and less than an index whose size is damaged.
+    static let largestAllocation = 512 << 20
+
+    /// The library reports damage on standard error; here errors are thrown.
+    static let prepared: Void = {
+        av_log_set_level(AV_LOG_QUIET)
+        av_max_alloc(largestAllocation)
+    }()
+}
+
 extension MediaFileError {
     static func unsupported(_ path: String, _ message: String) -> MediaFileError {
         MediaFileError(.formatUnsupported, operation: "open the file", path: path, message: message)
@@ -17,7 +29,7 @@ extension MediaFileError {
     }
 }
 
-/// What the library says of one of its numbers, as in `Invalid data found when processing input`.
+/// The library's description of an error code, as in `Invalid data found when processing input`.
 func describeAV(_ code: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
         guard let start = text.baseAddress, av_strerror(code, start, text.count) >= 0 else { return "error \(code)" }

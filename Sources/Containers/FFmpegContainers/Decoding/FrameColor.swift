@@ -1,16 +1,16 @@
 import CLibAV
 import VideoCapturing
 
-/// What the codes of a decoded picture mean.
+/// The color matrix and range of a decoded frame.
 struct FrameColor: Equatable {
-    /// For the pictures that are handed out.
+    /// For the frames that are returned.
     var description: ColorDescription
     /// The library's number for the same matrix.
     var space: Int32
 
-    /// Nil for a matrix that cannot be told on: YCgCo and its like.
+    /// Nil for a matrix that cannot be represented: YCgCo and the like.
     ///
-    /// BT.2020 and SMPTE 240M are taken for BT.709, from which they differ least.
+    /// BT.2020 and SMPTE 240M are approximated by BT.709, from which they differ least.
     init?(_ frame: UnsafePointer<AVFrame>, layout: PictureLayout, isStillCodec: Bool) {
         guard layout != .rgb else {
             self.init(description: .assumed(for: .argb), space: SWS_CS_DEFAULT)
@@ -24,10 +24,10 @@ struct FrameColor: Equatable {
         case AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_RESERVED, AVCOL_SPC_RGB: matrix = assumed.matrix
         default: return nil
         }
-        // Grey pictures of still formats say nothing and use all codes.
+        // Gray images of still formats are of full range without stating it.
         let isFull =
             frame.pointee.color_range == AVCOL_RANGE_JPEG || layout == .fullRangeYUV
-            || (layout == .grey && isStillCodec && frame.pointee.color_range == AVCOL_RANGE_UNSPECIFIED)
+            || (layout == .gray && isStillCodec && frame.pointee.color_range == AVCOL_RANGE_UNSPECIFIED)
         self.init(
             description: ColorDescription(matrix: matrix, range: isFull ? .full : .limited),
             space: matrix == .bt709 ? SWS_CS_ITU709 : SWS_CS_ITU601)
@@ -39,17 +39,17 @@ struct FrameColor: Equatable {
     }
 }
 
-/// How a decoder lays its pictures out, as far as it matters here.
+/// The layouts of decoded frames that are distinguished here.
 enum PictureLayout {
-    /// I420 as it is.
+    /// I420, used without conversion.
     case i420
-    /// NV12 as it is.
+    /// NV12, used without conversion.
     case nv12
     /// Red, green and blue, or a palette of them.
     case rgb
-    /// Luma alone.
-    case grey
-    /// Luma and chroma in a layout whose name says that all codes are used.
+    /// Only luma.
+    case gray
+    /// Luma and chroma in a layout whose name states full range.
     case fullRangeYUV
     /// Luma and chroma in any other layout.
     case yuv
@@ -67,7 +67,7 @@ enum PictureLayout {
             if flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL) != 0 {
                 self = .rgb
             } else {
-                self = shape.nb_components <= 2 ? .grey : .yuv
+                self = shape.nb_components <= 2 ? .gray : .yuv
             }
         }
     }
