@@ -137,7 +137,7 @@ private final class FrameLog: VideoCaptureConsumer {
         pipeline.finish(events)
         failures += events.takeFailures()
         #expect(Set(failures.map(\.output)) == [0, 1])
-        #expect(failures.count == 2, "each failure is told once")
+        #expect(failures.count == 2, "each failure is posted once")
         #expect(failures.allSatisfy { ($0.error as? MediaFileError)?.code == .noSpace })
         let reader = try IVFReader(InputFile(path: "\(folder.path)/a.ivf"))
         var packets = 0

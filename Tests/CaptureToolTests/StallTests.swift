@@ -12,7 +12,7 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Outputs and terminals that take nothing any more.
+/// Outputs and terminals that have stalled.
 @Suite struct StallTests {
     /// As a file on a disk that does not answer.
     private final class BlockedWriter: FrameWriter {

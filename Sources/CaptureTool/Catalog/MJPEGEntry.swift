@@ -6,7 +6,7 @@ extension CapturerEntry {
         name: "mjpeg", summary: "A network camera: MJPEG over HTTP, or a JPEG image that is polled.",
         schemes: ["http", "https"],
         options: [
-            Option("input", "the URL, as http://host/stream", default: nil),
+            Option("input", "the URL, such as http://host/stream", default: nil),
             Option(
                 "login", "NAME:PASSWORD, or @FILE with that in its first line",
                 default: "that of the URL, or of $CAPTURER_LOGIN"),

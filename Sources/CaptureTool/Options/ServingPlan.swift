@@ -73,7 +73,7 @@ enum ServeOption {
                 "--serve", text, "give [ADDRESS:]PORT, such as 8080 or 0.0.0.0:8080; a port is 0 to 65535.")
         }
         guard !address.isEmpty else {
-            throw OptionError("--serve", text, "the address is empty; write 0.0.0.0:\(port) for every network.")
+            throw OptionError("--serve", text, "the address is empty; write 0.0.0.0:\(port) for all networks.")
         }
         return (address, port)
     }

@@ -17,7 +17,7 @@ func webcam(
         node: VideoNode(name: "video0", MachinePlaces(root: "/nowhere"))!)
 }
 
-/// A format with two sizes at 30 and 15 frames a second.
+/// A format with two sizes at 30 and 15 frames per second.
 func modeGroup(_ fourCC: FourCC, cost: ConversionCost? = .subsample, fastest: FrameRate = 30) -> CameraModeGroup {
     let rates = CameraModeGroup.Rates.discrete([fastest, 15])
     return CameraModeGroup(
