@@ -45,15 +45,6 @@
         return try body(&value)
     }
 
-    /// Runs `body` with the mutex held, or gives nil at once when another thread holds it.
-    @inlinable @inline(__always) package func withLockIfFree<Result, Failure: Error>(
-        _ body: (inout Value) throws(Failure) -> Result
-    ) throws(Failure) -> Result? {
-        guard tryLock() else { return nil }
-        defer { unlock() }
-        return try body(&value)
-    }
-
     /// Blocks until `condition`, called with the mutex held, gives a result, and returns it; nil once
     /// `deadline` on `CLOCK_MONOTONIC` has passed. Call ``wakeAll()`` or ``wakeOne()`` after a change.
     @inlinable @inline(__always) package func wait<Result>(
@@ -74,8 +65,6 @@
     package func wakeOne() { pthread_cond_signal(changed) }
 
     @usableFromInline package func lock() { pthread_mutex_lock(mutex) }
-
-    @usableFromInline func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
 
     @usableFromInline package func unlock() { pthread_mutex_unlock(mutex) }
 

@@ -1,6 +1,7 @@
 import FrameProcessing
 import JPEGCodec
 import MJPEGServer
+import NoiseCapturer
 import Testing
 import VideoCapturing
 
@@ -139,6 +140,24 @@ import VideoCapturing
         #expect(eventually { last()?.maximumFrameRate == FrameRate(1, per: 1) })
         // Told once each, not again and again.
         #expect(log.withLock { $0.count } <= 5)
+    }
+
+    /// A server that nobody watches slows its own capture down, but no recording of it.
+    @Test func anIdleServerSlowsNoRecordingDown() throws {
+        final class Recording: VideoCaptureConsumer {
+            func consumeFrame(_ frame: VideoFrame) {}
+        }
+        let publisher = VideoPublisher(NoiseCapturer(format: .nv12(width: 16, height: 16), frameRate: 50))
+        let test = try TestServer { $0.idleDelay = .milliseconds(20) }
+        try test.server.attach(to: publisher)
+        try publisher.start()
+        defer { publisher.close() }
+        func rate() -> FrameRate? { publisher.capture.statistics.requestedFrameRate }
+        #expect(eventually { rate() == 1 })
+        let recording = try publisher.add(Recording())
+        #expect(eventually { rate() == 50 })
+        publisher.remove(recording)
+        #expect(eventually { rate() == 1 })
     }
 
     @Test func aPublishersCaptureIsShown() throws {
