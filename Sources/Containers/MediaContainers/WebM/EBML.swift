@@ -17,12 +17,6 @@ struct EBML {
         builder.append(bigEndian: value, byteCount: byteCount)
     }
 
-    /// An element with a number in exactly eight bytes, so that it can be rewritten in place.
-    mutating func fixedUnsigned(_ id: MatroskaID, _ value: UInt64) {
-        header(id, size: 8)
-        builder.append(bigEndian: value, byteCount: 8)
-    }
-
     /// An element with a 64-bit floating-point number.
     mutating func float(_ id: MatroskaID, _ value: Double) {
         header(id, size: 8)
