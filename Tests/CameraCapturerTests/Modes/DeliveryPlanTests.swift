@@ -93,8 +93,8 @@ import VideoCapturing
         let reasons = decision.rejected.filter { $0.fourCC == .nv12 }.map { "\($0.mode!.size) \($0.reason)" }
         #expect(
             reasons == [
-                "320x180 too small", "640x480 fewer frames per second", "1280x720 fewer frames a second",
-                "1920x1080 fewer frames per second", "3840x2160 fewer frames a second",
+                "320x180 too small", "640x480 fewer frames per second", "1280x720 fewer frames per second",
+                "1920x1080 fewer frames per second", "3840x2160 fewer frames per second",
             ])
     }
 }
