@@ -9,7 +9,10 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzY4M", [framework("MediaContainers"), framework("VideoCapturing")]),
     ("FuzzIVF", [framework("MediaContainers"), framework("VideoCapturing")]),
     ("FuzzJPEG", [framework("JPEGCodec"), framework("FrameProcessing"), framework("VideoCapturing")]),
-    ("FuzzFFmpegContainers", [framework("FFmpegContainers"), framework("MediaContainers"), framework("VideoCapturing")]),
+    (
+        "FuzzFFmpegContainers",
+        [framework("FFmpegContainers"), framework("MediaContainers"), framework("VideoCapturing")]
+    ),
     ("FuzzMJPEGCapturer", [framework("MJPEGCapturer")]),
     ("FuzzOptions", [framework("CaptureTool"), framework("FrameProcessing"), framework("VideoCapturing")]),
 ]

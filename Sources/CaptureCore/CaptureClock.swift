@@ -29,3 +29,11 @@ public struct MonotonicClock: CaptureClock {
         wake.wait(until: deadline)
     }
 }
+
+/// The time since 1970 by the machine's wall clock, which may be set and is not for timestamps: for what is compared with
+/// the clocks of others.
+package func wallClockTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}

@@ -234,10 +234,3 @@ extension MJPEGSource {
         backlog.append(picture, pool: pool)
     }
 }
-
-/// Since 1970.
-private func wallClockTime() -> Duration {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-}

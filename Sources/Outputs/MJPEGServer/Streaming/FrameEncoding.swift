@@ -157,11 +157,7 @@ struct WallClock {
     private var origin: (date: Int64, foundAt: MediaTime)?
 
     /// The date now, read from the system.
-    static var now: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    }
+    static var now: Int64 { wallClockTime().nanoseconds }
 
     /// The date at a moment of the monotonic clock, on which it is `now`; the present date where the moment is absurd.
     mutating func date(of moment: MediaTime, now: MediaTime) -> Int64 {
