@@ -12,20 +12,21 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "swift-video-capturing",
     products: [
+        .library(name: "CaptureCore", targets: ["CaptureCore"]),
         .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
-        .library(name: "MediaFiles", targets: ["MediaFiles"]),
+        .library(name: "MediaContainers", targets: ["MediaContainers"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
         .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
-        .library(name: "FFmpegMedia", targets: ["FFmpegMedia"]),
+        .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
-        .library(name: "CapturerDemoKit", targets: ["CapturerDemoKit"]),
+        .library(name: "CaptureTool", targets: ["CaptureTool"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
     traits: [
@@ -38,35 +39,57 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: [
-        // The contract and its runtime. No Foundation, no C library.
-        .target(name: "VideoCapturing", swiftSettings: strict),
+        // What captures of every kind of media share: life cycle, time, threads, tracks and packets. No Foundation, no C
+        // library.
+        .target(name: "CaptureCore", swiftSettings: strict),
+
+        // The contract of video captures and its runtime. Re-exports CaptureCore.
+        .target(name: "VideoCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
+
+        // MD5 and SHA-256, for this package alone.
+        .target(name: "Digests", dependencies: ["CLibMD"], swiftSettings: strict),
 
         // What works on frames and packets.
         .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV", "CJPEG"], swiftSettings: strict),
-        .target(name: "MediaFiles", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
-        .target(name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], swiftSettings: strict),
+        .target(
+            name: "MediaContainers", dependencies: ["VideoCapturing", "Digests"],
+            path: "Sources/Containers/MediaContainers", swiftSettings: strict),
+        .target(
+            name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
+            swiftSettings: strict),
 
         // JPEG is a pixel format too, which cameras and networks give; so its pictures are read in FrameProcessing.
         .target(
-            name: "JPEGCodec", dependencies: ["VideoCapturing", "FrameProcessing", "CJPEG"], swiftSettings: strict),
+            name: "JPEGCodec", dependencies: ["VideoCapturing", "FrameProcessing", "CJPEG"],
+            path: "Sources/Codecs/JPEGCodec", swiftSettings: strict),
         // libjpeg ends in a jump when it fails, which must not leave C.
-        .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("yuv")]),
+        .target(
+            name: "CJPEG", path: "Sources/System/CJPEG",
+            linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("yuv")]),
 
-        // Apart from MediaFiles, so that only its users link FFmpeg.
-        .target(name: "FFmpegMedia", dependencies: ["VideoCapturing", "MediaFiles", "CLibAV"], swiftSettings: strict),
+        // Apart from MediaContainers, so that only its users link FFmpeg.
+        .target(
+            name: "FFmpegContainers", dependencies: ["VideoCapturing", "MediaContainers", "CLibAV"],
+            path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
 
         // Any capture, live in any browser.
         .target(
             name: "MJPEGServer",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "JPEGCodec", "CLibMD",
+                "VideoCapturing", "FrameProcessing", "JPEGCodec", "Digests",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
-            ], swiftSettings: strict),
+            ], path: "Sources/Outputs/MJPEGServer",
+            // The page is compiled into the library, so that programs need no file of it at run time.
+            resources: [
+                .embedInCode("Page/viewer.html"), .embedInCode("Page/viewer.css"), .embedInCode("Page/theme.js"),
+                .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"),
+            ],
+            swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
-        .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "CLibMD"], swiftSettings: strict),
+        .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
 
         // One capturer each; none imports another capturer, or a codec.
         .target(
@@ -86,30 +109,34 @@ let package = Package(
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
 
         .target(
-            name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaFiles"],
+            name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaContainers"],
             path: "Capturers/FileCapturer", swiftSettings: strict),
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
-        .target(name: "CNoiseKernel"),
+        .target(name: "CNoiseKernel", path: "Sources/System/CNoiseKernel"),
 
         // The command-line tool; all of it but the call of its entry is a library, for tests and fuzzing.
-        .executableTarget(name: "capturer-demo", dependencies: ["CapturerDemoKit"], swiftSettings: strict),
+        .executableTarget(name: "capturer-demo", dependencies: ["CaptureTool"], swiftSettings: strict),
         .target(
-            name: "CapturerDemoKit",
+            name: "CaptureTool",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaFiles", "CameraCapturer", "NoiseCapturer",
-                "FFmpegMedia", "FileCapturer", "MJPEGCapturer", "MJPEGServer", "ScreenCapturer", "CLibVPX", "CLibYUV",
+                "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaContainers", "CameraCapturer", "NoiseCapturer",
+                "FFmpegContainers", "FileCapturer", "MJPEGCapturer", "MJPEGServer", "ScreenCapturer", "CLibVPX",
+                "CLibYUV",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
         .systemLibrary(
-            name: "CLibAV", pkgConfig: "libavformat",
+            name: "CLibAV", path: "Sources/System/CLibAV", pkgConfig: "libavformat",
             providers: [.apt(["libavformat-dev", "libavcodec-dev", "libavutil-dev", "libswscale-dev"])]),
-        .systemLibrary(name: "CLibCURL", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "CLibYUV", providers: [.apt(["libyuv-dev"])]),
-        .systemLibrary(name: "CLibV4L2", pkgConfig: "libv4l2", providers: [.apt(["libv4l-dev"])]),
         .systemLibrary(
-            name: "CLibXCB",
+            name: "CLibCURL", path: "Sources/System/CLibCURL", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CLibYUV", path: "Sources/System/CLibYUV", providers: [.apt(["libyuv-dev"])]),
+        .systemLibrary(
+            name: "CLibV4L2", path: "Sources/System/CLibV4L2", pkgConfig: "libv4l2", providers: [.apt(["libv4l-dev"])]),
+        .systemLibrary(
+            name: "CLibXCB", path: "Sources/System/CLibXCB",
             providers: [
                 .apt([
                     "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev",
@@ -117,22 +144,28 @@ let package = Package(
                     "libxcb-xfixes0-dev", "libxcb-xinput-dev",
                 ])
             ]),
-        .systemLibrary(name: "CLibMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
-        .systemLibrary(name: "CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
+        .systemLibrary(
+            name: "CLibMD", path: "Sources/System/CLibMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
+        .systemLibrary(
+            name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
         .target(name: "TestTools", path: "Tests/TestTools", swiftSettings: strict),
         .testTarget(
             name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "VideoCapturing"], swiftSettings: strict),
+            name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "Digests", "VideoCapturing"],
+            swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
-            name: "MediaFilesTests", dependencies: ["MediaFiles", "TestTools", "VideoCapturing"], swiftSettings: strict),
+            name: "MediaContainersTests",
+            dependencies: ["CapturerTestKit", "MediaContainers", "TestTools", "VideoCapturing"],
+            swiftSettings: strict),
         .testTarget(
-            name: "FFmpegMediaTests", dependencies: ["FFmpegMedia", "MediaFiles", "TestTools", "VideoCapturing"],
+            name: "FFmpegContainersTests",
+            dependencies: ["FFmpegContainers", "MediaContainers", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
@@ -141,13 +174,13 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGCapturerTests",
-            dependencies: ["MJPEGCapturer", "JPEGCodec", "CapturerTestKit", "TestTools", "VideoCapturing"],
+            dependencies: ["MJPEGCapturer", "JPEGCodec", "CapturerTestKit", "Digests", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGServerTests",
             dependencies: [
                 "MJPEGServer", "MJPEGCapturer", "JPEGCodec", "NoiseCapturer", "FrameProcessing", "CapturerTestKit",
-                "VideoCapturing",
+                "Digests", "VideoCapturing",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ], swiftSettings: strict),
@@ -159,12 +192,14 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "FileCapturerTests",
-            dependencies: ["FileCapturer", "MediaFiles", "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing"],
+            dependencies: [
+                "FileCapturer", "MediaContainers", "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing",
+            ],
             swiftSettings: strict),
         .testTarget(
-            name: "CapturerDemoTests",
+            name: "CaptureToolTests",
             dependencies: [
-                "CapturerDemoKit", "CameraCapturer", "FileCapturer", "FrameProcessing", "MediaFiles", "NoiseCapturer",
+                "CaptureTool", "CameraCapturer", "FileCapturer", "FrameProcessing", "MediaContainers", "NoiseCapturer",
                 "ScreenCapturer", "TestTools", "VideoCapturing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),

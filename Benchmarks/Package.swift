@@ -20,7 +20,7 @@ let package = Package(
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),
                 .product(name: "VP8Codec", package: "swift-video-capturing"),
                 .product(name: "JPEGCodec", package: "swift-video-capturing"),
-                .product(name: "MediaFiles", package: "swift-video-capturing"),
+                .product(name: "MediaContainers", package: "swift-video-capturing"),
                 .product(name: "CameraCapturer", package: "swift-video-capturing"),
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
                 .product(name: "FileCapturer", package: "swift-video-capturing"),

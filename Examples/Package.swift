@@ -10,7 +10,7 @@ let package = Package(
             name: "custom-capturer",
             dependencies: [
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),
-                .product(name: "MediaFiles", package: "swift-video-capturing"),
+                .product(name: "MediaContainers", package: "swift-video-capturing"),
             ]),
         .executableTarget(
             name: "custom-consumer",
@@ -19,11 +19,17 @@ let package = Package(
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
             ]),
         .executableTarget(
+            name: "driver-memory",
+            dependencies: [
+                .product(name: "VideoCapturing", package: "swift-video-capturing"),
+                .product(name: "CapturerTestKit", package: "swift-video-capturing"),
+            ]),
+        .executableTarget(
             name: "publish-to-files",
             dependencies: [
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
-                .product(name: "MediaFiles", package: "swift-video-capturing"),
+                .product(name: "MediaContainers", package: "swift-video-capturing"),
                 .product(name: "VP8Codec", package: "swift-video-capturing"),
             ]),
         .executableTarget(

@@ -6,12 +6,15 @@ import PackageDescription
 /// A target is one file with the function `LLVMFuzzerTestOneInput`; libFuzzer has the `main`. To add one:
 /// a folder in Sources, a line in `fuzzers`, and a folder of small inputs in Corpus.
 let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
-    ("FuzzY4M", [framework("MediaFiles"), framework("VideoCapturing")]),
-    ("FuzzIVF", [framework("MediaFiles"), framework("VideoCapturing")]),
+    ("FuzzY4M", [framework("MediaContainers"), framework("VideoCapturing")]),
+    ("FuzzIVF", [framework("MediaContainers"), framework("VideoCapturing")]),
     ("FuzzJPEG", [framework("JPEGCodec"), framework("FrameProcessing"), framework("VideoCapturing")]),
-    ("FuzzFFmpegMedia", [framework("FFmpegMedia"), framework("MediaFiles"), framework("VideoCapturing")]),
+    (
+        "FuzzFFmpegContainers",
+        [framework("FFmpegContainers"), framework("MediaContainers"), framework("VideoCapturing")]
+    ),
     ("FuzzMJPEGCapturer", [framework("MJPEGCapturer")]),
-    ("FuzzOptions", [framework("CapturerDemoKit"), framework("FrameProcessing"), framework("VideoCapturing")]),
+    ("FuzzOptions", [framework("CaptureTool"), framework("FrameProcessing"), framework("VideoCapturing")]),
 ]
 
 func framework(_ product: String) -> Target.Dependency { .product(name: product, package: "swift-video-capturing") }
@@ -22,7 +25,7 @@ let package = Package(
     targets: [
         .target(
             name: "FuzzSupport",
-            dependencies: ["CapturerDemoKit", "FileCapturer", "MediaFiles", "VideoCapturing"].map(framework))
+            dependencies: ["CaptureTool", "FileCapturer", "MediaContainers", "VideoCapturing"].map(framework))
     ]
         + fuzzers.map { name, dependencies in
             .executableTarget(

@@ -1,6 +1,7 @@
 import VideoCapturing
 
-/// A capture of a V4L2 camera: NV12 at the best frame rate that the camera has for the size, through every fault.
+/// Captures from a V4L2 camera: NV12 at the best frame rate that the camera has for the size, with recovery from
+/// faults.
 ///
 /// ```swift
 /// let capture = CameraCapturer(device: "C920", preset: .hd1280x720, desiredFrameRate: 30)
@@ -10,42 +11,43 @@ import VideoCapturing
 /// try capture.startCapture()
 /// ```
 ///
-/// **Frames** are NV12, in the driver's own memory where the camera gives that in the size asked for, and no consumer
-/// keeps so many that the driver would run out of buffers; else they are copied, converted or decoded in one pass. Where
-/// all consumers can take the camera's own format (`CaptureWants.isNativeFormatEnough`) that is lent likewise. Their
-/// timestamps are the driver's, as far as it can be believed; their delay is measured from there.
+/// **Frames** are NV12. They are in the driver's own memory where the camera delivers NV12 in the requested size and
+/// the consumers keep few enough frames that the driver does not run out of buffers; otherwise they are copied,
+/// converted or decoded in one pass. Where all consumers accept the camera's own format
+/// (`CaptureWants.acceptsNativeFormat`), frames are lent in that format likewise. Timestamps are the driver's if they
+/// pass validation, otherwise the time of arrival; the capture delay is measured from the driver's timestamp.
 ///
-/// **Faults.** A camera that is unplugged, stalls or fails makes the state `interrupted`, and the capture goes on by
-/// itself when the same camera is back, at whichever path: see ``CameraEvent`` for what is told meanwhile. What can
-/// not be got over at the start is thrown by `initCapture` or `startCapture`: `deviceNotFound`, `permissionDenied`,
-/// `deviceBusy`, `formatUnsupported`, `invalidConfiguration`.
+/// **Faults.** A camera that is unplugged, stalls or fails makes the state `interrupted`. The capture resumes
+/// automatically when the same camera is back, at whichever path; ``CameraEvent`` reports the progress. `initCapture`
+/// and `startCapture` throw the errors from which there is no recovery at the start: `deviceNotFound`,
+/// `permissionDenied`, `deviceBusy`, `formatUnsupported`, `invalidConfiguration`.
 ///
 /// V4L2: <https://docs.kernel.org/userspace-api/media/v4l/v4l2.html>.
 public final class CameraCapturer: ForwardingVideoCapture {
     public let forwardedCapture: SourceCapturer
 
-    /// What is asked of the camera.
+    /// The requested device, format and behavior.
     public let configuration: CameraConfiguration
     private let status = CameraStatus()
     private let calls: any DeviceCalls
 
-    /// Opens nothing yet; `initCapture` does.
+    /// Makes a capture that has not opened its camera yet; `initCapture` does.
     ///
     /// - Parameters:
-    ///   - device: which camera, as ``CameraConfiguration/device`` has it; nil for the first that can be used.
+    ///   - device: the camera, as in ``CameraConfiguration/device``; nil for the first usable one.
     ///   - preset: the size of the frames; nil for the camera's own.
-    ///   - desiredFrameRate: the frames a second that are wanted.
+    ///   - desiredFrameRate: the maximum number of frames per second.
     public convenience init(
-        device: String? = nil, preset: PictureSize? = nil, desiredFrameRate: FrameRate = 30
+        device: String? = nil, preset: PixelSize? = nil, desiredFrameRate: FrameRate = 30
     ) {
         self.init(CameraConfiguration(device: device, preset: preset, desiredFrameRate: desiredFrameRate))
     }
 
-    /// Opens nothing yet; `initCapture` does.
+    /// Makes a capture that has not opened its camera yet; `initCapture` does.
     ///
     /// - Parameters:
-    ///   - configuration: what is asked of the camera.
-    ///   - clock: the clock of the timestamps; must be the driver's, the monotonic clock, but for tests.
+    ///   - configuration: the requested device, format and behavior.
+    ///   - clock: the clock of the timestamps. It must be the driver's, which is the monotonic clock, except in tests.
     public convenience init(_ configuration: CameraConfiguration, clock: any CaptureClock = MonotonicClock()) {
         self.init(configuration, clock: clock, directory: CameraDirectory())
     }
@@ -60,36 +62,43 @@ public final class CameraCapturer: ForwardingVideoCapture {
             clock: clock)
     }
 
-    /// The camera that was found, whether or not it could be set up; nil before `initCapture`.
+    /// The camera that `initCapture` found, whether or not it could be configured; nil before.
     public var device: CameraDevice? { status.contents.withLock { $0.device } }
 
-    /// The mode that was settled, and why; nil before `initCapture`.
+    /// The negotiated mode, and why it was chosen; nil before `initCapture`.
     public var decision: CameraModeDecision? { status.contents.withLock { $0.decision } }
 
-    /// What is counted of the camera, beside `VideoCapture.statistics`.
+    /// Statistics of the camera, in addition to `VideoCapture.statistics`.
     public var cameraStatistics: CameraStatistics { status.contents.withLock { $0.statistics } }
 
-    /// The camera's controls with their values; also while it captures.
+    /// The camera's controls with their values; also available while it captures.
     ///
-    /// Throws `invalidState` before `initCapture`, and what ``CameraDevice/controls()`` throws.
+    /// - Throws: `invalidState` before `initCapture`, and the errors of ``CameraDevice/controls()``.
     public func controls() throws(CaptureError) -> [CameraControl] {
         try knownDevice("list the controls").controls(calls)
     }
 
-    /// Sets a control by its name; also while the camera captures, and again after it was unplugged.
+    /// Sets a control by its name; also available while the camera captures. The value is restored after an unplug.
     ///
-    /// Throws `invalidState` before `initCapture`, and what ``CameraDevice/setControl(_:to:)`` throws.
+    /// - Parameters:
+    ///   - name: the control's name, as ``CameraControl/name``.
+    ///   - value: the value, as ``CameraControl/parse(_:)`` reads it.
+    /// - Returns: the value that the driver has set: drivers round to their steps.
+    /// - Throws: `invalidState` before `initCapture`, and the errors of ``CameraDevice/setControl(_:to:)``.
     @discardableResult
     public func setControl(_ name: String, to value: String) throws(CaptureError) -> CameraControlValue {
         let done = try knownDevice("set the control").setControl(name, to: value, calls)
-        status.noteControl(id: done.id, value: done.value)
+        status.recordControl(id: done.id, value: done.value)
         return done.value
     }
 
-    /// The camera's own memory that a frame is in, for other devices: one for each plane of memory. Nil for a frame that
-    /// was copied or converted, or whose stream has ended.
+    /// The camera's buffer that a frame lies in, exported for other devices: one ``DMABuffer`` for each plane of
+    /// memory.
     ///
-    /// Any thread. Throws `system` when the driver does not export its buffers.
+    /// Can be called on any thread.
+    ///
+    /// - Returns: nil for a frame that was copied or converted, or whose stream has ended.
+    /// - Throws: `system` when the driver does not export its buffers.
     public func dmaBuffers(of frame: VideoFrame) throws(CaptureError) -> [DMABuffer]? {
         guard let exporter = status.contents.withLock({ $0.exporter }) else { return nil }
         do {
@@ -108,8 +117,9 @@ public final class CameraCapturer: ForwardingVideoCapture {
             message: "The camera is not known yet; call initCapture first.")
     }
 
-    /// Has `handler` called with what happens to the camera: on the capture thread, so it must return soon and must not
-    /// start, stop or release the capture.
+    /// Sets the handler that is called with the events of the camera.
+    ///
+    /// It is called on the capture thread: it must return soon and must not start, stop or release the capture.
     public func setEventHandler(_ handler: (@Sendable (CameraEvent) -> Void)?) {
         status.contents.withLock { $0.eventHandler = handler }
     }

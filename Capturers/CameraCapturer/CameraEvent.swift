@@ -1,43 +1,43 @@
 import VideoCapturing
 
-/// Something that a user of a camera wants to know while it runs. Its description is one sentence for people.
+/// An event of a running camera. Its description is one sentence for the user.
 ///
-/// What interrupts the frames is also a state of the capture; see `VideoCapture.stateChanges()`.
+/// Interruptions are also states of the capture; see `VideoCapture.stateChanges()`.
 public enum CameraEvent: Sendable, Hashable {
-    /// The mode was settled, at first or anew.
+    /// A mode was negotiated, for the first time or again.
     case negotiated(CameraModeDecision)
-    /// The camera was unplugged, and is waited for.
+    /// The camera was unplugged; the capture waits for it.
     case disconnected
-    /// The same camera is back, maybe under another path.
+    /// The same camera is back, possibly under another path.
     case reconnected(path: String)
-    /// No frames came; a restart is tried. `attempt` counts from 1; the first restarts the stream only.
+    /// The camera delivers no frames; a restart is tried. `attempt` counts from 1; the first restarts the stream only.
     case restarting(attempt: Int, of: Int)
-    /// Restarts have not helped; the next comes after this time, or at once when the camera is plugged in anew.
+    /// Restarts have failed; the next follows after this time, or at once when the camera is plugged in again.
     case waiting(Duration)
-    /// Another program has the camera; it is waited for.
+    /// Another program uses the camera; the capture waits for it.
     case busy(holder: String?)
-    /// The user may not open the camera any more; the node's permissions are watched.
+    /// The user is no longer permitted to open the camera; the capture waits for a change of the node's permissions.
     case noPermission
-    /// Damaged frames were left out: so many, of so many, over a second; at a camera on this bus, as
-    /// ``CameraDevice/bus`` has it.
+    /// Damaged frames were dropped: `count` of the `of` frames of one second; `bus` is the camera's
+    /// ``CameraDevice/bus``.
     case damagedFrames(count: UInt64, of: UInt64, bus: String)
-    /// The camera delivers fewer frames than it has promised, since it exposes longer in low light.
+    /// The camera delivers fewer frames than negotiated, since it exposes longer in low light.
     case slowInLowLight(measured: FrameRate, negotiated: FrameRate)
-    /// The camera delivers fewer frames than it has promised.
+    /// The camera delivers fewer frames than negotiated.
     case slow(measured: FrameRate, negotiated: FrameRate)
-    /// There is no signal at the input, or none that can be used.
+    /// There is no usable signal at the input.
     case signal(SignalProblem)
-    /// A control could not be given back its value.
+    /// The value of a control could not be restored.
     case controlNotRestored(name: String, reason: String)
 }
 
-/// Why an input of a grabber has no picture.
+/// Why an input of a grabber has no usable signal.
 public enum SignalProblem: Sendable, Hashable {
     /// Nothing is connected, or it is switched off (`ENOLINK`).
     case none
-    /// There is a signal, but it cannot be locked to (`ENOLCK`).
+    /// There is a signal, but the device cannot lock to it (`ENOLCK`).
     case unstable
-    /// The signal's timings are beyond what the device can do (`ERANGE`).
+    /// The device does not support the timings of the signal (`ERANGE`).
     case unsupported
 }
 
@@ -71,7 +71,7 @@ extension CameraEvent: CustomStringConvertible {
 }
 
 extension FrameRate {
-    /// With one decimal at most, for people.
+    /// With one decimal at most, for messages.
     fileprivate var rounded: String {
         let tenths = (Int(frames) * 10 + Int(seconds) / 2) / Int(seconds)
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"

@@ -1,50 +1,50 @@
-import MediaFiles
+import MediaContainers
 import VideoCapturing
 
-/// A capture of a video or picture file, or of standard input: Y4M, IVF and raw video by itself, and whatever the
-/// readers read that are handed in.
+/// A capture of a video or image file, or of standard input: Y4M, IVF and raw video, and the formats of the readers that
+/// are passed in.
 ///
 /// ```swift
 /// let capture = FileCapturer(
 ///     path: "clip.ivf", decoders: [VP8Decoder.factory], playback: FilePlayback(rate: 0.5, plays: nil))
 /// ```
-/// A restart goes on where the capture was stopped; after the end of the file it begins anew. A pipe cannot begin
-/// anew: its restart ends at once. Stop and release end a wait for a pipe that nobody writes to.
+/// A restart resumes where the capture was stopped; after the end of the file it restarts from the beginning. A pipe
+/// cannot be restarted: it ends at once. Stop and release end a wait for a pipe without a writer.
 ///
-/// The rate and the size follow what consumers want (`adapt(to:)`): pictures that come too soon are left out, and those
-/// that are too large are scaled, before they are delivered.
+/// The rate and the size follow what consumers want (`adapt(to:)`): frames are dropped and scaled before they are
+/// delivered.
 ///
-/// A file that is damaged or cut off delivers what is whole, then stops with `corruptData`; damaged packets
-/// within an encoded file are left out and counted.
+/// A damaged or truncated file delivers its complete frames, then stops with `corruptData`; damaged packets within an
+/// encoded file are skipped and counted.
 public final class FileCapturer: ForwardingVideoCapture {
-    /// When the pictures are delivered.
+    /// When the frames are delivered.
     public enum Pacing: String, Sendable, Hashable, CaseIterable {
-        /// At the file's own times, as a camera would.
+        /// At the times of the file, as by a camera.
         case realTime
-        /// As fast as consumers take them. The timestamps keep the file's spacing and so run ahead of the clock.
+        /// As fast as consumers accept them. The timestamps keep the intervals of the file and so run ahead of the clock.
         case asFastAsPossible
     }
 
     public let forwardedCapture: SourceCapturer
-    /// How the file is played.
+    /// The speed, part and repetition of the playback.
     public let playback: FilePlayback
 
     private let path: String
     private let clock: any CaptureClock
     private let control = FileControl()
 
-    /// Opens nothing yet; `initCapture` does, and throws `deviceNotFound`, `permissionDenied`, `formatUnsupported`,
-    /// `corruptData` or `invalidConfiguration` then. It waits for the first picture of a pipe for as long as that takes,
-    /// or until `releaseCapture`.
+    /// Creates a capture without opening the file; `initCapture` opens it, and throws `deviceNotFound`,
+    /// `permissionDenied`, `formatUnsupported`, `corruptData` or `invalidConfiguration` then. It waits for the first frame
+    /// of a pipe indefinitely, or until `releaseCapture`.
     ///
     /// - Parameters:
     ///   - path: the file; `-` for standard input; for some readers a pattern of numbered files, as in
     ///     `picture%03d.png`.
     ///   - decoders: the codecs that the program links, such as `VP8Decoder.factory`; for IVF.
-    ///   - readers: what the program links to read other formats.
-    ///   - rawFormat: what a file without a header holds: pixel format, size and rate.
-    ///   - playback: how fast, which part and how often.
-    ///   - clock: where timestamps and pacing come from.
+    ///   - readers: the readers of other formats that the program links.
+    ///   - rawFormat: pixel format, size and rate of a file without a header.
+    ///   - playback: speed, part and repetition.
+    ///   - clock: the clock of timestamps and pacing.
     public init(
         path: String, decoders: [VideoDecoderFactory] = [], readers: [FrameReaderFactory] = [],
         rawFormat: VideoFormat? = nil, playback: FilePlayback = .realTime, clock: any CaptureClock = MonotonicClock()
@@ -56,10 +56,10 @@ public final class FileCapturer: ForwardingVideoCapture {
             FileSource(
                 path: path, opening: FileOpening(decoders: decoders, readers: readers, rawFormat: rawFormat),
                 playback: playback, control: control, clock: clock),
-            name: "file", clock: clock, openPatience: .seconds(366 * 86_400))
+            name: "file", clock: clock, openTimeout: .seconds(366 * 86_400))
     }
 
-    /// As ``init(path:decoders:readers:rawFormat:playback:clock:)``, for all of the file at its own speed, or as fast as
+    /// As ``init(path:decoders:readers:rawFormat:playback:clock:)``, for the whole file at its speed, or as fast as
     /// possible.
     public convenience init(
         path: String, decoders: [VideoDecoderFactory] = [], readers: [FrameReaderFactory] = [],
@@ -70,11 +70,10 @@ public final class FileCapturer: ForwardingVideoCapture {
             playback: FilePlayback(pacing: pacing), clock: clock)
     }
 
-    /// Goes to the picture that is shown at `time` in the file, with the next frame; in the part of the file that is
-    /// played. May be called from any thread, while running or not: the next start then begins there. While paused it
-    /// takes effect with ``resume()``.
+    /// Continues with the frame that is shown at `time` in the file, within the part that is played. Thread-safe; while not
+    /// running, the next start begins there. While paused it takes effect with ``resume()``.
     ///
-    /// The timestamps go on as if nothing had happened: the presentation goes on, with other pictures.
+    /// The timestamps continue without a gap.
     ///
     /// - Throws: `formatUnsupported` when the input is open and is a pipe. When it is not open yet, a pipe ignores it.
     public func seek(to time: Duration) throws(CaptureError) {
@@ -86,16 +85,15 @@ public final class FileCapturer: ForwardingVideoCapture {
         control.order { $0.seekTarget = max(.zero, time) }
     }
 
-    /// Delivers nothing more until ``resume()``; at most one frame that is on its way already. The state is
-    /// `interrupted(.paused)`. May be called from any thread and in any state: a capture that is started while paused
-    /// waits.
+    /// Pauses the delivery until ``resume()``, except for at most one frame in flight. The state is
+    /// `interrupted(.paused)`. Thread-safe, in any state: a capture that is started while paused waits.
     ///
-    /// In real time the pause shows in the timestamps, as when a camera pauses; as fast as possible it does not.
+    /// In real time the timestamps include the pause, as of a camera; as fast as possible they do not.
     public func pause() {
         control.order { $0.isPaused = true }
     }
 
-    /// Goes on after ``pause()``.
+    /// Resumes after ``pause()``.
     public func resume() {
         control.order { $0.isPaused = false }
     }
@@ -106,16 +104,52 @@ public final class FileCapturer: ForwardingVideoCapture {
     /// The time in the file of the last frame that was delivered; at the end of the file its duration.
     public var position: Duration { control.contents.withLock { $0.position } }
 
-    /// How long the file is; nil before it is open, and where it does not tell. Files may be wrong about it.
+    /// The duration of the file; nil before it is open, and when it is unknown. Headers may be wrong.
     public var duration: Duration? { control.contents.withLock { $0.duration } }
 
-    /// How far the playing is, and how long it will take yet.
+    /// The progress of the playback, and the time left.
     public var progress: FileProgress { control.progress(playback, now: clock.now) }
 
-    /// The format that the file itself states, whatever the playback and the consumers' wants make of it; nil before it
-    /// is open.
+    /// The format of the file, before the changes by the playback and the wants of consumers; nil before it is open.
     public var fileFormat: VideoFormat? { control.contents.withLock { $0.format } }
 
-    /// What the file holds, for people: `VP8 in IVF`; empty before it is open.
+    /// Codec and container for display, as in `VP8 in IVF`; empty before the file is open.
     public var sourceDescription: String { control.contents.withLock { $0.sourceDescription } }
+}
+
+/// The progress of a ``FileCapturer``.
+public struct FileProgress: Sendable, Hashable {
+    /// The position in the part that is played, in the file's time.
+    public var position: Duration
+    /// The duration of that part; nil when it is unknown.
+    public var duration: Duration?
+    /// The estimated time until the end, by the clock: from the speed, or as fast as possible from the pace so far. Nil
+    /// when unknown, and for a file that is repeated indefinitely.
+    public var timeLeft: Duration?
+
+    /// Creates a progress.
+    public init(position: Duration, duration: Duration? = nil, timeLeft: Duration? = nil) {
+        self.position = position
+        self.duration = duration
+        self.timeLeft = timeLeft
+    }
+
+    /// The position as a fraction of the duration, 0 to 1; nil when unknown.
+    public var fraction: Double? {
+        guard let duration, duration > .zero else { return nil }
+        return min(1, max(0, position.seconds / duration.seconds))
+    }
+}
+
+/// The decoders, readers and format with which a file is opened.
+struct FileOpening: Sendable {
+    var decoders: [VideoDecoderFactory]
+    var readers: [FrameReaderFactory]
+    var rawFormat: VideoFormat?
+
+    func open(_ path: String, _ frameRate: FrameRate?, interruptDescriptor: Int32) throws -> any FrameReader {
+        try MediaFileReader.open(
+            path: path, decoders: decoders, readers: readers, rawFormat: rawFormat, frameRate: frameRate,
+            interruptDescriptor: interruptDescriptor)
+    }
 }

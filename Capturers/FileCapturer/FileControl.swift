@@ -1,29 +1,29 @@
 import VideoCapturing
 
-/// What a ``FileCapturer`` and its source share: orders one way, the position the other.
+/// The state that a ``FileCapturer`` shares with its source: orders in one direction, the position in the other.
 final class FileControl: Sendable {
     struct Contents {
         var isPaused = false
-        /// Where to go before the next picture.
+        /// The position to seek to before the next frame.
         var seekTarget: Duration?
 
-        /// What is known of the open file.
+        /// The format of the open file.
         var format: VideoFormat?
         var duration: Duration?
         var canSeek: Bool?
         var sourceDescription = ""
 
-        /// The file's time of the last picture given.
+        /// The file's time of the last frame returned.
         var position: Duration = .zero
         /// How often the file has been played to its end since it began.
         var playsDone = 0
-        /// When pictures began to come, and how far the file was: for the pace.
+        /// The time and position of the first frame, to measure the pace.
         var pace: (since: MediaTime, position: Duration, playsDone: Int)?
     }
 
     let contents = Locked(Contents())
-    /// Raised when there is an order; ends the source's waits.
-    let wake = WakeSignal()
+    /// Raised for each order; ends the source's waits.
+    let wake = ManualResetEvent()
 
     func order(_ change: (inout Contents) -> Void) {
         contents.withLock { change(&$0) }

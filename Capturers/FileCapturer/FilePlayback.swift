@@ -1,31 +1,31 @@
 import VideoCapturing
 
-/// How a file is played: how fast, which part of it, and how often.
+/// The speed, part and repetition with which a file is played.
 public struct FilePlayback: Sendable, Hashable {
-    /// The speeds that are possible.
+    /// The range of speeds.
     public static let rates = 0.01...100.0
 
-    /// At the file's own times.
+    /// At the times of the file.
     public static let realTime = FilePlayback()
-    /// As fast as consumers take the pictures.
+    /// As fast as consumers accept the frames.
     public static let asFastAsPossible = FilePlayback(pacing: .asFastAsPossible)
 
-    /// When the pictures are delivered.
+    /// When the frames are delivered.
     public var pacing: FileCapturer.Pacing
-    /// The speed: 0.5 is half, 2 is twice as fast as the file says. Timestamps and the estimated rate follow it, also
-    /// as fast as possible. 0.01 to 100.
+    /// The speed: 0.5 is half, 2 is twice that of the file. It scales timestamps and the estimated rate, also as fast as
+    /// possible. 0.01 to 100.
     public var rate: Double
-    /// How often the file is played, one time after the other without a gap or a jump in the timestamps; nil for
-    /// without end. A pipe can be played once.
+    /// How often the file is played, without a gap or a jump in the timestamps; nil for indefinitely. A pipe can be played
+    /// once.
     public var plays: Int?
-    /// Where to begin, in the file's time: with the picture that is shown then. Of a pipe, with the first one after.
+    /// The start in the file's time: with the frame that is shown then. Of a pipe, with the first one after.
     public var start: Duration
-    /// Where to end, in the file's time: before the first picture at or after it; nil for the end of the file.
+    /// The end in the file's time: before the first frame at or after it; nil for the end of the file.
     public var end: Duration?
-    /// The rate of pictures in a sequence (`picture%03d.png`), which have no times of their own; nil for the reader's
-    /// choice.
+    /// The rate of an image sequence (`picture%03d.png`), which has no timestamps; nil for the reader's default.
     public var frameRate: FrameRate?
 
+    /// Creates a playback; see the properties.
     public init(
         pacing: FileCapturer.Pacing = .realTime, rate: Double = 1, plays: Int? = 1, start: Duration = .zero,
         end: Duration? = nil, frameRate: FrameRate? = nil
@@ -38,7 +38,9 @@ public struct FilePlayback: Sendable, Hashable {
         self.frameRate = frameRate
     }
 
-    /// Throws `invalidConfiguration` for a speed or a part that cannot be.
+    /// Checks all values.
+    ///
+    /// - Throws: `invalidConfiguration` for a speed or a part that is out of range.
     public func validate() throws(CaptureError) {
         if !FilePlayback.rates.contains(rate) {
             throw FilePlayback.error("The speed \(rate) is out of range; give 0.01 to 100.")
@@ -52,7 +54,7 @@ public struct FilePlayback: Sendable, Hashable {
         CaptureError(.invalidConfiguration, operation: "play the file", subject: subject, message: message)
     }
 
-    /// A rate at the speed of the playback: exact where that is a ratio of small numbers.
+    /// A rate at the speed of the playback: exact where it is a ratio of small numbers.
     func scaled(_ frameRate: FrameRate) -> FrameRate? {
         guard rate != 1 else { return frameRate }
         let tenThousandths = Int64((rate * 10_000).rounded())

@@ -1,20 +1,20 @@
 import FrameProcessing
-import MediaFiles
+import MediaContainers
 import VideoCapturing
 
-/// Reads frames from a file's reader and gives each when it is due.
+/// Reads frames from a file's reader and returns each when it is due.
 ///
-/// Waits by itself, and not by the capture's pacing, so that a pause and a seek end the wait.
+/// Waits itself, instead of the capture's pacing, so that a pause and a seek end the wait.
 struct FileSource: FrameSource {
-    /// A picture that is read but not given yet.
+    /// A frame that is read but not returned yet.
     private struct Pending {
         var buffer: PixelBuffer
         /// In the file's time.
         var position: Duration
-        /// Damaged ones before it.
+        /// The number of damaged packets before it.
         var corruptBefore: UInt64
         var color: ColorDescription
-        /// Whether it is one of those that are wanted, and of the size that is wanted.
+        /// Whether it has passed the rate limiter and was scaled.
         var isAdmitted = false
     }
 
@@ -36,14 +36,14 @@ struct FileSource: FrameSource {
     private var framesDue: UInt64 = 0
     private var lastGiven: MediaTime?
     private var damagedSoFar: UInt64 = 0
-    /// Of damaged ones before pictures that were left out.
+    /// The number of damaged packets before frames that were dropped.
     private var corruptBefore: UInt64 = 0
-    /// No picture is earlier than this: the one that is shown at the start began before it.
+    /// The minimum position of frames: the one that is shown at the start began before it.
     private var floor: Duration = .zero
     private var picturesInPlay: UInt64 = 0
     private var hasEnded = false
-    /// Started in the middle of the file, and nothing has been given since: if nothing is left, it begins anew.
-    private var mayBeginAnew = false
+    /// Started within the file, and no frame was returned since: if none is left, it restarts from the beginning.
+    private var mayRestart = false
 
     init(
         path: String, opening: FileOpening, playback: FilePlayback, control: FileControl, clock: any CaptureClock
@@ -99,9 +99,9 @@ struct FileSource: FrameSource {
     }
 
     mutating func start(_ context: FrameContext) throws {
-        // Waits are for this source's own signal, which a stop must end as well.
+        // Waits are for this source's event, which a stop must raise as well.
         context.setStopHandler { [control] in control.wake.raise() }
-        mayBeginAnew = !hasEnded && picturesInPlay > 0 && reader?.canRewind == true
+        mayRestart = !hasEnded && picturesInPlay > 0 && reader?.canRewind == true
         if hasEnded, let reader, reader.canRewind {
             do { try goToStart() } catch { throw FileSource.captureError(error, path: path) }
         }
@@ -115,10 +115,10 @@ struct FileSource: FrameSource {
         }
     }
 
-    mutating func takeBack(_ frame: SourceFrame) {
+    mutating func pushBack(_ frame: SourceFrame) {
         pending = Pending(
             buffer: frame.buffer, position: timeline.last?.file ?? .zero, corruptBefore: frame.corruptBefore,
-            color: frame.color ?? .assumed(for: frame.buffer.pixelFormat))
+            color: frame.color)
     }
 
     mutating func close() {
@@ -154,14 +154,14 @@ struct FileSource: FrameSource {
         }
     }
 
-    /// Counts what was damaged behind the last picture.
+    /// Counts the damage after the last frame.
     private mutating func countRest(_ context: FrameContext) {
         corruptBefore &+= takeDamaged()
         if corruptBefore > 0 { context.countDamaged(corruptBefore) }
         corruptBefore = 0
     }
 
-    /// How many damaged packets the reader has left out since this was asked last.
+    /// The number of damaged packets since the last call.
     private mutating func takeDamaged() -> UInt64 {
         let damaged = reader?.damagedPackets ?? 0
         defer { damagedSoFar = damaged }
@@ -170,7 +170,7 @@ struct FileSource: FrameSource {
 
     private mutating func awaitFrame(_ context: FrameContext) throws -> SourceFrame? {
         while true {
-            // Before the orders are looked at, so that none is missed.
+            // Before the orders are read, so that none is missed.
             control.wake.reset()
             if context.isStopping { return nil }
             let orders = control.contents.withLock { contents in
@@ -196,7 +196,7 @@ struct FileSource: FrameSource {
         }
     }
 
-    /// Leaves a picture out that comes too soon for the rate that is wanted, and makes one smaller that is too large.
+    /// Drops a frame that exceeds the wanted rate, and scales one that is too large.
     private mutating func admit(_ due: MediaTime) throws -> Bool {
         framesDue &+= 1
         guard limiter.shouldPass(due, sequenceNumber: framesDue, at: wants.maximumFrameRate) else {
@@ -233,11 +233,11 @@ struct FileSource: FrameSource {
             if contents.pace == nil { contents.pace = (now, position - start, contents.playsDone) }
         }
         pending = nil
-        mayBeginAnew = false
+        mayRestart = false
         return frame
     }
 
-    /// Nil when there are no more, or the wait for it was ended.
+    /// Nil when there are no more, or the wait was ended.
     private mutating func readPicture(_ context: FrameContext) throws -> Pending? {
         guard let reader else { return nil }
         while true {
@@ -250,8 +250,8 @@ struct FileSource: FrameSource {
             }
             let isPastEnd = playback.end.map { end in next.map { $0.timestamp >= end } ?? false } ?? false
             guard let next, !isPastEnd else {
-                if mayBeginAnew {
-                    mayBeginAnew = false
+                if mayRestart {
+                    mayRestart = false
                     try goToStart()
                     continue
                 }
@@ -260,7 +260,7 @@ struct FileSource: FrameSource {
                 continue
             }
             picturesInPlay += 1
-            // Of a pipe, where there is no seeking.
+            // In a pipe, which cannot seek.
             if next.timestamp < floor, !reader.canSeek { continue }
             return Pending(
                 buffer: next.buffer, position: max(next.timestamp, floor), corruptBefore: takeDamaged(),
@@ -268,7 +268,7 @@ struct FileSource: FrameSource {
         }
     }
 
-    // MARK: - Places
+    // MARK: - Positions
 
     /// Begins the next play, or ends.
     private mutating func endPlay(isCut: Bool) throws {
@@ -284,7 +284,7 @@ struct FileSource: FrameSource {
             hasEnded = true
             return
         }
-        timeline.goOn(after: own)
+        timeline.advance(by: own)
         try goToStart()
         control.contents.withLock { contents in
             contents.playsDone += 1
@@ -313,19 +313,19 @@ struct FileSource: FrameSource {
         pending = nil
         hasEnded = false
         try reader.seek(to: target)
-        // The first picture after a start has its time already.
+        // The first frame after a start has its time already.
         guard !timeline.isBeginning else { return }
-        // A picture that is shown for long does not keep one waiting.
+        // A frame with a long duration does not delay the seek.
         var own = timeline.lastDuration(nominal: reader.format.estimatedFramesPerSecond, end: nil)
         if playback.pacing == .realTime {
             let longest = Duration.milliseconds(50)
             if timeline.scaled(own) > longest { own = .nanoseconds(Int64(Double(longest.nanoseconds) * playback.rate)) }
         }
-        // Counted from the last one that was given: one that was still waiting is left out.
+        // Relative to the last frame that was returned: a pending one is dropped.
         timeline.begin(at: (lastGiven ?? clock.now).advanced(by: timeline.scaled(own)))
     }
 
-    /// Until there is an order. The pause shows in the timestamps of real time, as a camera's would.
+    /// Waits for an order. In real time the timestamps include the pause, as of a camera.
     private mutating func pause(_ context: FrameContext) {
         context.reportInterruption(.paused)
         let began = clock.now
@@ -334,5 +334,34 @@ struct FileSource: FrameSource {
             control.wake.reset()
         }
         if playback.pacing == .realTime { timeline.shift(by: clock.now - began) }
+    }
+}
+
+extension FileSource {
+    /// Maps an error of reading a file to a `CaptureError`.
+    static func captureError(_ error: any Error, path: String) -> CaptureError {
+        switch error {
+        case let error as CaptureError: error
+        case let error as MediaFileError:
+            CaptureError(
+                code(of: error), operation: error.operation, subject: error.path ?? path, errno: error.systemError,
+                message: error.message)
+        case let error as CodecError:
+            CaptureError(.unavailable, operation: error.operation, subject: path, message: error.message)
+        default:
+            CaptureError(.system, operation: "read the file", subject: path, message: "\(error)")
+        }
+    }
+
+    private static func code(of error: MediaFileError) -> CaptureError.Code {
+        switch error.code {
+        case .notFound: .deviceNotFound
+        case .permissionDenied: .permissionDenied
+        case .corruptData: .corruptData
+        case .formatUnsupported: .formatUnsupported
+        case .limitExceeded: .invalidConfiguration
+        case .interrupted: .invalidState
+        case .fileExists, .readOnly, .noSpace, .closedPipe, .stalled, .system: .system
+        }
     }
 }

@@ -1,15 +1,15 @@
 import VideoCapturing
 
-/// Says at what time each picture of a file is due: the file's times, at the speed of the playback, from the start of
-/// the capture on. A new play and a seek go on where the picture before ends.
+/// Computes when each frame of a file is due: the file's times, at the speed of the playback, from the start of the
+/// capture on. A repetition and a seek continue at the end of the previous frame.
 struct FileTimeline {
-    /// The file's and the capture's time of the same picture; all others are counted from it, so nothing drifts.
+    /// The file's and the capture's time of the same frame; all others are relative to it, so nothing drifts.
     private var anchor: (file: Duration, due: MediaTime)?
-    /// When the next picture is due, whatever its time in the file.
+    /// When the next frame is due, whatever its time in the file.
     private var nextDue: MediaTime?
-    /// The last picture that was placed.
+    /// The last frame that was placed.
     private(set) var last: (file: Duration, due: MediaTime)?
-    /// Between the last two pictures in the file's time.
+    /// The time between the last two frames in the file's time.
     private var interval: Duration?
 
     private let rate: Double
@@ -18,15 +18,15 @@ struct FileTimeline {
         self.rate = rate
     }
 
-    /// The next picture is due at `time`.
+    /// Makes the next frame due at `time`.
     mutating func begin(at time: MediaTime) {
         nextDue = time
     }
 
-    /// Whether the next picture's time is settled already.
+    /// Whether the time of the next frame is fixed already.
     var isBeginning: Bool { nextDue != nil }
 
-    /// When the picture with this time in the file is due. The same picture may be placed again.
+    /// When the frame with this time in the file is due. The same frame may be placed again.
     mutating func place(_ position: Duration) -> MediaTime {
         if let due = nextDue {
             anchor = (position, due)
@@ -41,11 +41,11 @@ struct FileTimeline {
         return due
     }
 
-    /// The time for which the last picture is shown, by the file's time.
+    /// The duration of the last frame, in the file's time.
     ///
     /// - Parameters:
-    ///   - nominal: the file's rate. It is taken where the measured time is the same but for rounding, as in Matroska.
-    ///   - end: where the part ends that is played; nil for the end of the file.
+    ///   - nominal: the file's rate. It is used where the measured interval differs only by rounding, as in Matroska.
+    ///   - end: the end of the part that is played; nil for the end of the file.
     func lastDuration(nominal: FrameRate?, end: Duration?) -> Duration {
         if let end, let last { return max(.zero, end - last.file) }
         guard let interval else { return nominal?.frameInterval ?? FileTimeline.stillDuration }
@@ -53,13 +53,13 @@ struct FileTimeline {
         return interval
     }
 
-    /// The next picture is due when the last one has had its time.
-    mutating func goOn(after lastDuration: Duration) {
+    /// Makes the next frame due at the end of the last one.
+    mutating func advance(by lastDuration: Duration) {
         guard let last else { return }
         nextDue = last.due.advanced(by: scaled(lastDuration))
     }
 
-    /// Moves all that is to come to later.
+    /// Delays all later frames.
     mutating func shift(by time: Duration) {
         if let due = anchor?.due { anchor?.due = due.advanced(by: time) }
         nextDue = nextDue?.advanced(by: time)
@@ -69,6 +69,6 @@ struct FileTimeline {
         rate == 1 ? time : Duration(clampingNanoseconds: Double(time.nanoseconds) / rate)
     }
 
-    /// Of a single picture without a rate.
+    /// The duration of a single image without a rate.
     private static let stillDuration = Duration.milliseconds(40)
 }

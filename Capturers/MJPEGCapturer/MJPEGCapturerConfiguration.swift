@@ -1,33 +1,36 @@
 import VideoCapturing
 
-/// How an ``MJPEGCapturer`` reads its stream.
+/// The configuration of an ``MJPEGCapturer``.
 public struct MJPEGCapturerConfiguration: Sendable, Hashable {
-    /// How the samples of decoded pictures lie in memory: `nv12` or `i420`.
+    /// The pixel format of decoded frames: `nv12` or `i420`.
     public var pixelFormat: PixelFormat = .nv12
-    /// The name and password; those in the address otherwise. Sent only when the server asks for them, and to no
-    /// other host that it redirects to.
+    /// The user name and password; nil for those in the address. Sent only when the server demands them, and not to other
+    /// hosts after a redirect.
     public var credential: MJPEGCredential?
     /// Which certificates are trusted.
     public var trust = MJPEGServerTrust.verified
-    /// How long a connection may take, the name's look-up and TLS included.
+    /// The timeout of a connection attempt, including name resolution and TLS.
     public var connectTimeout: Duration = .seconds(10)
-    /// How long a stream may be silent before it counts as lost.
+    /// How long a stream may be silent before the connection counts as lost.
     public var stallTimeout: Duration = .seconds(10)
-    /// When a lost connection is tried again.
+    /// The delays between attempts to reconnect.
     public var reconnect = MJPEGReconnectPolicy.standard
-    /// The most bytes of one picture; larger ones are left out and counted.
+    /// The maximum number of bytes of one frame; larger ones are skipped and counted.
     public var maximumFrameBytes = 16 << 20
-    /// The time between two requests, where the address gives one picture and no stream.
+    /// The time between two requests, where the address is a single image and not a stream.
     public var pollInterval: Duration = .milliseconds(200)
-    /// What is said of the client in each request.
+    /// The `User-Agent` header of each request.
     public var userAgent = "swift-video-capturing"
-    /// A proxy as curl has it, as in `http://proxy:3128`; empty for none; nil for that of the environment
+    /// A proxy in curl's syntax, as in `http://proxy:3128`; empty for none; nil for that of the environment
     /// (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`), but never for this machine itself.
     public var proxy: String?
 
+    /// Creates the default configuration.
     public init() {}
 
-    /// Throws `invalidConfiguration` for what cannot be.
+    /// Checks all values.
+    ///
+    /// - Throws: `invalidConfiguration` for a value that is out of range.
     public func validate() throws(CaptureError) {
         if ![.nv12, .i420].contains(pixelFormat) {
             throw error("Pictures are decoded to NV12 or I420; give one of these.")
@@ -56,5 +59,95 @@ public struct MJPEGCapturerConfiguration: Sendable, Hashable {
 
     private func error(_ message: String) -> CaptureError {
         CaptureError(.invalidConfiguration, operation: "configure the stream", message: message)
+    }
+}
+
+/// The delays between attempts to restore a lost connection. It restarts from the first step after a frame.
+public struct MJPEGReconnectPolicy: Sendable, Hashable {
+    /// A number of attempts with the same delay.
+    public struct Step: Sendable, Hashable {
+        /// The delay before each attempt.
+        public var delay: Duration
+        /// The number of attempts; the last step is repeated indefinitely.
+        public var attempts: Int
+
+        /// Creates a step.
+        public init(delay: Duration, attempts: Int) {
+            self.delay = delay
+            self.attempts = attempts
+        }
+    }
+
+    /// The steps in order; empty for no attempt.
+    public var steps: [Step]
+
+    /// Creates a policy.
+    ///
+    /// - Parameter steps: the steps in order; empty for no attempt.
+    public init(steps: [Step]) {
+        self.steps = steps
+    }
+
+    /// After 1 s five times, 5 s five times, 10 s ten times, and then every minute, as go2rtc does.
+    public static let standard = MJPEGReconnectPolicy(steps: [
+        Step(delay: .seconds(1), attempts: 5), Step(delay: .seconds(5), attempts: 5),
+        Step(delay: .seconds(10), attempts: 10), Step(delay: .seconds(60), attempts: 1),
+    ])
+
+    /// No attempt: the capture stops when the connection is lost, with the end of the stream where the server has
+    /// closed it regularly.
+    public static let never = MJPEGReconnectPolicy(steps: [])
+
+    /// Attempts with a constant delay.
+    public static func every(_ delay: Duration) -> MJPEGReconnectPolicy {
+        MJPEGReconnectPolicy(steps: [Step(delay: delay, attempts: 1)])
+    }
+
+    /// The delay before attempt number `attempt`, which counts from 1; nil for no attempt.
+    public func delay(beforeAttempt attempt: Int) -> Duration? {
+        var left = attempt
+        for step in steps {
+            if left <= step.attempts { return step.delay }
+            left -= step.attempts
+        }
+        return steps.last?.delay
+    }
+}
+
+/// The certificates of an `https` server that are trusted.
+public enum MJPEGServerTrust: Sendable, Hashable {
+    /// Those issued for the server's name by an authority that the system trusts.
+    case verified
+    /// Those issued for the server's name by an authority in this PEM file; a self-signed certificate is its own
+    /// authority, so the file may contain the camera's.
+    case authorities(path: String)
+    /// Those with this public key, of any issuer and name: the right choice for a camera with a self-signed certificate.
+    /// The SHA-256 of the key, in base64 (as for curl's `--pinnedpubkey`) or in 64 hexadecimal digits:
+    ///
+    /// ```
+    /// openssl s_client -connect camera:443 </dev/null | openssl x509 -pubkey -noout \
+    ///     | openssl pkey -pubin -outform der | openssl dgst -sha256
+    /// ```
+    /// The key is pinned, and not the certificate, so that a camera can renew its certificate.
+    case pinned(publicKeySHA256: String)
+    /// All. A man in the middle can impersonate the camera, and read the password.
+    case acceptsSelfSigned
+}
+
+extension MJPEGServerTrust {
+    /// A pin in curl's syntax; nil when the text is not a SHA-256.
+    static func curlPin(_ text: String) -> String? {
+        var text = text[...]
+        if text.hasPrefix("sha256//") { text = text.dropFirst(8) }
+        let bytes = Array(text.utf8.filter { $0 != ASCII.colon && !ASCII.isBlank($0) })
+        if bytes.count == 64 {
+            let digits = bytes.compactMap { Character(UnicodeScalar($0)).hexDigitValue.map { UInt8($0) } }
+            guard digits.count == 64 else { return nil }
+            return "sha256//" + Base64.encode((0..<32).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
+        }
+        let isBase64 =
+            bytes.count == 44 && bytes.last == ASCII.equals
+            && bytes.dropLast().allSatisfy { Base64.alphabet.contains($0) }
+        return isBase64 ? "sha256//" + String(decoding: bytes, as: UTF8.self) : nil
     }
 }

@@ -1,10 +1,11 @@
-/// A name and a password. Its description shows neither.
+/// A user name and a password. Its description shows neither.
 public struct MJPEGCredential: Sendable, Hashable {
     /// The user's name.
     public var user: String
     /// The password.
     public var password: String
 
+    /// Creates a credential.
     public init(user: String, password: String) {
         self.user = user
         self.password = password
@@ -17,18 +18,19 @@ extension MJPEGCredential: CustomStringConvertible, CustomDebugStringConvertible
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A server's demand for a name and a password.
+/// A server's demand for a user name and a password.
 public struct MJPEGAuthenticationChallenge: Sendable, Hashable {
-    /// What the server calls the place that it guards; empty when it has no name.
+    /// The name of the protected area; empty when the server states none.
     public var realm: String
-    /// How they would be sent, in the server's words: `Digest`, or `Basic`, which anyone on the way can read unless the
-    /// address begins with `https`.
+    /// The authentication scheme: `Digest`, or `Basic`, which can be read on the network unless the address begins with
+    /// `https`.
     public var scheme: String
-    /// The server's name or address, with the port where it is not the usual one.
+    /// The server's name or address, with the port where it is not the default one.
     public var host: String
-    /// How many have been refused already in this attempt, those of the configuration and of the address included.
+    /// The number of credentials that were rejected in this attempt, including those of the configuration and the address.
     public var previousFailureCount: Int
 
+    /// Creates a challenge.
     public init(realm: String, scheme: String, host: String, previousFailureCount: Int) {
         self.realm = realm
         self.scheme = scheme

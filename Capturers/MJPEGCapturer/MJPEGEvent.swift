@@ -1,19 +1,18 @@
 import VideoCapturing
 
-/// Something that a user of a network camera wants to know while it runs. Its description is one sentence for people.
+/// An event of a running network camera. Its description is one sentence for the user.
 ///
-/// What interrupts the frames is also a state of the capture; see `VideoCapture.stateChanges()`.
+/// An interruption is also a state of the capture; see `VideoCapture.stateChanges()`.
 public enum MJPEGEvent: Sendable, Hashable {
-    /// The first picture of a connection came. `isPolled`: the address gives single pictures, which are asked for one
-    /// after the other.
+    /// The first frame of a connection has arrived. `isPolled`: the address is a single image, which is polled.
     case connected(width: Int, height: Int, isPolled: Bool)
-    /// The connection is lost, for this reason.
+    /// The connection is lost, for the given reason.
     case disconnected(reason: String)
-    /// It will be tried again after this time; `attempt` counts from 1 since the loss.
+    /// Reconnecting after the given time; `attempt` counts from 1 since the loss.
     case waiting(Duration, attempt: Int)
-    /// An attempt has failed, for this reason.
+    /// An attempt to reconnect has failed, for the given reason.
     case attemptFailed(reason: String, attempt: Int)
-    /// Pictures come again.
+    /// Frames arrive again.
     case reconnected(attempts: Int)
 }
 
@@ -35,9 +34,9 @@ extension MJPEGEvent: CustomStringConvertible {
 }
 
 extension Double {
-    /// With one decimal at most, for people.
+    /// A number of seconds with at most one decimal, for display; clamped to the range of a `Duration`'s nanoseconds.
     var formatted: String {
-        let tenths = Int((self * 10).rounded())
-        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+        let tenths = Duration(clampingNanoseconds: (self * 10).rounded() * 1e8).nanoseconds / 100_000_000
+        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths.magnitude % 10)"
     }
 }

@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// A capture of an X11 screen, a monitor, a window or a part of one: what has changed is all that costs.
+/// A capture of an X11 screen, a monitor, a window or a region: only changes cost.
 ///
 /// ```swift
 /// let capture = ScreenCapturer(ScreenConfiguration(target: .monitor("primary"), frameRate: 15))
@@ -9,44 +9,61 @@ import VideoCapturing
 /// try capture.startCapture()
 /// ```
 ///
-/// **Frames** come when something has changed, and at most at the rate asked for; the first one of a start comes at
-/// once. Each says in `damage` what differs from the one before; only that is fetched from the X server (into shared
-/// memory where it can be) and converted. While nothing changes there is no frame and no work: let the publisher
-/// repeat the last one (`VideoPublisher.minimumFrameRate`) where a consumer needs a beat. Frames that were delivered
-/// stay as they were.
+/// **Frames** are delivered when something has changed, and at most at the configured rate; the first one after a start
+/// immediately. The `damage` of each states the difference from the previous one; only that is fetched from the X server
+/// (into shared memory where possible) and converted. While nothing changes there is no frame and no work: let the
+/// publisher repeat the last one (`VideoPublisher.minimumFrameRate`) where a consumer needs a minimum rate. Delivered
+/// frames do not change.
 ///
-/// **Changes.** A window is captured also where others cover it, and followed when it moves; another size of the window
-/// or another mode of the display gives frames of that size, the first of them without damage. While a window is not
-/// shown the state is `interrupted`; when it is closed the capture stops with `deviceLost`. When the X server goes, the
+/// **Changes.** A window is captured also where others cover it, and followed when it moves; after a change of the size of
+/// the window or the mode of the display, frames have the new size, the first of them without damage. While a window is
+/// hidden the state is `interrupted`; when it is closed the capture stops with `deviceLost`. When the X server exits, the
 /// state is `interrupted` until it is back.
 ///
-/// **Errors** of `initCapture`: `deviceNotFound` for a display, monitor or window that is not there,
-/// `permissionDenied` when the server does not let this user in, `unavailable` for a server without what is needed,
+/// **Errors** of `initCapture`: `deviceNotFound` for a display, monitor or window that does not exist,
+/// `permissionDenied` when the server rejects the user, `unavailable` for a server without a required extension,
 /// `formatUnsupported`, `invalidConfiguration` for a region outside of the target.
 ///
 /// X11, MIT-SHM, DAMAGE, XFIXES, COMPOSITE, RANDR, XINPUT: <https://www.x.org/releases/current/doc/>.
 public final class ScreenCapturer: ForwardingVideoCapture {
     public let forwardedCapture: SourceCapturer
 
-    /// What is asked of the screen.
+    /// The configuration of the capture.
     public let configuration: ScreenConfiguration
     private let counts = Locked(ScreenStatistics())
 
-    /// Opens nothing yet; `initCapture` does.
+    /// Creates a capture without connecting; `initCapture` connects.
     ///
     /// - Parameters:
-    ///   - configuration: what is asked of the screen.
+    ///   - configuration: the display, the target, the rate and the format.
     ///   - clock: the clock of the timestamps.
     public init(
         _ configuration: ScreenConfiguration = ScreenConfiguration(), clock: any CaptureClock = MonotonicClock()
     ) {
         self.configuration = configuration
-        // A person who is to click takes his time.
-        let openPatience: Duration? = configuration.target == .clickedWindow ? .seconds(70) : nil
+        // The user needs time to click.
+        let openTimeout: Duration? = configuration.target == .clickedWindow ? .seconds(70) : nil
         forwardedCapture = SourceCapturer(
-            ScreenSource(configuration, counts: counts), name: "screen", clock: clock, openPatience: openPatience)
+            ScreenSource(configuration, counts: counts), name: "screen", clock: clock, openTimeout: openTimeout)
     }
 
-    /// What is counted of the screen, beside `VideoCapture.statistics`.
+    /// Statistics of the screen, in addition to `VideoCapture.statistics`.
     public var screenStatistics: ScreenStatistics { counts.withLock { $0 } }
+}
+
+/// Statistics of a screen, in addition to `VideoCapture.statistics`.
+public struct ScreenStatistics: Sendable, Hashable {
+    /// Pixels fetched from the X server.
+    public var pixelsFetched: UInt64 = 0
+    /// Rectangles fetched from the X server.
+    public var rectanglesFetched: UInt64 = 0
+    /// Reconnections to the X server.
+    public var reconnects: UInt64 = 0
+    /// Whether the server writes pixels into shared memory, rather than sending them.
+    public var usesSharedMemory = false
+    /// Whether the server reports changes; otherwise everything is fetched for each frame.
+    public var usesDamage = false
+
+    /// Statistics with all counters zero.
+    public init() {}
 }

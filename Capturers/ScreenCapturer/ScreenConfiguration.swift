@@ -1,23 +1,24 @@
 import VideoCapturing
 
-/// What is asked of a screen.
+/// The configuration of a ``ScreenCapturer``.
 public struct ScreenConfiguration: Sendable, Hashable {
-    /// The X display, as `:0`, `:0.1` or `host:1`; nil for the one that the environment's `DISPLAY` names.
+    /// The X display, as `:0`, `:0.1` or `host:1`; nil for that of the environment variable `DISPLAY`.
     public var display: String?
-    /// What of it is captured.
+    /// The target that is captured.
     public var target: ScreenTarget
     /// The part of the target that is captured, in its pixels; nil for all of it.
     public var region: PixelRect?
-    /// Whether the pointer is drawn into the picture.
+    /// Whether the pointer is drawn into the frames.
     public var showsPointer: Bool
-    /// The most frames a second. Less come when less changes.
+    /// The maximum rate. Fewer frames are delivered when less changes.
     public var frameRate: FrameRate
     /// The format of the frames: NV12, I420 or ARGB.
     public var pixelFormat: PixelFormat
-    /// Whether to wait for an X server that has gone, and to go on with it when it is back; otherwise the capture stops
+    /// Whether to wait for an X server that has exited, and to continue when it is back; otherwise the capture stops
     /// with `deviceLost`.
     public var reconnects: Bool
 
+    /// Creates a configuration; see the properties.
     public init(
         display: String? = nil, target: ScreenTarget = .desktop, region: PixelRect? = nil, showsPointer: Bool = true,
         frameRate: FrameRate = 30, pixelFormat: PixelFormat = .nv12, reconnects: Bool = true
@@ -31,7 +32,7 @@ public struct ScreenConfiguration: Sendable, Hashable {
         self.reconnects = reconnects
     }
 
-    /// Throws `formatUnsupported` or `invalidConfiguration` for what no screen has.
+    /// Throws `formatUnsupported` or `invalidConfiguration` for a value that is out of range.
     func validate() throws(CaptureError) {
         guard [.nv12, .i420, .argb].contains(pixelFormat) else {
             throw CaptureError(
@@ -50,6 +51,20 @@ public struct ScreenConfiguration: Sendable, Hashable {
 }
 
 extension PixelRect {
-    /// As a person writes it: `10,20,640x480`.
+    /// For display: `10,20,640x480`.
     var text: String { "\(x),\(y),\(width)x\(height)" }
+}
+
+/// The part of a display that is captured.
+public enum ScreenTarget: Sendable, Hashable {
+    /// The whole display, with all monitors.
+    case desktop
+    /// One monitor, by its RandR name, as `HDMI-1`; or `primary`.
+    case monitor(String)
+    /// One window, by its identifier.
+    case window(UInt32)
+    /// The window with this title, or else the first one whose title contains it; not case-sensitive.
+    case windowTitled(String)
+    /// The window that is clicked next; `initCapture` waits for it.
+    case clickedWindow
 }

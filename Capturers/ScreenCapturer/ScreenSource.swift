@@ -1,9 +1,9 @@
 import FrameProcessing
 import VideoCapturing
 
-/// A screen as a frame source: holds the session, and finds the X server again when it has gone.
+/// A screen as a frame source: holds the session, and reconnects to the X server.
 ///
-/// All of it runs on the capture thread.
+/// Confined to the capture thread.
 final class ScreenSource: FrameSource {
     private(set) var settings: CaptureSettings
     var pacing: FramePacing { .device }
@@ -20,7 +20,7 @@ final class ScreenSource: FrameSource {
     init(_ configuration: ScreenConfiguration, counts: Locked<ScreenStatistics>) {
         self.configuration = configuration
         self.counts = counts
-        // Until the screen is known.
+        // Preliminary, until the screen is known.
         let size = configuration.region.map { ($0.width, $0.height) } ?? (0, 0)
         settings = CaptureSettings(
             format: VideoFormat(
@@ -42,7 +42,7 @@ final class ScreenSource: FrameSource {
     func start(_ context: FrameContext) { session?.repaint() }
 
     func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
-        while !context.isStopping {
+        while !context.mustReturn {
             guard let session else {
                 try reconnect(context)
                 continue
@@ -62,18 +62,18 @@ final class ScreenSource: FrameSource {
     func close() { session = nil }
 
     func adapt(to wants: CaptureWants) {
-        if wants.maximumPixelCount != self.wants.maximumPixelCount
-            || wants.keyFrameRequests > self.wants.keyFrameRequests
-        {
-            session?.repaint()
-        }
+        if wants.maximumPixelCount != self.wants.maximumPixelCount { session?.repaint() }
         self.wants = wants
         adaptRate()
     }
 
+    func refresh() { session?.repaint() }
+
     // MARK: The session
 
     private func connect(_ context: FrameContext) throws {
+        // Created now, so that a later wait cannot fail for lack of descriptors.
+        _ = context.returnDescriptor
         let session = try ScreenSession(configuration, counts: counts, stopDescriptor: context.stopDescriptor)
         self.session = session
         settings.format = format(of: session)
@@ -101,8 +101,10 @@ final class ScreenSource: FrameSource {
     }
 
     private func reconnect(_ context: FrameContext) throws {
-        guard context.wait(until: context.now.advanced(by: ScreenSource.reconnectInterval)) else { return }
-        // Identifiers of windows are another server's now.
+        guard context.wait(until: context.now.advanced(by: ScreenSource.reconnectInterval), endsForWants: true) else {
+            return
+        }
+        // Identifiers of windows belong to the previous server.
         switch configuration.target {
         case .window, .clickedWindow: throw serverLost()
         case .desktop, .monitor, .windowTitled: break
@@ -111,7 +113,7 @@ final class ScreenSource: FrameSource {
             try connect(context)
         } catch let error as CaptureError {
             switch error.code {
-            // A session that is being set up lacks one thing after the other.
+            // A desktop session that is being set up is not complete yet.
             case .deviceNotFound, .permissionDenied, .unavailable, .invalidConfiguration: return
             default: throw error
             }
@@ -129,7 +131,7 @@ final class ScreenSource: FrameSource {
 
     // MARK: Wants
 
-    /// Scales a frame where fewer pixels are enough.
+    /// Scales a frame where consumers want fewer pixels.
     private func fit(_ frame: SourceFrame) throws(CaptureError) -> SourceFrame {
         let size = wants.adaptedSize(width: frame.buffer.width, height: frame.buffer.height)
         guard size != (frame.buffer.width, frame.buffer.height) else { return frame }

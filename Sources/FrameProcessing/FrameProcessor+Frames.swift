@@ -19,7 +19,7 @@ extension FrameProcessor {
         result.color = plan.color
         // Another format is still the picture of the JPEG; other pixels are not.
         if !plan.keepsGeometry { result.compressed = nil }
-        if transform.makesUpright { result.orientation = .up }
+        if transform.appliesOrientation { result.orientation = .up }
         if transform.mirrors { result.isMirrored = false }
         // An empty list stays one: nothing has changed anywhere.
         if !plan.isIdentity, let damage = frame.damage, !damage.isEmpty {
@@ -59,11 +59,107 @@ extension FrameProcessor {
 
     /// The frame turned by its orientation, which is `.up` afterwards.
     public func upright(_ frame: VideoFrame) throws(CaptureError) -> VideoFrame {
-        try apply(FrameTransform(makesUpright: true), to: frame)
+        try apply(FrameTransform(appliesOrientation: true), to: frame)
     }
 
     /// The frame with left and right exchanged, as seen when it is upright. Not marked as mirrored afterwards.
     public func mirror(_ frame: VideoFrame) throws(CaptureError) -> VideoFrame {
         try apply(FrameTransform(mirrors: true), to: frame)
+    }
+}
+
+extension FrameProcessor {
+    /// A picture in another format or colour; as ``convert(_:to:color:)`` of frames, for bare pixels.
+    ///
+    /// - Parameters:
+    ///   - buffer: the picture; it is not changed.
+    ///   - color: how the numbers of the picture map to light; nil for the format's usual.
+    ///   - pixelFormat: the format of the result.
+    ///   - targetColor: the same of the result; nil to keep it.
+    public func convert(
+        _ buffer: PixelBuffer, color: ColorDescription? = nil, to pixelFormat: PixelFormat,
+        targetColor: ColorDescription? = nil
+    ) throws(CaptureError) -> PixelBuffer {
+        try apply(FrameTransform(pixelFormat: pixelFormat, color: targetColor), to: buffer, color: color).buffer
+    }
+
+    /// A picture in another size.
+    public func scale(
+        _ buffer: PixelBuffer, width: Int, height: Int, filter: ScaleFilter = .box
+    ) throws(CaptureError) -> PixelBuffer {
+        try apply(FrameTransform(size: PixelSize(width: width, height: height), filter: filter), to: buffer).buffer
+    }
+
+    /// A part of a picture; see ``FrameTransform/crop``.
+    public func crop(_ buffer: PixelBuffer, to rect: PixelRect) throws(CaptureError) -> PixelBuffer {
+        try apply(FrameTransform(crop: rect), to: buffer).buffer
+    }
+
+    /// A picture turned clockwise, and then with left and right exchanged if `mirrors`.
+    public func turn(
+        _ buffer: PixelBuffer, clockwise orientation: VideoOrientation, mirrors: Bool = false
+    ) throws(CaptureError) -> PixelBuffer {
+        try apply(
+            FrameTransform(appliesOrientation: true, mirrors: mirrors), to: buffer, orientation: orientation
+        ).buffer
+    }
+}
+
+extension FrameProcessor {
+    /// Converts pixels that lie in somebody's memory into a part of a picture that is being made.
+    ///
+    /// Of 4:2:0 pictures a part begins at even coordinates, and ends at even ones or with the picture.
+    ///
+    /// - Parameters:
+    ///   - memory: the pixels, in one plane; read during the call only.
+    ///   - pixelFormat: how the samples lie in `memory`.
+    ///   - color: how the numbers in `memory` map to light.
+    ///   - part: where they go; its size is theirs.
+    ///   - target: the picture.
+    ///   - targetColor: how the numbers of the picture map to light.
+    /// - Throws: `invalidConfiguration` for a part outside of the picture or one that its format cannot have,
+    ///   `formatUnsupported`, `outOfMemory`.
+    public func convert(
+        _ memory: PlaneMemory, _ pixelFormat: PixelFormat, color: ColorDescription, into part: PixelRect,
+        of target: borrowing PixelWriter, color targetColor: ColorDescription
+    ) throws(CaptureError) {
+        guard part.isPart(ofWidth: target.width, height: target.height, as: target.pixelFormat),
+            pixelFormat.planeCount == 1, !pixelFormat.isCompressed, memory.bytesPerRow <= Int32.max,
+            memory.bytesPerRow >= pixelFormat.rowBytes(ofPlane: 0, width: part.width),
+            memory.byteCount >= memory.bytesPerRow * (part.height - 1)
+                + pixelFormat.rowBytes(ofPlane: 0, width: part.width)
+        else {
+            throw CaptureError(
+                .invalidConfiguration, operation: "convert a part of a picture", subject: "\(part)",
+                message: "The part does not lie in the picture, or its pixels are not all there.")
+        }
+        let source = Picture(
+            pixelFormat: pixelFormat, width: part.width, height: part.height,
+            planes: [
+                PicturePlane(
+                    base: memory.base.assumingMemoryBound(to: UInt8.self), stride: Int32(memory.bytesPerRow))
+            ])
+        try target.withPicture { (whole) throws(CaptureError) in
+            let target = MutablePicture(picture: whole.picture.cropped(to: part))
+            try withScratch { (scratch) throws(CaptureError) in
+                try source.convert(from: color, into: target, targetColor, scratch: &scratch)
+            }
+        }
+    }
+}
+
+extension PixelRect {
+    /// Whether it can be written by itself: it lies inside, and cuts no chroma sample.
+    func isPart(ofWidth width: Int, height: Int, as pixelFormat: PixelFormat) -> Bool {
+        guard x >= 0, y >= 0, self.width > 0, self.height > 0, self.width <= width - x, self.height <= height - y
+        else { return false }
+        switch pixelFormat.layout {
+        case .rgb32, .rgb24: return true
+        case .compressed: return false
+        case .planar, .semiplanar, .semiplanar422, .packed:
+            let isCut = x % 2 != 0 || (self.width % 2 != 0 && x + self.width != width)
+            guard pixelFormat.layout == .planar || pixelFormat.layout == .semiplanar else { return !isCut }
+            return !isCut && y % 2 == 0 && (self.height % 2 == 0 || y + self.height == height)
+        }
     }
 }

@@ -1,4 +1,4 @@
-import CapturerDemoKit
+import CaptureTool
 
 #if canImport(Glibc)
     import Glibc

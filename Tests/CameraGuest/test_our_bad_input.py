@@ -67,7 +67,7 @@ class BadInputTests(ours.CameraTestCase):
         self.refuse(ours.NO_INPUT, "There is no such camera", "vivid", arguments=("--device", "/dev/video77"))
         self.refuse(ours.NO_INPUT, "There is no such camera; there is vivid", arguments=("--device", "77"))
         self.refuse(ours.NO_INPUT, "did you mean", arguments=("--device", "vivdi"))
-        self.refuse(ours.USAGE, "names nothing", arguments=("--device", ""))
+        self.refuse(ours.USAGE, "names no device", arguments=("--device", ""))
 
     def test_name_of_several(self):
         self.refuse(ours.NO_INPUT, "This fits 2 cameras", self.node, arguments=("--device", "vivid"))

@@ -1,4 +1,5 @@
 import CapturerTestKit
+import Digests
 import Testing
 import VideoCapturing
 

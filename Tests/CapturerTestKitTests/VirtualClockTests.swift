@@ -5,9 +5,9 @@ import VideoCapturing
 @Suite struct VirtualClockTests {
     @Test func automaticTimeJumpsToTheDeadline() {
         let clock = VirtualClock(start: .zero)
-        clock.wait(until: MediaTime(nanoseconds: 3_600_000_000_000), or: WakeSignal())
+        clock.wait(until: MediaTime(nanoseconds: 3_600_000_000_000), or: ManualResetEvent())
         #expect(clock.now == MediaTime(nanoseconds: 3_600_000_000_000))
-        clock.wait(until: .zero, or: WakeSignal())
+        clock.wait(until: .zero, or: ManualResetEvent())
         #expect(clock.now == MediaTime(nanoseconds: 3_600_000_000_000))
     }
 
@@ -36,7 +36,7 @@ import VideoCapturing
 
     @Test func wakeEndsAManualWait() {
         let clock = VirtualClock(.manual)
-        let wake = WakeSignal()
+        let wake = ManualResetEvent()
         Task.detached {
             // Raised beforehand or during the wait: either way it ends.
             _ = clock.awaitSleeper()

@@ -64,7 +64,7 @@ class SignalTests(ToolTestCase):
                 self.assertEqual(media.decode(file), (found.whole_blocks, ""))
 
     def test_a_second_interrupt_ends_at_once(self):
-        """The first cannot end the run: nobody reads the pipe, so the output cannot be drained."""
+        """The first cannot end the run: no program reads the pipe, so the output cannot be drained."""
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
         running = self.start(

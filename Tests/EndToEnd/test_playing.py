@@ -100,7 +100,7 @@ class PlayingTests(ToolTestCase):
         for ours, theirs in zip(times, expected):
             self.assertAlmostEqual(ours, theirs - expected[0], delta=0.0011)
 
-    def test_refusals(self):
+    def test_invalid_options(self):
         for options, word in (
                 (("--rate", "0"), "--rate"), (("--rate", "fast"), "--rate"), (("--rate", "1000"), "--rate"),
                 (("--start", "-1"), "--start"), (("--end", "0"), "--end"), (("--start", "2", "--end", "1"), "--end")):

@@ -137,7 +137,7 @@ class ScreenTests(ToolTestCase):
         running.send(signal.SIGINT)
         run = running.finish()
         self.assertEqual(run.code, IO, str(run))
-        self.assertIn("away when the capture ended", run.stderr)
+        self.assertIn("unavailable when the capture ended", run.stderr)
         self.assertEqual(media.probe(self.file)["errors"], "")
 
     def test_the_window_is_closed(self):
@@ -150,7 +150,7 @@ class ScreenTests(ToolTestCase):
         self.assertIn("The window was closed", run.stderr)
         self.assertEqual(media.probe(self.file)["errors"], "")
 
-    def test_refusals(self):
+    def test_invalid_options(self):
         for arguments, code, words in [
             (("--monitor", "scren"), NO_INPUT, ("scren", "did you mean \"screen\"?")),
             (("--window", "nothing"), NO_INPUT, ("no such window",)),

@@ -1,4 +1,4 @@
-"""What takes nothing any more (a pipe, a FIFO, a terminal that is not read) stops neither the others nor the end."""
+"""An output that has stalled (a pipe, a FIFO, a terminal that is not read) stops neither the others nor the end."""
 
 import fcntl
 import os

@@ -1,6 +1,6 @@
 import CapturerTestKit
 import FileCapturer
-import MediaFiles
+import MediaContainers
 import TestTools
 import Testing
 import VP8Codec
@@ -76,7 +76,10 @@ import VideoCapturing
         let encoder = try VP8Encoder(VP8EncoderConfiguration(bitrate: 500_000))
         let writer = IVFWriter(try OutputFile(path: folder.file("clip.ivf")))
         for value in 0..<5 {
-            try encoder.encode(picture(value), forceKeyFrame: false) { try writer.consumePacket($0) }
+            try encoder.encode(picture(value)) { packet in
+                if value == 0 { try writer.begin([#require(encoder.track)]) }
+                try writer.write(packet)
+            }
         }
         try writer.finish()
         let capture = FileCapturer(

@@ -1,6 +1,6 @@
 import CapturerTestKit
 import FileCapturer
-import MediaFiles
+import MediaContainers
 import TestTools
 import Testing
 import VideoCapturing

@@ -135,7 +135,7 @@ private final class Collector: VideoCaptureConsumer {
 
     @Test func givesBlackWhereThatIsEnough() throws {
         let collector = Collector()
-        let adapter = FrameAdapter(to: collector, wants: CaptureWants(isBlackEnough: true))
+        let adapter = FrameAdapter(to: collector, wants: CaptureWants(acceptsBlack: true))
         for index in 0..<3 { adapter.consumeFrame(frame(index, try noise(.nv12, 8, 6, seed: 3), damage: [])) }
         #expect(collector.frames.count == 3 && adapter.statistics.framesBlackened == 3)
         #expect(collector.frames[0].buffer === collector.frames[2].buffer)

@@ -34,10 +34,10 @@ import VideoCapturing
 
     @Test func sizeIsThatOfTheResult() throws {
         let wanted = PixelSize(width: 24, height: 32)
-        let turned = try plan(FrameTransform(size: wanted, makesUpright: true), .nv12, orientation: .right)
+        let turned = try plan(FrameTransform(size: wanted, appliesOrientation: true), .nv12, orientation: .right)
         #expect(turned.scaled == wanted.transposed && turned.size == wanted)
         let same = try plan(
-            FrameTransform(size: PixelSize(width: 48, height: 64), makesUpright: true), .nv12, orientation: .left)
+            FrameTransform(size: PixelSize(width: 48, height: 64), appliesOrientation: true), .nv12, orientation: .left)
         #expect(same.scaled == nil && same.turn == Turn(rotation: .left))
     }
 
@@ -47,7 +47,7 @@ import VideoCapturing
         let frame = VideoFrame(buffer: try noise(source, 37, 25), timestamp: .zero, orientation: .left)
         let rect = PixelRect(x: 3, y: 4, width: 30, height: 20)
         let whole = try processor.apply(
-            FrameTransform(crop: rect, makesUpright: true, mirrors: true, pixelFormat: target), to: frame)
+            FrameTransform(crop: rect, appliesOrientation: true, mirrors: true, pixelFormat: target), to: frame)
         #expect(whole.pixelFormat == target && whole.orientation == .up)
         #expect(whole.width == 20 && whole.height == 30)
         var steps = try processor.crop(frame, to: rect)
@@ -96,7 +96,7 @@ import VideoCapturing
             FrameTransform(size: PixelSize(width: 99, height: 71), filter: .bilinear),
             FrameTransform(
                 crop: PixelRect(x: 5, y: 3, width: 31, height: 21), size: PixelSize(width: 20, height: 30),
-                makesUpright: true, mirrors: true, pixelFormat: .i420),
+                appliesOrientation: true, mirrors: true, pixelFormat: .i420),
         ]
         for transform in transforms {
             for orientation in VideoOrientation.allCases {

@@ -131,15 +131,15 @@ import VideoCapturing
         given.orientation = .left
         given.sequenceNumber = 9
         given.estimatedFrameRate = 25
-        var packets: [EncodedPacket] = []
-        try encoder.encode(given, forceKeyFrame: false) { packets.append($0) }
+        var packets: [MediaPacket] = []
+        try encoder.encode(given) { packets.append($0) }
         try encoder.flush { packets.append($0) }
         let packet = try #require(packets.first)
         #expect(packets.count == 1 && packet.isKeyFrame && packet.isDroppable)
         #expect(packet.width == 34 && packet.height == 18 && packet.timestamp == given.timestamp)
         #expect(packet.duration == .milliseconds(40))
-        #expect(packet.capture.orientation == .left && packet.capture.sequenceNumber == 9)
-        #expect(packet.capture.color == .jpeg)
+        #expect(packet.attributes.orientation == .left && packet.sequenceNumber == 9)
+        #expect(packet.attributes.color == .jpeg)
     }
 
     @Test func refusesWhatMustBeConverted() throws {

@@ -1,3 +1,4 @@
+import Digests
 import MJPEGServer
 import Testing
 import VideoCapturing

@@ -1,6 +1,7 @@
 import FrameProcessing
 import JPEGCodec
 import MJPEGServer
+import NoiseCapturer
 import Testing
 import VideoCapturing
 
@@ -32,16 +33,16 @@ import VideoCapturing
     /// On the capture's thread only what takes no time.
     @Test func onlyWhatMustBeEncodedNeedsTheQueue() throws {
         let test = try TestServer { $0.repeatInterval = nil }
-        #expect(test.server.consumeImmediately(try rawFrame()))
-        #expect(test.server.consumeImmediately(try jpegFrame(1)))
+        #expect(test.server.consumeInline(try rawFrame()))
+        #expect(test.server.consumeInline(try jpegFrame(1)))
         let reader = try StreamReader(test.port)
         #expect(try reader.next().number == 1)
-        #expect(!test.server.consumeImmediately(try rawFrame()))
-        #expect(test.server.consumeImmediately(try jpegFrame(2)))
+        #expect(!test.server.consumeInline(try rawFrame()))
+        #expect(test.server.consumeInline(try jpegFrame(2)))
         #expect(try reader.next().number == 2)
         var turned = try jpegFrame(3)
         turned.orientation = .left
-        #expect(!test.server.consumeImmediately(turned))
+        #expect(!test.server.consumeInline(turned))
         // What is refused has left no trace.
         #expect(test.statistics.framesCaptured == 3)
         #expect(test.statistics.framesEncoded == 0)
@@ -56,7 +57,7 @@ import VideoCapturing
             var pictures: Set<[UInt8]> = []
             for reader in readers {
                 var part = try reader.next()
-                // The notice that there is no picture yet is larger.
+                // The placeholder before the first frame is larger.
                 while try JPEGHeader(part.jpeg).width != 32 { part = try reader.next() }
                 pictures.insert(part.jpeg)
             }
@@ -88,7 +89,7 @@ import VideoCapturing
         let served = try Client.fetch("/snapshot", port: test.port).body
         let converted = try FrameProcessor().convert(frame, to: .i420, color: .jpeg)
         var expected: [UInt8] = []
-        try JPEGEncoder(quality: MJPEGServerConfiguration().quality).encode(converted, forceKeyFrame: true) { packet in
+        try JPEGEncoder(quality: MJPEGServerConfiguration().quality).encode(converted) { packet in
             expected = packet.data.withUnsafeBytes { Array($0) }
         }
         #expect(served == expected)
@@ -122,20 +123,41 @@ import VideoCapturing
             configuration.idleDelay = .milliseconds(50)
             configuration.maximumFrameRate = FrameRate(25, per: 1)
         }
-        test.server.setWantsHandler { wants in log.withLock { $0.append(wants) } }
+        let refreshes = Locked(0)
+        test.server.connectFeedback(
+            CaptureFeedback(
+                onWants: { wants in log.withLock { $0.append(wants) } }, onRefresh: { refreshes.withLock { $0 += 1 } }))
         func last() -> CaptureWants? { log.withLock { $0.last } }
         #expect(eventually { last()?.maximumFrameRate == FrameRate(1, per: 1) })
-        #expect(last()?.isCompressedEnough == true)
-        #expect(last()?.isNativeFormatEnough == true)
+        #expect(last()?.acceptsCompressed == true)
+        #expect(last()?.acceptsNativeFormat == true)
         do {
             let reader = try StreamReader(test.port)
             #expect(eventually { last()?.maximumFrameRate == FrameRate(25, per: 1) })
-            #expect(last()?.keyFrameRequests == 1)
+            #expect(eventually { refreshes.withLock { $0 } == 1 })
             withExtendedLifetime(reader) {}
         }
         #expect(eventually { last()?.maximumFrameRate == FrameRate(1, per: 1) })
         // Told once each, not again and again.
         #expect(log.withLock { $0.count } <= 5)
+    }
+
+    /// A server that nobody watches slows its own capture down, but no recording of it.
+    @Test func anIdleServerSlowsNoRecordingDown() throws {
+        final class Recording: VideoCaptureConsumer {
+            func consumeFrame(_ frame: VideoFrame) {}
+        }
+        let publisher = VideoPublisher(NoiseCapturer(format: .nv12(width: 16, height: 16), frameRate: 50))
+        let test = try TestServer { $0.idleDelay = .milliseconds(20) }
+        try test.server.attach(to: publisher)
+        try publisher.start()
+        defer { publisher.close() }
+        func rate() -> FrameRate? { publisher.capture.statistics.requestedFrameRate }
+        #expect(eventually { rate() == 1 })
+        let recording = try publisher.add(Recording())
+        #expect(eventually { rate() == 50 })
+        publisher.remove(recording)
+        #expect(eventually { rate() == 1 })
     }
 
     @Test func aPublishersCaptureIsShown() throws {

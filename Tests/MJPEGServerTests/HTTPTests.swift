@@ -11,6 +11,11 @@ import VideoCapturing
         #expect(page.status == 200)
         #expect(page.header("content-type") == "text/html; charset=utf-8")
         #expect(page.text.contains("<!doctype html>"))
+        // One document, with its style sheet and scripts.
+        #expect(!page.text.contains("/* include:"))
+        for text in [":root {", "'mjpeg-viewer-theme'", "class Plot", "async function saveSnapshot"] {
+            #expect(page.text.contains(text))
+        }
         #expect(page.header("content-security-policy")?.hasPrefix("default-src 'none'") == true)
         for target in ["/snapshot", "/?action=snapshot", "/snapshot?x=%zz&&=", "http://localhost/snapshot"] {
             let snapshot = try Client.fetch(target, port: test.port)
@@ -168,7 +173,7 @@ import VideoCapturing
         let reader = try StreamReader(test.port)
         try test.show(1)
         _ = try reader.next(from: 1)
-        #expect(eventually { test.statistics.medianLatency != nil })
+        #expect(eventually { test.statistics.p50Latency != nil })
         _ = try Client.fetch("/nowhere", port: test.port)
         let text = try Client.fetch("/metrics", port: test.port).text
         var types: [Substring: Substring] = [:]

@@ -66,7 +66,7 @@ import VideoCapturing
         let head = try reader.client.read(through: "\r\n\r\n")
         #expect(head.hasPrefix("Content-Type: image/jpeg\r\nX-Timestamp: "))
         #expect(!head.contains("Content-Length"))
-        // The notice that there is no picture yet, and the head of what follows.
+        // The placeholder before the first frame, and the head of the next part.
         _ = try reader.client.read(through: "\r\n--boundarydonotcross\r\n")
         _ = try reader.client.read(through: "\r\n\r\n")
         try test.show(7)
@@ -151,7 +151,7 @@ import VideoCapturing
         for reader in readers { #expect(try reader.next(from: 1).jpeg == expected) }
         #expect(test.statistics.framesPassedThrough == 1)
         #expect(eventually { test.statistics.viewers.allSatisfy { $0.framesSent >= 2 } })
-        #expect(test.statistics.medianLatency != nil)
+        #expect(test.statistics.p50Latency != nil)
     }
 
     @Test func aSlowViewerGetsTheNewestAndDelaysNobody() throws {

@@ -86,24 +86,26 @@ import VideoCapturing
         #expect(latency.sum == 52_000_000)
     }
 
-    @Test func noticesOfAnySizeAreDrawn() throws {
-        let long = Notice(
-            title: "A very long title of a notice",
+    @Test func placeholdersOfAnySizeAreDrawn() throws {
+        let long = Placeholder(
+            title: "A very long title of a placeholder",
             reason: String(repeating: "word ", count: 300) + String(repeating: "x", count: 500) + "ü\u{0}")
         for (width, height) in [(1, 1), (160, 120), (641, 479), (5000, 5000), (1920, 120), (160, 1920)] {
-            for notice in [Notice.waiting, long, Notice(title: "", reason: "")] {
-                let picture = try notice.picture(width: width, height: height, timestamp: .zero)
-                #expect((160...1920).contains(picture.width) && (120...1920).contains(picture.height))
+            for placeholder in [Placeholder.waiting, long, Placeholder(title: "", reason: "")] {
+                let frame = try placeholder.frame(width: width, height: height, timestamp: .zero)
+                #expect((160...1920).contains(frame.width) && (120...1920).contains(frame.height))
             }
         }
     }
 
     @Test func linesAreBrokenBetweenWords() {
-        let lines = NoticeLayout.lines(of: "one two  three\nfour ünf", scale: 1, in: 60)
+        let lines = PlaceholderLayout.lines(of: "one two  three\nfour ünf", scale: 1, in: 60)
         #expect(lines.map { String(decoding: $0, as: UTF8.self) } == ["one two", "three four", "?nf"])
         #expect(
-            NoticeLayout.lines(of: String(repeating: "a", count: 25), scale: 1, in: 60).map(\.count) == [10, 10, 5])
-        #expect(NoticeLayout.lines(of: "", scale: 1, in: 60).isEmpty)
+            PlaceholderLayout.lines(of: String(repeating: "a", count: 25), scale: 1, in: 60).map(\.count) == [
+                10, 10, 5,
+            ])
+        #expect(PlaceholderLayout.lines(of: "", scale: 1, in: 60).isEmpty)
     }
 
     @Test func everyLetterLooksDifferent() {

@@ -111,7 +111,7 @@ extension ScreenCapturerTests {
         @Test func showsTheWholePictureWhenAKeyFrameIsWanted() throws {
             let run = try ScreenRun.running(screen)
             let count = run.settle()
-            run.capture.adapt(to: CaptureWants(keyFrameRequests: 1))
+            run.capture.requestRefreshFrame()
             try window.fill(PixelRect(x: 1, y: 1, width: 2, height: 2), 0xFFFF_0000)
             #expect(run.probe.wait { $0.count > count })
             var shown = Picture(width: 64, height: 48)

@@ -7,7 +7,7 @@ import VideoCapturing
     /// A map in which nothing is left to do.
     private func quiet(_ width: Int, _ height: Int) -> ActiveMap {
         var map = ActiveMap(width: width, height: height, minimumQuantizer: 10)
-        map.noteCoded(quantizer: 10, isKeyFrame: true)
+        map.recordCoded(quantizer: 10, isKeyFrame: true)
         map.prepare(isIdle: true)
         map.hasChanged = false
         return map
@@ -70,16 +70,16 @@ import VideoCapturing
         map.mark([PixelRect(x: 20, y: 20, width: 4, height: 4)])
         for quantizer in [40, 30, 20, 13, 12, 11] {
             #expect(active(&map) == [5])
-            map.noteCoded(quantizer: quantizer, isKeyFrame: false)
+            map.recordCoded(quantizer: quantizer, isKeyFrame: false)
         }
         #expect(active(&map) == [5])
         map.hasChanged = false
-        map.noteCoded(quantizer: 10, isKeyFrame: false)
+        map.recordCoded(quantizer: 10, isKeyFrame: false)
         #expect(map.activeCount == 0 && active(&map).isEmpty && map.hasChanged)
         // The coarse codings of others are none of its business.
         map.mark([PixelRect(x: 40, y: 20, width: 4, height: 4)])
         #expect(active(&map) == [6])
-        map.noteCoded(quantizer: 50, isKeyFrame: false)
+        map.recordCoded(quantizer: 50, isKeyFrame: false)
         #expect(active(&map) == [6])
     }
 
@@ -88,13 +88,13 @@ import VideoCapturing
         map.mark([PixelRect(x: 20, y: 20, width: 4, height: 4)])
         map.prepare(isIdle: false)
         #expect(map.cells[5] == 1)
-        map.noteCoded(quantizer: 12, isKeyFrame: false)
+        map.recordCoded(quantizer: 12, isKeyFrame: false)
         #expect(map.activeCount == 1)
         for _ in 0..<(ActiveMap.longestDelay - 1) {
             map.prepare(isIdle: false)
             #expect(map.cells[5] == 0)
             // Not coded, so it makes no progress.
-            map.noteCoded(quantizer: 10, isKeyFrame: false)
+            map.recordCoded(quantizer: 10, isKeyFrame: false)
             #expect(map.activeCount == 1)
         }
         // But not for ever.
@@ -102,15 +102,15 @@ import VideoCapturing
         #expect(map.cells[5] == 1)
         map.prepare(isIdle: true)
         #expect(map.cells[5] == 1)
-        map.noteCoded(quantizer: 10, isKeyFrame: false)
+        map.recordCoded(quantizer: 10, isKeyFrame: false)
         #expect(map.activeCount == 0)
     }
 
     @Test func theFinestQuantizerIsSharpEnough() {
         var map = ActiveMap(width: 16, height: 16, minimumQuantizer: 25)
-        map.noteCoded(quantizer: 26, isKeyFrame: true)
+        map.recordCoded(quantizer: 26, isKeyFrame: true)
         #expect(map.activeCount == 1)
-        map.noteCoded(quantizer: 25, isKeyFrame: false)
+        map.recordCoded(quantizer: 25, isKeyFrame: false)
         #expect(map.activeCount == 0)
     }
 
@@ -118,29 +118,29 @@ import VideoCapturing
         var map = quiet(64, 48)
         map.mark([PixelRect(x: 20, y: 20, width: 4, height: 4)])
         map.prepare(isIdle: true)
-        map.noteCoded(quantizer: 50, isKeyFrame: false)
-        for _ in 0..<(ActiveMap.patience - 1) {
-            map.noteCoded(quantizer: 51, isKeyFrame: false)
+        map.recordCoded(quantizer: 50, isKeyFrame: false)
+        for _ in 0..<(ActiveMap.timeout - 1) {
+            map.recordCoded(quantizer: 51, isKeyFrame: false)
             #expect(active(&map) == [5])
         }
-        map.noteCoded(quantizer: 50, isKeyFrame: false)
+        map.recordCoded(quantizer: 50, isKeyFrame: false)
         #expect(map.activeCount == 0)
         map.prepare(isIdle: true)
-        map.noteCoded(quantizer: 47, isKeyFrame: false)
+        map.recordCoded(quantizer: 47, isKeyFrame: false)
         #expect(map.activeCount == 0)
-        map.noteCoded(quantizer: 46, isKeyFrame: false)
+        map.recordCoded(quantizer: 46, isKeyFrame: false)
         #expect(active(&map) == [5])
-        map.noteCoded(quantizer: 10, isKeyFrame: false)
+        map.recordCoded(quantizer: 10, isKeyFrame: false)
         #expect(map.activeCount == 0)
-        map.noteCoded(quantizer: 10, isKeyFrame: false)
+        map.recordCoded(quantizer: 10, isKeyFrame: false)
         #expect(map.activeCount == 0)
     }
 
     @Test func aCoarseKeyFrameWakesAll() {
         var map = quiet(64, 48)
-        map.noteCoded(quantizer: 40, isKeyFrame: true)
+        map.recordCoded(quantizer: 40, isKeyFrame: true)
         #expect(map.activeCount == 12)
-        map.noteCoded(quantizer: 10, isKeyFrame: true)
+        map.recordCoded(quantizer: 10, isKeyFrame: true)
         #expect(map.activeCount == 0)
     }
 

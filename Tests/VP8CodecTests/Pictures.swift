@@ -29,7 +29,7 @@ func movingFrame(
 }
 
 /// The bytes of a packet.
-func bytes(_ packet: EncodedPacket) -> [UInt8] {
+func bytes(_ packet: MediaPacket) -> [UInt8] {
     packet.data.withUnsafeBytes { Array($0) }
 }
 

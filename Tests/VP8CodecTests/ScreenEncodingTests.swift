@@ -184,14 +184,15 @@ import VideoCapturing
         for step in 0..<5 {
             var frame = try movingFrame(width: 32, height: 32, step: step)
             frame.damage = []
-            try encoder.encode(frame, forceKeyFrame: false) { _ in packets += 1 }
+            try encoder.encode(frame) { _ in packets += 1 }
         }
         #expect(packets == 5 && encoder.framesUnchanged == 0)
     }
 
     @Test func theCountTellsUnchangedFromDropped() throws {
-        final class Sink: PacketConsumer {
-            func consumePacket(_ packet: EncodedPacket) {}
+        final class Sink: PacketSink {
+            func begin(_ tracks: [TrackDescription]) {}
+            func write(_ packet: MediaPacket) {}
             func finish() {}
         }
         let encoding = EncodingConsumer(

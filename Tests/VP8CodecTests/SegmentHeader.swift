@@ -6,7 +6,7 @@ struct SegmentHeader {
     /// Of each segment; nil when the frame leaves those of the frame before.
     var filterDeltas: [Int]?
 
-    init(_ packet: EncodedPacket) {
+    init(_ packet: MediaPacket) {
         self = packet.data.withUnsafeBytes { bytes in
             // The tag has three bytes; a key frame's start code and size have seven more.
             SegmentHeader(Array(bytes.dropFirst(packet.isKeyFrame ? 10 : 3)), isKeyFrame: packet.isKeyFrame)

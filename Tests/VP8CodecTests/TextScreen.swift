@@ -61,9 +61,8 @@ struct TextScreen {
 /// An encoder and a decoder of its packets, with a clock that the test moves.
 final class ScreenSession {
     let encoder: VP8Encoder
-    private(set) var packets: [EncodedPacket] = []
+    private(set) var packets: [MediaPacket] = []
     private(set) var picture: PixelBuffer?
-    private let wants = Locked(CaptureWants())
     private let decoder: VP8Decoder
     private var time = MediaTime(nanoseconds: 5_000_000_000)
     private var number: UInt64 = 0
@@ -74,10 +73,9 @@ final class ScreenSession {
         configuration.adaptsToLoad = false
         encoder = try VP8Encoder(configuration)
         decoder = try VP8Decoder()
-        encoder.setWantsHandler { [wants] new in wants.withLock { $0 = new } }
     }
 
-    var wantsRepeats: Bool { wants.withLock { $0.minimumFrameRate } != nil }
+    var wantsRepeats: Bool { encoder.wants.minimumFrameRate != nil }
 
     /// Encodes a frame some time after the one before; gives the bytes of its packets.
     @discardableResult
@@ -91,7 +89,8 @@ final class ScreenSession {
             buffer: buffer, timestamp: time, sequenceNumber: number, estimatedFrameRate: isRepeat ? 12 : 30,
             damage: damage, isRepeat: isRepeat)
         var bytes = 0
-        try encoder.encode(frame, forceKeyFrame: isKey) { packet in
+        if isKey { encoder.requestKeyFrame() }
+        try encoder.encode(frame) { packet in
             packets.append(packet)
             bytes += packet.data.count
             try packet.data.withUnsafeBytes { try decoder.decode($0) { picture = $0 } }

@@ -9,7 +9,7 @@ import VideoCapturing
         let encoder = try VP8Encoder(configuration)
         var packets: [[UInt8]] = []
         for step in 0..<count {
-            try encoder.encode(try movingFrame(width: 32, height: 24, step: step), forceKeyFrame: false) {
+            try encoder.encode(try movingFrame(width: 32, height: 24, step: step)) {
                 packets.append(bytes($0))
             }
         }

@@ -6,15 +6,16 @@ import VideoCapturing
 @Suite struct VP8EncoderTests {
     private func encode(
         _ frames: [VideoFrame], with encoder: VP8Encoder, forceKeyFrameAt forced: Set<Int> = []
-    ) throws -> [EncodedPacket] {
-        var packets: [EncodedPacket] = []
+    ) throws -> [MediaPacket] {
+        var packets: [MediaPacket] = []
         for (index, frame) in frames.enumerated() {
-            try encoder.encode(frame, forceKeyFrame: forced.contains(index)) { packets.append($0) }
+            if forced.contains(index) { encoder.requestKeyFrame() }
+            try encoder.encode(frame) { packets.append($0) }
         }
         return packets
     }
 
-    private func decode(_ packets: [EncodedPacket]) throws -> [PixelBuffer] {
+    private func decode(_ packets: [MediaPacket]) throws -> [PixelBuffer] {
         let decoder = try VP8Decoder()
         var pictures: [PixelBuffer] = []
         for packet in packets {
@@ -30,7 +31,7 @@ import VideoCapturing
         #expect(packets.count == frames.count)
         #expect(packets.map(\.isKeyFrame) == [true] + Array(repeating: false, count: 5))
         #expect(packets.map(\.timestamp) == frames.map(\.timestamp))
-        #expect(packets.map(\.capture.sequenceNumber) == Array(0..<6))
+        #expect(packets.map(\.sequenceNumber) == Array(0..<6))
         #expect(packets.allSatisfy { $0.duration == FrameRate(30, per: 1)!.frameInterval })
         let pictures = try decode(packets)
         #expect(pictures.count == frames.count)
@@ -101,7 +102,7 @@ import VideoCapturing
         let rich = try encode(Array(frames[..<30]), with: encoder)
         try encoder.setBitrate(50_000)
         let poor = try encode(Array(frames[30...]), with: encoder)
-        func size(_ packets: some Sequence<EncodedPacket>) -> Int { packets.reduce(0) { $0 + $1.data.count } }
+        func size(_ packets: some Sequence<MediaPacket>) -> Int { packets.reduce(0) { $0 + $1.data.count } }
         #expect(size(poor.suffix(15)) * 2 < size(rich.suffix(15)))
         #expect(throws: CodecError.self) { try encoder.setBitrate(0) }
     }

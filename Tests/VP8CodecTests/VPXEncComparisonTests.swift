@@ -79,7 +79,7 @@ import VideoCapturing
                     frame.buffer.withRow(row, ofPlane: plane) { raw.append(contentsOf: $0) }
                 }
             }
-            try encoder.encode(frame, forceKeyFrame: false) { ours.append(bytes($0)) }
+            try encoder.encode(frame) { ours.append(bytes($0)) }
         }
         try raw.write(to: clip)
         try runVPXEnc(given, from: clip, to: output)

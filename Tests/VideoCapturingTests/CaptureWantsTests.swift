@@ -2,19 +2,18 @@ import Testing
 import VideoCapturing
 
 @Suite struct CaptureWantsTests {
-    @Test func theStrictestWins() {
+    @Test func theMostDemandingDecides() {
         let first = CaptureWants(
-            maximumPixelCount: 1000, maximumFrameRate: 30, minimumFrameRate: 5, sizeAlignment: 4, keyFrameRequests: 2,
-            isBlackEnough: true)
+            maximumPixelCount: 1000, maximumFrameRate: 30, minimumFrameRate: 5, sizeAlignment: 4,
+            acceptsBlack: true)
         let second = CaptureWants(
-            maximumFrameRate: FrameRate(30000, per: 1001), minimumFrameRate: 10, sizeAlignment: 6, keyFrameRequests: 3)
+            maximumFrameRate: FrameRate(30000, per: 1001), minimumFrameRate: 10, sizeAlignment: 6)
         let merged = first.merged(with: second)
-        #expect(merged.maximumPixelCount == 1000)
-        #expect(merged.maximumFrameRate == FrameRate(30000, per: 1001))
+        #expect(merged.maximumPixelCount == nil)
+        #expect(merged.maximumFrameRate == 30)
         #expect(merged.minimumFrameRate == 10)
         #expect(merged.sizeAlignment == 12)
-        #expect(merged.keyFrameRequests == 5)
-        #expect(!merged.isBlackEnough)
+        #expect(!merged.acceptsBlack)
         #expect(merged == second.merged(with: first))
     }
 
@@ -25,7 +24,7 @@ import VideoCapturing
     }
 
     @Test func enoughIsWhatIsEnoughForAll() {
-        let wants = CaptureWants(isBlackEnough: true, isCompressedEnough: true, isNativeFormatEnough: true)
+        let wants = CaptureWants(acceptsBlack: true, acceptsCompressed: true, acceptsNativeFormat: true)
         #expect(wants.merged(with: wants) == wants)
         #expect(wants.merged(with: CaptureWants()) == CaptureWants())
     }

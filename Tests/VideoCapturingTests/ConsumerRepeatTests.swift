@@ -4,7 +4,8 @@ import VideoCapturing
 /// The minimum rate that one consumer wants, and damage that stays true on the way to it.
 @Suite struct ConsumerRepeatTests {
     private func pause(_ milliseconds: Int) {
-        MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(milliseconds)), or: WakeSignal())
+        MonotonicClock().wait(
+            until: MonotonicClock().now.advanced(by: .milliseconds(milliseconds)), or: ManualResetEvent())
     }
 
     private func frame(_ value: UInt8, damage: [PixelRect]) throws -> VideoFrame {
@@ -15,8 +16,8 @@ import VideoCapturing
         let (capture, publisher) = try startedPublisher()
         let refining = CollectingConsumer()
         let other = CollectingConsumer()
-        let place = try publisher.add(refining, queue: .init(capacity: 4, policy: .wait))
-        try publisher.add(other, queue: .init(capacity: 4, policy: .wait))
+        let place = try publisher.add(refining, queue: .init(capacity: 4, policy: .block))
+        try publisher.add(other, queue: .init(capacity: 4, policy: .block))
         place.updateWants(CaptureWants(minimumFrameRate: 100))
         capture.push(try flatPicture(7))
         _ = refining.wait(for: 5)
@@ -48,7 +49,7 @@ import VideoCapturing
     @Test func takingTheWantBackEndsIt() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
-        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .block))
         place.updateWants(CaptureWants(minimumFrameRate: 200))
         capture.push(try flatPicture(7))
         _ = consumer.wait(for: 3)
@@ -69,7 +70,7 @@ import VideoCapturing
     @Test func stopEndsIt() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
-        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .block))
         place.updateWants(CaptureWants(minimumFrameRate: 500))
         for round in 1...3 {
             capture.push(try flatPicture(UInt8(round)))
@@ -90,9 +91,9 @@ import VideoCapturing
 
     @Test func aSlowConsumerIsStoppedAtOnce() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let slow = CollectingConsumer(gate: gate)
-        let place = try publisher.add(slow, queue: .init(capacity: 2, policy: .newestWins))
+        let place = try publisher.add(slow, queue: .init(capacity: 2, policy: .dropOldest))
         place.updateWants(CaptureWants(minimumFrameRate: 1000))
         capture.push(try flatPicture(1))
         gate.raise()
@@ -131,11 +132,11 @@ import VideoCapturing
     @Test func aLateConsumerSeesAllOfItsFirstPicture() throws {
         let (capture, publisher) = try startedPublisher()
         let early = CollectingConsumer()
-        try publisher.add(early, queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(early, queue: .init(capacity: 4, policy: .block))
         capture.push(try flatPicture(1))
         _ = early.wait(for: 1)
         let late = CollectingConsumer()
-        try publisher.add(late, queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(late, queue: .init(capacity: 4, policy: .block))
         capture.push(try frame(2, damage: []))
         capture.push(try frame(3, damage: [PixelRect(x: 0, y: 0, width: 1, height: 1)]))
         #expect(early.wait(for: 3).map(\.damage) == [nil, [], [PixelRect(x: 0, y: 0, width: 1, height: 1)]])
@@ -147,7 +148,7 @@ import VideoCapturing
     func damageIsTrueAroundAMute(mode: MuteMode) throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
-        try publisher.add(consumer, queue: .init(capacity: 8, policy: .wait))
+        try publisher.add(consumer, queue: .init(capacity: 8, policy: .block))
         var count = 0
         func push(_ value: UInt8) throws {
             capture.push(try frame(value, damage: []))

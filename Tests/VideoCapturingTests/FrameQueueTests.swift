@@ -20,16 +20,16 @@ import VideoCapturing
         return numbers
     }
 
-    @Test func newestWins() {
-        let queue = FrameQueue(capacity: 3, policy: .newestWins)
+    @Test func dropOldest() {
+        let queue = FrameQueue(capacity: 3, policy: .dropOldest)
         let results = (0..<5).map { queue.push(frame($0)) }
         #expect(results == [.accepted, .accepted, .accepted, .replacedOldest, .replacedOldest])
         #expect(queue.dropped.replaced == 2)
         #expect(drain(queue) == [2, 3, 4])
     }
 
-    @Test func oldestStays() {
-        let queue = FrameQueue(capacity: 3, policy: .oldestStays)
+    @Test func dropNewest() {
+        let queue = FrameQueue(capacity: 3, policy: .dropNewest)
         let results = (0..<5).map { queue.push(frame($0)) }
         #expect(results == [.accepted, .accepted, .accepted, .refused, .refused])
         #expect(queue.dropped.refused == 2)
@@ -37,7 +37,7 @@ import VideoCapturing
     }
 
     @Test func waitLosesNothing() throws {
-        let queue = FrameQueue(capacity: 2, policy: .wait)
+        let queue = FrameQueue(capacity: 2, policy: .block)
         let frames = (0..<500).map { frame($0) }
         let producer = try CaptureThread(name: "producer") {
             for frame in frames { queue.push(frame) }
@@ -52,7 +52,7 @@ import VideoCapturing
     }
 
     @Test func closeFreesBothSides() throws {
-        let full = FrameQueue(capacity: 1, policy: .wait)
+        let full = FrameQueue(capacity: 1, policy: .block)
         full.push(frame(0))
         let result = Locked<FrameQueue.PushResult?>(nil)
         let late = frame(1)
@@ -66,14 +66,14 @@ import VideoCapturing
         #expect(full.dropped.abandoned == 1)
         #expect(full.pop()?.sequenceNumber == 0)
         #expect(full.pop() == nil)
-        let empty = FrameQueue(capacity: 1, policy: .newestWins)
+        let empty = FrameQueue(capacity: 1, policy: .dropOldest)
         let consumer = try CaptureThread(name: "consumer") { #expect(empty.pop() == nil) }
         empty.close()
         consumer.join()
     }
 
     @Test func discards() {
-        let queue = FrameQueue(capacity: 0, policy: .newestWins)
+        let queue = FrameQueue(capacity: 0, policy: .dropOldest)
         #expect(queue.capacity == 1)
         queue.push(frame(0))
         queue.close(discardingWaitingFrames: true)

@@ -6,7 +6,7 @@ import VideoCapturing
     @Test func muteIsReallyBlack() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
-        try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(consumer, queue: .init(capacity: 4, policy: .block))
         capture.push(try flatPicture(200))
         _ = consumer.wait(for: 1)
         publisher.mute()
@@ -25,7 +25,7 @@ import VideoCapturing
     @Test func muteHoldsTheLastPicture() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
-        try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(consumer, queue: .init(capacity: 4, policy: .block))
         publisher.mute(.holdLast)
         capture.push(try flatPicture(99))
         _ = consumer.wait(for: 1)
@@ -44,7 +44,7 @@ import VideoCapturing
     @Test func aStaticPictureIsRepeated() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
-        try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(consumer, queue: .init(capacity: 4, policy: .block))
         publisher.minimumFrameRate = 100
         capture.push(try flatPicture(7))
         let frames = consumer.wait(for: 6)
@@ -64,10 +64,10 @@ import VideoCapturing
     @Test func replacesTheCaptureWithoutAGap() throws {
         let (old, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
-        try publisher.add(consumer, queue: .init(capacity: 8, policy: .wait))
+        try publisher.add(consumer, queue: .init(capacity: 8, policy: .block))
         for value in 1...3 { old.push(try flatPicture(UInt8(value))) }
         _ = consumer.wait(for: 3)
-        let new = PushCapturer(format: .nv12(width: 8, height: 6), policy: .wait)
+        let new = PushCapturer(format: .nv12(width: 8, height: 6), policy: .block)
         let pusher = try CaptureThread(name: "pusher") {
             while !new.isCaptureStarted {}
             if let picture = try? flatPicture(50) { new.push(picture) }
@@ -88,9 +88,9 @@ import VideoCapturing
     @Test func aReplacementThatFailsChangesNothing() throws {
         let (old, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
-        try publisher.add(consumer, queue: .init(capacity: 8, policy: .wait))
+        try publisher.add(consumer, queue: .init(capacity: 8, policy: .block))
         let silent = PushCapturer(format: .nv12(width: 8, height: 6))
-        #expect { try publisher.replaceCapture(with: silent, patience: .milliseconds(20)) } throws: {
+        #expect { try publisher.replaceCapture(with: silent, timeout: .milliseconds(20)) } throws: {
             ($0 as? CaptureError)?.code == .stalled
         }
         #expect(silent.state == .idle)
@@ -99,7 +99,7 @@ import VideoCapturing
         publisher.close()
     }
 
-    @Test func theStrictestWantWins() throws {
+    @Test func theMostDemandingConsumerDecides() throws {
         struct Recorder: FrameSource {
             let settings = CaptureSettings(format: .nv12(width: 64, height: 64))
             let seen: Locked<[CaptureWants]>
@@ -119,13 +119,16 @@ import VideoCapturing
         func settled(_ expected: CaptureWants) -> Bool {
             for _ in 0..<5000 {
                 if seen.withLock({ $0.last }) == expected { return true }
-                MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)), or: WakeSignal())
+                MonotonicClock().wait(
+                    until: MonotonicClock().now.advanced(by: .milliseconds(1)), or: ManualResetEvent())
             }
             return false
         }
         firstPlace.updateWants(CaptureWants(maximumPixelCount: 1000, maximumFrameRate: 30, sizeAlignment: 4))
+        // The other still wants everything.
+        #expect(settled(CaptureWants(sizeAlignment: 4)))
         secondPlace.updateWants(CaptureWants(maximumPixelCount: 2000, maximumFrameRate: 15, sizeAlignment: 6))
-        #expect(settled(CaptureWants(maximumPixelCount: 1000, maximumFrameRate: 15, sizeAlignment: 12)))
+        #expect(settled(CaptureWants(maximumPixelCount: 2000, maximumFrameRate: 30, sizeAlignment: 12)))
         publisher.remove(firstPlace)
         #expect(settled(CaptureWants(maximumPixelCount: 2000, maximumFrameRate: 15, sizeAlignment: 6)))
         publisher.close()

@@ -94,7 +94,7 @@ import VideoCapturing
     /// A repeat of a picture that was dropped is the first that the consumer sees of it.
     @Test func aRepeatOfADroppedPictureIsNone() throws {
         let capture = PushCapturer(format: .nv12(width: 8, height: 6), queueCapacity: 1)
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let consumer = CollectingConsumer(gate: gate)
         capture.videoCaptureConsumer = consumer
         try capture.initCapture()
@@ -114,7 +114,7 @@ import VideoCapturing
 
     @Test func droppedFramesLeaveAGap() throws {
         let capture = PushCapturer(format: .nv12(width: 8, height: 6), queueCapacity: 2)
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let consumer = CollectingConsumer(gate: gate)
         capture.videoCaptureConsumer = consumer
         try capture.initCapture()

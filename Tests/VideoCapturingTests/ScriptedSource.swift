@@ -44,7 +44,7 @@ func eventually(within limit: Duration = .seconds(5), _ condition: () -> Bool) -
     let limit = MonotonicClock().now.advanced(by: limit)
     while !condition() {
         if MonotonicClock().now > limit { return false }
-        WakeSignal().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)))
+        ManualResetEvent().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)))
     }
     return true
 }

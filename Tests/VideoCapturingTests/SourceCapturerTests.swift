@@ -4,7 +4,7 @@ import VideoCapturing
 
 @Suite struct SourceCapturerTests {
     /// Hangs before one frame until `gate` is raised, whatever is ordered.
-    private func stuckSource(at frame: Int, isStuck: WakeSignal, gate: WakeSignal) -> ScriptedSource {
+    private func stuckSource(at frame: Int, isStuck: ManualResetEvent, gate: ManualResetEvent) -> ScriptedSource {
         var source = ScriptedSource()
         source.onFrame = { _, index, _ in
             if index == frame {
@@ -18,8 +18,8 @@ import VideoCapturing
 
     @Test func sourceThatIgnoresStop() throws {
         let consumer = NullConsumer()
-        let (isStuck, gate) = (WakeSignal(), WakeSignal())
-        let capture = SourceCapturer(stuckSource(at: 2, isStuck: isStuck, gate: gate), patience: .milliseconds(60))
+        let (isStuck, gate) = (ManualResetEvent(), ManualResetEvent())
+        let capture = SourceCapturer(stuckSource(at: 2, isStuck: isStuck, gate: gate), timeout: .milliseconds(60))
         capture.videoCaptureConsumer = consumer
         try capture.initCapture()
         try capture.startCapture()
@@ -50,8 +50,8 @@ import VideoCapturing
     }
 
     @Test func releaseDoesNotHang() throws {
-        let (isStuck, gate) = (WakeSignal(), WakeSignal())
-        let capture = SourceCapturer(stuckSource(at: 0, isStuck: isStuck, gate: gate), patience: .milliseconds(60))
+        let (isStuck, gate) = (ManualResetEvent(), ManualResetEvent())
+        let capture = SourceCapturer(stuckSource(at: 0, isStuck: isStuck, gate: gate), timeout: .milliseconds(60))
         try capture.initCapture()
         try capture.startCapture()
         isStuck.wait()
@@ -65,10 +65,10 @@ import VideoCapturing
     }
 
     @Test func openThatHangs() throws {
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         var source = ScriptedSource()
         source.onOpen = { gate.wait() }
-        let capture = SourceCapturer(source, patience: .milliseconds(40))
+        let capture = SourceCapturer(source, timeout: .milliseconds(40))
         #expect { try capture.initCapture() } throws: { ($0 as? CaptureError)?.code == .stalled }
         gate.raise()
         #expect(
@@ -152,7 +152,7 @@ import VideoCapturing
     /// Eight threads call what they like, whenever they like; in the end all is in order.
     @Test func survivesConcurrentCalls() throws {
         let consumer = SlowConsumer(delay: .microseconds(200))
-        let capture = SourceCapturer(ScriptedSource(), patience: .seconds(20))
+        let capture = SourceCapturer(ScriptedSource(), timeout: .seconds(20))
         capture.videoCaptureConsumer = consumer
         let limit = MonotonicClock().now.advanced(by: .seconds(1))
         let threads = try (0..<8).map { number in

@@ -11,12 +11,12 @@ import VideoCapturing
 
     @Test func theOthersGoOn() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let stalled = CollectingConsumer(gate: gate)
         let other = CollectingConsumer()
         let place = try publisher.add(
-            stalled, queue: .init(capacity: 2, policy: .wait, timeout: StalledConsumerTests.timeout))
-        try publisher.add(other, queue: .init(capacity: 2, policy: .wait))
+            stalled, queue: .init(capacity: 2, policy: .block, timeout: StalledConsumerTests.timeout))
+        try publisher.add(other, queue: .init(capacity: 2, policy: .block))
         try pushFrames(0..<20, into: capture)
         #expect(other.wait(for: 20).map(firstLuma) == Array(0..<20))
         // One is in its hands, two wait.
@@ -37,14 +37,14 @@ import VideoCapturing
         final class Slow: VideoCaptureConsumer {
             let count = Locked(0)
             func consumeFrame(_ frame: VideoFrame) {
-                WakeSignal().wait(until: MonotonicClock().now.advanced(by: .milliseconds(10)))
+                ManualResetEvent().wait(until: MonotonicClock().now.advanced(by: .milliseconds(10)))
                 count.withLock { $0 += 1 }
             }
         }
         let (capture, publisher) = try startedPublisher()
         let slow = Slow()
         let place = try publisher.add(
-            slow, queue: .init(capacity: 1, policy: .wait, timeout: .milliseconds(300)))
+            slow, queue: .init(capacity: 1, policy: .block, timeout: .milliseconds(300)))
         try pushFrames(0..<60, into: capture)
         #expect(eventually { slow.count.withLock { $0 } == 60 })
         try publisher.stop()
@@ -53,12 +53,12 @@ import VideoCapturing
 
     @Test func stopThrowsAndNamesIt() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let stalled = CollectingConsumer(gate: gate)
         let place = try publisher.add(
-            stalled, name: "pipe", queue: .init(capacity: 4, policy: .wait, timeout: StalledConsumerTests.timeout))
+            stalled, name: "pipe", queue: .init(capacity: 4, policy: .block, timeout: StalledConsumerTests.timeout))
         let other = CollectingConsumer()
-        try publisher.add(other, name: "file", queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(other, name: "file", queue: .init(capacity: 4, policy: .block))
         try pushFrames(0..<3, into: capture)
         #expect(eventually { place.statistics.received == 3 && place.statistics.waiting == 2 })
         let error = #expect(throws: CaptureError.self) { try publisher.stop() }
@@ -74,7 +74,7 @@ import VideoCapturing
 
     @Test(arguments: QueuePolicy.allCases) func removeAndCloseReturn(policy: QueuePolicy) throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let settings = VideoPublisher.QueueSettings(
             capacity: 2, policy: policy, timeout: StalledConsumerTests.timeout)
         let removed = CollectingConsumer(gate: gate)
@@ -95,9 +95,9 @@ import VideoCapturing
 
     @Test func withoutATimeoutItIsWaitedFor() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let consumer = CollectingConsumer(gate: gate)
-        let place = try publisher.add(consumer, queue: .init(capacity: 1, policy: .wait, timeout: nil))
+        let place = try publisher.add(consumer, queue: .init(capacity: 1, policy: .block, timeout: nil))
         try pushFrames(0..<4, into: capture)
         #expect(eventually { place.statistics.received == 3 })
         #expect(!place.statistics.isStalled)

@@ -5,7 +5,7 @@ import VideoCapturing
     @Test func everyConsumerGetsEveryFrame() throws {
         let (capture, publisher) = try startedPublisher()
         let consumers = (0..<8).map { _ in CollectingConsumer() }
-        for consumer in consumers { try publisher.add(consumer, queue: .init(capacity: 2, policy: .wait)) }
+        for consumer in consumers { try publisher.add(consumer, queue: .init(capacity: 2, policy: .block)) }
         for value in 0..<50 { #expect(capture.push(try flatPicture(UInt8(value)))) }
         for consumer in consumers { _ = consumer.wait(for: 50) }
         try publisher.stop()
@@ -19,17 +19,17 @@ import VideoCapturing
             #expect(consumer.received == 50)
             #expect(consumer.delivered == 50)
             #expect(consumer.dropped.total == 0)
-            #expect(consumer.medianAge != nil)
+            #expect(consumer.p50Age != nil)
         }
     }
 
     @Test func aSlowConsumerDelaysNobody() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let slow = CollectingConsumer(gate: gate)
         let fast = CollectingConsumer()
-        let slowPlace = try publisher.add(slow, name: "slow", queue: .init(capacity: 2, policy: .newestWins))
-        try publisher.add(fast, name: "fast", queue: .init(capacity: 2, policy: .wait))
+        let slowPlace = try publisher.add(slow, name: "slow", queue: .init(capacity: 2, policy: .dropOldest))
+        try publisher.add(fast, name: "fast", queue: .init(capacity: 2, policy: .block))
         for value in 0..<20 { capture.push(try flatPicture(UInt8(value))) }
         #expect(fast.wait(for: 20).count == 20)
         gate.raise()
@@ -42,9 +42,9 @@ import VideoCapturing
 
     @Test func oldestStaysRefusesTheNew() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let slow = CollectingConsumer(gate: gate)
-        let place = try publisher.add(slow, queue: .init(capacity: 2, policy: .oldestStays))
+        let place = try publisher.add(slow, queue: .init(capacity: 2, policy: .dropNewest))
         capture.push(try flatPicture(0))
         while place.statistics.waiting > 0 || place.statistics.received == 0 {}
         for value in 1..<10 { capture.push(try flatPicture(UInt8(value))) }
@@ -58,7 +58,7 @@ import VideoCapturing
     @Test func nothingComesAfterRemove() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
-        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        let place = try publisher.add(consumer, queue: .init(capacity: 4, policy: .block))
         capture.push(try flatPicture(1))
         _ = consumer.wait(for: 1)
         publisher.remove(place)
@@ -76,18 +76,18 @@ import VideoCapturing
 
     @Test func stopWorksThroughQueuesThatWait() throws {
         let (capture, publisher) = try startedPublisher()
-        let gate = WakeSignal()
+        let gate = ManualResetEvent()
         let file = CollectingConsumer(gate: gate)
         let live = CollectingConsumer(gate: gate)
-        let filePlace = try publisher.add(file, queue: .init(capacity: 8, policy: .wait))
-        let livePlace = try publisher.add(live, queue: .init(capacity: 8, policy: .newestWins))
+        let filePlace = try publisher.add(file, queue: .init(capacity: 8, policy: .block))
+        let livePlace = try publisher.add(live, queue: .init(capacity: 8, policy: .dropOldest))
         for value in 0..<5 { capture.push(try flatPicture(UInt8(value))) }
         // One is in the consumer's hands, four wait.
         for place in [filePlace, livePlace] {
             while place.statistics.received < 5 || place.statistics.waiting > 4 {}
         }
         let opener = try CaptureThread(name: "opener") {
-            MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: WakeSignal())
+            MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: ManualResetEvent())
             gate.raise()
         }
         try publisher.stop()
@@ -102,7 +102,7 @@ import VideoCapturing
         final class Stopper: VideoCaptureConsumer {
             let publisher: VideoPublisher
             let frames = Locked<[UInt64]>([])
-            let stopped = WakeSignal()
+            let stopped = ManualResetEvent()
             init(_ publisher: VideoPublisher) { self.publisher = publisher }
             func consumeFrame(_ frame: VideoFrame) {
                 frames.withLock { $0.append(frame.sequenceNumber) }
@@ -115,9 +115,9 @@ import VideoCapturing
             let settings = CaptureSettings(format: .nv12(width: 8, height: 6))
             func nextFrame(_ context: FrameContext) throws -> SourceFrame? { SourceFrame(try flatPicture(1)) }
         }
-        let publisher = VideoPublisher(SourceCapturer(Fast(), patience: .milliseconds(500)))
+        let publisher = VideoPublisher(SourceCapturer(Fast(), timeout: .milliseconds(500)))
         let stopper = Stopper(publisher)
-        try publisher.add(stopper, queue: .init(capacity: 2, policy: .wait))
+        try publisher.add(stopper, queue: .init(capacity: 2, policy: .block))
         try publisher.start()
         stopper.stopped.wait(until: MonotonicClock().now.advanced(by: .seconds(5)))
         #expect(stopper.stopped.isRaised)
@@ -132,7 +132,7 @@ import VideoCapturing
     @Test func restartsWithTimestampsThatGoOn() throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
-        try publisher.add(consumer, queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(consumer, queue: .init(capacity: 4, policy: .block))
         for round in 1...3 {
             capture.push(try flatPicture(UInt8(round)))
             _ = consumer.wait(for: round)

@@ -122,7 +122,7 @@ import VideoCapturing
             usleep(20_000)
             try? capture.stopCapture()
         }
-        #expect(found == [.stopping, .stopping])
+        #expect(found == [.cancelled, .cancelled])
     }
 
     /// The limit is the machine's time: a test's clock, which stands still, does not make it last for ever.

@@ -7,8 +7,8 @@ import VideoCapturing
     import Musl
 #endif
 
-/// The controls of an open camera. Belongs to the thread that owns the node; not for the path of every frame, since a
-/// webcam is asked over its cable.
+/// The controls of an open camera. Belongs to the thread that owns the node. Not for the frame path, since each request
+/// to a webcam goes over its cable.
 struct ControlSet {
     let node: DeviceNode
     private let query: ControlQuery
@@ -29,9 +29,9 @@ struct ControlSet {
         }
     }
 
-    /// The control of that name with its value; `-` and `_`, upper and lower case are the same.
+    /// The control of that name with its value; `-` and `_` as well as upper and lower case are the same.
     ///
-    /// Throws `invalidConfiguration`, with the nearest name, when the camera has no such control.
+    /// - Throws: `invalidConfiguration` with the nearest name when the camera has no such control.
     func control(named name: String) throws(CaptureError) -> CameraControl {
         let controls = query.all()
         let wanted = CameraControl.name(for: name)
@@ -49,17 +49,17 @@ struct ControlSet {
         return control
     }
 
-    /// Sets a control from a text, as ``CameraControl/parse(_:)`` reads it, and gives what the driver has made of it:
-    /// drivers round to their steps.
+    /// Sets a control from a text, as ``CameraControl/parse(_:)`` reads it.
     ///
-    /// Throws `invalidConfiguration` for an unknown control, one that cannot be set now, or a value that it does not
-    /// take; `deviceLost` when the camera is gone; `system` when it refuses.
+    /// - Returns: the value that the driver has set: drivers round to their steps.
+    /// - Throws: `invalidConfiguration` for an unknown control, one that cannot be set now, or an impossible value;
+    ///   `deviceLost` when the camera is gone; `system` when it refuses.
     @discardableResult
     func set(_ name: String, to text: String) throws(CaptureError) -> CameraControlValue {
         try set(control(named: name), to: text)
     }
 
-    /// As ``set(_:to:)-text``, for a control that was found.
+    /// As ``set(_:to:)-text``, for a control that was looked up.
     func set(_ control: CameraControl, to text: String) throws(CaptureError) -> CameraControlValue {
         try checkSettable(control)
         return try write(control.parse(text), to: control)
@@ -74,9 +74,9 @@ struct ControlSet {
         return try write(value, to: control)
     }
 
-    /// Sets several controls in an order that works, whichever they are given in: automatics before what they rule.
+    /// Sets several controls, automatics before the controls that they rule, whatever the order of `settings`.
     ///
-    /// Throws at the first that fails; those before it are set.
+    /// - Throws: the error of the first that fails; those before it are set.
     func set(_ settings: [(name: String, text: String)]) throws(CaptureError) {
         let controls = query.all()
         let first = Set(controls.filter(AutomaticControls.comesFirst).map(\.name))
@@ -87,12 +87,12 @@ struct ControlSet {
         }
     }
 
-    /// What a control is; nil for what cannot be read, or when the camera does not answer.
+    /// The value of a control; nil when it cannot be read or the camera does not answer.
     func value(of control: CameraControl) -> CameraControlValue? {
         control.kind == .button || control.isWriteOnly ? nil : try? access.value(of: control)
     }
 
-    /// Sets a control that was checked.
+    /// Sets a control whose value was checked.
     @discardableResult
     func write(_ value: CameraControlValue, to control: CameraControl) throws(CaptureError) -> CameraControlValue {
         do throws(IoctlFailure) {
@@ -102,7 +102,7 @@ struct ControlSet {
         }
     }
 
-    /// Throws when a control cannot be set now, with what has to be done first.
+    /// - Throws: `invalidConfiguration` with the next step when a control cannot be set now.
     func checkSettable(_ control: CameraControl) throws(CaptureError) {
         if control.isReadOnly {
             throw invalid(control.name, "This control can be read only; the camera sets it.")
@@ -154,5 +154,63 @@ struct ControlSet {
         default:
             return error(.system, "The camera refused \(value); leave the control out, or try another value.")
         }
+    }
+}
+
+extension ControlSet {
+    /// Keeps the camera from exposing longer than its rate allows, which halves the rate in low light: sets
+    /// `exposure_dynamic_framerate` to off.
+    ///
+    /// - Returns: the value for ``restoreFrameRate(_:)``; nil when there is nothing to restore: the camera does not
+    ///   have the control, has it off, or refuses.
+    func keepFrameRate() -> CameraControlValue? {
+        guard let control = control(id: V4L2_CID_EXPOSURE_AUTO_PRIORITY), let value = control.value,
+            value.number != 0, !control.isReadOnly,
+            (try? write(CameraControlValue(0, control.kind), to: control)) != nil
+        else { return nil }
+        return value
+    }
+
+    /// Restores the control that ``keepFrameRate()`` has changed, unless it was changed since.
+    func restoreFrameRate(_ value: CameraControlValue) {
+        guard let control = control(id: V4L2_CID_EXPOSURE_AUTO_PRIORITY), control.value?.number == 0 else { return }
+        _ = try? write(value, to: control)
+    }
+}
+
+/// The controls that rule others (automatic exposure rules the exposure time): the pairs of the V4L2 specification.
+enum AutomaticControls {
+    /// A control that rules others, and its value that permits setting them manually.
+    struct Master: Hashable {
+        let id: UInt32
+        let manual: Int64
+    }
+
+    private static let masters: [Int32: Master] = [
+        V4L2_CID_EXPOSURE_ABSOLUTE: exposure,
+        V4L2_CID_EXPOSURE: exposure,
+        V4L2_CID_IRIS_ABSOLUTE: exposure,
+        V4L2_CID_GAIN: Master(id: UInt32(V4L2_CID_AUTOGAIN), manual: 0),
+        V4L2_CID_WHITE_BALANCE_TEMPERATURE: whiteBalance,
+        V4L2_CID_DO_WHITE_BALANCE: whiteBalance,
+        V4L2_CID_RED_BALANCE: whiteBalance,
+        V4L2_CID_BLUE_BALANCE: whiteBalance,
+        V4L2_CID_FOCUS_ABSOLUTE: Master(id: UInt32(V4L2_CID_FOCUS_AUTO), manual: 0),
+        V4L2_CID_FOCUS_RELATIVE: Master(id: UInt32(V4L2_CID_FOCUS_AUTO), manual: 0),
+        V4L2_CID_HUE: Master(id: UInt32(V4L2_CID_HUE_AUTO), manual: 0),
+        V4L2_CID_BRIGHTNESS: Master(id: UInt32(V4L2_CID_AUTOBRIGHTNESS), manual: 0),
+        V4L2_CID_ISO_SENSITIVITY: Master(id: UInt32(V4L2_CID_ISO_SENSITIVITY_AUTO), manual: 0),
+    ]
+    private static let exposure = Master(
+        id: UInt32(V4L2_CID_EXPOSURE_AUTO), manual: Int64(V4L2_EXPOSURE_MANUAL.rawValue))
+    private static let whiteBalance = Master(id: UInt32(V4L2_CID_AUTO_WHITE_BALANCE), manual: 0)
+    private static let identifiers = Set(masters.values.map(\.id))
+
+    /// The control that rules this one by the specification; nil when there is none.
+    static func master(of id: UInt32) -> Master? { Int32(exactly: id).flatMap { masters[$0] } }
+
+    /// Whether a control must be set before others, since it may make them active.
+    static func comesFirst(_ control: CameraControl) -> Bool {
+        control.changesOthers || identifiers.contains(control.id)
     }
 }

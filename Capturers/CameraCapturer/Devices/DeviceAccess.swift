@@ -6,27 +6,27 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Why a user may not open a node, and what would let him.
+/// Why the user is not permitted to open a node, and the remedy.
 public struct DeviceAccess: Sendable, Hashable {
-    /// What has to be done.
+    /// The step that would permit it.
     public enum Remedy: Sendable, Hashable {
-        /// The user has to be added to this group.
+        /// Add the user to this group.
         case joinGroup(String)
-        /// The user is in this group already, but logged in before that.
+        /// Log in again: the user has joined this group after logging in.
         case logInAgain(String)
-        /// The node lets no group in that a user should join.
+        /// Give a group access to the node: it has none that a user should join.
         case openToGroup
-        /// The container or sandbox forbids the device, whatever its permissions.
+        /// Allow the device in the container or sandbox, which forbids it whatever its permissions.
         case allowInContainer
     }
 
-    /// The node.
+    /// The path of the node.
     public let path: String
     /// The user's name, or number where it has none.
     public let user: String
-    /// What has to be done.
+    /// The step that would permit it.
     public let remedy: Remedy
-    /// What the system answered.
+    /// The system's `errno`.
     let number: Int32
 
     init(path: String, user: String, remedy: Remedy, errno number: Int32) {
@@ -38,7 +38,7 @@ public struct DeviceAccess: Sendable, Hashable {
 
     init(path: String, errno number: Int32, _ places: MachinePlaces = MachinePlaces()) {
         let userID = geteuid()
-        // Not by getpwuid and getgrgid: those may ask a server, and wait for it.
+        // Not with getpwuid and getgrgid: those may block on a server.
         let users = UserList(places.settings + "/passwd")
         let groups = UserList(places.settings + "/group")
         self.path = path
@@ -53,11 +53,11 @@ public struct DeviceAccess: Sendable, Hashable {
             user: user, mode: status.st_mode, group: status.st_gid, groups: groups, belongs: DeviceAccess.belongs)
     }
 
-    /// By the node's mode and group.
+    /// The remedy by the node's mode and group.
     static func remedy(
         user: String, mode: mode_t, group: gid_t, groups: UserList, belongs: (gid_t) -> Bool
     ) -> Remedy {
-        // Nobody should join the group of root.
+        // A user should not join the group of root.
         guard mode & 0o060 == 0o060, group != 0, !belongs(group) else { return .openToGroup }
         let name = groups.name(of: group) ?? "\(group)"
         return groups.members(of: group).contains(user) ? .logInAgain(name) : .joinGroup(name)
@@ -89,7 +89,7 @@ public struct DeviceAccess: Sendable, Hashable {
             message: "No permission to use the camera; \(next).")
     }
 
-    /// The error for a node that the system has refused to open with `number`.
+    /// The error for a node that the system has refused to open with this `errno`.
     static func permissionError(path: String, errno number: Int32) -> CaptureError {
         DeviceAccess(path: path, errno: number).error
     }

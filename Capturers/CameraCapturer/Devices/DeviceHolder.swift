@@ -8,21 +8,21 @@ import VideoCapturing
 
 /// A process that has a camera open.
 public struct DeviceHolder: Sendable, Hashable {
-    /// The process.
+    /// The process identifier.
     public let processID: Int32
     /// The program's name, as the kernel has it: up to 15 characters.
     public let name: String
-    /// Whether it is the process that asks.
+    /// Whether it is the calling process.
     public var isThisProgram: Bool { processID == getpid() }
 
-    /// The process that has the node open: another one before this one. Nil when none is visible: the descriptors of
-    /// another user's programs are not.
+    /// The process that has the node open, another one in preference to this one; nil when none is visible: the
+    /// descriptors of other users' programs are not.
     static func find(_ path: String, processes: String = "/proc") -> DeviceHolder? {
         let holders = all(path, processes: processes)
         return holders.first { !$0.isThisProgram } ?? holders.first
     }
 
-    /// All visible processes that have the node open, in the order of their numbers.
+    /// All visible processes that have the node open, by process identifier.
     static func all(_ path: String, processes: String = "/proc") -> [DeviceHolder] {
         guard let device = FileReading.status(of: path), device.st_mode & S_IFMT == S_IFCHR else { return [] }
         let numbers = (FileReading.names(in: processes) ?? []).compactMap { Int32($0) }.sorted()
@@ -36,14 +36,14 @@ public struct DeviceHolder: Sendable, Hashable {
     private static func holds(_ device: dev_t, _ folder: String) -> Bool {
         (FileReading.names(in: folder) ?? []).contains { name in
             let descriptor = "\(folder)/\(name)"
-            // Only what lies in a /dev, so that no file on a server that has gone is asked for.
+            // Only targets in a /dev, so that a file on an unreachable server is not touched.
             guard let target = FileReading.target(of: descriptor), target.contains("/dev/") else { return false }
             guard let status = FileReading.status(of: descriptor) else { return false }
             return status.st_mode & S_IFMT == S_IFCHR && status.st_rdev == device
         }
     }
 
-    /// The error for a camera that another program has.
+    /// The error for a camera that another program uses.
     static func busyError(path: String, errno number: Int32, processes: String = "/proc") -> CaptureError {
         let next: (holder: String, step: String) =
             switch find(path, processes: processes) {
@@ -68,7 +68,9 @@ extension DeviceHolder: CustomStringConvertible {
 }
 
 extension CameraDevice {
-    /// The process that has the camera open now, whether or not it captures: another one before this one. Nil when
-    /// there is none, or it cannot be seen: the programs of other users cannot. Takes some milliseconds.
+    /// The process that has the camera open now, whether or not it captures, another one in preference to this one.
+    /// Takes some milliseconds.
+    ///
+    /// - Returns: nil when there is none, or it is not visible, as the programs of other users.
     public func holder() -> DeviceHolder? { DeviceHolder.find(path) }
 }

@@ -4,7 +4,7 @@
     import Musl
 #endif
 
-/// Small files, folders and links, read without Foundation. Nothing here blocks on anything but a disk.
+/// Reads small files, folders and links without Foundation. Blocks on the disk only.
 enum FileReading {
     /// The names in a folder, sorted, without `.` and `..`; nil with `errno` set when it cannot be read.
     static func names(in folder: String) -> [String]? {
@@ -43,7 +43,7 @@ enum FileReading {
         return trimmed.isEmpty ? nil : String(trimmed)
     }
 
-    /// What a link says, as it stands there; nil for what is no link.
+    /// The target of a link, unresolved; nil for a path that is not a link.
     static func target(of link: String) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
             let count = readlink(link, buffer.baseAddress!, buffer.count)
@@ -59,7 +59,7 @@ enum FileReading {
         return String(cString: resolved)
     }
 
-    /// What the file system knows of a path, links followed; nil with `errno` set when nothing is there.
+    /// The `stat` of a path, links followed; nil with `errno` set when nothing is there.
     static func status(of path: String) -> stat? {
         var status = stat()
         return stat(path, &status) == 0 ? status : nil
@@ -74,5 +74,34 @@ enum FileReading {
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+/// The folders in which a machine keeps the information on its devices; other ones in tests.
+struct MachinePlaces: Sendable, Hashable {
+    /// The kernel's list of video nodes.
+    var videoClass: String
+    /// The nodes themselves.
+    var devices: String
+    /// A folder for each process.
+    var processes: String
+    /// udev's database of devices, world-readable.
+    var udevData: String
+    /// The lists of users and groups.
+    var settings: String
+    /// The machine's maker and model.
+    var firmware: String
+    /// Files that exist in containers only.
+    var containerMarks: [String]
+
+    /// The folders below `root`; the empty string is the machine itself.
+    init(root: String = "") {
+        videoClass = root + "/sys/class/video4linux"
+        devices = root + "/dev"
+        processes = root + "/proc"
+        udevData = root + "/run/udev/data"
+        settings = root + "/etc"
+        firmware = root + "/sys/class/dmi/id"
+        containerMarks = [root + "/.dockerenv", root + "/run/.containerenv"]
     }
 }

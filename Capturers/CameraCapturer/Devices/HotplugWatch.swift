@@ -4,11 +4,11 @@
     import Musl
 #endif
 
-/// Tells when video nodes come, go or change their permissions: inotify on `/dev`, which works with and without
-/// udev, and on udev's folders of links.
+/// Reports when video nodes appear, disappear or change their permissions: inotify on `/dev`, which works with and
+/// without udev, and on udev's folders of links.
 ///
-/// Poll ``descriptor`` for input, then call ``drain()`` and look at the cameras anew. Make it before the first look,
-/// so that nothing is missed. Belongs to one thread.
+/// Poll ``descriptor`` for input, then call ``drain()`` and list the cameras again. Make it before the first listing,
+/// so that no change is missed. Belongs to one thread.
 final class HotplugWatch {
     /// Readable when something has changed.
     let descriptor: Int32
@@ -16,8 +16,8 @@ final class HotplugWatch {
     private var devicesWatch: Int32 = -1
     private var events: [UInt8]
 
-    /// Nil when the system has no watches left for this user (`fs.inotify.max_user_instances`), or does not let `/dev`
-    /// be watched; then only looking again helps.
+    /// Nil when the system has no watches left for this user (`fs.inotify.max_user_instances`), or `/dev` cannot be
+    /// watched; list the cameras from time to time then.
     init?(directory: CameraDirectory) {
         devices = directory.places.devices
         events = [UInt8](repeating: 0, count: 8192)
@@ -31,23 +31,23 @@ final class HotplugWatch {
 
     deinit { close(descriptor) }
 
-    /// Takes all that has happened; whether any of it may concern a camera.
+    /// Reads all events. Returns whether any of them may concern a camera.
     @discardableResult
     func drain() -> Bool {
         var concerns = false
-        // Bounded, since a program may go on changing files for ever; the descriptor stays readable then.
+        // Bounded, since a program may keep changing files; the descriptor stays readable then.
         for _ in 0..<64 {
             let count = events.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
-            events.withUnsafeBytes { concerns = look(at: $0[..<count]) || concerns }
+            events.withUnsafeBytes { concerns = concernsCamera($0[..<count]) || concerns }
         }
-        // The folders of links go with the last camera, and come back with the next.
+        // The folders of links disappear with the last camera, and are made again with the next.
         if concerns { watchLinks() }
         return concerns
     }
 
-    private func look(at bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+    private func concernsCamera(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
         let events = UnsafeRawBufferPointer(rebasing: bytes)
         let headSize = MemoryLayout<inotify_event>.size
         var offset = 0

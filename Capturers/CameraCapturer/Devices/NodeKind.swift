@@ -1,14 +1,14 @@
 import CLibV4L2
 
-/// What a node or a path is that is no camera.
+/// The kind of a node or a path that is not a camera.
 public enum NodeKind: String, Sendable, Hashable, CaseIterable {
-    /// A codec, scaler or converter: pictures go in and others come out.
+    /// A codec, scaler or converter: frames go in and others come out.
     case codec
-    /// Gives data about pictures, as the second node of a webcam.
+    /// Delivers metadata of frames, as the second node of a webcam.
     case metadata
-    /// Shows pictures.
+    /// Outputs frames.
     case output
-    /// A tuner without pictures.
+    /// A tuner without video.
     case radio
     /// Teletext and captions.
     case verticalBlanking
@@ -16,20 +16,20 @@ public enum NodeKind: String, Sendable, Hashable, CaseIterable {
     case pipeline
     /// A sub-device, which is set up but not captured from.
     case subdevice
-    /// Captures pictures, but only by `read`.
+    /// Captures frames, but only with `read`.
     case withoutStreaming
-    /// Captures pictures, but has no format at the moment.
+    /// Captures frames, but has no format at the moment.
     case withoutFormats
     /// A video node of another kind.
     case otherNode
-    /// A device that has nothing to do with video.
+    /// A device that is not a video device.
     case otherDevice
     /// A file.
     case file
     /// A folder.
     case folder
 
-    /// What a node is, by what it can do; nil for a camera.
+    /// The kind by a node's capabilities; nil for a camera.
     init?(_ capabilities: DeviceCapabilities) {
         func has(_ flags: Int32...) -> Bool {
             flags.contains { capabilities.flags & UInt32(bitPattern: $0) != 0 }
@@ -52,7 +52,7 @@ public enum NodeKind: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// What a node is, by its name in `/dev`; nil for `videoN`, which may be anything.
+    /// The kind by a node's name in `/dev`; nil for `videoN`, which may be of any kind.
     init?(nodeName: String) {
         let digits = nodeName.reversed().prefix { $0.isNumber }.count
         switch nodeName.dropLast(digits) {
@@ -86,7 +86,7 @@ extension NodeKind: CustomStringConvertible {
         }
     }
 
-    /// What to do about it; nil where there is nothing but to choose another.
+    /// The next step for the user; nil where only another device helps.
     var remedy: String? {
         switch self {
         case .output: "if it is a loopback, start the program that feeds it first"

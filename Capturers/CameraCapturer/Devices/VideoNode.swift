@@ -14,21 +14,21 @@ struct VideoNode: Sendable, Hashable {
     let number: Int
     /// The path to open.
     let path: String
-    /// The kernel's name for it, for people; empty when it says nothing.
+    /// The kernel's name for it, to show; empty when there is none.
     let title: String
     /// Major and minor number, `81:0`; empty when unknown.
     let device: String
-    /// What it belongs to.
+    /// The device that it belongs to.
     let hardware: NodeHardware
-    /// The number of its folder in sysfs, of which there is a new one each time that a driver takes the device; nil
-    /// where there is none to see.
+    /// The inode of its folder in sysfs, which is a new one each time that a driver binds the device; nil where sysfs
+    /// is not visible.
     let registration: UInt64?
 
     /// All nodes, by number. Empty where the kernel has no video driver loaded.
     ///
-    /// Where the kernel's list is hidden (some sandboxes do) the nodes in `/dev` are taken as they are.
+    /// Where the kernel's list is hidden (in some sandboxes) the nodes are those in `/dev`.
     ///
-    /// Throws when the system has no descriptors or memory left to read the list with.
+    /// - Throws: `system` when the system has no descriptors or memory left to read the list.
     static func all(_ places: MachinePlaces) throws(CaptureError) -> [VideoNode] {
         var names = FileReading.names(in: places.videoClass)
         let number = errno
@@ -54,7 +54,7 @@ struct VideoNode: Sendable, Hashable {
         registration = FileReading.status(of: folder).map { UInt64($0.st_ino) }
     }
 
-    /// Whether the device has been there all the time between the two looks: neither pulled out, nor given up by its
+    /// Whether the device was present all the time since the earlier listing: neither unplugged nor unbound from its
     /// driver.
     func hasStayed(since earlier: VideoNode) -> Bool {
         registration != nil && registration == earlier.registration && hardware == earlier.hardware
@@ -74,18 +74,19 @@ struct VideoNode: Sendable, Hashable {
         }
     }
 
-    /// Whether udev, which may open every node, has seen that it captures pictures; nil without udev.
+    /// Whether the node captures video by udev's database, which is readable even where the node is not; nil without
+    /// udev.
     func capturesByUdev(_ places: MachinePlaces) -> Bool? {
-        guard !device.isEmpty, let notes = FileReading.text(of: "\(places.udevData)/c\(device)", atMost: 16384) else {
+        guard !device.isEmpty, let entry = FileReading.text(of: "\(places.udevData)/c\(device)", atMost: 16384) else {
             return nil
         }
         let key = "E:ID_V4L_CAPABILITIES="
-        guard let line = notes.split(separator: "\n").first(where: { $0.hasPrefix(key) }) else { return nil }
+        guard let line = entry.split(separator: "\n").first(where: { $0.hasPrefix(key) }) else { return nil }
         return line.dropFirst(key.count).split(separator: ":").contains("capture")
     }
 }
 
-/// A device's number, taken apart as Linux does (`gnu_dev_major`).
+/// A device number, split as Linux does (`gnu_dev_major`).
 struct DeviceNumber: Hashable, CustomStringConvertible {
     static let videoMajor: UInt = 81
 
@@ -99,4 +100,58 @@ struct DeviceNumber: Hashable, CustomStringConvertible {
     }
 
     var description: String { "\(major):\(minor)" }
+}
+
+/// The device of a video node, from the kernel's device tree in sysfs.
+struct NodeHardware: Sendable, Hashable {
+    /// The identification of a USB device.
+    struct USB: Sendable, Hashable {
+        var vendor: String
+        var product: String
+        var serial: String?
+    }
+
+    /// Nil for devices that are not on USB.
+    var usb: USB?
+    /// The USB interface's number; 0 elsewhere.
+    var interface = 0
+    /// The node's number within its interface or device.
+    var index = 0
+    /// The port, which is the same after a reboot: `usb-0000:00:14.0-1.2`, `platform-vivid.0`; nil for devices without
+    /// one.
+    var port: String?
+
+    /// - Parameter folder: the node's folder in sysfs.
+    init(folder: String) {
+        index = FileReading.line(of: folder + "/index").flatMap { Int($0) } ?? 0
+        guard let device = FileReading.resolved(folder + "/device") else { return }
+        let subsystem = FileReading.target(of: device + "/subsystem").map { FileReading.name(of: $0) + "-" } ?? ""
+        port = subsystem + FileReading.name(of: device)
+        // The parent is an interface of the USB device, seldom the device itself.
+        var parent = device
+        for _ in 0..<3 {
+            if let number = FileReading.line(of: parent + "/bInterfaceNumber") {
+                interface = Int(number, radix: 16) ?? 0
+            }
+            if let vendor = FileReading.line(of: parent + "/idVendor"),
+                let product = FileReading.line(of: parent + "/idProduct")
+            {
+                usb = USB(vendor: vendor, product: product, serial: FileReading.line(of: parent + "/serial"))
+                port = NodeHardware.usbPort(parent)
+                return
+            }
+            parent = FileReading.folder(of: parent)
+        }
+    }
+
+    /// `usb-CONTROLLER-PORT`, as the USB drivers form `bus_info`. Without the bus number, which depends on the order in
+    /// which controllers were found.
+    private static func usbPort(_ device: String) -> String {
+        let parts = device.split(separator: "/").map(String.init)
+        let root = parts.lastIndex { $0.hasPrefix("usb") && Int($0.dropFirst(3)) != nil }
+        let controller = root.flatMap { $0 > 0 ? parts[$0 - 1] : nil } ?? "usb"
+        let name = parts.last ?? ""
+        let port = name.split(separator: "-", maxSplits: 1).last.map(String.init) ?? name
+        return "usb-\(controller)-\(port)"
+    }
 }

@@ -1,31 +1,31 @@
 import VideoCapturing
 
-/// A mode of a camera: what is set with `VIDIOC_S_FMT` and `VIDIOC_S_PARM`.
+/// A mode of a camera: the format, size and rate to set with `VIDIOC_S_FMT` and `VIDIOC_S_PARM`.
 public struct CameraMode: Sendable, Hashable {
-    /// How the camera's pictures are coded.
+    /// The camera's pixel format.
     public var fourCC: FourCC
-    /// Pixels in a row.
+    /// The width in pixels.
     public var width: Int
-    /// Rows.
+    /// The height in pixels.
     public var height: Int
-    /// The frames a second; nil when the driver does not say.
+    /// The frames per second; nil when the driver does not report a rate.
     public var rate: FrameRate?
-    /// Whether the driver lists the rate for this format and size; otherwise it is the one that was set when the camera
-    /// was asked, and may be another once frames come.
+    /// Whether the driver lists the rate for this format and size; otherwise it is the rate that was set when the modes
+    /// were listed, and the actual one may differ.
     public var isRateVerified: Bool
-    /// What it takes to make NV12 of the pictures.
+    /// The cost of converting to NV12.
     public var cost: ConversionCost
-    /// About how much comes over the bus; for JPEG a rough estimate.
+    /// The approximate bus traffic in bytes per second; for JPEG a rough estimate.
     public var bytesPerSecond: Int
-    /// The place in the driver's lists, from 0.
+    /// The position in the driver's lists, from 0.
     public var index: Int
     private let bitsPerPixel: Int
 
     /// The size in pixels.
-    public var size: PictureSize { PictureSize(width: width, height: height) }
+    public var size: PixelSize { PixelSize(width: width, height: height) }
 
     init(
-        _ format: CaptureFormat, _ size: PictureSize, rate: FrameRate?, isRateVerified: Bool, index: Int,
+        _ format: CaptureFormat, _ size: PixelSize, rate: FrameRate?, isRateVerified: Bool, index: Int,
         for request: CameraModeRequest
     ) {
         fourCC = format.fourCC

@@ -1,16 +1,16 @@
 import VideoCapturing
 
-/// Which mode a camera runs in, and why: what was asked for, what was settled with the driver, what is delivered, and
-/// what was rejected.
+/// The mode that a camera runs in, and why: the request, the mode negotiated with the driver, the delivered format, and
+/// the rejected modes.
 public struct CameraModeDecision: Sendable, Hashable {
-    /// What was asked for.
+    /// The request.
     public let requested: CameraModeRequest
-    /// The mode, with the rate that the driver has confirmed.
+    /// The negotiated mode, with the rate that the driver has confirmed.
     public let negotiated: CameraMode
-    /// How the mode's pictures become those that are delivered.
+    /// The processing from the mode's frames to the delivered ones.
     public let plan: DeliveryPlan
-    /// What was not taken: modes that failed, in the order in which they were tried; then the others, the best first;
-    /// then formats that were left out.
+    /// The rejected modes: those that failed, in the order in which they were tried; then the others, the best first;
+    /// then unusable formats.
     public let rejected: [RejectedMode]
 
     init(requested: CameraModeRequest, negotiated: CameraMode, rejected: [RejectedMode]) {
@@ -20,47 +20,81 @@ public struct CameraModeDecision: Sendable, Hashable {
         plan = DeliveryPlan(negotiated, for: requested)
     }
 
-    /// What consumers get, if they ask for no less.
+    /// The delivered format, unless consumers want a smaller size or a lower rate.
     public var delivered: Delivery {
         Delivery(
             size: plan.size,
             rate: plan.decimatedRate == nil || negotiated.rate == nil ? negotiated.rate : requested.rate,
             convertedFrom: negotiated.cost == .none ? nil : negotiated.fourCC,
-            croppedTo: plan.crop.map { PictureSize(width: $0.width, height: $0.height) },
+            croppedTo: plan.crop.map { PixelSize(width: $0.width, height: $0.height) },
             scaledFrom: DeliveryPlan.scaledFrom(plan, negotiated.size),
             decimatedFrom: plan.decimatedRate == nil ? nil : negotiated.rate, requested: requested.size)
     }
 
-    /// What is delivered, and what was done for it.
+    /// The delivered format, and the processing for it.
     public struct Delivery: Sendable, Hashable {
-        /// The size of the pictures.
-        public let size: PictureSize
-        /// The frames a second; nil when unknown.
+        /// The size of the frames.
+        public let size: PixelSize
+        /// The frames per second; nil when unknown.
         public let rate: FrameRate?
         /// The camera's format, where it is not NV12.
         public let convertedFrom: FourCC?
-        /// The size of the part that is kept of the camera's pictures, where they are cut.
-        public let croppedTo: PictureSize?
-        /// The size before scaling, where pictures are scaled.
-        public let scaledFrom: PictureSize?
-        /// The camera's rate, where frames are left out.
+        /// The size after cropping, where frames are cropped.
+        public let croppedTo: PixelSize?
+        /// The size before scaling, where frames are scaled.
+        public let scaledFrom: PixelSize?
+        /// The camera's rate, where frames are dropped to keep to the desired rate.
         public let decimatedFrom: FrameRate?
-        /// What was asked for.
-        fileprivate let requested: PictureSize
+        /// The requested size.
+        fileprivate let requested: PixelSize
 
-        /// Whether the camera's own memory is handed out.
+        /// Whether frames are delivered as they come, in the camera's own memory.
         public var isAsIs: Bool {
             convertedFrom == nil && croppedTo == nil && scaledFrom == nil && decimatedFrom == nil
         }
 
-        /// Whether pictures are smaller than asked for, since the camera has none that are large enough.
+        /// Whether frames are smaller than requested, since the camera has none that are large enough.
         public var isSmallerThanRequested: Bool { size != requested }
     }
 }
 
 extension DeliveryPlan {
-    fileprivate static func scaledFrom(_ plan: DeliveryPlan, _ size: PictureSize) -> PictureSize? {
-        let before = plan.crop.map { PictureSize(width: $0.width, height: $0.height) } ?? size
+    fileprivate static func scaledFrom(_ plan: DeliveryPlan, _ size: PixelSize) -> PixelSize? {
+        let before = plan.crop.map { PixelSize(width: $0.width, height: $0.height) } ?? size
         return before == plan.size ? nil : before
+    }
+}
+
+extension CameraModeDecision.Delivery: CustomStringConvertible {
+    /// `NV12 352x288 at 30 fps: cut to 440x360, scaled`.
+    public var description: String {
+        var steps: [String] = []
+        if let convertedFrom { steps.append("converted from \(convertedFrom)") }
+        if let croppedTo { steps.append("cut to \(croppedTo)") }
+        if let scaledFrom { steps.append("scaled from \(scaledFrom)") }
+        if let decimatedFrom { steps.append("thinned out from \(decimatedFrom.text) fps") }
+        if isSmallerThanRequested { steps.append("smaller than asked for, since pictures are never scaled up") }
+        let rate = rate.map { "\($0.text) fps" } ?? "an unknown rate"
+        return "NV12 \(size) at \(rate): \(steps.isEmpty ? "as it comes" : steps.joined(separator: ", "))"
+    }
+}
+
+extension CameraModeDecision: CustomStringConvertible {
+    /// One line: `YUYV 640x480 at 30 fps, delivered as NV12 …`.
+    public var summary: String { "\(negotiated), delivered as \(delivered)" }
+
+    /// One line each for the requested, negotiated and delivered mode and the first ten rejected ones, without a line
+    /// feed at the end.
+    public var description: String { lines(rejectedLimit: 10).joined(separator: "\n") }
+
+    /// One line each for the requested, negotiated, delivered and rejected modes.
+    ///
+    /// - Parameter rejectedLimit: the maximum number of rejected modes to name; a last line counts the rest.
+    public func lines(rejectedLimit: Int) -> [String] {
+        var lines = ["requested   \(requested)", "negotiated  \(negotiated)", "delivered   \(delivered)"]
+        let limit = max(0, rejectedLimit)
+        lines += rejected.prefix(limit).map { "rejected    \($0)" }
+        if rejected.count > limit { lines.append("rejected    \(rejected.count - limit) more") }
+        return lines
     }
 }

@@ -2,25 +2,26 @@ import VideoCapturing
 
 /// A pixel format of a camera, with the sizes and rates that its driver lists for it.
 ///
-/// As the driver says it, only without repetitions and nonsense; whether the camera keeps its word is seen when a mode
-/// is set. Source: `VIDIOC_ENUM_FMT`, `VIDIOC_ENUM_FRAMESIZES` and `VIDIOC_ENUM_FRAMEINTERVALS` of the V4L2
+/// As the driver lists it, without duplicates and invalid entries; whether the camera supports a listed mode shows when
+/// it is set. Source: `VIDIOC_ENUM_FMT`, `VIDIOC_ENUM_FRAMESIZES` and `VIDIOC_ENUM_FRAMEINTERVALS` of the V4L2
 /// specification.
 public struct CameraModeGroup: Sendable, Hashable {
-    /// The sizes of pictures that have the same rates, in pixels.
+    /// Frame sizes in pixels that have the same rates.
     public enum Sizes: Sendable, Hashable {
-        /// This one.
-        case discrete(PictureSize)
-        /// The smallest and any number of steps more on each side, up to the largest. Steps are at least 1.
-        case range(smallest: PictureSize, largest: PictureSize, step: PictureSize)
+        /// This size.
+        case discrete(PixelSize)
+        /// Any size from the smallest to the largest in these steps of width and height, which are at least 1.
+        case range(smallest: PixelSize, largest: PixelSize, step: PixelSize)
     }
 
-    /// The frames a second that a size has.
+    /// The frames per second of a size.
     public enum Rates: Sendable, Hashable {
-        /// These, the fastest first; at least one.
+        /// These rates, the fastest first; at least one.
         case discrete([FrameRate])
         /// From the slowest to the fastest, in steps or not.
         case range(slowest: FrameRate, fastest: FrameRate)
-        /// The driver lists none. What is set now, maybe for another format; nil when it does not say.
+        /// The driver lists none. The value is the present rate, possibly of another format; nil when the driver
+        /// reports none.
         case unlisted(current: FrameRate?)
     }
 
@@ -28,20 +29,20 @@ public struct CameraModeGroup: Sendable, Hashable {
     public struct Entry: Sendable, Hashable {
         /// The size or sizes.
         public let sizes: Sizes
-        /// The rates; of a range of sizes those of the largest.
+        /// The rates; for a range of sizes those of the largest.
         public let rates: Rates
     }
 
     /// The format.
     public let fourCC: FourCC
-    /// The driver's name for the format, for people: `YUYV 4:2:2`.
+    /// The driver's name of the format, to show: `YUYV 4:2:2`.
     public let name: String
-    /// What it takes to make NV12 of its pictures; nil for a format that cannot be taken.
+    /// The cost of converting to NV12; nil for an unsupported format.
     public let cost: ConversionCost?
-    /// Whether a library makes the format of another one, so that it is never chosen.
+    /// Whether a library emulates the format, so that it is never chosen.
     public let isEmulated: Bool
-    /// The sizes with their rates, in the driver's order. Where it lists no sizes, those of the usual ones that it
-    /// takes. A range is followed by its smallest size where that has other rates.
+    /// The sizes with their rates, in the driver's order. Where it lists no sizes, the common ones that it accepts. A
+    /// range is followed by its smallest size where that has other rates.
     public let entries: [Entry]
 
     /// Whether a mode of this format can be chosen.
@@ -54,7 +55,7 @@ extension CameraModeGroup.Sizes: CustomStringConvertible {
         switch self {
         case .discrete(let size): return "\(size)"
         case .range(let smallest, let largest, let step):
-            let isAny = step == PictureSize(width: 1, height: 1)
+            let isAny = step == PixelSize(width: 1, height: 1)
             return "\(smallest) to \(largest)" + (isAny ? "" : " in steps of \(step)")
         }
     }
@@ -69,5 +70,86 @@ extension CameraModeGroup.Rates: CustomStringConvertible {
         case .unlisted(let current?): "\(current.text) fps (not listed by the driver)"
         case .unlisted(nil): "an unknown rate"
         }
+    }
+}
+
+extension CameraModeGroup {
+    /// All formats that a camera lists, in its order, within the limits of ``ModeSearch``.
+    ///
+    /// - Parameter isConvertible: whether libv4lconvert reads a format.
+    static func all(
+        from source: inout some ModeSource, isConvertible: (FourCC) -> Bool
+    ) throws(CaptureError) -> [CameraModeGroup] {
+        var groups: [CameraModeGroup] = []
+        var seen: Set<FourCC> = []
+        var pairs = 0
+        for format in try source.formats().prefix(ModeSearch.enumerationLimit)
+        where seen.insert(format.fourCC).inserted {
+            groups.append(
+                CameraModeGroup(
+                    fourCC: format.fourCC, name: format.name,
+                    cost: CaptureFormat.of(format.fourCC, isConvertible: isConvertible)?.cost,
+                    isEmulated: format.isEmulated,
+                    entries: try entries(of: format.fourCC, from: &source, pairs: &pairs)))
+        }
+        return groups
+    }
+
+    private static func entries(
+        of fourCC: FourCC, from source: inout some ModeSource, pairs: inout Int
+    ) throws(CaptureError) -> [Entry] {
+        var sizes: [PixelSize] = []
+        switch try source.frameSizes(of: fourCC) {
+        case .discrete(let listed):
+            sizes = Array(listed.prefix(ModeSearch.enumerationLimit))
+        case .range(let range):
+            guard let smallest = range.smallest, let largest = range.largest else { return [] }
+            return try entries(of: fourCC, range, smallest, largest, from: &source, pairs: &pairs)
+        case .unknown:
+            for size in CandidateSizes.common {
+                if let (given, size) = try source.tryFormat(fourCC, size: size), given == fourCC { sizes.append(size) }
+            }
+        }
+        var entries: [Entry] = []
+        var seen: Set<PixelSize> = []
+        for size in sizes where size.isValid && seen.insert(size).inserted && pairs < ModeSearch.pairLimit {
+            pairs += 1
+            entries.append(
+                Entry(sizes: .discrete(size), rates: try rates(of: fourCC, size: size, from: &source)))
+        }
+        return entries
+    }
+
+    private static func entries(
+        of fourCC: FourCC, _ range: FrameSizeRange, _ smallest: PixelSize, _ largest: PixelSize,
+        from source: inout some ModeSource, pairs: inout Int
+    ) throws(CaptureError) -> [Entry] {
+        pairs += 2
+        guard pairs <= ModeSearch.pairLimit else { return [] }
+        let rates = try rates(of: fourCC, size: largest, from: &source)
+        guard smallest != largest else { return [Entry(sizes: .discrete(largest), rates: rates)] }
+        let step = PixelSize(width: max(1, range.stepWidth), height: max(1, range.stepHeight))
+        let whole = Entry(sizes: .range(smallest: smallest, largest: largest, step: step), rates: rates)
+        let ofSmallest = Entry(
+            sizes: .discrete(smallest), rates: try self.rates(of: fourCC, size: smallest, from: &source))
+        return ofSmallest.rates == rates ? [whole] : [whole, ofSmallest]
+    }
+
+    private static func rates(
+        of fourCC: FourCC, size: PixelSize, from source: inout some ModeSource
+    ) throws(CaptureError) -> Rates {
+        switch try source.frameIntervals(of: fourCC, size: size) {
+        case .discrete(let intervals):
+            let rates = Set(intervals.prefix(ModeSearch.enumerationLimit).compactMap(\.frameRate))
+            if !rates.isEmpty { return .discrete(rates.sorted(by: >)) }
+        case .range(let shortest, let longest, _):
+            // Some drivers swap the two, or omit one.
+            let ends = [shortest.frameRate, longest.frameRate].compactMap { $0 }
+            if let slowest = ends.min(), let fastest = ends.max() {
+                return slowest == fastest ? .discrete([fastest]) : .range(slowest: slowest, fastest: fastest)
+            }
+        case .unknown: break
+        }
+        return .unlisted(current: try source.currentInterval()?.frameRate)
     }
 }

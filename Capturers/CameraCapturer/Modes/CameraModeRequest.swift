@@ -1,33 +1,34 @@
 import VideoCapturing
 
-/// What a camera's mode is to be chosen for.
+/// The request for a camera's mode.
 public struct CameraModeRequest: Sendable, Hashable {
-    /// What gives way where a camera has no mode with both the size and the rate.
+    /// Whether the size or the rate has priority where a camera has no mode with both.
     public enum Policy: String, Sendable, Hashable, CaseIterable {
-        /// The size: the rate is kept if any size has it. Yet a smaller size takes the place of the right one only
-        /// where that has fewer than 15 frames a second (or than the desired ones, if those are fewer).
+        /// The rate has priority: another size is chosen if it has the rate. But a smaller size is preferred to the
+        /// requested one only where that has fewer than 15 frames per second (or than the desired rate, if that is
+        /// lower).
         case frameRateFirst
-        /// The rate: the size nearest to the desired one is taken, at whatever rate it has.
+        /// The size has priority: the nearest size is chosen, whatever its rate.
         case sizeFirst
     }
 
-    /// The size in which pictures are to be delivered.
-    public let size: PictureSize
-    /// The frames a second that are wanted.
+    /// The size of the delivered frames.
+    public let size: PixelSize
+    /// The desired number of frames per second.
     public let rate: FrameRate
-    /// What gives way.
+    /// Whether the size or the rate has priority.
     public let policy: Policy
-    /// The only format of the camera's that may be used; nil for any.
+    /// The only format of the camera that may be used; nil for any.
     public let requiredFourCC: FourCC?
-    /// Formats of the camera's that must not be used.
+    /// Formats of the camera that must not be used.
     public let excludedFourCCs: Set<FourCC>
 
-    /// Sides of the size are brought to 1 to `VideoFormat.maximumSide` pixels.
+    /// Makes a request. The sides of the size are clamped to 1 to `VideoFormat.maximumSide` pixels.
     public init(
-        size: PictureSize, rate: FrameRate, policy: Policy = .frameRateFirst, requiredFourCC: FourCC? = nil,
+        size: PixelSize, rate: FrameRate, policy: Policy = .frameRateFirst, requiredFourCC: FourCC? = nil,
         excludedFourCCs: Set<FourCC> = []
     ) {
-        self.size = PictureSize(
+        self.size = PixelSize(
             width: min(max(size.width, 1), VideoFormat.maximumSide),
             height: min(max(size.height, 1), VideoFormat.maximumSide))
         self.rate = rate
@@ -36,7 +37,7 @@ public struct CameraModeRequest: Sendable, Hashable {
         self.excludedFourCCs = excludedFourCCs
     }
 
-    /// Whether the format may be used at all.
+    /// Whether the format may be used.
     func allows(_ fourCC: FourCC) -> Bool {
         (requiredFourCC == nil || requiredFourCC == fourCC) && !excludedFourCCs.contains(fourCC)
     }

@@ -1,38 +1,38 @@
 import VideoCapturing
 
-/// What it takes to make NV12 of a camera's pictures; the number is the weight in the choice of a mode.
+/// The cost of converting a camera's frames to NV12; the raw value is the weight in the choice of a mode.
 public enum ConversionCost: Int, Sendable, Hashable, Comparable, CaseIterable {
-    /// NV12 already: the driver's own memory is handed out.
+    /// NV12 already: frames are lent in the driver's own memory.
     case none = 0
-    /// 4:2:0 in another order: chroma is moved.
+    /// 4:2:0 in another order: chroma is rearranged.
     case reorder = 1
     /// 4:2:2: half of the chroma is dropped.
     case subsample = 2
     /// RGB: every pixel is computed.
     case color = 4
-    /// JPEG: every picture is decoded.
+    /// JPEG: every frame is decoded.
     case decode = 8
-    /// A raw sensor's, grey, or a vendor's format: decoded by libv4lconvert.
+    /// A raw sensor's, a gray or a vendor's format: decoded by libv4lconvert.
     case library = 16
 
     public static func < (left: ConversionCost, right: ConversionCost) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A pixel format of V4L2 that can be taken, and how.
+/// A supported pixel format of V4L2, and its handling.
 public struct CaptureFormat: Sendable, Hashable {
-    /// The format's name in V4L2.
+    /// The format's code in V4L2.
     public let fourCC: FourCC
-    /// What is in the driver's buffers; nil for what only libv4lconvert can read.
+    /// The pixel format of the driver's buffers; nil for formats that only libv4lconvert can read.
     public let pixelFormat: PixelFormat?
-    /// What it takes to make NV12 of it.
+    /// The cost of converting to NV12.
     public let cost: ConversionCost
-    /// The bits of one pixel; for JPEG a rough estimate, since no driver says.
+    /// The bits per pixel; for JPEG a rough estimate, since no driver reports it.
     public let bitsPerPixel: Int
 
-    /// Whether the samples are red, green and blue rather than luma and chroma. False for what libv4lconvert reads.
+    /// Whether the samples are red, green and blue rather than luma and chroma. False for formats of libv4lconvert.
     public var isRGB: Bool { pixelFormat?.isRGB ?? false }
 
-    /// How a format is taken without libv4lconvert; nil when it cannot be.
+    /// The handling of a format without libv4lconvert; nil when it is unsupported.
     public static func of(_ fourCC: FourCC) -> CaptureFormat? {
         let known: (PixelFormat, ConversionCost, Int)
         switch fourCC {
@@ -55,7 +55,7 @@ public struct CaptureFormat: Sendable, Hashable {
         return CaptureFormat(fourCC: fourCC, pixelFormat: known.0, cost: known.1, bitsPerPixel: known.2)
     }
 
-    /// How a format is taken, also with the help of libv4lconvert; nil when it cannot be.
+    /// The handling of a format, with libv4lconvert where it is needed; nil when the format is unsupported.
     ///
     /// - Parameter isConvertible: whether libv4lconvert reads a format.
     static func of(_ fourCC: FourCC, isConvertible: (FourCC) -> Bool) -> CaptureFormat? {
@@ -65,12 +65,12 @@ public struct CaptureFormat: Sendable, Hashable {
         return CaptureFormat(fourCC: fourCC, pixelFormat: nil, cost: .library, bitsPerPixel: isOneByte ? 8 : 16)
     }
 
-    /// The bytes of so many pictures a second; rounded up, and at most the largest number there is.
-    func bytesPerSecond(_ size: PictureSize, rate: FrameRate) -> Int {
+    /// The bytes per second at a size and rate; rounded up, and clamped to `Int`.
+    func bytesPerSecond(_ size: PixelSize, rate: FrameRate) -> Int {
         CaptureFormat.bytesPerSecond(size, bitsPerPixel: bitsPerPixel, rate: rate)
     }
 
-    static func bytesPerSecond(_ size: PictureSize, bitsPerPixel: Int, rate: FrameRate) -> Int {
+    static func bytesPerSecond(_ size: PixelSize, bitsPerPixel: Int, rate: FrameRate) -> Int {
         let bits = Int128(size.width) * Int128(size.height) * Int128(bitsPerPixel) * Int128(rate.frames)
         let divisor = Int128(rate.seconds) * 8
         return Int(clamping: (bits + divisor - 1) / divisor)

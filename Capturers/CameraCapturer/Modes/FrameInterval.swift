@@ -1,8 +1,8 @@
 import VideoCapturing
 
-/// The time from one frame to the next as a driver states it, in seconds: `v4l2_fract` of the V4L2 specification.
+/// The interval between frames as a driver reports it, in seconds: `v4l2_fract` of the V4L2 specification.
 ///
-/// Zeros and other nonsense are let in, since drivers say such things; ``frameRate`` is nil for them.
+/// Zeros and other invalid values are possible, since drivers report them; ``frameRate`` is nil then.
 struct FrameInterval: Sendable, Hashable {
     var numerator: UInt32
     var denominator: UInt32
@@ -14,12 +14,12 @@ struct FrameInterval: Sendable, Hashable {
 
     /// The inverse, in lowest terms; nil when either number is zero.
     ///
-    /// Exact, unless a number in lowest terms does not fit into 31 bits: then as near as 31 bits allow.
+    /// Exact, unless a number in lowest terms does not fit into 31 bits: approximated then.
     var frameRate: FrameRate? { FrameRate(ratio: Int128(denominator), to: Int128(numerator)) }
 }
 
 extension FrameRate {
-    /// The ratio in lowest terms, as near as 31 bits allow; nil unless both numbers are above zero.
+    /// The ratio in lowest terms, approximated to 31 bits; nil unless both numbers are above zero.
     init?(ratio frames: Int128, to seconds: Int128) {
         guard frames > 0, seconds > 0 else { return nil }
         var (divisor, remainder) = (frames, seconds)
@@ -47,7 +47,7 @@ extension FrameRate {
         Int128(frames) * Int128(other.seconds) * 1000 <= Int128(other.frames) * Int128(seconds) * 1005
     }
 
-    /// For people: `30`, `12.5`, `29.97`; rounded to thousandths.
+    /// The rate to show: `30`, `12.5`, `29.97`; rounded to thousandths.
     var text: String {
         let thousandths = (Int64(frames) * 1000 + Int64(seconds) / 2) / Int64(seconds)
         guard thousandths > 0 else { return description }
@@ -55,4 +55,51 @@ extension FrameRate {
         while fraction.last == "0" { fraction.removeLast() }
         return "\(thousandths / 1000)\(fraction.isEmpty ? "" : ".")\(fraction)"
     }
+}
+
+/// The intervals that a driver lists for one format and size: `VIDIOC_ENUM_FRAMEINTERVALS` of the V4L2 specification.
+enum FrameIntervals: Sendable, Hashable {
+    /// These intervals only.
+    case discrete([FrameInterval])
+    /// From the shortest to the longest in steps. A step of zero, or of one second, which V4L2 uses for continuous
+    /// ranges, stands for any interval between.
+    case range(shortest: FrameInterval, longest: FrameInterval, step: FrameInterval)
+    /// The driver lists none.
+    case unknown
+
+    /// The candidate rates: all of a list; of a range the desired one, clamped and rounded down to a step, and the
+    /// fastest. In the driver's order, each once, without invalid ones.
+    func rates(near desired: FrameRate) -> [FrameRate] {
+        var seen: Set<FrameRate> = []
+        return candidates(near: desired).filter { seen.insert($0).inserted }
+    }
+
+    private func candidates(near desired: FrameRate) -> [FrameRate] {
+        switch self {
+        case .unknown: return []
+        case .discrete(let intervals): return intervals.prefix(ModeSearch.enumerationLimit).compactMap(\.frameRate)
+        case .range(let first, let second, let step):
+            guard let one = first.frameRate, let other = second.frameRate else {
+                return [first.frameRate, second.frameRate].compactMap { $0 }
+            }
+            // Some drivers swap the two.
+            let shortest = one >= other ? first : second
+            let (fastest, slowest) = (max(one, other), min(one, other))
+            if desired >= fastest { return [fastest] }
+            if desired <= slowest { return [slowest, fastest] }
+            return [snap(desired, after: shortest, by: step).map { max($0, slowest) } ?? desired, fastest]
+        }
+    }
+}
+
+/// The fastest rate of the steps after `shortest` that is not above `desired`; nil when there are no steps.
+private func snap(_ desired: FrameRate, after shortest: FrameInterval, by step: FrameInterval) -> FrameRate? {
+    guard step.numerator > 0, step.denominator > 0, step.numerator != step.denominator else { return nil }
+    let (a, b) = (Int128(shortest.numerator), Int128(shortest.denominator))
+    let (c, d) = (Int128(step.numerator), Int128(step.denominator))
+    // Steps: (seconds/frames − a/b) / (c/d), rounded up. No number here has more than 98 bits.
+    let distance = (Int128(desired.seconds) * b - a * Int128(desired.frames)) * d
+    let unit = Int128(desired.frames) * b * c
+    let steps = max(0, (distance + unit - 1) / unit)
+    return FrameRate(ratio: b * d, to: a * d + steps * c * b)
 }

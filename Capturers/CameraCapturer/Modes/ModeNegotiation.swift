@@ -6,24 +6,24 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Settles a mode with a driver: says which to try, hears what came of it, until one is settled or none is left.
+/// Negotiates a mode with a driver: proposes the next mode and takes the outcome, until one is settled or none is left.
 ///
-/// A value without any call to the system. Each attempt either ends the negotiation or takes a mode out of it, so it
-/// ends. A mode that the driver has set otherwise than asked is put back into the order as what it has turned out to
-/// be, and taken when nothing better is left.
+/// A value type that makes no system calls. Each attempt either ends the negotiation or removes a mode from it, so it
+/// terminates. A mode that the driver has set differently from the request is put back into the order with its actual
+/// properties, and chosen when no better one is left.
 struct ModeNegotiation: Sendable {
-    /// The most modes that are tried, and the most in which the bus has too little bandwidth.
+    /// The maximum number of modes that are tried, and of those for which the bus has too little bandwidth.
     static let attemptLimit = 6
     static let bandwidthLimit = 12
 
     /// The camera's name, for errors.
     let subject: String?
     private let ranking: ModeRanking
-    /// What may still be tried, the best first.
+    /// The modes that may still be tried, the best first.
     private var open: [ModeRanking.Entry]
     private var failed: [RejectedMode] = []
     private var settled: ModeRanking.Entry?
-    /// The last mode that was tried.
+    /// The mode that was tried last.
     private var latest: CameraMode
     private var attempts = 0
     private var bandwidthFailures = 0
@@ -36,7 +36,7 @@ struct ModeNegotiation: Sendable {
         latest = ranking.entries[0].mode
     }
 
-    /// The mode to set next, or the one that is settled; nil when none is left.
+    /// The settled mode, or else the next one to set; nil when none is left.
     func current() -> CameraMode? { settled?.mode ?? next?.mode }
 
     private var next: ModeRanking.Entry? {
@@ -45,9 +45,9 @@ struct ModeNegotiation: Sendable {
         return open.first { ($0.isProven || !isSpent) && (!$0.isReserve || bandwidthFailures > 0) }
     }
 
-    /// Takes the outcome of setting the mode that ``current()`` gave, or of streaming in it.
+    /// Takes the outcome of setting the mode that ``current()`` has returned, or of streaming in it.
     ///
-    /// Returns whether a mode is settled.
+    /// - Returns: whether a mode is settled.
     @discardableResult
     mutating func report(_ outcome: ApplyOutcome) -> Bool {
         guard let entry = settled ?? next else { return false }
@@ -68,7 +68,7 @@ struct ModeNegotiation: Sendable {
         return settled != nil
     }
 
-    /// `ENOSPC`: what needs as much, or more, is not tried.
+    /// `ENOSPC`: modes that need as much bandwidth, or more, are not tried.
     private mutating func dropModes(ofAtLeast bytesPerSecond: Int) {
         failed += open.filter { $0.mode.bytesPerSecond >= bytesPerSecond && !$0.isReserve }
             .map { RejectedMode($0.mode, .noLessBandwidth) }
@@ -89,14 +89,14 @@ struct ModeNegotiation: Sendable {
         }
     }
 
-    /// Settles a mode that has the right format and size, if its rate is at least 90 % of what the driver claims.
+    /// Settles a mode that has the right format and size, if its rate is at least 90 % of the listed one.
     private mutating func settle(_ entry: ModeRanking.Entry, rate: FrameRate?) {
         var actual = entry
         actual.mode.setRate(rate ?? entry.mode.rate, for: ranking.request)
         if let claimed = entry.mode.rate, let rate, !rate.isAtLeast(percent: 90, of: claimed) {
             attempts += 1
             failed.append(RejectedMode(entry.mode, .rateNotKept(claimed: claimed, readBack: rate)))
-            // A driver that changes its mind twice is not believed a third time.
+            // A mode whose rate was read back once before is not tried a third time.
             if !entry.isProven { keep(actual) }
             return
         }
@@ -104,7 +104,7 @@ struct ModeNegotiation: Sendable {
         settled = actual
     }
 
-    /// A size or format that the driver does not list, but sets: good where nothing that it lists can be had.
+    /// Keeps a size or format that the driver does not list but has set, as the last resort.
     private mutating func keep(_ applied: AppliedMode) {
         guard applied.size.isValid, ranking.request.allows(applied.fourCC), !isTried(applied.fourCC, applied.size),
             let format = ranking.format(applied.fourCC)
@@ -122,12 +122,12 @@ struct ModeNegotiation: Sendable {
         open = ModeRanking.ordered(open + [entry], for: ranking.request)
     }
 
-    private func isTried(_ fourCC: FourCC, _ size: PictureSize) -> Bool {
+    private func isTried(_ fourCC: FourCC, _ size: PixelSize) -> Bool {
         failed.contains { $0.fourCC == fourCC && $0.mode?.size == size }
             || open.contains { $0.mode.fourCC == fourCC && $0.mode.size == size }
     }
 
-    /// The mode that is settled, or would be next, or was the last; and what became of all others.
+    /// The mode that is settled, or else the next or the last one, and the outcome of all others.
     var decision: CameraModeDecision {
         let mode = settled?.mode ?? next?.mode ?? latest
         let key = ModeKey(mode, for: ranking.request)
@@ -138,12 +138,12 @@ struct ModeNegotiation: Sendable {
             requested: ranking.request, negotiated: mode, rejected: failed + others + ranking.unusable)
     }
 
-    /// Why no mode is left, and which was the nearest: `formatUnsupported`, or `system` where it is not for the modes.
+    /// The error when no mode is left: `formatUnsupported`, or `system` where the failure is not due to the modes.
     var failure: CaptureError {
         let best = ranking.entries[0].mode
         let reason = failed.first { $0.mode == best }?.reason
         let isBandwidth = bandwidthFailures > 0
-        if !isBandwidth, let errno = failed.compactMap(\.reason.sickness).first {
+        if !isBandwidth, let errno = failed.compactMap(\.reason.deviceErrno).first {
             return CaptureError(
                 .system, operation: "set the mode", subject: subject, errno: errno,
                 message: "The camera's driver fails when a mode is set; unplug the camera and plug it in again, then "
@@ -163,10 +163,28 @@ struct ModeNegotiation: Sendable {
 }
 
 extension ModeRejection {
-    /// The `errno` of a refusal that says nothing about the mode: the camera does not work, or is just going away.
-    fileprivate var sickness: Int32? {
+    /// The `errno` of a refusal that is not about the mode: the camera does not work, or is being unplugged.
+    fileprivate var deviceErrno: Int32? {
         guard case .driverRefused(let errno) = self, ![EINVAL, ERANGE, ENOTTY, EOPNOTSUPP, EDOM, E2BIG].contains(errno)
         else { return nil }
         return errno
     }
+}
+
+/// The mode that a driver has set in response to a request: read back after `VIDIOC_S_FMT` and `VIDIOC_S_PARM`.
+struct AppliedMode: Sendable, Hashable {
+    var fourCC: FourCC
+    var size: PixelSize
+    /// Nil when the driver does not support setting it.
+    var interval: FrameInterval?
+}
+
+/// The outcome of setting a mode.
+enum ApplyOutcome: Sendable, Hashable {
+    /// The driver has set this mode.
+    case applied(AppliedMode)
+    /// The driver has refused a call with this `errno`.
+    case refused(errno: Int32)
+    /// `ENOSPC`, also at the start of streaming: the bus is too slow, or shared.
+    case noBandwidth
 }

@@ -1,50 +1,56 @@
 import VideoCapturing
 
-/// Why a mode of a camera was not taken.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Why a mode of a camera was rejected.
 public enum ModeRejection: Sendable, Hashable {
-    /// It has fewer frames a second, by so much that the other's size or cost does not matter.
+    /// Its rate is lower by so much that size and cost do not matter.
     case lowerRate
-    /// It has less than the desired size, or less of it than the one that was taken.
+    /// It is smaller than the desired size, or covers less of it than the chosen mode.
     case smallerSize
     /// It has more pixels than are needed.
     case largerSize
-    /// It would have to be cut.
+    /// It would have to be cropped.
     case otherAspect
-    /// Converting it takes more work.
+    /// Converting it costs more.
     case costlier
     /// Its rate is further from the desired one.
     case rateFurtherOff
-    /// It takes more of the bus.
+    /// It needs more bus bandwidth.
     case moreBytes
-    /// It is as good, but further down in the driver's list.
+    /// It is as good, but later in the driver's list.
     case listedLater
-    /// It is better, but the driver has set another one by itself.
+    /// It is better, but the driver has set another one automatically.
     case notTried
 
     /// The driver has refused it with this `errno`.
     case driverRefused(errno: Int32)
-    /// The driver has set something else.
-    case substituted(by: FourCC, size: PictureSize)
-    /// The driver has set a rate of less than 90 % of what it lists.
+    /// The driver has set another format or size.
+    case substituted(by: FourCC, size: PixelSize)
+    /// The driver has set a rate of less than 90 % of the listed one.
     case rateNotKept(claimed: FrameRate, readBack: FrameRate)
     /// The bus has no bandwidth left for it (`ENOSPC`).
     case noBandwidth
-    /// It needs no less bandwidth than one for which there was none.
+    /// It needs no less bandwidth than a mode for which there was too little.
     case noLessBandwidth
 
-    /// The format cannot be taken at all.
+    /// The format is not supported.
     case formatUnusable
-    /// The format is not the camera's, but made by a library of it.
+    /// The format is emulated by a library, not native to the camera.
     case formatEmulated
-    /// The request has ruled the format out.
+    /// The request has excluded the format.
     case formatExcluded
 }
 
 extension ModeRejection: CustomStringConvertible {
-    /// Some words for people.
+    /// The reason in a few words.
     public var description: String {
         switch self {
-        case .lowerRate: "fewer frames a second"
+        case .lowerRate: "fewer frames per second"
         case .smallerSize: "too small"
         case .largerSize: "larger than needed"
         case .otherAspect: "would have to be cut"
@@ -52,7 +58,7 @@ extension ModeRejection: CustomStringConvertible {
         case .rateFurtherOff: "its rate is further off"
         case .moreBytes: "takes more of the bus"
         case .listedLater: "as good, but listed later"
-        case .notTried: "the driver has set another one by itself"
+        case .notTried: "the driver has set another one automatically"
         case .driverRefused(let errno): "refused by the driver: \(systemText(errno))"
         case .substituted(let fourCC, let size): "the driver has set \(fourCC) \(size) instead"
         case .rateNotKept(let claimed, let readBack):
@@ -66,13 +72,13 @@ extension ModeRejection: CustomStringConvertible {
     }
 }
 
-/// A mode that was not taken, or a format of which no mode was.
+/// A rejected mode, or a format whose modes were all rejected.
 public struct RejectedMode: Sendable, Hashable {
     /// The format.
     public let fourCC: FourCC
-    /// The mode; nil when the whole format was left out.
+    /// The mode; nil when the whole format was rejected.
     public let mode: CameraMode?
-    /// Why.
+    /// The reason.
     public let reason: ModeRejection
 
     init(_ fourCC: FourCC, _ reason: ModeRejection) {
@@ -92,3 +98,36 @@ extension RejectedMode: CustomStringConvertible {
     /// `MJPG 640x480 at 30 fps: takes more work to convert`.
     public var description: String { "\(mode.map { "\($0)" } ?? "\(fourCC)"): \(reason)" }
 }
+
+extension ModeRejection {
+    /// Why a mode that was not tried ranks after the chosen one: by the first part of their keys that differs.
+    init(of rejected: ModeKey, against taken: ModeKey) {
+        // A smaller size may have the better rate and yet come after the exact size.
+        let isKeptBack = rejected.fit == .smaller && taken.fit != .smaller && rejected.bucket < taken.bucket
+        guard !isKeptBack, let difference = rejected.difference(from: taken) else {
+            self = isKeptBack ? .smallerSize : .listedLater
+            return
+        }
+        guard !difference.isBetter else {
+            self = .notTried
+            return
+        }
+        switch difference.part {
+        case .bucket: self = .lowerRate
+        case .fit:
+            switch rejected.fit {
+            case .smaller: self = .smallerSize
+            case .otherAspect where taken.fit == .sameAspect: self = .otherAspect
+            default: self = .largerSize
+            }
+        case .excess: self = rejected.fit == .smaller ? .smallerSize : .largerSize
+        case .cost: self = .costlier
+        case .distance: self = .rateFurtherOff
+        case .bytes: self = .moreBytes
+        case .order: self = .listedLater
+        }
+    }
+}
+
+/// The system's text for an `errno`.
+private func systemText(_ errno: Int32) -> String { String(cString: strerror(errno)) }

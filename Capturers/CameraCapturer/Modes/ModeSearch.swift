@@ -5,17 +5,17 @@ import VideoCapturing
 /// One mode for each format and size: at the highest rate that is not above the desired one (half a percent more
 /// counts as the same, so that 30 serves 29.97), else at the lowest above it.
 enum ModeSearch {
-    /// The most formats, sizes of a format and intervals of a size that are looked at: a driver's list may be endless.
+    /// The maximum number of formats, sizes of a format and intervals of a size: a driver's list may be endless.
     static let enumerationLimit = 256
-    /// The most pairs of a format and a size whose intervals are asked for.
+    /// The maximum number of pairs of a format and a size whose intervals are enumerated.
     static let pairLimit = 4096
 
-    /// The modes that a camera has for a request, the best first; at least one.
+    /// The modes of a camera for a request, the best first; at least one.
     ///
     /// - Parameters:
     ///   - isConvertible: whether libv4lconvert reads a format.
     ///   - subject: the camera's name, for errors.
-    /// - Throws: `formatUnsupported` when no format can be taken; what `source` throws.
+    /// - Throws: `formatUnsupported` when no format is usable; the errors of `source`.
     static func candidates(
         from source: inout some ModeSource, request: CameraModeRequest, isConvertible: (FourCC) -> Bool,
         subject: String? = nil
@@ -48,7 +48,7 @@ enum ModeSearch {
                 let best = bestRate(of: found.rates, for: request.rate)
                 add(best, isReserve: false)
                 guard let best else { continue }
-                // At most a few: they serve only where the bus is too slow for anything else.
+                // At most a few: they are needed only where the bus has too little bandwidth for all others.
                 for rate in found.rates.filter({ $0 < best }).sorted(by: >).prefix(4) { add(rate, isReserve: true) }
             }
         }
@@ -63,24 +63,24 @@ enum ModeSearch {
 
     /// The valid sizes of a format, each once.
     private static func sizes(
-        of fourCC: FourCC, near desired: PictureSize, from source: inout some ModeSource
-    ) throws(CaptureError) -> [PictureSize] {
-        var sizes: [PictureSize] = []
+        of fourCC: FourCC, near desired: PixelSize, from source: inout some ModeSource
+    ) throws(CaptureError) -> [PixelSize] {
+        var sizes: [PixelSize] = []
         switch try source.frameSizes(of: fourCC) {
         case .discrete(let listed): sizes = Array(listed.prefix(enumerationLimit))
-        case .range(let range): sizes = SizeLadder.sizes(in: range, near: desired)
+        case .range(let range): sizes = CandidateSizes.sizes(in: range, near: desired)
         case .unknown:
-            for size in [desired] + SizeLadder.common {
+            for size in [desired] + CandidateSizes.common {
                 if let (given, size) = try source.tryFormat(fourCC, size: size), given == fourCC { sizes.append(size) }
             }
         }
-        var seen: Set<PictureSize> = []
+        var seen: Set<PixelSize> = []
         return sizes.filter { $0.isValid && seen.insert($0).inserted }
     }
 
     /// The rates of a format and size, and whether the driver lists them.
     private static func rates(
-        of fourCC: FourCC, size: PictureSize, near desired: FrameRate, from source: inout some ModeSource
+        of fourCC: FourCC, size: PixelSize, near desired: FrameRate, from source: inout some ModeSource
     ) throws(CaptureError) -> (rates: [FrameRate], isListed: Bool) {
         let listed = try source.frameIntervals(of: fourCC, size: size).rates(near: desired)
         if !listed.isEmpty { return (listed, true) }
@@ -106,5 +106,22 @@ enum ModeSearch {
             message = "The camera gives \(names) only, which cannot be taken; choose one that has NV12, YUYV or MJPG."
         }
         return CaptureError(.formatUnsupported, operation: "choose a mode", subject: subject, message: message)
+    }
+}
+
+/// The sizes to try where a driver accepts a range, or lists none.
+enum CandidateSizes {
+    /// The common sizes of the aspect ratios 16:9 and 4:3.
+    static let common: [PixelSize] = [
+        (320, 180), (640, 360), (960, 540), (1280, 720), (1600, 900), (1920, 1080), (2560, 1440), (3840, 2160),
+        (160, 120), (320, 240), (640, 480), (800, 600), (1024, 768), (1280, 960), (1600, 1200), (2048, 1536),
+        (2592, 1944), (3264, 2448),
+    ].map { PixelSize(width: $0.0, height: $0.1) }
+
+    /// The candidates of a range: the desired size, the common ones, the smallest and the largest; each snapped to the
+    /// range's steps.
+    static func sizes(in range: FrameSizeRange, near desired: PixelSize) -> [PixelSize] {
+        let candidates = [desired] + common.filter(range.encloses)
+        return candidates.compactMap(range.snapped) + [range.smallest, range.largest].compactMap { $0 }
     }
 }

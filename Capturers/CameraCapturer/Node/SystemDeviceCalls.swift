@@ -7,19 +7,20 @@ import Synchronization
     import Musl
 #endif
 
-/// The machine's own devices, through libv4l2 with its conversions switched off.
+/// The machine's devices, through libv4l2 with its conversions switched off where a vendor's plug-in needs it.
 ///
-/// libv4l2 brings the plug-ins of vendors. It knows single-planar nodes only, and 16 of them at most; it passes
-/// calls for all others on to the kernel as they are.
+/// libv4l2 loads the plug-ins of vendors. It supports single-planar nodes only, and 16 of them at most; it forwards the
+/// calls for all others to the kernel.
 ///
-/// A node that no plug-in takes is given back by libv4l2 at once: without conversions all that it does is to look each
-/// call over and to pass it on, for some 200 instructions with each frame.
+/// A node without a plug-in is withdrawn from libv4l2 at once: without conversions it only inspects and forwards each
+/// call, which costs some 200 instructions per frame.
 ///
-/// It tells people on standard error what it is refused while it takes a node over, unless it is given a file for that;
-/// then it writes each call there, which costs more than all else that is done with a frame in memory of the driver. So
-/// it is given no file, and only nodes that will not refuse.
+/// libv4l2 prints refusals to standard error while it takes a node over, unless it has a log file; with a log file it
+/// writes each call there, which costs more than all other work per frame in the driver's memory. So it gets no log
+/// file, and only nodes that will not refuse its requests.
 struct SystemDeviceCalls: DeviceCalls {
-    /// Whether any node of this process is a plug-in's. Then libv4l2 is to be asked, which knows its own from others.
+    /// Whether any node of this process belongs to a plug-in. All calls go through libv4l2 then, which distinguishes
+    /// them.
     private static let hasPlugIn = Atomic<Bool>(false)
 
     func open(_ path: String) -> Int32 {
@@ -36,7 +37,7 @@ struct SystemDeviceCalls: DeviceCalls {
         return offered
     }
 
-    /// Whether libv4l2 knows this kind of node, and will not be refused what it asks of it.
+    /// Whether libv4l2 supports this kind of node, and the node will not refuse its requests.
     private static func isForLibrary(_ descriptor: Int32) -> Bool {
         var capability = v4l2_capability()
         guard clibv4l2_kernel_ioctl(descriptor, clibv4l2_QUERYCAP, &capability) == 0,
@@ -57,7 +58,7 @@ struct SystemDeviceCalls: DeviceCalls {
         return result < 0 ? -errno : result
     }
 
-    /// Not for a plug-in's node: what it does while it waits is its own affair.
+    /// Not for a plug-in's node, whose behavior while waiting is not known.
     func setWaiting(_ descriptor: Int32, _ isWaiting: Bool) -> Bool {
         if isWaiting, SystemDeviceCalls.hasPlugIn.load(ordering: .relaxed) { return false }
         let flags = fcntl(descriptor, F_GETFL)
@@ -72,7 +73,7 @@ struct SystemDeviceCalls: DeviceCalls {
         return (address, 0)
     }
 
-    /// Short of memory the mapping stays as it is, and holds the device until it is let go.
+    /// Without memory the mapping stays as it is, and holds the device until it is unmapped.
     func detach(_ address: UnsafeMutableRawPointer, byteCount: Int) { _ = clibv4l2_detach(address, byteCount) }
 
     func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int) { v4l2_munmap(address, byteCount) }

@@ -3,17 +3,17 @@ import VideoCapturing
 extension CameraSource {
     func open() throws {
         try configuration.validate()
-        // Before the camera is looked for, so that nothing that happens to it is missed.
+        // Before the search, so that no change is missed.
         hotplug = HotplugWatch(directory: directory)
         let device = try CameraSelector(configuration.device).resolve(in: directory)
-        // Told also where the camera then refuses what is asked of it.
+        // Published even if the camera then refuses the configuration.
         status.contents.withLock { $0.device = device }
-        // Of an earlier life; what is set from now on counts.
+        // Drops values from before this opening.
         _ = status.takeControls()
         do {
             let session = try openSession(device)
-            let keeper = try ControlKeeper(session.node, configuration: configuration)
-            adopt(session, keeper)
+            let controls = try ControlRestorer(session.node, configuration: configuration)
+            adopt(session, controls)
         } catch {
             close()
             throw error
@@ -22,10 +22,10 @@ extension CameraSource {
 
     func start(_ context: FrameContext) throws {
         limiter = FrameRateLimiter()
-        timestamps = TimestampJudge()
+        timestamps = TimestampValidator()
         losses = PendingLosses()
         var lastError: CaptureError?
-        // A driver that refuses once is asked again: others give up here, and lose the camera to a hiccup.
+        // A driver that refuses once is tried again, so that a transient failure does not end the capture.
         for attempt in 0..<3 {
             if attempt > 0, !context.wait(until: context.now.advanced(by: .milliseconds(100))) { break }
             do throws(CaptureError) {
@@ -47,7 +47,7 @@ extension CameraSource {
         do throws(CaptureError) {
             try openStream(context)
         } catch {
-            // It may be this very session that keeps the camera busy, when the driver has refused to end its stream.
+            // This session itself may keep the camera busy, when the driver has refused to end its stream.
             guard error.code == .deviceBusy else { throw error }
             closeSession()
             try openStream(context)
@@ -58,45 +58,45 @@ extension CameraSource {
         if session == nil, let known = device {
             let found = try directory.camera(like: known)
             let session = try openSession(found ?? known)
-            // One that was not there a moment ago, and yet could be opened, has come in between.
+            // A camera that was not listed a moment ago, but could be opened, was plugged in between.
             let hasStayed = found.map { $0.node.hasStayed(since: known.node) } ?? false
-            if !hasStayed { controls?.noteLoss() }
-            controls?.note(status.takeControls())
+            if !hasStayed { controls?.recordLoss() }
+            controls?.record(status.takeControls())
             adopt(session, controls)
-            controls?.learn(session.node)
+            controls?.update(session.node)
         }
         guard let session else { return }
-        controls?.makeUp(session.node) { [status] name, reason in
-            status.tell(.controlNotRestored(name: name, reason: reason))
+        controls?.restore(session.node) { [status] name, reason in
+            status.report(.controlNotRestored(name: name, reason: reason))
         }
         if let problem = VideoInput.adoptTimings(session.node) {
-            outage = .noSignal(problem)
+            state = .interrupted(.noSignal(problem))
             return
         }
         let stream = try session.makeStream()
         let decision = session.decision
-        running = RunningStream(
-            stream: stream, maker: try FrameMaker(stream, plan: decision.plan, processor: processor, wants: wants),
-            decision: decision, startedAt: context.now)
+        state = .running(
+            RunningStream(
+                stream: stream, maker: try FrameMaker(stream, plan: decision.plan, processor: processor, wants: wants),
+                decision: decision, startedAt: context.now))
         status.contents.withLock { $0.exporter = stream.exporter }
         publish(decision)
-        outage = nil
     }
 
     private func openSession(_ device: CameraDevice) throws(CaptureError) -> CameraSession {
         try CameraSession(opening: device, configuration, calls: calls)
     }
 
-    private func adopt(_ session: CameraSession, _ keeper: ControlKeeper?) {
+    private func adopt(_ session: CameraSession, _ controls: ControlRestorer?) {
         self.session = session
         device = session.device
-        controls = keeper
+        self.controls = controls
         orientation = CameraOrientation(session.node)
-        NodeEvents.subscribe(session.node, controls: keeper?.identifiers ?? [])
+        NodeEvents.subscribe(session.node, controls: controls?.identifiers ?? [])
         publish(session.decision)
     }
 
-    /// Lets everyone know what was settled.
+    /// Publishes the negotiated mode.
     private func publish(_ decision: CameraModeDecision) {
         let delivered = decision.delivered
         settings.format = VideoFormat(
@@ -111,6 +111,6 @@ extension CameraSource {
             }
             return contents.decision != decision
         }
-        if isNew { status.tell(.negotiated(decision)) }
+        if isNew { status.report(.negotiated(decision)) }
     }
 }

@@ -7,25 +7,26 @@ import VideoCapturing
 #endif
 
 extension CameraSource {
-    /// A stream has failed: lets go of it, and says so. ``recover(_:)`` does the rest.
+    /// Ends a stream that has failed, and reports it; ``recover(_:)`` follows.
     ///
-    /// Throws what ends the capture, when it is not to wait for the camera.
-    func note(_ trouble: CameraTrouble, _ context: FrameContext) throws(CaptureError) {
-        switch trouble {
+    /// - Throws: the error that ends the capture, when it does not wait for the camera.
+    func interrupt(after error: CameraStreamError, _ context: FrameContext) throws(CaptureError) {
+        switch error {
         case .failed(let error):
             throw error
         case .ended:
-            // Some drivers end a stream now and then. One that ends before its first frame does not respond.
-            guard let ended = running, ended.hasDelivered else { return begin(.failing, context) }
+            // Some drivers end a stream now and then. A camera whose stream ends before its first frame does not
+            // respond.
+            guard case .running(let ended) = state, ended.hasDelivered else { return begin(.failing, context) }
             endStream()
-            outage = .resuming
+            state = .interrupted(.resuming)
         case .sourceChanged:
-            // The format follows from the timings, so all is settled anew.
+            // The format depends on the timings, so the mode is negotiated again.
             closeSession()
-            outage = .resuming
+            state = .interrupted(.resuming)
         case .noSignal(let problem):
             endStream()
-            outage = .noSignal(problem)
+            state = .interrupted(.noSignal(problem))
         case .stalled:
             try failUnlessReconnecting(
                 CaptureError(
@@ -38,29 +39,30 @@ extension CameraSource {
         }
     }
 
-    /// Does what may bring the frames back, and waits where waiting is all that can be done; returns once something
-    /// has changed, or the capture is being stopped.
+    /// Takes the next step to recover the camera, or waits; returns once something has changed, or the capture is being
+    /// stopped.
     func recover(_ context: FrameContext) throws(CaptureError) {
-        switch outage ?? .resuming {
+        guard case .interrupted(let interruption) = state else { return }
+        switch interruption {
         case .resuming: try resume(context)
-        case .failing: try climb(context)
+        case .failing: try retry(context)
         case .disconnected: try awaitReturn(context)
         case .noPermission, .busy: try awaitAccess(context)
         case .noSignal(let problem): try awaitSignal(problem, context)
         }
     }
 
-    /// Takes the next step of the ladder.
-    private func climb(_ context: FrameContext) throws(CaptureError) {
-        let count = FaultLadder.quickReopens + 1
-        switch ladder.next() {
+    /// Takes the next step of the retry policy.
+    private func retry(_ context: FrameContext) throws(CaptureError) {
+        let count = RetryPolicy.quickReopens + 1
+        switch retryPolicy.next() {
         case .restartStream:
-            status.tell(.restarting(attempt: 1, of: count))
+            status.report(.restarting(attempt: 1, of: count))
         case .reopen(let attempt, _):
-            status.tell(.restarting(attempt: attempt + 1, of: count))
+            status.report(.restarting(attempt: attempt + 1, of: count))
             closeSession()
         case .waitAndReopen(let time):
-            status.tell(.waiting(time))
+            status.report(.waiting(time))
             closeSession()
             awaitHotplug(context, atMost: time)
         }
@@ -71,45 +73,44 @@ extension CameraSource {
 
     private func awaitReturn(_ context: FrameContext) throws(CaptureError) {
         guard let device else { return }
-        if !wasTriedInVain, (try? directory.camera(like: device)) != nil {
+        if absence != .triedAgain, (try? directory.camera(like: device)) != nil {
             // Until a frame comes.
-            wasTriedInVain = true
+            absence = .triedAgain
             try resume(context)
-            guard outage == .disconnected else { return }
+            guard isInterrupted(by: .disconnected) else { return }
         }
-        // A node that is there but cannot be used may become usable without a change in its folder.
-        let isThere = wasTriedInVain || access(device.path, F_OK) == 0
-        awaitHotplug(context, atMost: isThere ? .seconds(1) : nil)
-        wasTriedInVain = false
+        // A node that exists but is unusable may become usable without a change in its folder.
+        let exists = absence == .triedAgain || access(device.path, F_OK) == 0
+        awaitHotplug(context, atMost: exists ? .seconds(1) : nil)
+        absence = .unplugged
     }
 
-    /// A whole frame has come, the first of its stream: whatever was wrong is over.
-    func noteReturn() {
-        wasTriedInVain = false
-        guard isReturning else { return }
-        isReturning = false
+    /// Records the first complete frame of a stream: a camera that was unplugged has returned.
+    func recordReturn() {
+        guard absence != .none else { return }
+        absence = .none
         status.count { $0.reconnects += 1 }
-        status.tell(.reconnected(path: device?.path ?? ""))
+        status.report(.reconnected(path: device?.path ?? ""))
     }
 
     private func awaitAccess(_ context: FrameContext) throws(CaptureError) {
-        // No event tells that another program has closed the camera.
-        awaitHotplug(context, atMost: outage == .busy ? .seconds(1) : nil)
+        // There is no event when another program closes the camera.
+        awaitHotplug(context, atMost: isInterrupted(by: .busy) ? .seconds(1) : nil)
         if !context.isStopping { try resume(context) }
     }
 
     private func awaitSignal(_ problem: SignalProblem, _ context: FrameContext) throws(CaptureError) {
         guard let session else { return try resume(context) }
         context.reportInterruption(problem == .none ? .noSignal : .other("\(CameraEvent.signal(problem))"))
-        if reported != .signal(problem) {
-            reported = .signal(problem)
-            status.tell(.signal(problem))
+        if reportedProblem != problem {
+            reportedProblem = problem
+            status.report(.signal(problem))
         }
-        // Not every driver tells of a change, so the input is asked each second as well.
+        // Not every driver sends an event of a change, so the input is queried each second as well.
         let ready = calls.waitForInput(
             session.node.descriptor, events: Int16(POLLPRI), stop: context.stopDescriptor, milliseconds: 1000)
         if ready != 0, ready & Int16(POLLPRI) == 0 {
-            // Some drivers report an error for as long as nothing streams.
+            // Some drivers report an error as long as nothing streams.
             _ = calls.waitForInput(-1, events: 0, stop: context.stopDescriptor, milliseconds: 250)
         }
         guard !context.isStopping else { return }
@@ -121,15 +122,15 @@ extension CameraSource {
             return
         }
         if let now = VideoInput.problem(session.node) {
-            outage = .noSignal(now)
+            state = .interrupted(.noSignal(now))
         } else {
-            reported = nil
+            reportedProblem = nil
             closeSession()
-            outage = .resuming
+            state = .interrupted(.resuming)
         }
     }
 
-    /// Opens the camera if need be, and streams; on failure there is another outage.
+    /// Opens the camera if necessary and starts streaming; a failure begins another interruption.
     private func resume(_ context: FrameContext) throws(CaptureError) {
         endStream()
         do throws(CaptureError) {
@@ -145,28 +146,28 @@ extension CameraSource {
         }
     }
 
-    /// Lets go of the stream, and of the camera where it is gone: a node that is held blocks its number. The state
-    /// comes first, so that nobody sees the camera gone and the capture as if it went on.
-    private func begin(_ outage: Outage, _ context: FrameContext) {
-        let isNew = self.outage != outage
-        self.outage = outage
-        switch outage {
+    /// Begins an interruption: ends the stream, and closes the camera where it is gone, since an open node blocks its
+    /// number. The interruption is reported first, so that the capture does not seem to run without its camera.
+    private func begin(_ interruption: CameraInterruption, _ context: FrameContext) {
+        let isNew = !isInterrupted(by: interruption)
+        defer { state = .interrupted(interruption) }
+        switch interruption {
         case .disconnected:
             context.reportInterruption(.deviceDisconnected)
             closeSession()
             if isNew {
-                ladder = FaultLadder()
-                isReturning = true
-                status.tell(.disconnected)
+                retryPolicy = RetryPolicy()
+                if absence == .none { absence = .unplugged }
+                status.report(.disconnected)
             }
         case .busy:
             context.reportInterruption(.deviceBusy)
             closeSession()
-            if isNew { status.tell(.busy(holder: device.flatMap { DeviceHolder.find($0.path)?.description })) }
+            if isNew { status.report(.busy(holder: device.flatMap { DeviceHolder.find($0.path)?.description })) }
         case .noPermission:
             context.reportInterruption(.other("\(CameraEvent.noPermission)"))
             closeSession()
-            if isNew { status.tell(.noPermission) }
+            if isNew { status.report(.noPermission) }
         case .failing:
             context.reportInterruption(.stalled)
             endStream()
@@ -175,10 +176,15 @@ extension CameraSource {
         }
     }
 
-    /// At once, and not only when nobody refers to the stream any more.
+    private func isInterrupted(by interruption: CameraInterruption) -> Bool {
+        if case .interrupted(interruption) = state { true } else { false }
+    }
+
+    /// Ends the stream at once, not only with its last reference.
     func endStream() {
-        running?.end()
-        running = nil
+        guard case .running(let running) = state else { return }
+        running.end()
+        state = .interrupted(.resuming)
     }
 
     func closeSession() {
@@ -191,9 +197,9 @@ extension CameraSource {
         if !configuration.reconnects { throw error }
     }
 
-    /// Waits until a camera may have come or become usable, or the capture is being stopped.
+    /// Waits until a camera may have been plugged in or become usable, or the capture is being stopped.
     private func awaitHotplug(_ context: FrameContext, atMost limit: Duration?) {
-        // Without the watch only looking again helps.
+        // Without the watch the cameras are listed from time to time.
         let limit = limit ?? (hotplug == nil ? .seconds(1) : nil)
         let end = limit.map { MonotonicClock().now.advanced(by: $0) }
         while !context.isStopping {
@@ -202,8 +208,8 @@ extension CameraSource {
             let ready = calls.waitForInput(
                 hotplug?.descriptor ?? -1, events: Int16(POLLIN), stop: context.stopDescriptor,
                 milliseconds: left.map { Int32(clamping: ($0.nanoseconds + 999_999) / 1_000_000) } ?? -1)
-            // Before the next look, so that what comes while looking wakes the next wait. Devices of other kinds come
-            // and go as well.
+            // Before the next listing, so that a change during the listing wakes the next wait. Devices of other kinds
+            // cause events as well.
             if ready != 0, hotplug?.drain() ?? true { return }
         }
     }

@@ -8,13 +8,13 @@ import VideoCapturing
 #endif
 
 extension CameraSource {
-    /// The next frame that is whole and due; nil when nothing more is ready for now, or the capture is being stopped.
+    /// The next frame that is complete and due; nil when there is none yet, or the capture is being stopped.
     ///
-    /// Two system calls a frame: give back, and take, which waits; with drivers of which it is not known that such a wait
-    /// can be ended it is three, `poll` being between them. A camera that keeps up has never a second frame ready, so
-    /// asking without waiting would be refused after each.
-    func awaitFrame(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) -> SourceFrame? {
-        // Without a buffer it is not the camera that was silent.
+    /// Two system calls per frame: requeue, and dequeue, which waits; with drivers for which it is not known that such
+    /// a wait can be ended it is three, with `poll` between them. Normally there is no second frame ready, so a dequeue
+    /// without waiting would fail after each.
+    func awaitFrame(_ running: RunningStream, _ context: FrameContext) throws(CameraStreamError) -> SourceFrame? {
+        // A driver without a buffer cannot deliver; that is not a stall of the camera.
         if running.stream.queuedCount == 0 { running.waitInPoll() }
         try faults(running.node) { () throws(IoctlFailure) in try running.stream.reclaim() }
         if let watchdog = running.watchdog {
@@ -27,27 +27,27 @@ extension CameraSource {
         }
         guard try awaitDevice(running, context) else { return nil }
         guard let captured = try dequeue(running) else {
-            // Promised, and not there: patience goes on from the last frame.
+            // `poll` has reported a frame that does not exist: the stall limit still counts from the last frame.
             running.isStillWaiting = true
             if context.now >= running.stall.deadline { throw .stalled }
             return nil
         }
-        running.falsePromises = 0
+        running.falseReadiness = 0
         return try take(captured, running, context)
     }
 
-    /// Lets the driver wait for the frame; nil when the capture is being stopped, or `poll` is to wait from now on.
+    /// Waits for the frame in `VIDIOC_DQBUF`; nil when the capture is being stopped, or `poll` waits from now on.
     private func awaitDequeue(
         _ running: RunningStream, _ watchdog: DequeueWatchdog, _ context: FrameContext
-    ) throws(CameraTrouble) -> CapturedBuffer? {
+    ) throws(CameraStreamError) -> CapturedBuffer? {
         watchdog.beginWait()
         defer { watchdog.endWait() }
-        do throws(CameraTrouble) {
+        do throws(CameraStreamError) {
             if let captured = try dequeue(running) { return captured }
         } catch {
             if context.isStopping { return nil }
             if watchdog.hasFoundStall { throw .stalled }
-            // A driver whose device goes ends its stream first, and may have no more to say than that it has none.
+            // A driver whose device disappears ends its stream first, and may report only that nothing streams.
             try faults(running.node) { () throws(IoctlFailure) in try running.node.checkPresence() }
             throw error
         }
@@ -55,7 +55,7 @@ extension CameraSource {
         return nil
     }
 
-    private func dequeue(_ running: RunningStream) throws(CameraTrouble) -> CapturedBuffer? {
+    private func dequeue(_ running: RunningStream) throws(CameraStreamError) -> CapturedBuffer? {
         do throws(IoctlFailure) {
             guard let captured = try running.stream.dequeue() else { return nil }
             if captured.flags & UInt32(V4L2_BUF_FLAG_LAST) != 0 {
@@ -68,61 +68,61 @@ extension CameraSource {
         }
     }
 
-    /// Makes a frame of a filled buffer, unless it is damaged, late or not due.
+    /// Makes a frame from a filled buffer, unless it is damaged, stale or not due.
     private func take(
         _ captured: CapturedBuffer, _ running: RunningStream, _ context: FrameContext
-    ) throws(CameraTrouble) -> SourceFrame? {
+    ) throws(CameraStreamError) -> SourceFrame? {
         let stream = running.stream
         let now = context.now
-        if let due = running.nextLook, now >= due { try look(running, now) }
+        if let due = running.nextCheck, now >= due { try checkConditions(running, now) }
         if captured.isUnfilled {
-            try giveBack(captured, stream)
-            // Asked before the next, in case the driver does nothing else any more.
+            try requeue(captured, stream)
+            // Checked here, since the driver may return nothing but unfilled buffers.
             guard now < running.stall.deadline else { throw .stalled }
             return nil
         }
         losses.taken &+= 1
         let lost = running.sequence.lost(before: captured.sequence)
         losses.lost &+= lost
-        running.stall.noteFrame(at: now)
-        running.watchdog?.noteFrame(at: now, limitNanoseconds: running.stall.limitNanoseconds)
+        running.stall.recordFrame(at: now)
+        running.watchdog?.recordFrame(at: now, limitNanoseconds: running.stall.limitNanoseconds)
         if running.check.damage(of: captured, in: stream) != nil {
-            noteDamage(true, running, now)
-            try giveBack(captured, stream)
+            recordDamage(true, running, now)
+            try requeue(captured, stream)
             return nil
         }
-        ladder.noteFrame(at: now)
+        retryPolicy.recordFrame(at: now)
         if !running.hasDelivered {
             running.hasDelivered = true
-            controls?.settle()
-            noteReturn()
+            controls?.finishRestoring()
+            recordReturn()
         }
-        if !running.rateCheck.isDone { noteRate(lost: lost, running, now) }
-        let (timestamp, isTrusted) = timestamps.judge(captured.timestamp, flags: captured.flags, now: now)
+        if !running.rateCheck.isDone { recordRate(lost: lost, running, now) }
+        let (timestamp, isTrusted) = timestamps.validate(captured.timestamp, flags: captured.flags, now: now)
         if !isTrusted { status.count { $0.timestampsReplaced += 1 } }
         if isTrusted, isStale(timestamp, running, now), stream.hasFilledBuffer {
             losses.lost &+= 1
-            noteDamage(false, running, now)
+            recordDamage(false, running, now)
             status.count { $0.framesSkipped += 1 }
-            try giveBack(captured, stream)
+            try requeue(captured, stream)
             return nil
         }
         losses.taken &+= lost
         guard limiter.shouldPass(timestamp, sequenceNumber: losses.taken, at: frameRateLimit(running)) else {
-            noteDamage(false, running, now)
+            recordDamage(false, running, now)
             status.count { $0.framesDecimated += 1 }
-            try giveBack(captured, stream)
+            try requeue(captured, stream)
             return nil
         }
         let frame = try makeFrame(captured, running, timestamp: timestamp, delay: isTrusted ? now - timestamp : nil)
-        noteDamage(frame == nil, running, now)
+        recordDamage(frame == nil, running, now)
         return frame
     }
 
-    /// Nil for a picture that cannot be decoded.
+    /// Makes the frame; nil when decoding fails.
     private func makeFrame(
         _ captured: CapturedBuffer, _ running: RunningStream, timestamp: MediaTime, delay: Duration?
-    ) throws(CameraTrouble) -> SourceFrame? {
+    ) throws(CameraStreamError) -> SourceFrame? {
         let made: FrameMaker.Made
         do throws(CaptureError) {
             made = try running.maker.make(captured)
@@ -144,57 +144,57 @@ extension CameraSource {
         frame.corruptBefore = losses.corrupt
         losses.lost = 0
         losses.corrupt = 0
-        frame.color = made.color
+        if let color = made.color { frame.color = color }
         frame.captureDelay = delay
         frame.orientation = orientation.orientation
         frame.isMirrored = orientation.isMirrored
         return frame
     }
 
-    /// Frames are kept as long as they are fresh, so that a hiccup of the consumer loses none. When it is too slow for
-    /// the camera for good, the newest wins.
+    /// Whether a frame is stale. Fresh frames are all delivered, so that a short delay of the consumer loses none. When
+    /// it is permanently too slow for the camera, stale frames are dropped in favor of newer ones.
     private func isStale(_ timestamp: MediaTime, _ running: RunningStream, _ now: MediaTime) -> Bool {
         now.nanoseconds(since: timestamp) > running.freshness
     }
 
-    /// No more than was asked for, and no more than consumers want; nil when the camera gives no more by itself.
+    /// The lower of the requested rate and the rate that consumers want; nil when the camera does not exceed it.
     @inline(__always) private func frameRateLimit(_ running: RunningStream) -> FrameRate? {
         guard let wanted = wants.maximumFrameRate else { return running.plan.decimatedRate }
         return running.plan.decimatedRate.map { min($0, wanted) } ?? wanted
     }
 
-    private func giveBack(_ captured: CapturedBuffer, _ stream: CaptureStream) throws(CameraTrouble) {
+    private func requeue(_ captured: CapturedBuffer, _ stream: CaptureStream) throws(CameraStreamError) {
         try faults(stream.node) { () throws(IoctlFailure) in
             do throws(IoctlFailure) {
                 try stream.queue(captured.index)
             } catch {
-                // Tried again by `reclaim`.
+                // `reclaim` tries again.
                 guard !error.isDeviceGone else { throw error }
             }
         }
     }
 
-    /// Now and then, where `poll` does not tell all that is to be known.
-    private func look(_ running: RunningStream, _ now: MediaTime) throws(CameraTrouble) {
+    /// Checks from time to time the conditions that the wait for frames does not report.
+    private func checkConditions(_ running: RunningStream, _ now: MediaTime) throws(CameraStreamError) {
         guard running.watchdog != nil else {
-            running.nextLook = now.advanced(by: .seconds(1))
+            running.nextCheck = now.advanced(by: .seconds(1))
             return try checkSignal(running)
         }
-        running.nextLook = now.advanced(by: .milliseconds(500))
+        running.nextCheck = now.advanced(by: .milliseconds(500))
         let ready = calls.waitForInput(running.node.descriptor, events: Int16(POLLPRI), stop: -1, milliseconds: 0)
         if ready & Int16(POLLPRI) != 0 { try handleEvents(running) }
     }
 
-    /// Many drivers make frames without a signal, and tell nobody that it is gone, or has become another.
-    private func checkSignal(_ running: RunningStream) throws(CameraTrouble) {
+    /// Checks the signal: many drivers deliver frames without one, and send no event when it is lost or has changed.
+    private func checkSignal(_ running: RunningStream) throws(CameraStreamError) {
         if let problem = VideoInput.problem(running.node) { throw .noSignal(problem) }
         if let before = running.timings, let timings = SignalTimings(running.node), !timings.matches(before) {
             throw .sourceChanged
         }
     }
 
-    /// Once for each frame.
-    @inline(__always) private func noteDamage(_ isDamaged: Bool, _ running: RunningStream, _ now: MediaTime) {
+    /// Called once per frame.
+    @inline(__always) private func recordDamage(_ isDamaged: Bool, _ running: RunningStream, _ now: MediaTime) {
         if isDamaged || running.damage.isCounting { countDamage(isDamaged, running, now) }
     }
 
@@ -203,26 +203,26 @@ extension CameraSource {
             losses.corrupt &+= 1
             status.count { $0.framesDamaged += 1 }
         }
-        if let report = running.damage.note(isDamaged: isDamaged, at: now) {
-            status.tell(.damagedFrames(count: report.damaged, of: report.total, bus: device?.bus ?? ""))
+        if let report = running.damage.record(isDamaged: isDamaged, at: now) {
+            status.report(.damagedFrames(count: report.damaged, of: report.total, bus: device?.bus ?? ""))
         }
     }
 
-    private func noteRate(lost: UInt64, _ running: RunningStream, _ now: MediaTime) {
-        guard let promised = running.rate,
-            let measured = running.rateCheck.noteFrame(at: now, lost: lost, promised: promised)
+    private func recordRate(lost: UInt64, _ running: RunningStream, _ now: MediaTime) {
+        guard let negotiated = running.rate,
+            let measured = running.rateCheck.recordFrame(at: now, lost: lost, negotiated: negotiated)
         else { return }
         let exposesLonger = controls?.mayLowerRate ?? false
-        status.tell(
+        status.report(
             exposesLonger
-                ? .slowInLowLight(measured: measured, negotiated: promised)
-                : .slow(measured: measured, negotiated: promised))
+                ? .slowInLowLight(measured: measured, negotiated: negotiated)
+                : .slow(measured: measured, negotiated: negotiated))
     }
 
-    /// Waits for a frame, an event, the stop, or the end of patience; true when there is a frame to take.
-    private func awaitDevice(_ running: RunningStream, _ context: FrameContext) throws(CameraTrouble) -> Bool {
-        // The time that the consumer took since the last frame is none of the camera's; so the first wait for the
-        // next one need not ask for the time. Only what ended too early is taken up again to the exact moment.
+    /// Waits for a frame, an event, the stop, or the stall limit; true when there is a frame to dequeue.
+    private func awaitDevice(_ running: RunningStream, _ context: FrameContext) throws(CameraStreamError) -> Bool {
+        // The time that the consumer took since the last frame does not count, so the first wait for the next one does
+        // not need the present time. Only a wait that ended early is continued to the exact deadline.
         let stall = running.stall
         let left = max(
             0, running.isStillWaiting ? stall.deadline.nanoseconds(since: context.now) : stall.limitNanoseconds)
@@ -232,9 +232,9 @@ extension CameraSource {
             running.node.descriptor, events: Int16(POLLIN | POLLPRI), stop: running.stopDescriptor(context),
             milliseconds: milliseconds)
         if ready == 0, left == 0 { throw .stalled }
-        running.falsePromises = ready == 0 ? 0 : running.falsePromises + 1
-        if running.falsePromises > 3 {
-            // So as not to spin until the camera is taken for stalled.
+        running.falseReadiness = ready == 0 ? 0 : running.falseReadiness + 1
+        if running.falseReadiness > 3 {
+            // So as not to spin until the camera counts as stalled.
             _ = calls.waitForInput(-1, events: 0, stop: context.stopDescriptor, milliseconds: 5)
         }
         if ready & Int16(POLLPRI) != 0 { try handleEvents(running) }
@@ -246,16 +246,16 @@ extension CameraSource {
         return !running.isStillWaiting
     }
 
-    /// All that the driver has to tell; changes of controls are noted.
+    /// Reads the driver's events, and records changes of controls.
     func takeEvents(_ node: DeviceNode) throws(IoctlFailure) -> NodeEvents {
-        // Before the driver's, among which are these and what came after them.
-        controls?.note(status.takeControls())
+        // Before the driver's events, which contain these values and later ones.
+        controls?.record(status.takeControls())
         let events = try NodeEvents.take(node)
-        for control in events.controls { controls?.note(id: control.id, value: control.value) }
+        for control in events.controls { controls?.record(id: control.id, value: control.value) }
         return events
     }
 
-    private func handleEvents(_ running: RunningStream) throws(CameraTrouble) {
+    private func handleEvents(_ running: RunningStream) throws(CameraStreamError) {
         var changed = false
         try faults(running.node) { () throws(IoctlFailure) in
             changed = try takeEvents(running.node).sourceChanged
@@ -266,8 +266,8 @@ extension CameraSource {
         }
     }
 
-    /// `poll` says that something is wrong; the driver knows what.
-    private func explainError(_ running: RunningStream) throws(CameraTrouble) {
+    /// Finds the reason of an error that `poll` has reported.
+    private func explainError(_ running: RunningStream) throws(CameraStreamError) {
         try faults(running.node) { () throws(IoctlFailure) in
             try running.node.checkPresence()
             guard let captured = try running.stream.dequeue() else {
@@ -279,7 +279,7 @@ extension CameraSource {
         }
     }
 
-    private func faults(_ node: DeviceNode, _ body: () throws(IoctlFailure) -> Void) throws(CameraTrouble) {
+    private func faults(_ node: DeviceNode, _ body: () throws(IoctlFailure) -> Void) throws(CameraStreamError) {
         do throws(IoctlFailure) { try body() } catch { throw .fault(CameraFault(error, path: node.path)) }
     }
 }

@@ -1,11 +1,29 @@
+import CLibV4L2
 import FrameProcessing
 import VideoCapturing
 
-/// A camera as a frame source: opens, streams, and gets over whatever happens to it.
+/// A camera as a frame source: opens it, streams, and recovers from faults.
 ///
-/// All of it runs on the capture thread; the parts are in extensions: opening, waiting for frames, recovery. What each
-/// frame needs is not checked for overlapping accesses, as in ``CaptureStream``.
+/// Runs on the capture thread. Extensions contain the parts: opening, waiting for frames, recovery. The properties of
+/// the frame path are not checked for overlapping accesses, as in ``CaptureStream``.
 final class CameraSource: FrameSource {
+    /// Whether the camera streams.
+    enum State {
+        /// It streams; frames are expected.
+        case running(RunningStream)
+        /// It does not stream. Also before the start and after the stop, as `resuming`.
+        case interrupted(CameraInterruption)
+    }
+
+    /// Whether the camera was unplugged and has not delivered a frame since.
+    enum Absence {
+        case none
+        /// It was unplugged.
+        case unplugged
+        /// It was unplugged, and opening it again was tried.
+        case triedAgain
+    }
+
     var settings: CaptureSettings
     var pacing: FramePacing { .device }
     var contentHint: VideoContentHint { .motion }
@@ -19,24 +37,20 @@ final class CameraSource: FrameSource {
     // From open to close.
     var device: CameraDevice?
     var session: CameraSession?
-    var controls: ControlKeeper?
+    var controls: ControlRestorer?
     var hotplug: HotplugWatch?
     @exclusivity(unchecked) var wants = CaptureWants()
     @exclusivity(unchecked) var orientation = CameraOrientation()
 
-    // While frames come or are waited for.
-    @exclusivity(unchecked) var running: RunningStream?
-    @exclusivity(unchecked) var outage: Outage?
-    @exclusivity(unchecked) var ladder = FaultLadder()
+    // From start to stop.
+    @exclusivity(unchecked) var state = State.interrupted(.resuming)
+    @exclusivity(unchecked) var retryPolicy = RetryPolicy()
     @exclusivity(unchecked) var limiter = FrameRateLimiter()
-    @exclusivity(unchecked) var timestamps = TimestampJudge()
+    @exclusivity(unchecked) var timestamps = TimestampValidator()
     @exclusivity(unchecked) var losses = PendingLosses()
-    /// The camera has gone, and no frame has come since.
-    var isReturning = false
-    /// The camera was found again and tried, and no frame has come since.
-    var wasTriedInVain = false
-    /// What was told last of the signal, so as not to tell it each second.
-    var reported: CameraEvent?
+    var absence = Absence.none
+    /// The problem of the signal that was reported last, so as not to report it each second.
+    var reportedProblem: SignalProblem?
 
     init(
         _ configuration: CameraConfiguration, status: CameraStatus, directory: CameraDirectory
@@ -44,24 +58,24 @@ final class CameraSource: FrameSource {
         self.configuration = configuration
         self.status = status
         self.directory = directory
-        // Until the camera is known, what was asked for.
-        let asked = configuration.preset ?? .vga640x480
+        // The requested format until the camera is known.
+        let size = configuration.preset ?? .vga640x480
         settings = CaptureSettings(
             format: VideoFormat(
-                .nv12, width: asked.width, height: asked.height,
+                .nv12, width: size.width, height: size.height,
                 estimatedFramesPerSecond: configuration.desiredFrameRate), sourceName: configuration.device)
     }
 
     func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
         while !context.isStopping {
-            guard outage == nil, let running else {
+            guard case .running(let running) = state else {
                 try recover(context)
                 continue
             }
-            do throws(CameraTrouble) {
+            do throws(CameraStreamError) {
                 if let frame = try awaitFrame(running, context) { return frame }
             } catch {
-                try note(error, context)
+                try interrupt(after: error, context)
             }
         }
         return nil
@@ -69,46 +83,73 @@ final class CameraSource: FrameSource {
 
     func adapt(to wants: CaptureWants) {
         self.wants = wants
-        running?.maker.wants = wants
+        if case .running(let running) = state { running.maker.wants = wants }
     }
 
     func stop() {
         endStream()
-        outage = nil
-        reported = nil
-        ladder = FaultLadder()
-        isReturning = false
-        wasTriedInVain = false
+        state = .interrupted(.resuming)
+        reportedProblem = nil
+        retryPolicy = RetryPolicy()
+        absence = .none
     }
 
     func close() {
-        session.map { controls?.giveBack($0.node) }
+        session.map { controls?.restoreFrameRateControl($0.node) }
         closeSession()
         controls = nil
         hotplug = nil
     }
 }
 
-/// Frames that are lost, until the next frame carries their number.
+/// The counts of lost frames for the next frame to carry.
 struct PendingLosses {
     var lost: UInt64 = 0
     var corrupt: UInt64 = 0
-    /// Frames that came, whether delivered or not; for the limiter.
+    /// Captured frames, whether delivered or not; for the limiter.
     var taken: UInt64 = 0
 }
 
-/// What is waited for while no frames come.
-enum Outage: Hashable {
-    /// Nothing: the camera is to be opened and to stream.
+/// Why the camera does not stream.
+enum CameraInterruption: Hashable {
+    /// It is about to be opened and started.
     case resuming
-    /// The next step of the fault ladder is due.
+    /// It has failed; the next step of the ``RetryPolicy`` is due.
     case failing
-    /// The camera is gone.
+    /// It was unplugged.
     case disconnected
-    /// Another program has it.
+    /// Another program uses it.
     case busy
-    /// The user may not open it.
+    /// The user is not permitted to open it.
     case noPermission
     /// The input has no usable signal.
     case noSignal(SignalProblem)
+}
+
+/// Validates a driver's timestamps, frame by frame.
+///
+/// A valid timestamp is of the monotonic clock, not in the future, later than the last one and not older than ten
+/// seconds; an invalid one is replaced by the time of arrival.
+struct TimestampValidator {
+    /// In nanoseconds.
+    private static let longestDelay: Int64 = 10_000_000_000
+
+    private var last: MediaTime?
+
+    /// - Parameters:
+    ///   - timestamp: the driver's timestamp.
+    ///   - flags: `V4L2_BUF_FLAG_…` of the buffer.
+    ///   - now: the time of arrival.
+    /// - Returns: the time of the frame, and whether it is the driver's.
+    mutating func validate(_ timestamp: MediaTime, flags: UInt32, now: MediaTime) -> (time: MediaTime, isTrusted: Bool)
+    {
+        let kind = flags & UInt32(V4L2_BUF_FLAG_TIMESTAMP_MASK)
+        let isTrusted =
+            kind == UInt32(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC) && timestamp <= now
+            && now.nanoseconds(since: timestamp) < TimestampValidator.longestDelay
+            && last.map { timestamp > $0 } ?? true
+        let time = isTrusted ? timestamp : now
+        last = time
+        return (time, isTrusted)
+    }
 }

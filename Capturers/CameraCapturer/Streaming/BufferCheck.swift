@@ -1,42 +1,43 @@
 import CLibV4L2
 import VideoCapturing
 
-/// Why a filled buffer is no picture.
+/// Why a filled buffer does not hold a frame.
 enum BufferDamage: Hashable {
-    /// The driver says so (`V4L2_BUF_FLAG_ERROR`).
+    /// The driver has marked it (`V4L2_BUF_FLAG_ERROR`).
     case flagged
-    /// There are fewer bytes than a picture has.
+    /// There are fewer bytes than a frame has.
     case truncated
-    /// The bytes are not one whole JPEG picture.
+    /// The bytes are not one complete JPEG image.
     case noJPEG
 }
 
-/// Tells whether a filled buffer holds a whole picture. One for each stream.
+/// Checks whether a filled buffer holds a complete frame. One for each stream.
 struct BufferCheck {
-    /// What is in the buffers; nil when it is not checked beyond its flags.
+    /// The format of the buffers; nil when only the flags are checked.
     private let pixelFormat: PixelFormat?
-    /// What each plane of memory must have; nothing for compressed formats.
-    private let leastByteCounts: PlaneNumbers
+    /// The minimum for each plane of memory; zero for compressed formats.
+    private let minimumByteCounts: PlaneNumbers
 
-    /// - Parameter pixelFormat: what is in the buffers; nil when it is not to be checked beyond its flags.
+    /// - Parameter pixelFormat: the format of the buffers; nil when only the flags are checked.
     init(_ format: StreamFormat, pixelFormat: PixelFormat?) {
         self.pixelFormat = pixelFormat
-        var least = PlaneNumbers.zero
+        var minimum = PlaneNumbers.zero
         if let pixelFormat, !pixelFormat.isCompressed {
             for plane in 0..<format.memoryPlanes.count {
-                least[plane] = UInt32(clamping: BufferCheck.leastByteCount(of: format, plane: plane, as: pixelFormat))
+                minimum[plane] = UInt32(
+                    clamping: BufferCheck.minimumByteCount(of: format, plane: plane, as: pixelFormat))
             }
         }
-        leastByteCounts = least
+        minimumByteCounts = minimum
     }
 
-    /// Why the buffer is no picture; nil when it is one.
+    /// The damage of the buffer; nil when it holds a frame.
     func damage(of buffer: CapturedBuffer, in stream: CaptureStream) -> BufferDamage? {
         if buffer.flags & UInt32(V4L2_BUF_FLAG_ERROR) != 0 { return .flagged }
         guard let pixelFormat else { return buffer.bytesUsed[0] == 0 ? .truncated : nil }
         if pixelFormat.isCompressed { return BufferCheck.damageOfJPEG(buffer, in: stream) }
         let (used, offsets) = (buffer.bytesUsed, buffer.dataOffsets)
-        return any(used .< offsets) || any(used &- offsets .< leastByteCounts) ? .truncated : nil
+        return any(used .< offsets) || any(used &- offsets .< minimumByteCounts) ? .truncated : nil
     }
 
     private static func damageOfJPEG(_ buffer: CapturedBuffer, in stream: CaptureStream) -> BufferDamage? {
@@ -48,28 +49,29 @@ struct BufferCheck {
         return isWholeJPEG(bytes) ? nil : .noJPEG
     }
 
-    /// The bytes that the plane of memory must have; padding after the last row does not count.
-    private static func leastByteCount(of format: StreamFormat, plane: Int, as pixelFormat: PixelFormat) -> Int {
+    /// The minimum bytes of the plane of memory; padding after the last row does not count.
+    private static func minimumByteCount(of format: StreamFormat, plane: Int, as pixelFormat: PixelFormat) -> Int {
         let stride = format.memoryPlanes[plane].bytesPerRow
-        func least(_ plane: Int, stride: Int) -> Int {
-            Plane.leastByteCount(
+        func minimum(_ plane: Int, stride: Int) -> Int {
+            Plane.minimumByteCount(
                 rowBytes: pixelFormat.rowBytes(ofPlane: plane, width: format.width), bytesPerRow: stride,
                 rows: pixelFormat.rows(ofPlane: plane, height: format.height))
         }
-        guard format.memoryPlanes.count == 1 else { return least(plane, stride: stride) }
+        guard format.memoryPlanes.count == 1 else { return minimum(plane, stride: stride) }
         let planeCount = pixelFormat.planeCount
         var total = 0
         for index in 0..<planeCount {
             let stride = index > 0 && planeCount == 3 ? stride / 2 : stride
             let isLast = index == planeCount - 1
             total +=
-                isLast ? least(index, stride: stride) : stride * pixelFormat.rows(ofPlane: index, height: format.height)
+                isLast
+                ? minimum(index, stride: stride) : stride * pixelFormat.rows(ofPlane: index, height: format.height)
         }
         return total
     }
 
-    /// Begins with SOI, and EOI is among the last bytes: some cameras fill up their packets after it. Neither a cut
-    /// picture nor one with a hole ends so, since within the data every 0xFF is followed by a zero.
+    /// Whether the bytes begin with SOI, and EOI is among the last ones: some cameras pad their packets after it.
+    /// Neither a truncated image nor one with a gap ends so, since within the data every 0xFF is followed by a zero.
     private static func isWholeJPEG(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes[0] == 0xFF, bytes[1] == 0xD8 else { return false }
         var end = bytes.count

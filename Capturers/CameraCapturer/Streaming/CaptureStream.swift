@@ -7,11 +7,11 @@ import VideoCapturing
     import Musl
 #endif
 
-/// A driver's queue of mapped buffers while it streams: asks for buffers, maps, queues and dequeues them.
+/// A driver's queue of mapped buffers while it streams: requests, maps, queues and dequeues buffers.
 ///
-/// Belongs to the capture thread, and is not called back: what each frame needs is not checked for overlapping accesses,
-/// which would cost a third of the work. What it throws is what the driver has answered; what is to be done about it is
-/// decided elsewhere.
+/// Belongs to the capture thread and has no callbacks, so the properties of the frame path are not checked for
+/// overlapping accesses, which would cost a third of the work. It throws the driver's failures; ``CameraSource``
+/// handles them.
 final class CaptureStream {
     let node: DeviceNode
     let format: StreamFormat
@@ -19,23 +19,23 @@ final class CaptureStream {
     private(set) var isStreaming = false
     private var isReleased = false
 
-    /// For other devices, and other threads.
+    /// Exports the buffers for other devices, on any thread.
     let exporter: BufferExporter
 
-    /// Whether ``dequeue()`` waits for a frame, instead of giving nil when there is none.
+    /// Whether ``dequeue()`` waits for a frame, instead of returning nil when there is none.
     @exclusivity(unchecked) private(set) var isWaiting = false
 
-    /// How many buffers the driver has.
+    /// The number of buffers that the driver has.
     @exclusivity(unchecked) private(set) var queuedCount = 0
 
     private var type: UInt32 { StreamFormat.bufferType(isMultiplanar: format.isMultiplanar) }
-    /// The argument of the buffer requests, and the planes that it points to.
+    /// The argument of the buffer requests, and the planes to which it points.
     private let argument = UnsafeMutablePointer<v4l2_buffer>.allocate(capacity: 1)
     private let planes = UnsafeMutablePointer<v4l2_plane>.allocate(capacity: Int(VIDEO_MAX_PLANES))
 
-    /// Gets the buffers and queues them all; ``start()`` makes them fill.
+    /// Requests the buffers and queues them all; ``start()`` begins the capture into them.
     ///
-    /// - Parameter bufferCount: how many to ask for; the driver may give fewer, but two at least.
+    /// - Parameter bufferCount: the requested number; the driver may allocate fewer, but at least two.
     init(_ node: DeviceNode, format: StreamFormat, bufferCount: Int = 6) throws(IoctlFailure) {
         self.node = node
         self.format = format
@@ -58,14 +58,14 @@ final class CaptureStream {
         planes.deallocate()
     }
 
-    /// Makes the driver fill the buffers.
+    /// Starts streaming.
     func start() throws(IoctlFailure) {
         var type = Int32(bitPattern: type)
         try node.request(.streamOn, &type)
         isStreaming = true
     }
 
-    /// Has ``dequeue()`` wait for a frame, or not; false when the system refuses.
+    /// Sets whether ``dequeue()`` waits for a frame; false when the system refuses.
     @discardableResult
     func setWaiting(_ isToWait: Bool) -> Bool {
         let isSet = node.calls.setWaiting(node.descriptor, isToWait)
@@ -73,7 +73,7 @@ final class CaptureStream {
         return isSet
     }
 
-    /// Stops the driver and no more, from another thread, for as long as the node is open; false when it refuses.
+    /// Stops the driver only, on any thread, as long as the node is open; false when the driver refuses.
     var switchingOff: @Sendable () -> Bool {
         { [calls = node.calls, descriptor = node.descriptor, type] in
             var type = Int32(bitPattern: type)
@@ -81,7 +81,7 @@ final class CaptureStream {
         }
     }
 
-    /// Stops the driver and gives the buffers back. Pictures that are still held keep their memory.
+    /// Stops streaming and frees the buffers. Frames that are still held keep their memory.
     func release() {
         // Only once: another stream of the node may have begun since.
         guard !isReleased else { return }
@@ -91,8 +91,8 @@ final class CaptureStream {
         isStreaming = false
         queuedCount = 0
         exporter.end()
-        // Frames that are still held stay readable, in memory of their own.
-        for buffer in buffers where buffer.holder == .frame && !buffer.isLetGo() {
+        // Frames that are still held stay readable, in ordinary memory.
+        for buffer in buffers where buffer.holder == .frame && !buffer.isReusable() {
             for mapping in buffer.mappings { mapping.detach() }
         }
         buffers.removeAll()
@@ -100,8 +100,8 @@ final class CaptureStream {
         _ = try? requestBuffers(0)
     }
 
-    /// The oldest buffer that is filled; nil when there is none, or signals kept interrupting the wait for one. It is
-    /// ours until ``queue(_:)``.
+    /// Dequeues the oldest filled buffer, which belongs to the caller until ``queue(_:)``; nil when there is none, or
+    /// signals kept interrupting the wait.
     func dequeue() throws(IoctlFailure) -> CapturedBuffer? {
         prepareArgument(0)
         do {
@@ -111,7 +111,7 @@ final class CaptureStream {
         }
         let index = Int(argument.pointee.index)
         guard buffers.indices.contains(index), buffers[index].holder == .driver else {
-            // Nothing can be given back under a number that is not lent.
+            // A buffer that the driver does not have cannot be requeued.
             throw IoctlFailure(request: DeviceRequest.dequeueBuffer.name, number: EBADSLT)
         }
         buffers[index].holder = .us
@@ -124,7 +124,7 @@ final class CaptureStream {
         node.calls.waitForInput(node.descriptor, events: Int16(POLLIN), stop: -1, milliseconds: 0) & Int16(POLLIN) != 0
     }
 
-    /// Gives a buffer to the driver.
+    /// Queues a buffer for the driver to fill.
     func queue(_ index: Int) throws(IoctlFailure) {
         prepareArgument(index)
         try node.request(.queueBuffer, &argument.pointee)
@@ -132,12 +132,12 @@ final class CaptureStream {
         queuedCount += 1
     }
 
-    /// Gives back to the driver what delivered frames have let go of, and what it would not take before.
+    /// Requeues the buffers whose frames were released, and those that the driver has refused before.
     func reclaim() throws(IoctlFailure) {
         for (index, buffer) in buffers.enumerated() {
             switch buffer.holder {
             case .driver: continue
-            case .frame: guard buffer.isLetGo() else { continue }
+            case .frame: guard buffer.isReusable() else { continue }
             case .us: break
             }
             buffer.holder = .us
@@ -150,15 +150,15 @@ final class CaptureStream {
         }
     }
 
-    /// Marks a buffer as one that a frame has; it comes back by ``reclaim()``.
+    /// Lends a buffer to a frame; ``reclaim()`` requeues it later.
     func lend(_ index: Int) { buffers[index].holder = .frame }
 
-    /// The picture in an uncompressed buffer.
-    func picture(in buffer: CapturedBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {
-        if let picture = buffers[buffer.index].picture(at: buffer.dataOffsets) { return picture }
-        let picture = try buffers[buffer.index].makePicture(format, as: pixelFormat, offsets: buffer.dataOffsets)
-        exporter.note(picture, index: buffer.index)
-        return picture
+    /// The pixel buffer in an uncompressed buffer of the driver.
+    func pixelBuffer(in buffer: CapturedBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {
+        if let pixels = buffers[buffer.index].pixelBuffer(at: buffer.dataOffsets) { return pixels }
+        let pixels = try buffers[buffer.index].makePixelBuffer(format, as: pixelFormat, offsets: buffer.dataOffsets)
+        exporter.register(pixels, index: buffer.index)
+        return pixels
     }
 
     private func requestBuffers(_ count: Int) throws(IoctlFailure) -> Int {
@@ -217,5 +217,31 @@ final class CaptureStream {
             index: index, flags: argument.pointee.flags,
             timestamp: MediaTime(nanoseconds: overflow ? .max : seconds &+ Int64(time.tv_usec) &* 1000),
             sequence: argument.pointee.sequence, bytesUsed: bytesUsed, dataOffsets: offsets)
+    }
+}
+
+/// A number for each plane of memory; zero for missing planes. A vector, so that those of a frame are copied and
+/// compared at once.
+typealias PlaneNumbers = SIMD4<UInt32>
+
+/// The driver's description of a filled buffer.
+struct CapturedBuffer {
+    /// The number of the buffer in its queue.
+    var index: Int
+    /// `V4L2_BUF_FLAG_…`.
+    var flags: UInt32
+    /// The time by the clock that ``flags`` states.
+    var timestamp: MediaTime
+    /// The driver's frame counter.
+    var sequence: UInt32
+    /// For each plane of memory the bytes written, from its start.
+    var bytesUsed: PlaneNumbers
+    /// For each plane of memory the offset of the frame.
+    var dataOffsets: PlaneNumbers
+
+    /// Whether the driver has returned the buffer without filling it, as some do with all buffers when one transfer
+    /// fails: it is not a frame, and its sequence number is meaningless.
+    @inline(__always) var isUnfilled: Bool {
+        flags & UInt32(V4L2_BUF_FLAG_ERROR) != 0 && timestamp == .zero && bytesUsed == .zero
     }
 }

@@ -1,15 +1,15 @@
 import Synchronization
 import VideoCapturing
 
-/// Ends the capture thread's wait in `VIDIOC_DQBUF` when the capture is being stopped, and when the camera has been
-/// silent for too long.
+/// Ends the capture thread's wait in `VIDIOC_DQBUF` when the capture is being stopped, and when the camera has
+/// delivered nothing for too long.
 ///
-/// To have the driver wait for the frame that it then gives spares a `poll` before each; but such a wait knows neither
-/// stop nor time. `VIDIOC_STREAMOFF` from another thread ends it (`vb2_streamoff` wakes who waits, and the queue's lock
-/// is free meanwhile), and lets one that has not begun yet fail at once; so no stop comes too early. This is that
-/// thread. It looks at the clock once in each limit of the camera's silence, twice a second for most.
+/// A blocking `VIDIOC_DQBUF` saves a `poll` before each frame, but it has neither a timeout nor a stop descriptor.
+/// `VIDIOC_STREAMOFF` from another thread ends it (`vb2_streamoff` wakes the waiting thread, and the queue's lock is
+/// free meanwhile), and makes a wait that has not begun yet fail at once; so no stop comes too early. This is that
+/// thread. It checks the clock once per stall limit, which is twice a second for most cameras.
 ///
-/// The silence counts from the last frame on: as long as the driver has buffers, a wait says that none came since.
+/// The limit counts from the last frame on: as long as the driver has buffers, a wait means that none came since.
 ///
 /// ``beginWait()`` to ``end()`` are for the capture thread, ``stop()`` is for any.
 final class DequeueWatchdog: Sendable {
@@ -17,48 +17,48 @@ final class DequeueWatchdog: Sendable {
         case stop, end
     }
 
-    /// How long a wait that is overdue is looked at, so as not to end one that has only just begun.
+    /// How long an overdue wait is observed before it is ended, so as not to end one that has only just begun.
     private static let grace = Duration.milliseconds(50)
 
     private let order = Locked<Order?>(nil)
     /// Odd while the capture thread waits; only it writes.
     private let waits = Atomic<UInt64>(0)
-    /// When the camera is to be taken for stalled, in nanoseconds of the monotonic clock, and how long it may be silent.
+    /// The time at which the camera counts as stalled, in nanoseconds of the monotonic clock, and the stall limit.
     private let deadline: Atomic<Int64>
     private let limit: Atomic<Int64>
     private let stalled = Atomic(false)
     private let thread = Locked<CaptureThread?>(nil)
 
-    /// Begins to watch.
+    /// Starts the watchdog's thread.
     ///
     /// - Parameters:
-    ///   - deadline: until when the first wait may last.
-    ///   - streamOff: `VIDIOC_STREAMOFF`; false when the driver has refused it. Called on the watchdog's thread, not any
-    ///     more after ``end()``.
-    ///
-    /// Throws `system` when the machine has no thread left.
+    ///   - deadline: the end of the first wait.
+    ///   - limit: the stall limit.
+    ///   - streamOff: `VIDIOC_STREAMOFF`; false when the driver has refused it. Called on the watchdog's thread, no
+    ///     longer after ``end()``.
+    /// - Throws: `system` when the machine has no thread left.
     init(deadline: MediaTime, limit: Duration, streamOff: @escaping @Sendable () -> Bool) throws(CaptureError) {
         self.deadline = Atomic(deadline.nanoseconds)
         self.limit = Atomic(limit.nanoseconds)
         let thread = try CaptureThread(name: "camera-watchdog") { [self] in
             guard watch() else { return }
-            // Refused, the wait goes on, and with it whoever waits for its end.
+            // After a refusal the wait continues, so the request is repeated.
             while !streamOff(), order.wait(until: soon(), for: { $0 == .end ? () : nil }) == nil {}
         }
         self.thread.withLock { $0 = thread }
     }
 
-    /// Whether it has ended a wait, or is about to, because of the camera's silence.
+    /// Whether it has ended a wait, or is about to, because the camera is stalled.
     var hasFoundStall: Bool { stalled.load(ordering: .acquiring) }
 
     /// The capture thread is about to wait.
     func beginWait() { countWait() }
 
-    /// It waits no longer.
+    /// The capture thread waits no longer.
     func endWait() { countWait() }
 
-    /// A frame has come.
-    func noteFrame(at now: MediaTime, limitNanoseconds: Int64) {
+    /// A frame was captured.
+    func recordFrame(at now: MediaTime, limitNanoseconds: Int64) {
         deadline.store(now.nanoseconds &+ limitNanoseconds, ordering: .releasing)
         limit.store(limitNanoseconds, ordering: .relaxed)
     }
@@ -69,7 +69,7 @@ final class DequeueWatchdog: Sendable {
         order.wakeAll()
     }
 
-    /// Ends the thread; blocks for as long as a `VIDIOC_STREAMOFF` that is under way. Only once.
+    /// Ends the thread; blocks while a `VIDIOC_STREAMOFF` is in progress. Call it only once.
     func end() {
         order.withLock { $0 = .end }
         order.wakeAll()
@@ -82,7 +82,7 @@ final class DequeueWatchdog: Sendable {
 
     private func soon() -> MediaTime { MonotonicClock().now.advanced(by: DequeueWatchdog.grace) }
 
-    /// Returns when the wait is to be ended; false when the watching is.
+    /// Returns true when the wait must be ended, false when the watchdog must end.
     private func watch() -> Bool {
         var next = MediaTime(nanoseconds: deadline.load(ordering: .acquiring))
         var overdue: UInt64?
@@ -95,7 +95,7 @@ final class DequeueWatchdog: Sendable {
                 overdue = nil
                 next = deadline
             } else if wait % 2 == 0 {
-                // It is the consumer that takes long; and the camera, if anything is wrong with it, has time until then.
+                // The consumer takes long; the camera is checked again after another limit.
                 overdue = nil
                 next = now.advanced(by: .nanoseconds(limit.load(ordering: .relaxed)))
             } else if overdue == wait {

@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// One buffer of a driver's queue and who has it. Belongs to the capture thread; not checked for overlapping accesses,
+/// One buffer of a driver's queue and its holder. Belongs to the capture thread; not checked for overlapping accesses,
 /// as in ``CaptureStream``.
 final class DriverBuffer {
     enum Holder {
@@ -8,49 +8,45 @@ final class DriverBuffer {
         case driver
         /// The capture thread.
         case us
-        /// A frame that was delivered; back once nobody holds ``picture`` any more.
+        /// A delivered frame, until the last reference to its pixel buffer is released.
         case frame
     }
 
     @exclusivity(unchecked) var holder = Holder.us
     /// The memory of each plane.
     let mappings: PlaneList<BufferMapping>
-    /// The picture in the memory, made once and used for every frame; nil for formats whose length varies.
-    @exclusivity(unchecked) private var picture: PixelBuffer?
+    /// The pixel buffer in the memory, made once and used for every frame; nil for formats of variable length.
+    @exclusivity(unchecked) private var pixels: PixelBuffer?
     @exclusivity(unchecked) private var offsets = PlaneNumbers.zero
 
     init(mappings: PlaneList<BufferMapping>) {
         self.mappings = mappings
     }
 
-    /// The picture whose planes begin at `offsets` in their memory; nil when it is yet to be made.
-    func picture(at offsets: PlaneNumbers) -> PixelBuffer? { self.offsets == offsets ? picture : nil }
+    /// The pixel buffer whose planes begin at `offsets` in their memory; nil before it is made.
+    func pixelBuffer(at offsets: PlaneNumbers) -> PixelBuffer? { self.offsets == offsets ? pixels : nil }
 
-    /// Makes the picture whose planes begin at `offsets` in their memory.
+    /// Makes the pixel buffer whose planes begin at `offsets` in their memory.
     ///
-    /// Throws `corruptData` when it does not fit into the buffer.
-    func makePicture(
+    /// - Throws: `corruptData` when it does not fit into the buffer.
+    func makePixelBuffer(
         _ format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneNumbers
     ) throws(CaptureError) -> PixelBuffer {
         let planes = try planes(of: format, as: pixelFormat, offsets: offsets)
-        // The mappings are held by the closure for as long as the picture lives.
+        // The closure holds the mappings as long as the pixel buffer lives.
         let made = try PixelBuffer(
             wrapping: planes, as: pixelFormat, width: format.width, height: format.height,
             release: { [mappings] in withExtendedLifetime(mappings) {} })
-        picture = made
+        pixels = made
         self.offsets = offsets
         return made
     }
 
-    /// Whether the frame that had the buffer has let go of it.
-    func isLetGo() -> Bool {
-        guard isKnownUniquelyReferenced(&picture) else { return false }
-        picture?.acquireForReuse()
-        return true
-    }
+    /// Whether the frame that the buffer was lent to was released.
+    func isReusable() -> Bool { PixelBuffer.isReusable(&pixels) }
 
-    /// Where the planes of samples are. In one plane of memory they follow each other, chroma with the stride that
-    /// the format's definition derives from luma's ("Multi-planar YUV formats" of the V4L2 specification).
+    /// The planes of samples. In one plane of memory they follow each other, chroma with the stride that the format's
+    /// definition derives from luma's ("Multi-planar YUV formats" of the V4L2 specification).
     private func planes(
         of format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneNumbers
     ) throws(CaptureError) -> PlaneList<PlaneMemory> {
@@ -85,4 +81,30 @@ final class DriverBuffer {
             .corruptData, operation: "read a buffer", subject: "\(format.fourCC) \(format.width)x\(format.height)",
             message: "The driver's buffer is too small for the picture that it says is in it.")
     }
+}
+
+/// A driver's buffer mapped into this process, until the last frame in it is released.
+///
+/// `@unchecked Sendable`: the address never changes, and the last reference unmaps.
+final class BufferMapping: @unchecked Sendable {
+    let address: UnsafeMutableRawPointer
+    let byteCount: Int
+    private let calls: any DeviceCalls
+
+    /// - Throws: the failure of `mmap`.
+    init(_ node: DeviceNode, byteCount: Int, offset: UInt32) throws(IoctlFailure) {
+        let (address, error) = node.calls.map(node.descriptor, byteCount: byteCount, offset: offset)
+        guard let address else { throw IoctlFailure(request: "mmap", number: error) }
+        self.address = address
+        self.byteCount = byteCount
+        calls = node.calls
+    }
+
+    /// Releases the device, but keeps the content for the frames that are in it.
+    ///
+    /// A mapping keeps a driver's memory, and after an unplug the camera's number, as long as it lasts; a frame may be
+    /// kept for hours. Only for buffers that the driver no longer writes to.
+    func detach() { calls.detach(address, byteCount: byteCount) }
+
+    deinit { calls.unmap(address, byteCount: byteCount) }
 }

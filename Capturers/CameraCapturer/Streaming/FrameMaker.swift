@@ -1,3 +1,4 @@
+import CLibV4L2
 import FrameProcessing
 import VideoCapturing
 
@@ -7,13 +8,13 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Makes NV12 pictures of a stream's filled buffers: lends the driver's own memory where it can, copies where the
-/// driver needs it back, and converts, cuts and scales in one pass from the mapping where it must. JPEG is decoded first,
-/// or handed on as it is where that is enough; so are other formats.
+/// Makes NV12 frames from a stream's filled buffers: lends the driver's own memory where possible, copies where the
+/// driver needs it back, and converts, crops and scales in one pass from the mapping where necessary. JPEG is decoded
+/// first. JPEG and other formats are delivered as they are where all consumers accept them.
 ///
 /// Belongs to the capture thread.
 final class FrameMaker {
-    /// A picture, and how its numbers map to light.
+    /// A pixel buffer with its color matrix and range.
     struct Made {
         var buffer: PixelBuffer
         var color: ColorDescription?
@@ -21,23 +22,23 @@ final class FrameMaker {
         var isLent: Bool
     }
 
-    /// What is in the buffers; nil for what only libv4lconvert knows.
+    /// The format of the buffers; nil for formats that only libv4lconvert decodes.
     let pixelFormat: PixelFormat?
 
-    /// What consumers can use: makes pictures smaller, and leaves them in the camera's format.
+    /// The consumers' wants: a smaller size, and the camera's format.
     var wants: CaptureWants { didSet { adapt() } }
-    // What follows from them, so that no frame asks again.
+    // Derived from `wants`, so that it is not computed for each frame.
     private var size: (width: Int, height: Int) = (0, 0)
-    /// Frames are the camera's whole pictures.
+    /// Whether frames are neither cropped nor scaled.
     private var isWhole = false
-    /// Frames are the camera's pictures as they lie in its memory.
-    private var isAsItLies = false
+    /// Whether frames are delivered in the camera's format and size.
+    private var isUnprocessed = false
 
     private let stream: CaptureStream
     private let plan: DeliveryPlan
     private let processor: FrameProcessor
     private let pool = PixelBufferPool()
-    private let exotic: ExoticPicture?
+    private let v4lDecoder: V4LDecoder?
     private let jpeg: JPEGReader?
 
     init(
@@ -48,58 +49,59 @@ final class FrameMaker {
         self.processor = processor
         self.wants = wants
         pixelFormat = CaptureFormat.of(stream.format.fourCC)?.pixelFormat
-        exotic = pixelFormat == nil ? try ExoticPicture(stream.node, format: stream.format) : nil
+        v4lDecoder = pixelFormat == nil ? try V4LDecoder(stream.node, format: stream.format) : nil
         jpeg = pixelFormat == .mjpeg ? JPEGReader() : nil
         adapt()
     }
 
-    /// The picture in a filled buffer, which is given back to the driver or lent to the picture.
+    /// Makes a frame from a filled buffer, which is requeued or lent to the frame.
     ///
-    /// - Throws: `corruptData` for what cannot be decoded; the buffer is given back even then.
+    /// - Throws: `corruptData` when decoding fails; the buffer is requeued even then.
     func make(_ captured: CapturedBuffer) throws(CaptureError) -> Made {
         let format = stream.format
-        if isAsItLies, let pixelFormat {
-            let picture = try stream.picture(in: captured, as: pixelFormat)
+        if isUnprocessed, let pixelFormat {
+            let pixels = try stream.pixelBuffer(in: captured, as: pixelFormat)
             if stream.queuedCount >= 2 {
                 stream.lend(captured.index)
-                return Made(buffer: picture, color: format.color, isLent: true)
+                return Made(buffer: pixels, color: format.color, isLent: true)
             }
-            defer { giveBack(captured.index) }
+            defer { requeue(captured.index) }
             return Made(
-                buffer: try copy(picture, as: pixelFormat),
+                buffer: try copy(pixels, as: pixelFormat),
                 color: format.color, isLent: false)
         }
-        defer { giveBack(captured.index) }
-        if pixelFormat == .mjpeg, wants.isCompressedEnough, isWhole {
+        defer { requeue(captured.index) }
+        if pixelFormat == .mjpeg, wants.acceptsCompressed, isWhole {
             return Made(buffer: try copyJPEG(in: captured), color: .jpeg, isLent: false)
         }
-        let picture = try picture(in: captured, as: pixelFormat)
+        let pixels = try pixelBuffer(in: captured, as: pixelFormat)
         // JPEG is of full range whatever the driver says of it.
         let color = pixelFormat == .mjpeg ? .jpeg : format.color
         if pixelFormat == .mjpeg, isWhole {
-            return Made(buffer: picture, color: color, isLent: false)
+            return Made(buffer: pixels, color: color, isLent: false)
         }
         let transform = FrameTransform(
             crop: plan.crop, size: PixelSize(width: size.width, height: size.height), pixelFormat: .nv12)
-        let (buffer, made) = try processor.apply(transform, to: picture, color: color)
+        let (buffer, made) = try processor.apply(transform, to: pixels, color: color)
         return Made(buffer: buffer, color: made, isLent: false)
     }
 
-    /// Whether pictures of this format are delivered as they lie. RGB never: its fourth byte may be without meaning.
-    private func isWanted(_ pixelFormat: PixelFormat) -> Bool {
-        pixelFormat == .nv12 || wants.isNativeFormatEnough && !pixelFormat.isCompressed && !pixelFormat.isRGB
+    /// Whether frames of this format are delivered unconverted. RGB never: its fourth byte may be unused.
+    private func acceptsUnconverted(_ pixelFormat: PixelFormat) -> Bool {
+        pixelFormat == .nv12 || wants.acceptsNativeFormat && !pixelFormat.isCompressed && !pixelFormat.isRGB
     }
 
     private func adapt() {
         size = wants.adaptedSize(width: plan.size.width, height: plan.size.height)
         isWhole = plan.crop == nil && size == (stream.format.width, stream.format.height)
-        isAsItLies = isWhole && pixelFormat.map(isWanted) ?? false
+        isUnprocessed = isWhole && pixelFormat.map(acceptsUnconverted) ?? false
     }
 
-    private func picture(in captured: CapturedBuffer, as pixelFormat: PixelFormat?) throws(CaptureError) -> PixelBuffer
+    private func pixelBuffer(in captured: CapturedBuffer, as pixelFormat: PixelFormat?) throws(CaptureError)
+        -> PixelBuffer
     {
-        guard let pixelFormat else { return try exotic!.decode(captured, in: stream) }
-        guard pixelFormat.isCompressed else { return try stream.picture(in: captured, as: pixelFormat) }
+        guard let pixelFormat else { return try v4lDecoder!.decode(captured, in: stream) }
+        guard pixelFormat.isCompressed else { return try stream.pixelBuffer(in: captured, as: pixelFormat) }
         return try decodeJPEG(in: captured)
     }
 
@@ -109,7 +111,7 @@ final class FrameMaker {
         do throws(CodecError) {
             decoded = try jpeg!.decode(bytes(of: captured))
         } catch {
-            // What one picture is may be a fault of the cable; the next may be sound.
+            // One damaged frame may be a fault of the cable; the next may be intact.
             let isMemory = error.code == .outOfMemory
             throw CaptureError(
                 isMemory ? .outOfMemory : .corruptData, operation: error.operation,
@@ -119,7 +121,7 @@ final class FrameMaker {
         return decoded
     }
 
-    /// For consumers that take the JPEG as it is: its head is looked at, and nothing is decoded.
+    /// A copy for consumers that accept JPEG: only its header is read.
     private func copyJPEG(in captured: CapturedBuffer) throws(CaptureError) -> PixelBuffer {
         let bytes = bytes(of: captured)
         let header: JPEGHeader
@@ -150,13 +152,13 @@ final class FrameMaker {
         return UnsafeRawBufferPointer(start: mapping.address + start, count: max(0, end - start))
     }
 
-    private func copy(_ picture: PixelBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {
+    private func copy(_ source: PixelBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {
         do {
-            return try pool.makeBuffer(pixelFormat, width: picture.width, height: picture.height) { pixels in
+            return try pool.makeBuffer(pixelFormat, width: source.width, height: source.height) { pixels in
                 for plane in 0..<pixelFormat.planeCount {
                     for row in 0..<pixels.planes[plane].rows {
-                        picture.withRow(row, ofPlane: plane) { source in
-                            pixels.withRow(row, ofPlane: plane) { $0.copyMemory(from: source) }
+                        source.withRow(row, ofPlane: plane) { bytes in
+                            pixels.withRow(row, ofPlane: plane) { $0.copyMemory(from: bytes) }
                         }
                     }
                 }
@@ -168,18 +170,18 @@ final class FrameMaker {
         }
     }
 
-    /// A refusal shows when the driver is asked next, or is tried again by ``CaptureStream/reclaim()``.
-    private func giveBack(_ index: Int) { try? stream.queue(index) }
+    /// Requeues a buffer. After a refusal ``CaptureStream/reclaim()`` tries again.
+    private func requeue(_ index: Int) { try? stream.queue(index) }
 }
 
-/// I420 in memory of its own, into which libv4lconvert decodes.
-private final class ExoticPicture {
-    private let converter: ExoticConverter
+/// Decodes with libv4lconvert into an I420 pixel buffer of its own.
+private final class V4LDecoder {
+    private let converter: V4LConverter
     private let memory: UnsafeMutableRawBufferPointer
-    private let picture: PixelBuffer
+    private let pixels: PixelBuffer
 
     init(_ node: DeviceNode, format: StreamFormat) throws(CaptureError) {
-        converter = try ExoticConverter(node, format: format)
+        converter = try V4LConverter(node, format: format)
         let (width, height) = (format.width, format.height)
         memory = .allocate(
             byteCount: PixelFormat.i420.packedByteCount(width: width, height: height) + 64, alignment: 64)
@@ -191,8 +193,8 @@ private final class ExoticPicture {
             planes.append(PlaneMemory(base: memory.baseAddress! + offset, byteCount: byteCount, bytesPerRow: stride))
             offset += byteCount
         }
-        // Freed with this object: the picture never leaves the frame maker.
-        picture = try PixelBuffer(wrapping: planes, as: .i420, width: width, height: height, release: {})
+        // Freed with this object: the pixel buffer never leaves the frame maker.
+        pixels = try PixelBuffer(wrapping: planes, as: .i420, width: width, height: height, release: {})
     }
 
     deinit { memory.deallocate() }
@@ -203,6 +205,66 @@ private final class ExoticPicture {
         let end = min(Int(captured.bytesUsed[0]), mapping.byteCount)
         try converter.convert(
             UnsafeMutableRawBufferPointer(start: mapping.address + start, count: max(0, end - start)), into: memory)
-        return picture
+        return pixels
+    }
+}
+
+/// Decodes the formats that only libv4lconvert reads (raw sensors, old vendors' formats) into I420.
+///
+/// Belongs to the capture thread.
+final class V4LConverter {
+    private let context: OpaquePointer
+    private var source = v4l2_format()
+    private var target = v4l2_format()
+
+    /// The formats that libv4lconvert 1.22 decodes and libyuv does not (`supported_src_pixfmts` in
+    /// lib/libv4lconvert/libv4lconvert.c); but not RGBP, of which it swaps red and blue.
+    private static let known: Set<FourCC> = [
+        "GREY", "Y16", "Y16-BE", "Y10B", "Y04", "Y06", "BA81", "GBRG", "GRBG", "RGGB", "YVYU", "YYUV", "M420", "HM12",
+        "NV61", "S501", "S505", "S508", "S561", "S910", "S920", "SONX", "P207", "M310", "JL20", "905C", "S680",
+        "PJPG", "O511", "O518", "CPIA", "KONI", "S401", "CITV",
+    ]
+
+    /// Whether there is a decoder for the format.
+    static func knows(_ fourCC: FourCC) -> Bool { known.contains(fourCC) }
+
+    /// - Throws: `formatUnsupported` when the library cannot be set up for the camera.
+    init(_ node: DeviceNode, format: StreamFormat) throws(CaptureError) {
+        guard let context = v4lconvert_create(node.descriptor) else {
+            throw CaptureError(
+                .formatUnsupported, operation: "decode \(format.fourCC)", subject: node.path,
+                message: "libv4lconvert cannot be set up for this camera; choose another format.")
+        }
+        self.context = context
+        source.type = V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue
+        source.fmt.pix.width = UInt32(format.width)
+        source.fmt.pix.height = UInt32(format.height)
+        source.fmt.pix.pixelformat = format.fourCC.rawValue
+        source.fmt.pix.bytesperline = UInt32(format.memoryPlanes[0].bytesPerRow)
+        source.fmt.pix.sizeimage = UInt32(format.memoryPlanes[0].byteCount)
+        target.type = V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue
+        target.fmt.pix.width = source.fmt.pix.width
+        target.fmt.pix.height = source.fmt.pix.height
+        target.fmt.pix.pixelformat = FourCC.yu12.rawValue
+        target.fmt.pix.bytesperline = UInt32(format.width)
+        target.fmt.pix.sizeimage = UInt32(PixelFormat.i420.packedByteCount(width: format.width, height: format.height))
+    }
+
+    deinit { v4lconvert_destroy(context) }
+
+    /// Decodes the bytes of one buffer into `frame`, whose stride is its width.
+    ///
+    /// - Throws: `corruptData` when decoding fails.
+    func convert(_ bytes: UnsafeMutableRawBufferPointer, into frame: UnsafeMutableRawBufferPointer)
+        throws(CaptureError)
+    {
+        let written = v4lconvert_convert(
+            context, &source, &target, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(bytes.count),
+            frame.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(frame.count))
+        guard written >= 0 else {
+            throw CaptureError(
+                .corruptData, operation: "decode \(FourCC(rawValue: source.fmt.pix.pixelformat))",
+                message: String(cString: v4lconvert_get_error_message(context)))
+        }
     }
 }

@@ -1,13 +1,13 @@
 import CLibV4L2
 import VideoCapturing
 
-/// The format that a driver has settled on (`VIDIOC_S_FMT`), and how its pictures lie in the buffers.
+/// The format that a driver has set (`VIDIOC_S_FMT`), and the layout of its frames in the buffers.
 struct StreamFormat: Hashable, Sendable {
     /// One plane of memory of a buffer.
     struct MemoryPlane: Hashable, Sendable {
-        /// The bytes from row to row of the first plane of samples in it; zero for compressed formats.
+        /// The stride in bytes of the first plane of samples in it; zero for compressed formats.
         var bytesPerRow: Int
-        /// The bytes that a whole picture takes.
+        /// The bytes of a complete frame.
         var byteCount: Int
     }
 
@@ -18,19 +18,20 @@ struct StreamFormat: Hashable, Sendable {
     var field: UInt32
     /// One, or for the multi-planar formats one for each plane of samples.
     var memoryPlanes: PlaneList<MemoryPlane>
-    /// How the numbers map to light; nil when the driver does not say.
+    /// The color matrix and range; nil when the driver does not report them.
     var color: ColorDescription?
-    /// The kind of the queue: `V4L2_BUF_TYPE_VIDEO_CAPTURE`, or `…_MPLANE`.
+    /// Whether the queue is multi-planar: `V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE` instead of
+    /// `V4L2_BUF_TYPE_VIDEO_CAPTURE`.
     var isMultiplanar: Bool
 
-    /// The kind of the node's queue, as requests want it.
+    /// The type of the node's queue for requests.
     static func bufferType(isMultiplanar: Bool) -> UInt32 {
         (isMultiplanar ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE : V4L2_BUF_TYPE_VIDEO_CAPTURE).rawValue
     }
 }
 
 extension StreamFormat {
-    /// What the driver has answered.
+    /// Reads the driver's answer.
     init(_ format: v4l2_format, isMultiplanar: Bool) {
         var format = format
         let picture = clibv4l2_get_picture(&format)
@@ -50,8 +51,8 @@ extension StreamFormat {
 }
 
 extension ColorDescription {
-    /// What the driver says of its colours, by the default mappings of the V4L2 specification ("Colorspaces");
-    /// nil when it says nothing.
+    /// The driver's color matrix and range, by the default mappings of the V4L2 specification ("Colorspaces"); nil when
+    /// it reports none.
     fileprivate init?(_ picture: clibv4l2_picture) {
         let colorspace = v4l2_colorspace(picture.colorspace)
         guard colorspace != V4L2_COLORSPACE_DEFAULT else { return nil }
@@ -63,13 +64,13 @@ extension ColorDescription {
             default: .bt601
             }
         let fourCC = FourCC(rawValue: picture.pixelformat)
-        // Grey is what a sensor counts, from nothing to all, though the specification is silent on it.
-        let isWhole = CaptureFormat.of(fourCC)?.isRGB ?? (fourCC == .grey || fourCC == .y16)
+        // Gray is the sensor's full range, though the specification does not define it.
+        let isFullRange = CaptureFormat.of(fourCC)?.isRGB ?? (fourCC == .grey || fourCC == .y16)
         let range: Range =
             switch v4l2_quantization(picture.quantization) {
             case V4L2_QUANTIZATION_FULL_RANGE: .full
             case V4L2_QUANTIZATION_LIM_RANGE: .limited
-            default: isWhole || colorspace == V4L2_COLORSPACE_JPEG ? .full : .limited
+            default: isFullRange || colorspace == V4L2_COLORSPACE_JPEG ? .full : .limited
             }
         self.init(matrix: matrix, range: range)
     }

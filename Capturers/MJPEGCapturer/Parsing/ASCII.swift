@@ -1,4 +1,10 @@
-/// What the parsers of heads need to know of characters.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Characters and text functions for the parsers of heads.
 enum ASCII {
     static let newline: UInt8 = 0x0A
     static let carriageReturn: UInt8 = 0x0D
@@ -29,7 +35,7 @@ enum ASCII {
         return trimmedEnd(text[start...])
     }
 
-    /// Without blanks at the end. A part of the same memory: to take bytes out of a slice would copy it.
+    /// Without blanks at the end. A slice of the same memory: removing bytes from a slice would copy it.
     static func trimmedEnd(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let end = text.lastIndex(where: { !isBlank($0) }) else { return [] }
         return text[...end]
@@ -45,10 +51,40 @@ enum ASCII {
         text.count == lowercase.utf8CodeUnitCount && hasPrefix(text, lowercase)
     }
 
-    /// The number that the text begins with; nil without one, or when it is beyond all sense.
+    /// The number at the start of the text; nil without one, or for more than 15 digits.
     static func number(_ text: ArraySlice<UInt8>) -> Int? {
         let digits = text.prefix { isDigit($0) }
         guard !digits.isEmpty, digits.count <= 15 else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+    }
+}
+
+/// One line of a head: `Name: value`, parsed leniently. Blanks around both are removed, including those before the colon.
+struct HeaderLine {
+    let name: ArraySlice<UInt8>
+    let value: ArraySlice<UInt8>
+
+    /// Nil for a line without a colon.
+    init?(_ line: ArraySlice<UInt8>) {
+        guard let colon = line.firstIndex(of: ASCII.colon) else { return nil }
+        name = ASCII.trimmed(line[..<colon])
+        value = ASCII.trimmed(line[(colon + 1)...])
+    }
+
+    func isNamed(_ lowercaseName: StaticString) -> Bool { ASCII.equal(name, lowercaseName) }
+
+    var text: String { String(decoding: value, as: UTF8.self) }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Removes the first bytes.
+    mutating func consume(_ count: Int) {
+        self = UnsafeRawBufferPointer(rebasing: self[count...])
+    }
+
+    /// The offset of the first occurrence of a byte; nil when there is none.
+    func offset(of byte: UInt8) -> Int? {
+        guard let baseAddress, let found = memchr(baseAddress, Int32(byte), count) else { return nil }
+        return UnsafeRawPointer(found) - baseAddress
     }
 }

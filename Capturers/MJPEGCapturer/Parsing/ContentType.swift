@@ -1,6 +1,6 @@
-/// What a `Content-Type` says, read leniently: `multipart/x-mixed-replace; boundary="--x";` and its like.
+/// A `Content-Type`, parsed leniently: `multipart/x-mixed-replace; boundary="--x";` and the like.
 struct ContentType: Hashable {
-    /// As in `image/jpeg`, in lower case.
+    /// The type, as in `image/jpeg`, in lower case.
     let name: String
     /// The parameter `boundary`, without quotes; nil without one.
     let boundary: [UInt8]?
@@ -20,13 +20,13 @@ struct ContentType: Hashable {
         self.boundary = boundary
     }
 
-    /// Whether the body is a row of parts.
+    /// Whether the body is a sequence of parts.
     var isMultipart: Bool { name.hasPrefix("multipart/") }
 
-    /// Whether it is one JPEG picture.
+    /// Whether it is one JPEG image.
     var isPicture: Bool { ["image/jpeg", "image/jpg", "image/pjpeg"].contains(name) }
 
-    /// Whether only the bytes can tell what it is.
+    /// Whether the type must be determined from the bytes.
     var isVague: Bool {
         [
             "", "application/octet-stream", "video/x-motion-jpeg", "video/mjpeg", "video/x-mjpeg", "video/x-jpeg",

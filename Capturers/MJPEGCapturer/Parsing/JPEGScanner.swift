@@ -4,30 +4,30 @@
     import Musl
 #endif
 
-/// Finds the end of a JPEG picture by its structure, while its bytes come in.
+/// Finds the end of a JPEG image by its structure, while its bytes arrive.
 ///
-/// Segments are stepped over by their lengths, so that a thumbnail inside one is not taken for the picture; in the
-/// entropy-coded data the end is the first marker EOI. ITU-T T.81, annex B.
+/// Segments are skipped by their lengths, so that a thumbnail inside one is not mistaken for the image; in the
+/// entropy-coded data the end is the first EOI marker. ITU-T T.81, annex B.
 struct JPEGScanner {
     enum Outcome: Hashable {
-        /// The end is not among the bytes yet.
+        /// The end has not arrived yet.
         case incomplete
-        /// The picture has this many bytes, its EOI included.
+        /// The image has this many bytes, including its EOI.
         case complete(Int)
-        /// Here begins another picture, before this one has ended.
+        /// Another image begins here, before this one has ended.
         case interrupted(at: Int)
     }
 
     private var position = 0
 
-    /// Goes on where it was at the last call; `bytes` are those of then and more, from the picture's SOI on.
+    /// Continues after the last call; `bytes` are those of the last call and more, from the image's SOI on.
     mutating func advance(_ bytes: UnsafeRawBufferPointer) -> Outcome {
         if position == 0 {
             guard bytes.count >= 2 else { return .incomplete }
             position = 2
         }
         while position < bytes.count {
-            // Between segments nothing else than a marker should be; what is, libjpeg steps over as well.
+            // Only a marker should be between segments; other bytes are skipped, as by libjpeg.
             guard let found = memchr(bytes.baseAddress! + position, 0xFF, bytes.count - position) else {
                 position = bytes.count
                 return .incomplete

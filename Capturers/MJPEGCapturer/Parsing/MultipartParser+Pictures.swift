@@ -1,4 +1,4 @@
-// The pictures themselves.
+// The images.
 extension MultipartParser {
     mutating func takeBody(_ rest: inout UnsafeRawBufferPointer, _ output: (ReceivedPicture) -> Void) {
         guard block.count >= 2 else { return takeStart(&rest) }
@@ -12,20 +12,20 @@ extension MultipartParser {
         let taken = min(rest.count, MultipartParser.scanStep, maximumFrameBytes - block.count)
         guard append(&rest, taken) else { return }
         guard let end = scan() else {
-            if block.count >= maximumFrameBytes { leaveOutOversized() }
+            if block.count >= maximumFrameBytes { skipOversized() }
             return
         }
-        // What follows is none of the picture's.
+        // The bytes after the end do not belong to the image.
         rest = all
         rest.consume(taken - (block.count - end))
         block.truncate(to: end)
         finishScanned(output)
     }
 
-    /// How much is taken at once while the end is looked for: what is beyond the end was copied in vain.
+    /// The bytes that are appended at once while the end is searched: those beyond the end are copied in vain.
     static let scanStep = 16 * 1024
 
-    /// The length to go by; nil to look for the end.
+    /// The length that is relied upon; nil to search for the end.
     var statedLength: Int? {
         guard trust.isEarned, let length = head.contentLength, length >= MultipartParser.fewestBytes,
             length <= maximumFrameBytes
@@ -33,7 +33,7 @@ extension MultipartParser {
         return length
     }
 
-    /// The first two bytes, which tell whether it is a picture.
+    /// The first two bytes, which show whether it is an image.
     mutating func takeStart(_ rest: inout UnsafeRawBufferPointer) {
         let byte = rest[0]
         if block.count == 0 {
@@ -51,7 +51,7 @@ extension MultipartParser {
             }
             guard byte == 0xFF else { return recover() }
         } else if byte == 0xFF {
-            // A fill byte, which libjpeg would not take there.
+            // A fill byte, which libjpeg would not accept there.
             return rest.consume(1)
         } else if byte != 0xD8 {
             return recover()
@@ -59,24 +59,24 @@ extension MultipartParser {
         _ = append(&rest, 1)
     }
 
-    /// False when there is no memory for the picture; it is left out then.
+    /// False when there is no memory for the image, which is skipped then.
     mutating func append(_ rest: inout UnsafeRawBufferPointer, _ count: Int) -> Bool {
         guard block.append(UnsafeRawBufferPointer(rebasing: rest[..<count])) else {
-            leaveOutOversized()
+            skipOversized()
             return false
         }
         rest.consume(count)
         return true
     }
 
-    mutating func leaveOutOversized() {
+    mutating func skipOversized() {
         losses.oversized &+= 1
         // Counted once, and not as damage.
         isRecovering = true
         recover()
     }
 
-    /// The end of the picture in the block; nil while it is not there.
+    /// The end of the image in the block; nil while it has not arrived.
     mutating func scan() -> Int? {
         var start = 0
         defer { if start > 0 { block.removeFirst(start) } }
@@ -85,8 +85,8 @@ extension MultipartParser {
             case .incomplete: return nil
             case .complete(let end): return end
             case .interrupted(let next):
-                // Cut off: the boundary and the head of the next were taken for its data.
-                noteDamage()
+                // Truncated: the boundary and the head of the next image were taken for its data.
+                recordDamage()
                 isRecovering = false
                 start += next
                 scanner = JPEGScanner()
@@ -95,7 +95,7 @@ extension MultipartParser {
         }
     }
 
-    /// All bytes of a stated length are there.
+    /// All bytes of a stated length have arrived.
     mutating func finishStated(_ output: (ReceivedPicture) -> Void) {
         if MultipartParser.isWhole(block.bytes) {
             deliver(output)
@@ -107,14 +107,14 @@ extension MultipartParser {
 
     mutating func finishScanned(_ output: (ReceivedPicture) -> Void) {
         if block.count < MultipartParser.fewestBytes {
-            noteDamage()
+            recordDamage()
             beginPicture()
             state = .lines
         } else {
             let (stated, found) = (head.contentLength, block.count)
-            if let stated { trust.note(stated: stated, found: found) }
+            if let stated { trust.record(stated: stated, found: found) }
             deliver(output)
-            // What else the part has is no damage.
+            // The rest of the part is not damage.
             if let stated, stated > found, boundary.isProven {
                 awaitsBoundary = true
                 bytesWithoutBoundary = 0
@@ -133,7 +133,7 @@ extension MultipartParser {
         output(picture)
     }
 
-    /// Looks whether the boundary follows a body that has its stated length and no end: then the picture is cut off,
+    /// Checks whether the boundary follows a body of the stated length without an end: then the image is truncated,
     /// otherwise the length is wrong.
     mutating func takeTail(_ rest: inout UnsafeRawBufferPointer, _ output: (ReceivedPicture) -> Void) {
         let byte = rest[0]
@@ -144,11 +144,11 @@ extension MultipartParser {
         if isLine, !text.isEmpty {
             switch boundary.match(text, mayLearn: false) {
             case .part:
-                noteDamage()
+                recordDamage()
                 beginPicture()
                 return beginHead()
             case .end:
-                noteDamage()
+                recordDamage()
                 state = .ended
                 return
             case .none: break
@@ -156,7 +156,7 @@ extension MultipartParser {
         }
         let mayBeBoundary = tail.count <= 256 && (text.isEmpty || boundary.mayBegin(text))
         guard isLine && !text.isEmpty || !mayBeBoundary else { return }
-        // It is the length that is wrong. The bytes are looked at anew, without it.
+        // The length is wrong. The bytes are parsed again without it.
         trust.lose()
         guard tail.withUnsafeBytes({ block.append($0) }) else { return recover() }
         let bytes = block
@@ -167,4 +167,26 @@ extension MultipartParser {
         feed(bytes.bytes, output: output)
         pool.giveBack(bytes)
     }
+}
+
+/// Whether the stated lengths of the parts are trusted: after they have been right, until one is wrong. Padding counts as
+/// wrong, since it may arrive late.
+struct LengthHeuristic: Hashable {
+    /// The number of right lengths that are required.
+    private static let proof = 2
+
+    private var agreements = 0
+    private var isLost = false
+
+    var isEarned: Bool { !isLost && agreements >= LengthHeuristic.proof }
+
+    mutating func record(stated: Int, found: Int) {
+        if stated == found {
+            agreements = min(agreements + 1, LengthHeuristic.proof)
+        } else {
+            isLost = true
+        }
+    }
+
+    mutating func lose() { isLost = true }
 }

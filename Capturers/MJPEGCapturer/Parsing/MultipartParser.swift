@@ -1,16 +1,16 @@
-/// Takes the bytes of a body and gives the JPEG pictures in it, each when its own last byte has come.
+/// Parses the bytes of a body into JPEG images, each of which is delivered when its last byte has arrived.
 ///
-/// Made for what servers send, not for what RFC 2046 says. A stated length is believed once it has been right, and
-/// checked each time; what has none, or a wrong one, ends where the JPEG's structure ends. After damage the next boundary
-/// is looked for, and where a stream has none, the next JPEG.
+/// Follows what servers send rather than RFC 2046. A stated length is trusted once it has been right, and checked each
+/// time; a part without one, or with a wrong one, ends where the JPEG's structure ends. After damage the parser searches for
+/// the next boundary, and where a stream has none, for the next JPEG.
 ///
-/// A value; not to be copied in the midst of a stream, since the bytes of the picture under way are shared then.
+/// A value type, which must not be copied within a stream, since the bytes of the current image would be shared.
 struct MultipartParser {
-    /// What the head of the body says that it is.
+    /// The content of the body by its head.
     enum Content {
-        /// Parts, with this boundary between them as far as is known.
+        /// Parts, with the boundary between them if known.
         case parts(boundary: [UInt8]?)
-        /// One picture, of so many bytes as far as is known.
+        /// One image, with its length in bytes if known.
         case picture(length: Int?)
     }
 
@@ -19,20 +19,20 @@ struct MultipartParser {
         case lines
         case head
         case body
-        /// All bytes of a stated length are there, but the picture has no end: what follows tells what is wrong.
+        /// All bytes of a stated length have arrived, but the image has no end: the next bytes show what is wrong.
         case afterLength
         case ended
     }
 
-    /// uStreamer's rule: what has fewer bytes is no picture.
+    /// The minimum number of bytes of an image, as in uStreamer.
     static let fewestBytes = 125
-    /// What is kept of a line.
+    /// The maximum number of bytes kept of a line.
     static let longestLine = 4096
 
     var state: State
-    /// What was left out since the last picture.
+    /// The losses since the last image.
     var losses = StreamLosses()
-    /// Whether the server has said that the stream ends here.
+    /// Whether the server has marked the end of the stream.
     var hasEnded: Bool { state == .ended }
 
     let maximumFrameBytes: Int
@@ -42,23 +42,23 @@ struct MultipartParser {
     var boundary: PartBoundary
     var line: [UInt8] = []
     var head = PartHead()
-    /// In the midst of a damaged part, whose bytes are not to be taken for anything but the boundary.
+    /// Within a damaged part, of which all bytes are skipped up to the boundary.
     var awaitsBoundary = false
     var bytesWithoutBoundary = 0
-    /// Whether the damage that is being got over has been counted.
+    /// Whether the current damage has been counted.
     var isRecovering = false
 
     // The body.
     var block: JPEGBlock
     var scanner = JPEGScanner()
-    var trust = LengthTrust()
-    /// What followed a stated length.
+    var trust = LengthHeuristic()
+    /// The bytes after a stated length.
     var tail: [UInt8] = []
-    /// What is received of which it is not known yet what it is; see ``receive(_:output:)``.
+    /// Received bytes that are not parsed yet; see ``receive(_:output:)``.
     var incoming = JPEGBlock()
-    /// Whether the last receipt filled its memory, beyond a picture's end or before it was known where that is.
+    /// Whether the last call of `read` filled its memory, beyond the end of an image or before that is known.
     var isBehind = false
-    /// How long the last picture was; before the first, what is enough for most.
+    /// The length of the last image; before the first one a typical length.
     var lastBytes = 64 * 1024
 
     init(_ content: Content, maximumFrameBytes: Int, pool: JPEGBlockPool = JPEGBlockPool()) {
@@ -77,7 +77,7 @@ struct MultipartParser {
         }
     }
 
-    /// Takes what has come, and hands each picture that is whole now to `output`.
+    /// Parses bytes that have arrived, and passes each completed image to `output`.
     mutating func feed(_ bytes: UnsafeRawBufferPointer, output: (ReceivedPicture) -> Void) {
         var rest = bytes
         while !rest.isEmpty, state != .ended {
@@ -90,24 +90,24 @@ struct MultipartParser {
         }
     }
 
-    /// No more bytes will come: what is under way is delivered if it is whole, or else lost.
+    /// Ends the stream: the current image is delivered if it is complete, or else counted as lost.
     mutating func finish(output: (ReceivedPicture) -> Void) {
         switch state {
         case .body where block.count > 0, .afterLength:
-            if MultipartParser.isWhole(block.bytes) { deliver(output) } else { noteDamage() }
+            if MultipartParser.isWhole(block.bytes) { deliver(output) } else { recordDamage() }
         default: break
         }
         state = .ended
     }
 
-    /// Gives the memory back that no picture was made of.
+    /// Returns the memory of the current image to the pool.
     mutating func discard() {
         pool.giveBack(block)
         block = JPEGBlock()
         state = .ended
     }
 
-    /// The losses that no picture has carried yet.
+    /// The losses that were not delivered with an image yet.
     mutating func takeLosses() -> StreamLosses {
         defer { losses = StreamLosses() }
         return losses
@@ -115,9 +115,9 @@ struct MultipartParser {
 
     // MARK: - Damage
 
-    /// Leaves out what is under way, and looks for the next part.
+    /// Skips the current image, and searches for the next part.
     mutating func recover() {
-        noteDamage()
+        recordDamage()
         beginPicture()
         line.removeAll(keepingCapacity: true)
         state = .lines
@@ -126,15 +126,15 @@ struct MultipartParser {
     }
 
     /// Once for each run of damaged bytes.
-    mutating func noteDamage() {
+    mutating func recordDamage() {
         if !isRecovering { losses.damaged &+= 1 }
         isRecovering = true
     }
 
-    /// Whether the bytes are a picture: they begin with SOI and end with EOI, maybe with zeros behind it, as hardware
-    /// encoders pad, or line ends that were counted as the picture's own.
+    /// Whether the bytes are a complete image: they begin with SOI and end with EOI, which may be followed by zeros, the
+    /// padding of hardware encoders, or by line ends that the stated length includes.
     ///
-    /// uStreamer takes two zeros for an end without looking for the EOI before them; tables have such zeros too.
+    /// uStreamer accepts two zeros as the end without an EOI before them; but tables contain such zeros too.
     static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count >= fewestBytes, bytes[0] == 0xFF, bytes[1] == 0xD8 else { return false }
         var end = bytes.count
@@ -144,5 +144,75 @@ struct MultipartParser {
 
     private static func isPadding(_ byte: UInt8) -> Bool {
         byte == 0 || byte == ASCII.carriageReturn || byte == ASCII.newline
+    }
+}
+
+// Receiving directly into the memory of the image, which avoids a copy.
+extension MultipartParser {
+    /// Lets `read` fill memory, and passes each completed image to `output`, as ``feed(_:output:)``.
+    ///
+    /// An image is not copied when its length is stated and trusted, and when at most the head of the next part has
+    /// arrived with it; which is the case for a client that reads as fast as the server sends. Where several images
+    /// wait, they are received at once and copied, which costs less than more system calls.
+    ///
+    /// - Parameters:
+    ///   - read: fills memory from its beginning and returns the number of bytes; 0 when nothing has arrived.
+    ///   - output: gets the completed images.
+    /// - Returns: whether the memory was filled, so that more may have arrived; nil when there is no memory left.
+    mutating func receive(
+        _ read: (UnsafeMutableRawBufferPointer) -> Int, output: (ReceivedPicture) -> Void
+    ) -> Bool? {
+        if state == .body, block.count >= 2, let length = statedLength,
+            !isBehind || length - block.count >= MultipartParser.minimumRoomBehind
+        {
+            let room = min(length - block.count + MultipartParser.maximumSurplus, MultipartParser.maximumRoom)
+            guard let count = block.append(atMost: room, by: read) else { return nil }
+            isBehind = count == room && block.count > length
+            finishReceived(length, output)
+            return count == room
+        }
+        incoming.truncate(to: 0)
+        // Room for an image somewhat larger than the last one.
+        let usual = min(lastBytes + lastBytes / 4 + MultipartParser.maximumSurplus, MultipartParser.maximumRoom)
+        let room = isBehind ? max(usual, MultipartParser.minimumRoomBehind) : usual
+        guard let count = incoming.append(atMost: room, by: read) else { return nil }
+        isBehind = count == room
+        var rest = incoming.bytes
+        while !rest.isEmpty, state == .lines || state == .head { takeLine(&rest) }
+        if let length = statedLength, isStart(rest), rest.count <= length + MultipartParser.maximumSurplus {
+            incoming.keepLast(rest.count)
+            swap(&incoming, &block)
+            finishReceived(length, output)
+        } else {
+            feed(rest, output: output)
+        }
+        return count == room
+    }
+
+    /// The maximum number of bytes after an image that are copied: a boundary, and the head of the next part.
+    private static let maximumSurplus = 1024
+
+    /// The maximum number of bytes that are received at once: no memory is allocated for a length that is only stated.
+    private static let maximumRoom = 1 << 20
+
+    /// The minimum room for receiving when more than one image waits.
+    private static let minimumRoomBehind = 128 * 1024
+
+    /// Whether an image begins here and its first two bytes have arrived.
+    private func isStart(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        state == .body && block.count == 0 && bytes.count >= 2 && bytes[0] == 0xFF && bytes[1] == 0xD8
+    }
+
+    /// Completes the image in the block if all its bytes have arrived, and parses the bytes after it.
+    private mutating func finishReceived(_ length: Int, _ output: (ReceivedPicture) -> Void) {
+        let surplus = block.count - length
+        guard surplus >= 0 else { return }
+        withUnsafeTemporaryAllocation(byteCount: MultipartParser.maximumSurplus, alignment: 1) { copy in
+            let rest = UnsafeMutableRawBufferPointer(rebasing: copy[..<surplus])
+            rest.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[length...]))
+            block.truncate(to: length)
+            finishStated(output)
+            feed(UnsafeRawBufferPointer(rest), output: output)
+        }
     }
 }

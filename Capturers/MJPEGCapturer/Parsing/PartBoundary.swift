@@ -1,5 +1,5 @@
-/// What stands between the parts of a stream, as servers write it: with `--` before it or without, declared with the
-/// dashes or without them, declared wrongly, or not at all.
+/// The boundary between the parts of a stream, as servers write it: with or without `--` before it, declared with or
+/// without the dashes, declared wrongly, or not at all.
 struct PartBoundary {
     enum Match: Hashable {
         case none
@@ -9,7 +9,7 @@ struct PartBoundary {
         case end
     }
 
-    /// Longer ones than any server's are not learned.
+    /// The maximum length of a boundary that is learned from the stream.
     private static let longest = 200
 
     /// Without leading dashes; empty while it is not known.
@@ -17,13 +17,13 @@ struct PartBoundary {
     /// Whether it has been seen in the stream.
     private(set) var isProven = false
 
-    /// - Parameter declared: as the head of the stream states it.
+    /// - Parameter declared: the boundary in the head of the stream.
     init(declared: [UInt8]?) {
         token = Array(ASCII.trimmedEnd((declared ?? []).drop { $0 == ASCII.dash }))
     }
 
-    /// What a line is, given without the end of the line. Until a boundary is proven, any line that begins with dashes
-    /// is taken for one, if `mayLearn`.
+    /// Matches a line without its end. Until a boundary is proven, any line that begins with dashes is taken for one, if
+    /// `mayLearn`.
     mutating func match(_ line: ArraySlice<UInt8>, mayLearn: Bool) -> Match {
         let line = ASCII.trimmedEnd(line)
         if !token.isEmpty, let match = known(line) {
@@ -51,7 +51,7 @@ struct PartBoundary {
             if next == ASCII.dash { return .end }
             return ASCII.isBlank(next) ? .part : nil
         }
-        // A picture that no line end follows.
+        // An image without a line end after it.
         guard line.count > token.count + 2 else { return nil }
         if endsWithBoundary(line) { return .part }
         return line.suffix(2).elementsEqual([ASCII.dash, ASCII.dash]) && endsWithBoundary(line.dropLast(2))

@@ -1,18 +1,19 @@
-/// The parsers, for the fuzzer alone.
+/// The parsers, only for the fuzzer.
 @_spi(Fuzzing)
 public enum StreamProbe {
-    /// What came of a stream.
+    /// The result of parsing a stream.
     public struct Result: Equatable {
-        /// The bytes of the pictures.
+        /// The bytes of the images.
         public var pictures: [[UInt8]] = []
-        /// How many were left out.
+        /// The number of images that were damaged.
         public var damaged: UInt64 = 0
+        /// The number of images that were too large.
         public var oversized: UInt64 = 0
-        /// Whether the stream has ended by itself.
+        /// Whether the server has marked the end of the stream.
         public var hasEnded = false
     }
 
-    /// Parses a body that comes in pieces, which are handed to the parser, or received by it.
+    /// Parses a body that arrives in pieces, which are fed to the parser, or received by it.
     public static func pictures(
         in bytes: UnsafeRawBufferPointer, boundary: String?, pieceSize: Int, maximumFrameBytes: Int,
         areReceived: Bool = false
@@ -37,7 +38,7 @@ public enum StreamProbe {
         return result
     }
 
-    /// Reads the bytes as heads, types, challenges and addresses.
+    /// Parses the bytes as heads, types, challenges and addresses.
     public static func readHeads(_ bytes: UnsafeRawBufferPointer) {
         var head = HTTPResponseHead()
         for line in bytes.split(separator: ASCII.newline, omittingEmptySubsequences: false) {
@@ -53,7 +54,7 @@ public enum StreamProbe {
 }
 
 extension MultipartParser {
-    /// As from a socket where these bytes wait. For tests and the fuzzer.
+    /// Receives these bytes as from a socket. For tests and the fuzzer.
     mutating func receive(from bytes: UnsafeRawBufferPointer, output: (ReceivedPicture) -> Void) {
         var rest = bytes
         while !rest.isEmpty, !hasEnded {

@@ -2,31 +2,31 @@ import FrameProcessing
 import VideoCapturing
 
 extension MJPEGSource {
-    /// More demands for a password than these are not answered.
-    private static let mostAttempts = 10
+    /// The maximum number of demands for a password that are answered.
+    private static let maximumAttempts = 10
 
-    /// Connects and waits for the first picture, which is the first of the backlog then.
+    /// Connects and waits for the first image, which is the first of the queue then.
     ///
-    /// Throws what a person can do something about; ``FrameContext/isStopping`` ends it with `invalidState`.
+    /// Throws an error for the user; ``FrameContext/isStopping`` ends it with `invalidState`.
     func connect(_ context: FrameContext) throws(CaptureError) {
         guard let address, let transfer else { return }
-        status.tellStart()
+        status.reportStart()
         var failures = 0
         while true {
             try begin(context)
             do throws(CaptureError) {
                 try awaitFirstPicture(context)
-                return noteConnected()
+                return didConnect()
             } catch {
                 disconnect()
-                // Another host that was redirected to is given no name and password.
+                // No credentials for another host after a redirect.
                 let isDemand = transfer.head.status == 401 && !failure.isElsewhere(transfer) && !context.isStopping
                 guard isDemand, error.code == .permissionDenied, let best = transfer.head.challenges.best else {
                     throw error
                 }
                 if credential != nil { failures += 1 }
-                guard failures < MJPEGSource.mostAttempts,
-                    let given = status.askFor(
+                guard failures < MJPEGSource.maximumAttempts,
+                    let given = status.requestCredential(
                         MJPEGAuthenticationChallenge(
                             realm: best.realm, scheme: best.scheme, host: address.host, previousFailureCount: failures))
                 else { throw error }
@@ -35,10 +35,10 @@ extension MJPEGSource {
         }
     }
 
-    /// Makes the request; in polling the next one of the same connection.
+    /// Sends the request; when polling, the next one of the same connection.
     func begin(_ context: FrameContext) throws(CaptureError) {
         guard let address, let transfer else { return }
-        let now = patienceClock.now
+        let now = timeoutClock.now
         connection = StreamConnection(began: now, requested: context.now)
         backlog.beginConnection()
         lastRead = context.now
@@ -51,7 +51,7 @@ extension MJPEGSource {
     }
 
     private func awaitFirstPicture(_ context: FrameContext) throws(CaptureError) {
-        let limit = patienceClock.now.advanced(by: configuration.connectTimeout + configuration.stallTimeout * 2)
+        let limit = timeoutClock.now.advanced(by: configuration.connectTimeout + configuration.stallTimeout * 2)
         while backlog.isEmpty {
             guard !context.isStopping else {
                 throw failure.error(.invalidState, "The capture was stopped while it waited for the first picture.")
@@ -59,7 +59,7 @@ extension MJPEGSource {
             do throws(StreamLoss) {
                 try read(context)
                 guard backlog.isEmpty else { break }
-                let left = limit - patienceClock.now
+                let left = limit - timeoutClock.now
                 if left <= .zero { throw .failed(noPicture) }
                 try wait(context, atMost: left)
             } catch {
@@ -68,12 +68,12 @@ extension MJPEGSource {
         }
     }
 
-    /// The first picture of a connection, which is the next to deliver.
-    func noteConnected() {
-        if let picture = backlog.first, let header = try? JPEGHeader(picture.block.bytes) { note(header) }
+    /// Records the first image of a connection, which is the next to deliver.
+    func didConnect() {
+        if let picture = backlog.first, let header = try? JPEGHeader(picture.block.bytes) { adoptSize(header) }
         status.count { $0.connections += 1 }
-        status.tellFinish()
-        status.tell(.connected(width: pictureSize.width, height: pictureSize.height, isPolled: isPolled))
+        status.reportFinish()
+        status.report(.connected(width: pictureSize.width, height: pictureSize.height, isPolled: isPolled))
     }
 
     var failure: TransferFailure {
@@ -87,9 +87,9 @@ extension MJPEGSource {
         )
     }
 
-    /// The first whole picture settles the format, and must be one that can be decoded.
+    /// The first complete image determines the format, and must be one that can be decoded.
     func settleFormat(_ context: FrameContext) throws(CaptureError) {
-        for _ in 0..<MJPEGSource.mostDamagedAtFirst {
+        for _ in 0..<MJPEGSource.maximumDamagedAtFirst {
             if backlog.isEmpty { try awaitFirstPicture(context) }
             guard let picture = backlog.next(now: context.now, pool: pool) else { break }
             do throws(CodecError) {
@@ -102,13 +102,46 @@ extension MJPEGSource {
                         error.code == .outOfMemory ? .outOfMemory : .formatUnsupported,
                         "The pictures cannot be decoded. \(error.message)")
                 }
-                noteDamaged(picture)
+                recordDamaged(picture)
             }
         }
         throw failure.error(
             .corruptData, "All pictures that come are damaged; check the network, or restart the camera.")
     }
 
-    /// Damaged pictures in a row, after which a stream is given up before it has begun.
-    private static let mostDamagedAtFirst = 20
+    /// The number of consecutive damaged images at the start after which the stream is given up.
+    private static let maximumDamagedAtFirst = 20
+}
+
+/// One connection, or a series of polling requests, from its beginning to its loss. Confined to the capture thread; not
+/// checked for overlapping accesses, as in ``MJPEGSource``.
+final class StreamConnection {
+    enum Phase: Hashable {
+        /// No byte of a body has arrived yet.
+        case waiting
+        /// Parts, or consecutive images.
+        case stream
+        /// One image; the next must be requested.
+        case picture
+    }
+
+    @exclusivity(unchecked) var phase = Phase.waiting
+    @exclusivity(unchecked) var parser: MultipartParser?
+    /// By the machine's clock: the times of the request, of the last bytes, and of the last image.
+    let began: MediaTime
+    @exclusivity(unchecked) var lastByte: MediaTime
+    @exclusivity(unchecked) var lastPicture: MediaTime
+    /// The number of images received.
+    @exclusivity(unchecked) var pictureCount = 0
+    /// Why the response is not a stream.
+    @exclusivity(unchecked) var refusal: CaptureError?
+    /// By the capture's clock: the time of the last request.
+    @exclusivity(unchecked) var requested: MediaTime
+
+    init(began: MediaTime, requested: MediaTime) {
+        self.began = began
+        self.requested = requested
+        lastByte = began
+        lastPicture = began
+    }
 }

@@ -2,7 +2,7 @@ import FrameProcessing
 import VideoCapturing
 
 extension MJPEGSource {
-    /// A frame of a picture; nil when it is damaged, or not due.
+    /// The frame of an image; nil when it is damaged, or not due.
     func makeFrame(of picture: ReceivedPicture) -> SourceFrame? {
         let before = picture.losses
         losses += before
@@ -15,7 +15,7 @@ extension MJPEGSource {
         }
         do {
             let header = try JPEGHeader(picture.block.bytes)
-            let isCompressed = wants.isCompressedEnough
+            let isCompressed = wants.acceptsCompressed
             let decoded = isCompressed ? nil : try fitted(try decode(picture))
             let jpeg = try wrap(picture, header)
             var frame = SourceFrame(decoded ?? jpeg, timestamp: picture.arrival)
@@ -25,7 +25,7 @@ extension MJPEGSource {
             frame.lostBefore = losses.oversized &+ losses.skipped
             frame.corruptBefore = losses.damaged
             losses = StreamLosses()
-            note(header)
+            adoptSize(header)
             return frame
         } catch {
             // The losses before it are counted already.
@@ -35,8 +35,8 @@ extension MJPEGSource {
         }
     }
 
-    /// The picture's own size settles the settings.
-    func note(_ header: JPEGHeader) {
+    /// The size of the image determines the settings.
+    func adoptSize(_ header: JPEGHeader) {
         let size = PixelSize(width: header.width, height: header.height)
         guard size != pictureSize else { return }
         pictureSize = size
@@ -59,7 +59,7 @@ extension MJPEGSource {
         ).buffer
     }
 
-    /// The bytes of the picture as they lie; their memory goes back to the pool when nobody needs them any more.
+    /// Wraps the bytes of the image without a copy; their memory returns to the pool after the last use.
     private func wrap(_ picture: ReceivedPicture, _ header: JPEGHeader) throws(CaptureError) -> PixelBuffer {
         let block = picture.block
         let bytes = block.bytes
@@ -70,8 +70,8 @@ extension MJPEGSource {
         ) { [pool] in pool.giveBack(block) }
     }
 
-    /// A picture that came whole and cannot be decoded.
-    func noteDamaged(_ picture: ReceivedPicture) {
+    /// Records a complete image that cannot be decoded.
+    func recordDamaged(_ picture: ReceivedPicture) {
         losses += picture.losses
         losses.damaged &+= 1
         count(picture.losses)
@@ -79,7 +79,7 @@ extension MJPEGSource {
         pool.giveBack(picture.block)
     }
 
-    /// Those of a connection that is given up, which no picture has carried.
+    /// Records the losses of a closed connection that were not delivered with an image.
     func collectLosses() {
         guard let rest = connection?.parser?.takeLosses() else { return }
         losses += rest

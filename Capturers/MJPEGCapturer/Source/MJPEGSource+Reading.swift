@@ -10,12 +10,12 @@ import VideoCapturing
 extension MJPEGSource {
     /// The next frame that is due; nil when the capture is being stopped.
     func awaitFrame(_ context: FrameContext) throws(StreamLoss) -> SourceFrame? {
-        // The time that the consumer took is none of the server's.
-        let now = patienceClock.now
+        // The time of the consumer does not count for the server's timeout.
+        let now = timeoutClock.now
         connection?.lastByte = now
         connection?.lastPicture = now
         while !context.isStopping {
-            // A consumer that returns at once leaves nothing to read, which curl would take long to find out.
+            // After a consumer that returns at once there is nothing to read, which curl would take long to find out.
             if !isDrained || context.now.nanoseconds(since: lastRead) > 1_000_000 { try read(context) }
             while let picture = backlog.next(now: context.now, pool: pool) {
                 if let frame = makeFrame(of: picture) { return frame }
@@ -25,12 +25,12 @@ extension MJPEGSource {
         return nil
     }
 
-    /// Takes all that has come, without waiting.
+    /// Reads everything that has arrived, without waiting.
     func read(_ context: FrameContext) throws(StreamLoss) {
         guard let transfer, connection != nil else { return }
         let before = connection?.pictureCount ?? 0
         let start = transfer.bytesReceived
-        // Less than curl had room for means that no more is there, but with TLS, which is read in pieces.
+        // Less than curl's buffer means that nothing more has arrived, except with TLS, which is read in pieces.
         var mayBeMore: Bool
         repeat {
             if transfer.bodySocket >= 0 {
@@ -41,13 +41,13 @@ extension MJPEGSource {
             transfer.work()
             mayBeMore = transfer.bytesReceived - last >= (transfer.isEncrypted ? 1 : HTTPTransfer.bufferSize)
             if connection?.phase == .stream { transfer.receiveDirectly() }
-        } while mayBeMore && transfer.result == nil && transfer.bytesReceived - start < MJPEGSource.mostBytesAtOnce
+        } while mayBeMore && transfer.result == nil && transfer.bytesReceived - start < MJPEGSource.maximumBytesAtOnce
             && !context.isStopping
         let now = context.now
         let count = (connection?.pictureCount ?? 0) - before
-        backlog.noteRead(count: count, since: lastRead, now: now, isLate: !hasWaited)
+        backlog.recordRead(count: count, since: lastRead, now: now, isLate: !hasWaited)
         lastRead = now
-        isDrained = transfer.result == nil && transfer.bytesReceived - start < MJPEGSource.mostBytesAtOnce
+        isDrained = transfer.result == nil && transfer.bytesReceived - start < MJPEGSource.maximumBytesAtOnce
         hasWaited = false
         if transfer.bytesReceived != start {
             status.count { statistics in
@@ -57,10 +57,10 @@ extension MJPEGSource {
         }
     }
 
-    /// A server that sends faster than it is read does not keep frames from being delivered.
-    private static let mostBytesAtOnce: UInt64 = 64 << 20
+    /// A limit, so that a server that sends faster than it is read does not prevent the delivery of frames.
+    private static let maximumBytesAtOnce: UInt64 = 64 << 20
 
-    /// Waits until more may have come, or the stop; throws when nothing more will.
+    /// Waits until more may have arrived, or the capture is stopped; throws when the connection has ended.
     func wait(_ context: FrameContext, atMost limit: Duration? = nil) throws(StreamLoss) {
         guard let transfer, let connection else { return }
         isDrained = false
@@ -68,7 +68,7 @@ extension MJPEGSource {
             return try poll(context)
         }
         if let result = transfer.result { return try conclude(result, context) }
-        let now = patienceClock.now
+        let now = timeoutClock.now
         let deadline = self.deadline(of: connection, isConnected: transfer.isConnected)
         guard now < deadline else { throw .stalled(stalled(connection, isConnected: transfer.isConnected)) }
         transfer.wait(atMost: min(deadline - now, limit ?? .seconds(3600)), stop: context.stopDescriptor)
@@ -77,7 +77,7 @@ extension MJPEGSource {
 
     private func deadline(of connection: StreamConnection, isConnected: Bool) -> MediaTime {
         guard isConnected else { return connection.began.advanced(by: configuration.connectTimeout) }
-        // A server may also send for ever without sending a picture.
+        // A server may also send forever without an image.
         return min(
             connection.lastByte.advanced(by: configuration.stallTimeout),
             connection.lastPicture.advanced(by: longestWithoutPicture))
@@ -88,7 +88,7 @@ extension MJPEGSource {
         let message =
             if !isConnected {
                 "\(host) did not answer within \(configuration.connectTimeout.seconds.formatted) s; check that the camera is on and reachable."
-            } else if patienceClock.now - connection.lastByte >= configuration.stallTimeout {
+            } else if timeoutClock.now - connection.lastByte >= configuration.stallTimeout {
                 "Nothing has come for \(configuration.stallTimeout.seconds.formatted) s; check the network, or restart the camera."
             } else {
                 "Bytes come, but no whole pictures; restart the camera."
@@ -96,7 +96,7 @@ extension MJPEGSource {
         return failure.error(.stalled, message)
     }
 
-    /// The transfer is over: what it was, and whether a last picture is in what came.
+    /// Handles the end of the transfer: its reason, and a last image in the received bytes.
     private func conclude(_ result: CURLcode, _ context: FrameContext) throws(StreamLoss) {
         guard let connection, let transfer else { return }
         if connection.phase == .waiting {
@@ -114,7 +114,8 @@ extension MJPEGSource {
         throw .failed(failure.failure(result, of: transfer))
     }
 
-    /// Asks again by the lenient reader of heads, for an answer that curl's cannot read. True when it has done so.
+    /// Repeats the request with the lenient parser of heads, for a response that curl's cannot read. True when it has done
+    /// so.
     private func askOtherwise(_ result: CURLcode, _ context: FrameContext) throws(StreamLoss) -> Bool {
         switch leniency {
         // A line of a head that is longer than curl takes is "out of memory" to it.
@@ -126,7 +127,7 @@ extension MJPEGSource {
         return true
     }
 
-    /// True when a last picture came of what was under way.
+    /// True when the received bytes contained a last image.
     private func finishParser() -> Bool {
         var count = 0
         let now = lastRead
@@ -138,28 +139,28 @@ extension MJPEGSource {
         return count > 0
     }
 
-    // MARK: - Single pictures
+    // MARK: - Polling
 
-    /// Asks for the next picture when it is time.
+    /// Requests the next image when it is due.
     private func poll(_ context: FrameContext) throws(StreamLoss) {
         guard let connection, let transfer else { return }
         if connection.pictureCount == 0, finishParser() { return }
         let slowest = wants.maximumFrameRate?.frameInterval ?? .zero
         let due = connection.requested.advanced(by: max(configuration.pollInterval, slowest))
         guard context.wait(until: due) else { return }
-        // An answer that is read to its end leaves its connection to the next.
+        // After a response that is read to its end the connection is reused.
         transfer.work()
         collectLosses()
         do throws(CaptureError) { try begin(context) } catch { throw .failed(error) }
         status.count { $0.polls += 1 }
     }
 
-    // MARK: - What comes
+    // MARK: - Receiving
 
     /// Called by curl, from inside ``read(_:)``.
     func takeBody(_ bytes: UnsafeRawBufferPointer, _ context: FrameContext) -> Bool {
         guard connection != nil else { return false }
-        let now = patienceClock.now
+        let now = timeoutClock.now
         connection?.lastByte = now
         if connection?.phase == .waiting {
             guard classify() else { return false }
@@ -177,7 +178,7 @@ extension MJPEGSource {
         return connection?.parser?.hasEnded == false
     }
 
-    /// Takes what has come of a body that comes as it is. Whether there may be more.
+    /// Receives from a plain body. True when more may have arrived.
     private func receiveBody(_ transfer: HTTPTransfer, _ context: FrameContext) -> Bool {
         guard let connection, transfer.result == nil else { return false }
         let before = transfer.bytesReceived
@@ -192,17 +193,17 @@ extension MJPEGSource {
             return false
         }
         guard transfer.bytesReceived != before else { return false }
-        connection.lastByte = patienceClock.now
+        connection.lastByte = timeoutClock.now
         if count > 0 {
             connection.pictureCount += count
             connection.lastPicture = connection.lastByte
         }
-        // As when curl is told that no more is wanted.
+        // As when a callback of curl ends the transfer.
         if connection.parser?.hasEnded == true { transfer.result = CURLE_WRITE_ERROR }
         return isFilled
     }
 
-    /// What the head says that follows; false when it is nothing to read.
+    /// Chooses the parser by the head; false when the body cannot be read.
     private func classify() -> Bool {
         guard let transfer else { return false }
         if let refusal = failure.refusal(of: transfer, hadCredential: credential != nil) {
@@ -224,7 +225,7 @@ extension MJPEGSource {
         picture.arrival = arrival
         if let serverTime = picture.serverTime {
             status.count { $0.serverTime = serverTime }
-            // Two machines' clocks are not one; a delay that is no delay is none.
+            // Only with one common clock, and for plausible delays.
             if transfer?.isOnThisMachine == true {
                 let delay = wallClockTime() - serverTime
                 if delay >= .zero, delay < .seconds(10) { picture.delay = delay }
@@ -232,11 +233,4 @@ extension MJPEGSource {
         }
         backlog.append(picture, pool: pool)
     }
-}
-
-/// Since 1970.
-private func wallClockTime() -> Duration {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }

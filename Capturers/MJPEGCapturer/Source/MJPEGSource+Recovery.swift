@@ -1,9 +1,10 @@
 import VideoCapturing
 
 extension MJPEGSource {
-    /// The connection is lost: says so, and plans the next attempt. False when there is none, and no error either.
+    /// Handles a lost connection: reports it, and schedules the next attempt. False when there is none, and no error
+    /// either.
     ///
-    /// Throws what ends the capture.
+    /// Throws the error that ends the capture.
     func lose(_ loss: StreamLoss, _ context: FrameContext) throws(CaptureError) -> Bool {
         guard !context.isStopping else { return true }
         collectLosses()
@@ -18,14 +19,14 @@ extension MJPEGSource {
         } else {
             context.reportInterruption(.deviceDisconnected)
         }
-        outage = StreamOutage(due: context.now.advanced(by: delay))
+        outage = StreamInterruption(due: context.now.advanced(by: delay))
         status.count { [reason = loss.reason] in $0.lastInterruption = reason }
-        status.tell(.disconnected(reason: loss.reason))
-        status.tell(.waiting(delay, attempt: 1))
+        status.report(.disconnected(reason: loss.reason))
+        status.report(.waiting(delay, attempt: 1))
         return true
     }
 
-    /// Waits for the time of the next attempt and makes it; also returns when the capture is being stopped.
+    /// Waits for the time of the next attempt and connects; also returns when the capture is being stopped.
     func recover(_ context: FrameContext) throws(CaptureError) -> Bool {
         guard let outage else { return false }
         guard context.wait(until: outage.due) else { return true }
@@ -33,15 +34,44 @@ extension MJPEGSource {
             try connect(context)
             self.outage = nil
             status.count { $0.reconnects += 1 }
-            status.tell(.reconnected(attempts: outage.attempt))
+            status.report(.reconnected(attempts: outage.attempt))
         } catch {
             guard !context.isStopping else { return true }
             let next = outage.attempt + 1
             guard let delay = configuration.reconnect.delay(beforeAttempt: next) else { throw error }
-            self.outage = StreamOutage(attempt: next, due: context.now.advanced(by: delay))
-            status.tell(.attemptFailed(reason: error.message, attempt: outage.attempt))
-            status.tell(.waiting(delay, attempt: next))
+            self.outage = StreamInterruption(attempt: next, due: context.now.advanced(by: delay))
+            status.report(.attemptFailed(reason: error.message, attempt: outage.attempt))
+            status.report(.waiting(delay, attempt: next))
         }
         return true
     }
+}
+
+/// Why a connection has ended.
+enum StreamLoss: Error {
+    /// The server has closed the stream regularly.
+    case ended
+    /// Nothing was received within the timeout.
+    case stalled(CaptureError)
+    /// Another error.
+    case failed(CaptureError)
+
+    /// Nil for a regular end.
+    var error: CaptureError? {
+        switch self {
+        case .ended: nil
+        case .stalled(let error), .failed(let error): error
+        }
+    }
+
+    /// A sentence for the user.
+    var reason: String { error?.message ?? "The server has ended the stream." }
+}
+
+/// The time between a loss and the first image after it.
+struct StreamInterruption {
+    /// Counts from 1.
+    var attempt = 1
+    /// The time of the attempt, by the capture's clock.
+    var due: MediaTime
 }

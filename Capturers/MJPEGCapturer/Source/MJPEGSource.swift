@@ -3,8 +3,8 @@ import VideoCapturing
 
 /// A network camera as a frame source: connects, reads, and connects again.
 ///
-/// All of it runs on the capture thread; the parts are in extensions: connecting, reading, making frames, recovery. What
-/// each frame needs is not checked for overlapping accesses, which was done 17 times a frame.
+/// Confined to the capture thread; the parts are in extensions: connecting, reading, making frames, recovery. Properties
+/// that each frame needs are not checked for overlapping accesses, which happened 17 times per frame.
 final class MJPEGSource: FrameSource {
     var settings: CaptureSettings
     var pacing: FramePacing { .device }
@@ -13,40 +13,40 @@ final class MJPEGSource: FrameSource {
     let url: String
     let configuration: MJPEGCapturerConfiguration
     let status: MJPEGStatus
-    /// How long bytes may come without a picture.
+    /// How long bytes may arrive without an image.
     let longestWithoutPicture: Duration
-    /// The machine's clock, for the patience with servers; the capture's may be a test's.
-    let patienceClock = MonotonicClock()
+    /// The machine's clock, for the timeout with servers; the capture's may be a test's.
+    let timeoutClock = MonotonicClock()
 
     // From open to close.
     var address: StreamAddress?
     @exclusivity(unchecked) var transfer: HTTPTransfer?
-    /// What the server has accepted, or what is to be tried first.
+    /// The credential that the server has accepted, or that is tried first.
     var credential: MJPEGCredential?
-    /// How the heads of this server are read.
+    /// How the heads of this server are parsed.
     var leniency = HTTPRequest.Leniency.none
     let pool = JPEGBlockPool()
     let processor = FrameProcessor()
     var decoder: JPEGReader?
     @exclusivity(unchecked) var wants = CaptureWants()
-    /// The size of the last picture, before it is scaled.
+    /// The size of the last image before scaling.
     @exclusivity(unchecked) var pictureSize = PixelSize(width: 0, height: 0)
 
-    // While pictures come or are waited for.
+    // While connected or connecting.
     @exclusivity(unchecked) var connection: StreamConnection?
-    /// Whether the address gives single pictures, known from the last answer.
+    /// Whether the address is a single image, known from the last response.
     var isPolled = false
-    @exclusivity(unchecked) var backlog: PictureBacklog
-    var outage: StreamOutage?
+    @exclusivity(unchecked) var backlog: ReceiveQueue
+    var outage: StreamInterruption?
     @exclusivity(unchecked) var limiter = FrameRateLimiter()
     @exclusivity(unchecked) var losses = StreamLosses()
-    /// Pictures that came, whether delivered or not; for the limiter.
+    /// Images received, whether delivered or not; for the limiter.
     @exclusivity(unchecked) var taken: UInt64 = 0
-    /// When what has come was last read, by the capture's clock.
+    /// The time of the last read, by the capture's clock.
     @exclusivity(unchecked) var lastRead = MediaTime.zero
-    /// Whether all was read then that had come.
+    /// Whether the last read took everything that had arrived.
     @exclusivity(unchecked) var isDrained = false
-    /// Whether it was waited for what is read next, so that it has just come.
+    /// Whether the next read follows a wait, so that its bytes have just arrived.
     @exclusivity(unchecked) var hasWaited = false
 
     init(url: String, configuration: MJPEGCapturerConfiguration, status: MJPEGStatus) {
@@ -54,8 +54,8 @@ final class MJPEGSource: FrameSource {
         self.configuration = configuration
         self.status = status
         longestWithoutPicture = configuration.connectTimeout + configuration.stallTimeout * 4
-        backlog = PictureBacklog(mostBytes: configuration.maximumFrameBytes)
-        // Unknown until the first picture.
+        backlog = ReceiveQueue(maximumBytes: configuration.maximumFrameBytes)
+        // Unknown until the first image.
         let name = try? StreamAddress(url).displayName
         settings = CaptureSettings(
             format: VideoFormat(configuration.pixelFormat, width: 0, height: 0), sourceName: name)
@@ -84,7 +84,7 @@ final class MJPEGSource: FrameSource {
     func start(_ context: FrameContext) throws {
         outage = nil
         limiter = FrameRateLimiter()
-        // What was opened a while ago has old pictures waiting everywhere on the way.
+        // A connection that was opened a while ago has old images in all buffers.
         let isAlive = connection != nil && (transfer?.result == nil || !backlog.isEmpty)
         if !isAlive || context.now - lastRead > .seconds(2) {
             disconnect()
@@ -128,10 +128,10 @@ final class MJPEGSource: FrameSource {
         decoder = nil
     }
 
-    /// The settings for the pictures that come, as consumers want them.
+    /// Sets the format by the size of the images and the wants of consumers.
     func adoptFormat() {
         guard pictureSize.width > 0 else { return }
-        if wants.isCompressedEnough {
+        if wants.acceptsCompressed {
             settings.format = VideoFormat(.mjpeg, width: pictureSize.width, height: pictureSize.height)
         } else {
             let size = wants.adaptedSize(width: pictureSize.width, height: pictureSize.height)

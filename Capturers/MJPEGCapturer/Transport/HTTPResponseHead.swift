@@ -1,13 +1,13 @@
-/// What the head of an answer says, as far as it matters. Made of the lines that curl hands over: of several answers
-/// (redirects, demands for a password) the last one counts.
+/// The relevant headers of a response, parsed from the lines that curl delivers: of several responses (redirects, demands
+/// for a password) the last one counts.
 struct HTTPResponseHead {
-    /// 0 for an answer without a head (HTTP/0.9).
+    /// 0 for a response without a head (HTTP/0.9).
     private(set) var status = 0
-    /// What the server says after the number.
+    /// The reason phrase.
     private(set) var reason = ""
     private(set) var contentType: ContentType?
     private(set) var contentLength: Int?
-    /// Whether the body is sent as it is, not in chunks and not compressed.
+    /// Whether the body is neither chunked nor compressed.
     private(set) var isPlain = true
     private(set) var challenges = AuthenticationChallenges()
 
@@ -45,7 +45,7 @@ struct HTTPResponseHead {
     }
 }
 
-/// The ways in which a server would be told a name and a password.
+/// The authentication schemes that a server offers.
 struct AuthenticationChallenges: Hashable {
     private struct Challenge: Hashable {
         var scheme: String
@@ -53,10 +53,10 @@ struct AuthenticationChallenges: Hashable {
     }
     private var all: [Challenge] = []
 
-    /// Takes the value of a header `WWW-Authenticate`, which may hold several.
+    /// Parses the value of a header `WWW-Authenticate`, which may contain several.
     mutating func take(_ value: ArraySlice<UInt8>) {
         for item in AuthenticationChallenges.items(value) where all.count < 16 {
-            // A challenge begins with a word that no `=` follows.
+            // A challenge begins with a word without `=`.
             let word = item.prefix { !ASCII.isBlank($0) }
             var parameter = item
             if !word.contains(ASCII.equals) {
@@ -70,7 +70,7 @@ struct AuthenticationChallenges: Hashable {
         }
     }
 
-    /// The one that will be answered: Digest before Basic; nil when there is neither.
+    /// The preferred scheme: Digest before Basic; nil when there is neither.
     var best: (scheme: String, realm: String)? {
         for scheme in ["digest", "basic"] {
             if let found = all.first(where: { $0.scheme.lowercased() == scheme }) {
@@ -80,10 +80,10 @@ struct AuthenticationChallenges: Hashable {
         return nil
     }
 
-    /// The names of all, for people.
+    /// The names of all, for display.
     var names: String { all.map(\.scheme).joined(separator: ", ") }
 
-    /// What stands between commas outside of quotes.
+    /// Splits at commas outside of quotes.
     private static func items(_ text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         var items: [ArraySlice<UInt8>] = []
         var start = text.startIndex

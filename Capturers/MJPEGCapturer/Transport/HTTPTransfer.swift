@@ -7,29 +7,29 @@ import VideoCapturing
     import Musl
 #endif
 
-/// One request after the other by libcurl, on one thread, which ``work()`` lends to it. The thread must have SIGPIPE
-/// blocked, as capture threads have: OpenSSL writes without `MSG_NOSIGNAL`.
+/// One request after the other by libcurl, on the thread that calls ``work()``. The thread must have SIGPIPE blocked, as
+/// capture threads have: OpenSSL writes without `MSG_NOSIGNAL`.
 ///
-/// curl sees to connections, TLS, proxies, redirects, passwords and chunks; what comes goes to ``onBody`` as it comes, until
-/// it is received directly.
+/// curl handles connections, TLS, proxies, redirects, passwords and chunks; body bytes are passed to ``onBody`` as they
+/// arrive, until they are received directly.
 final class HTTPTransfer {
-    /// Takes bytes of the body; false ends the transfer.
+    /// Called with bytes of the body; false ends the transfer.
     var onBody: (UnsafeRawBufferPointer) -> Bool = { _ in false }
 
-    /// The head of the last answer.
+    /// The head of the last response.
     var head = HTTPResponseHead()
-    /// What the transfer ended with; nil while it goes on.
+    /// The result of the transfer; nil while it runs.
     var result: CURLcode?
     /// Whether a server has been connected to.
     var isConnected = false
-    /// Whether it is spoken by TLS, after all redirects.
+    /// Whether TLS is used, after all redirects.
     private(set) var isEncrypted = false
-    /// Whether both ends are on one machine, so that their clocks are one.
+    /// Whether both ends are on the same machine, and so use the same clock.
     private(set) var isOnThisMachine = false
-    /// Bytes of heads and bodies that have come, all transfers together.
+    /// Bytes of heads and bodies received, of all transfers.
     var bytesReceived: UInt64 = 0
 
-    /// Whether the transfer was ended since a head did not end.
+    /// Whether the transfer was ended because a head was too long.
     private(set) var isHeadTooLong = false
 
     let easy: UnsafeMutableRawPointer
@@ -37,22 +37,22 @@ final class HTTPTransfer {
     let errorText: UnsafeMutablePointer<CChar>
     private var aliases: UnsafeMutablePointer<curl_slist>?
     private var isActive = false
-    /// Of the head that is coming.
+    /// The received bytes of the current head.
     private var headBytes = 0
     /// Whether the body ends with the connection, whatever length is stated.
     private(set) var ignoresLength = false
-    /// What goes on without curl's reading of heads; nil with it.
+    /// The exchange that bypasses curl's parser of heads; nil with it.
     var exchange: LenientExchange?
-    /// Where the body can be received without curl; -1 for nowhere. See ``receiveDirectly()``.
+    /// The socket from which the body is received without curl; -1 for none. See ``receiveDirectly()``.
     var bodySocket: Int32 = -1
     /// The port of this end of the connection; 0 before there is one.
     private(set) var ownPort: Int32 = 0
     private(set) var mayHaveProxy = false
 
-    /// What curl reads at once.
+    /// The size of curl's receive buffer.
     static let bufferSize: UInt64 = 128 * 1024
-    /// Of one answer; more is an attack.
-    static let mostHeadBytes = 64 * 1024
+    /// The limit of the heads of one response; more is an attack.
+    static let maximumHeadBytes = 64 * 1024
 
     init() throws(CaptureError) {
         guard isLibraryReady, let easy = curl_easy_init() else { throw HTTPTransfer.noMemory }
@@ -65,7 +65,7 @@ final class HTTPTransfer {
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         aliases = curl_slist_append(nil, "ICY 200 OK")
-        // Kept alive for the next request, where single pictures are asked for.
+        // Kept alive for the next request, for polling.
         _ = curl_shim_set_multi_long(multi, CURLMOPT_MAXCONNECTS, 1)
     }
 
@@ -77,7 +77,7 @@ final class HTTPTransfer {
         errorText.deallocate()
     }
 
-    /// Begins a request; one that is under way is given up.
+    /// Begins a request; cancels a running one.
     func begin(_ request: HTTPRequest) throws(CaptureError) {
         end()
         head = HTTPResponseHead()
@@ -91,14 +91,14 @@ final class HTTPTransfer {
         errorText[0] = 0
         curl_easy_reset(easy)
         try set(request)
-        // Seen by the status line of each answer.
+        // Applied at the status line of each response.
         ignoresLength = !request.isPicture
         exchange = request.leniency == .none ? nil : LenientExchange(request: Array(request.text.utf8))
         guard curl_multi_add_handle(multi, easy) == CURLM_OK else { throw HTTPTransfer.noMemory }
         isActive = true
     }
 
-    /// Gives up what is under way. Nothing is called back any more.
+    /// Cancels the running request. No callback follows.
     func end() {
         guard isActive else { return }
         isActive = false
@@ -106,7 +106,7 @@ final class HTTPTransfer {
         curl_multi_remove_handle(multi, easy)
     }
 
-    /// Lets curl work on what has come, without waiting.
+    /// Lets curl process what has arrived, without waiting.
     func work() {
         guard isActive, result == nil, bodySocket < 0 else { return }
         if exchange?.isConnected == true { return receive() }
@@ -118,10 +118,10 @@ final class HTTPTransfer {
         if exchange != nil, result == CURLE_OK { sendRequest() }
     }
 
-    /// Waits until something has come, `stop` is readable, or the time is over.
+    /// Waits until something has arrived, `stop` is readable, or the time has elapsed.
     func wait(atMost limit: Duration, stop: Int32) {
         guard isActive, result == nil else { return }
-        // Where there is no descriptor for the stop, the caller looks for it.
+        // Without a descriptor for the stop, the caller polls it.
         let limit = stop < 0 ? min(limit, .milliseconds(50)) : limit
         if bodySocket >= 0 {
             _ = pollInput(bodySocket, interruptedBy: stop, until: MonotonicClock().now.advanced(by: limit))
@@ -130,7 +130,7 @@ final class HTTPTransfer {
         // Rounded up, so as not to spin through the last millisecond.
         let milliseconds = Int32(clamping: max(0, limit.nanoseconds + 999_999) / 1_000_000)
         let others = (stop, exchange?.socket ?? -1)
-        // Not an array, which would cost memory at each wait.
+        // Not an array, which would be an allocation per wait.
         var extra = (
             curl_waitfd(fd: others.0, events: Int16(CURL_WAIT_POLLIN), revents: 0),
             curl_waitfd(fd: others.1, events: Int16(CURL_WAIT_POLLIN), revents: 0)
@@ -141,27 +141,27 @@ final class HTTPTransfer {
         }
     }
 
-    /// The address that is asked now, which may be one that was redirected to; nil before any is.
+    /// The current address, which may be the target of a redirect; nil before the request.
     var currentAddress: StreamAddress? {
         var address: UnsafeMutablePointer<CChar>?
         guard curl_shim_get_string(easy, CURLINFO_EFFECTIVE_URL, &address) == CURLE_OK, let address else { return nil }
         return try? StreamAddress(String(cString: address))
     }
 
-    /// Ends the transfer for a reason of our own.
+    /// Ends the transfer with our own error.
     func fail(_ code: CURLcode, _ reason: String) {
-        // The last byte of the memory stays 0.
+        // The last byte stays 0.
         strncpy(errorText, reason, Int(CURL_ERROR_SIZE) - 1)
         result = code
     }
 
-    /// curl's own words on a failure, without any address.
+    /// curl's message of a failure, without any address.
     var failureText: String {
         let text = String(cString: errorText)
         return text.isEmpty ? result.map { String(cString: curl_easy_strerror($0)) } ?? "" : text
     }
 
-    /// The `errno` beneath a failure to connect; nil for none.
+    /// The underlying `errno` of a failure to connect; nil for none.
     var systemError: Int32? {
         var number = 0
         curl_shim_get_long(easy, CURLINFO_OS_ERRNO, &number)
@@ -181,7 +181,7 @@ extension HTTPTransfer {
         let protocols = request.address.isSecure ? "https" : "http,https"
         set(CURLOPT_URL, request.address.requestURL)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // Never from a safe connection to an open one.
+        // Never from an encrypted connection to a plain one.
         set(CURLOPT_REDIR_PROTOCOLS_STR, protocols)
         set(CURLOPT_FOLLOWLOCATION, 1)
         set(CURLOPT_MAXREDIRS, 10)
@@ -196,7 +196,7 @@ extension HTTPTransfer {
             set(CURLOPT_HTTPPROXYTUNNEL, 1)
         }
         set(CURLOPT_BUFFERSIZE, Int(HTTPTransfer.bufferSize))
-        // No signals, and no wait for a name server that does not answer.
+        // No signals, and no wait for an unresponsive name server.
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
         if let credential = request.credential {
@@ -255,7 +255,7 @@ extension HTTPTransfer {
     private func set(_ option: CURLoption, _ value: String) { _ = curl_shim_set_string(easy, option, value) }
 }
 
-// MARK: - What comes
+// MARK: - Receiving
 
 extension HTTPTransfer {
     private static func from(_ context: UnsafeMutableRawPointer?) -> HTTPTransfer {
@@ -271,19 +271,56 @@ extension HTTPTransfer {
         bytesReceived &+= UInt64(bytes.count)
         // Redirects have heads too; an empty line ends each.
         headBytes = bytes.count <= 2 ? 0 : headBytes + bytes.count
-        guard headBytes <= HTTPTransfer.mostHeadBytes else {
+        guard headBytes <= HTTPTransfer.maximumHeadBytes else {
             isHeadTooLong = true
             return 0
         }
         let before = head.status
         head.take(bytes)
         if head.status != before, ignoresLength {
-            // Of what is not the stream itself the length is needed, to have the next answer on the same connection.
+            // For other responses the length is needed, to reuse the connection for the next one.
             set(CURLOPT_IGNORE_CONTENT_LENGTH, head.status == 200 ? 1 : 0)
         }
         return bytes.count
     }
 }
 
-/// Once for the whole program; a global is made by one thread only.
+/// Once for the whole program; a global is initialized by one thread.
 private let isLibraryReady = curl_shim_global_init() == CURLE_OK
+
+// A plain body, without TLS and chunks, need not go through curl, which costs a buffer, a copy, and two more system calls
+// per image. curl keeps the connection, and closes it.
+extension HTTPTransfer {
+    /// Receives the body by ``receiveBody(into:)`` from now on, if it is plain and ends with the connection. To be called
+    /// after ``work()``, when curl has passed everything received to ``onBody``.
+    func receiveDirectly() {
+        guard bodySocket < 0, exchange == nil, result == nil, !mayHaveProxy, !isEncrypted, head.status == 200,
+            head.isPlain, ignoresLength
+        else { return }
+        bodySocket = curl_shim_get_receiving_socket(multi, ownPort)
+    }
+
+    /// Receives bytes of the body without waiting; returns their number, 0 for none. Sets ``result`` at its end.
+    func receiveBody(into memory: UnsafeMutableRawBufferPointer) -> Int {
+        // A reset is reported only once; the next call would take it for a regular end.
+        guard result == nil else { return 0 }
+        let count = recv(bodySocket, memory.baseAddress, memory.count, Int32(MSG_DONTWAIT))
+        let number = errno
+        if count > 0 {
+            bytesReceived &+= UInt64(count)
+            return count
+        }
+        if count == 0 {
+            result = CURLE_OK
+        } else if number != EAGAIN, number != EINTR {
+            // As curl reports it.
+            fail(CURLE_RECV_ERROR, "Recv failure: \(String(cString: strerror(number)))")
+        }
+        return 0
+    }
+
+    /// Whether the environment sets a proxy for http, to which curl may connect by TLS.
+    static var isProxyInEnvironment: Bool {
+        ["http_proxy", "all_proxy", "ALL_PROXY"].contains { (name: String) in getenv(name) != nil }
+    }
+}

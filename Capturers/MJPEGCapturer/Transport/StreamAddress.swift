@@ -1,12 +1,12 @@
 import VideoCapturing
 
-/// The address of a stream, taken apart so that its password goes nowhere but to curl's own option for it.
+/// The parsed address of a stream. Its password is passed only to curl's option for it.
 struct StreamAddress: Sendable {
-    /// What curl is given: without name, password and fragment, with odd characters percent-encoded.
+    /// The URL for curl: without user name, password and fragment, with special characters percent-encoded.
     let requestURL: String
-    /// What people are shown: without the values of parameters that are named like passwords, too.
+    /// The URL for display: also without the values of parameters that are named like passwords.
     let displayName: String
-    /// Name and password in the address, decoded.
+    /// User name and password in the address, decoded.
     let credential: MJPEGCredential?
     /// The server's name or address, with the port if one is given.
     let host: String
@@ -14,7 +14,7 @@ struct StreamAddress: Sendable {
     let origin: String
     let isSecure: Bool
 
-    /// Whether names and passwords for this address are good for the other one too.
+    /// Whether credentials for this address may be sent to the other one.
     func isSameServer(as other: StreamAddress) -> Bool {
         func place(_ address: StreamAddress) -> String {
             let host = address.host.lowercased()
@@ -100,7 +100,7 @@ struct StreamAddress: Sendable {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Blanks and what is not ASCII, as browsers encode it.
+    /// Percent-encodes blanks and non-ASCII characters, as browsers do.
     private static func encoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
         text.flatMap { byte -> [UInt8] in
             guard byte == ASCII.space || byte >= 0x80 else { return [byte] }

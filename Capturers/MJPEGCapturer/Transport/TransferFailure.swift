@@ -1,7 +1,7 @@
 import CLibCURL
 import VideoCapturing
 
-/// Says in a person's words why a transfer has failed, and what can be done.
+/// Maps failures of a transfer to errors for the user, with the next step.
 struct TransferFailure {
     let address: StreamAddress
 
@@ -10,12 +10,12 @@ struct TransferFailure {
             code, operation: "read the stream", subject: address.displayName, errno: errno, message: message)
     }
 
-    /// Whether another host is asked than that of the address, after a redirect.
+    /// Whether a redirect led to a host other than that of the address.
     func isElsewhere(_ transfer: HTTPTransfer) -> Bool {
         transfer.currentAddress.map { !$0.isSameServer(as: address) } ?? false
     }
 
-    /// For an answer that is no stream and no picture; nil for one that may be.
+    /// The error for a response that is neither a stream nor an image; nil for one that may be.
     func refusal(of transfer: HTTPTransfer, hadCredential: Bool) -> CaptureError? {
         let head = transfer.head
         switch head.status {
@@ -80,7 +80,7 @@ struct TransferFailure {
                 + "the host, as user:password@."
     }
 
-    /// For what curl itself has failed at.
+    /// The error for a failure of curl.
     func failure(_ result: CURLcode, of transfer: HTTPTransfer) -> CaptureError {
         let host = transfer.currentAddress?.host ?? address.host
         let text = transfer.failureText

@@ -8,7 +8,7 @@ import VideoCapturing
 #endif
 
 extension XConnection {
-    /// Connects to a display, by its name or by the environment's.
+    /// Connects to a display, by its name or that of the environment.
     static func open(_ display: String?) throws(CaptureError) -> XConnection {
         let name = try displayName(display)
         var number: Int32 = 0
@@ -39,7 +39,8 @@ extension XConnection {
                     ? "." : " (there is: \(ScreenDirectory.displays().joined(separator: ", ")))."))
     }
 
-    /// libxcb says nothing but "error": whether somebody is there tells a server that refuses from one that is not.
+    /// The error of a failed connection. libxcb reports no reason: whether the socket accepts connections distinguishes a
+    /// server that rejects the client from a missing one.
     private static func failure(of name: String, _ code: Int32) -> CaptureError {
         if code == XCB_CONN_CLOSED_PARSE_ERR {
             return CaptureError(
@@ -54,8 +55,8 @@ extension XConnection {
         if isListening(name) {
             return CaptureError(
                 .permissionDenied, operation: "connect to the display", subject: name,
-                message: "The X server does not let this user in; run as the user who is logged in, or let him say "
-                    + "`xhost +si:localuser:$USER`, or name his authority file in XAUTHORITY.")
+                message: "The X server does not let this user in; run as the user who is logged in, or let them run "
+                    + "`xhost +si:localuser:$USER`, or name their authority file in XAUTHORITY.")
         }
         let others = ScreenDirectory.displays()
         return CaptureError(
@@ -65,7 +66,7 @@ extension XConnection {
                     ? "start one, or log in to a desktop." : "there is \(others.joined(separator: ", "))."))
     }
 
-    /// Whether a server of this machine takes connections for the display. Servers elsewhere are not asked.
+    /// Whether a server of this machine accepts connections for the display. Servers elsewhere are not checked.
     private static func isListening(_ name: String) -> Bool {
         guard let colon = name.lastIndex(of: ":"), colon == name.startIndex || name.hasPrefix("unix:"),
             let number = Int(name[name.index(after: colon)...].prefix { $0 != "." })

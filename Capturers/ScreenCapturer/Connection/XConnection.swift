@@ -7,23 +7,23 @@ import VideoCapturing
     import Musl
 #endif
 
-/// A connection to an X server. Used by one thread at a time; closed when the last reference goes.
+/// A connection to an X server. Used by one thread at a time; closed when it is released.
 ///
-/// No call waits longer than ``patience`` for the server, and none once the capture is being stopped: a server that
-/// hangs must not hang its clients.
+/// No call waits longer than ``timeout`` for the server, and none once the capture is being stopped: a server that
+/// hangs must not block its clients.
 final class XConnection {
-    /// How long an answer may take.
-    static let patience = 5.0
+    /// The timeout of a reply in seconds.
+    static let timeout = 5.0
 
     let handle: OpaquePointer
     let root: xcb_window_t
     let rootDepth: UInt8
     let rootVisual: xcb_visualid_t
     let extensions: XExtensions
-    /// Becomes readable when waiting is to end; -1 for none.
+    /// Readable when waits are to end; -1 for none.
     var stopDescriptor: Int32 = -1
 
-    /// Takes over an open connection.
+    /// Takes ownership of an open connection.
     init(handle: OpaquePointer, screen: xcb_screen_t) {
         self.handle = handle
         root = screen.root
@@ -37,12 +37,12 @@ final class XConnection {
     var descriptor: Int32 { xcb_get_file_descriptor(handle) }
     var isBroken: Bool { xcb_connection_has_error(handle) != 0 }
 
-    /// The answer to a request, which the caller frees; nil when the protocol has none for it.
+    /// The reply to a request, which the caller frees.
     func reply<Reply>(_ sequence: UInt32, as type: Reply.Type) throws(XFailure) -> UnsafeMutablePointer<Reply> {
         xcb_flush(handle)
         var answer: UnsafeMutableRawPointer?
         var error: UnsafeMutablePointer<xcb_generic_error_t>?
-        var remaining = XConnection.patience
+        var remaining = XConnection.timeout
         while xcb_poll_for_reply(handle, sequence, &answer, &error) == 0 {
             if isBroken { throw .gone }
             let begin = MonotonicClock().now
@@ -66,7 +66,7 @@ final class XConnection {
         return answer.assumingMemoryBound(to: Reply.self)
     }
 
-    /// What `body` makes of the answer to a request.
+    /// The result of `body` for the reply to a request.
     func answer<Reply, Result>(
         _ sequence: UInt32, as type: Reply.Type, _ body: (UnsafeMutablePointer<Reply>) -> Result
     ) throws(XFailure) -> Result {
@@ -75,9 +75,9 @@ final class XConnection {
         return body(answer)
     }
 
-    /// Throws when the server has refused a checked request.
+    /// Throws when the server has rejected a checked request.
     func check(_ cookie: xcb_void_cookie_t) throws(XFailure) {
-        // An answer to anything later means that the request has been carried out.
+        // A reply to a later request means that this one has been executed.
         let probe = xcb_get_input_focus(handle)
         try answer(probe.sequence, as: xcb_get_input_focus_reply_t.self) { _ in }
         if let error = xcb_request_check(handle, cookie) {
@@ -89,14 +89,99 @@ final class XConnection {
 
     enum Wait { case readable, stopped, timeout }
 
-    /// Sleeps until the server has sent something or the capture is being stopped, or for so many seconds; nil for as
-    /// long as it takes.
+    /// Sleeps until the server has sent something, or for a number of seconds, indefinitely without one.
+    ///
+    /// - Parameters:
+    ///   - seconds: the timeout; nil for none.
+    ///   - interrupt: a descriptor that ends the wait when it is readable; nil for ``stopDescriptor``.
     @discardableResult
-    func wait(seconds: Double?) -> Wait {
+    func wait(seconds: Double?, interruptedBy interrupt: Int32? = nil) -> Wait {
         let deadline = seconds.map { MonotonicClock().now.advanced(by: .seconds(min(max($0, 0), 1e6))) }
-        let found = pollInput(descriptor, interruptedBy: stopDescriptor, until: deadline)
+        let found = pollInput(descriptor, interruptedBy: interrupt ?? stopDescriptor, until: deadline)
         if found.contains(.interrupted) { return .stopped }
-        // Where nothing is known the caller looks at the connection, and waits again.
+        // In doubt the caller checks the connection, and waits again.
         return found.isEmpty ? .timeout : .readable
     }
+}
+
+extension XConnection {
+    /// The atom of a name; 0 when the server does not know it.
+    func atom(_ name: String) throws(XFailure) -> xcb_atom_t {
+        let cookie = xcb_intern_atom(handle, 1, UInt16(name.utf8.count), name)
+        return try answer(cookie.sequence, as: xcb_intern_atom_reply_t.self) { $0.pointee.atom }
+    }
+
+    /// The name of an atom.
+    func name(of atom: xcb_atom_t) throws(XFailure) -> String {
+        let cookie = xcb_get_atom_name(handle, atom)
+        return try answer(cookie.sequence, as: xcb_get_atom_name_reply_t.self) { reply in
+            let bytes = UnsafeRawBufferPointer(
+                start: xcb_get_atom_name_name(reply), count: Int(xcb_get_atom_name_name_length(reply)))
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    /// The bytes of a property of a window, at most 64 KiB; empty when it has none.
+    func property(_ atom: xcb_atom_t, of window: xcb_window_t) throws(XFailure) -> [UInt8] {
+        guard atom != 0 else { return [] }
+        let cookie = xcb_get_property(handle, 0, window, atom, 0, 0, 16384)
+        return try answer(cookie.sequence, as: xcb_get_property_reply_t.self) { reply in
+            let count = max(0, Int(xcb_get_property_value_length(reply)))
+            return [UInt8](UnsafeRawBufferPointer(start: xcb_get_property_value(reply), count: count))
+        }
+    }
+
+    /// A property that is a list of 32-bit numbers.
+    func numbers(_ atom: xcb_atom_t, of window: xcb_window_t) throws(XFailure) -> [UInt32] {
+        let bytes = try property(atom, of: window)
+        return bytes.withUnsafeBytes { bytes in
+            (0..<bytes.count / 4).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self) }
+        }
+    }
+}
+
+/// The extensions of an X server that are used here; nil for those it does not have.
+struct XExtensions {
+    struct Numbers {
+        var majorOpcode: UInt8
+        var firstEvent: UInt8
+    }
+
+    let damage: Numbers?
+    let xfixes: Numbers?
+    let composite: Numbers?
+    let randr: Numbers?
+    let sharedMemory: Numbers?
+    let input: Numbers?
+
+    init(_ connection: OpaquePointer) {
+        func numbers(_ which: clibxcb_extension) -> Numbers? {
+            guard let data = clibxcb_extension_data(connection, which), data.pointee.present != 0 else { return nil }
+            return Numbers(majorOpcode: data.pointee.major_opcode, firstEvent: data.pointee.first_event)
+        }
+        damage = numbers(CLIBXCB_DAMAGE)
+        xfixes = numbers(CLIBXCB_XFIXES)
+        composite = numbers(CLIBXCB_COMPOSITE)
+        randr = numbers(CLIBXCB_RANDR)
+        sharedMemory = numbers(CLIBXCB_SHM)
+        input = numbers(CLIBXCB_INPUT)
+        // A server accepts no request of these before the version has been negotiated.
+        if damage != nil { xcb_discard_reply(connection, xcb_damage_query_version(connection, 1, 1).sequence) }
+        if xfixes != nil { xcb_discard_reply(connection, xcb_xfixes_query_version(connection, 5, 0).sequence) }
+        if composite != nil { xcb_discard_reply(connection, xcb_composite_query_version(connection, 0, 4).sequence) }
+        if randr != nil { xcb_discard_reply(connection, xcb_randr_query_version(connection, 1, 5).sequence) }
+        if input != nil { xcb_discard_reply(connection, xcb_input_xi_query_version(connection, 2, 2).sequence) }
+    }
+}
+
+/// Why a connection to an X server, or a request, has failed.
+enum XFailure: Error {
+    /// The server has closed the connection, or has exited.
+    case gone
+    /// The server does not reply.
+    case silent
+    /// The capture is being stopped.
+    case stopping
+    /// The server has rejected this request, with an error code of the protocol (X11, 4).
+    case refused(code: UInt8)
 }

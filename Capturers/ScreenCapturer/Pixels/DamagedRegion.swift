@@ -1,22 +1,22 @@
 import VideoCapturing
 
-/// What of a picture has changed, as the few rectangles that are best fetched: a request costs about as much as some
-/// thousands of pixels, so near ones become one.
+/// The changed region of a frame, as a few rectangles to fetch: a request costs about as much as some thousands of pixels,
+/// so near rectangles are merged.
 struct DamagedRegion {
     private(set) var parts: [PixelRect] = []
 
-    /// The size of the picture; what lies outside is left out.
+    /// The size of the frame, to which rectangles are clipped.
     let width: Int
     let height: Int
 
-    /// What a request costs, in pixels.
+    /// The cost of a request, in pixels.
     private static let requestCost = 4096
-    private static let mostParts = 32
+    private static let maximumParts = 32
 
     init(width: Int, height: Int) {
         self.width = width
         self.height = height
-        parts.reserveCapacity(DamagedRegion.mostParts + 1)
+        parts.reserveCapacity(DamagedRegion.maximumParts + 1)
     }
 
     var isEmpty: Bool { parts.isEmpty }
@@ -24,7 +24,7 @@ struct DamagedRegion {
 
     mutating func removeAll() { parts.removeAll(keepingCapacity: true) }
 
-    /// Adds what has changed, widened so that it cuts no chroma sample.
+    /// Adds a changed rectangle, widened to whole chroma samples.
     mutating func add(_ rect: PixelRect) {
         guard let inside = rect.intersection(whole) else { return }
         let left = inside.x / 2 * 2
@@ -32,12 +32,12 @@ struct DamagedRegion {
         let right = min(width, (inside.x + inside.width + 1) / 2 * 2)
         let bottom = min(height, (inside.y + inside.height + 1) / 2 * 2)
         var part = PixelRect(x: left, y: top, width: right - left, height: bottom - top)
-        // One that has grown may now be near to others.
+        // A grown rectangle may now be near others.
         while let near = parts.firstIndex(where: { DamagedRegion.isCheaperAsOne($0, part) }) {
             part = part.union(parts.remove(at: near))
         }
         parts.append(part)
-        if parts.count > DamagedRegion.mostParts {
+        if parts.count > DamagedRegion.maximumParts {
             let all = parts.dropFirst().reduce(parts[0]) { $0.union($1) }
             parts.removeAll(keepingCapacity: true)
             parts.append(all)
@@ -51,7 +51,7 @@ struct DamagedRegion {
 }
 
 extension PixelRect {
-    /// The least rectangle that both lie in.
+    /// The smallest rectangle that contains both.
     func union(_ other: PixelRect) -> PixelRect {
         let left = min(x, other.x)
         let top = min(y, other.y)
@@ -60,7 +60,7 @@ extension PixelRect {
             height: max(y + height, other.y + other.height) - top)
     }
 
-    /// What lies in both; nil when nothing does.
+    /// The common part; nil when there is none.
     func intersection(_ other: PixelRect) -> PixelRect? {
         let left = max(x, other.x)
         let top = max(y, other.y)

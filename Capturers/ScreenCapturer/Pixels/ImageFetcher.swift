@@ -7,8 +7,8 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Fetches rectangles of a window or pixmap. The requests go out together, so that the server copies one rectangle
-/// while the last one is being converted.
+/// Fetches rectangles of a window or pixmap. The requests are pipelined, so that the server copies one rectangle while the
+/// previous one is being converted.
 final class ImageFetcher {
     private let connection: XConnection
     private let layout: ScreenPixelLayout
@@ -18,7 +18,9 @@ final class ImageFetcher {
     var usesSharedMemory: Bool { shared != nil }
 
     /// - Parameters:
-    ///   - width: the width of the whole picture in pixels.
+    ///   - connection: the connection to the server.
+    ///   - layout: the layout of the pixels.
+    ///   - width: the width of the whole frame in pixels.
     ///   - height: its height.
     init(_ connection: XConnection, layout: ScreenPixelLayout, width: Int, height: Int) throws(XFailure) {
         self.connection = connection
@@ -27,14 +29,14 @@ final class ImageFetcher {
         pending.reserveCapacity(64)
     }
 
-    /// Fetches each of `parts` and hands its pixels to `body`, valid and writable during the call.
+    /// Fetches each of `parts` and passes its pixels to `body`, valid and writable during the call.
     ///
     /// - Parameters:
-    ///   - parts: what to fetch, in pixels of the picture.
-    ///   - drawable: where from.
-    ///   - x: where the picture begins in the drawable.
-    ///   - y: as `x`.
-    /// - Throws: `refused` when a part does not lie in the drawable any more.
+    ///   - parts: the rectangles to fetch, in pixels of the frame.
+    ///   - drawable: the window or pixmap.
+    ///   - x: the column of the drawable at which the frame begins.
+    ///   - y: the row of the drawable at which the frame begins.
+    /// - Throws: `refused` when a part no longer lies in the drawable.
     func fetch(
         _ parts: [PixelRect], of drawable: xcb_drawable_t, x: Int, y: Int,
         _ body: (_ part: PixelRect, _ pixels: UnsafeMutablePointer<UInt8>) -> Void
@@ -51,7 +53,7 @@ final class ImageFetcher {
             while begun < parts.count {
                 let part = parts[begun]
                 let byteCount = (layout.bytesPerRow(width: part.width) * part.height + 63) / 64 * 64
-                // Widened parts may overlap, and together be more than the picture.
+                // Widened parts may overlap, and together exceed the frame.
                 guard used + byteCount <= shared.byteCount || used == 0 else { break }
                 let cookie = xcb_shm_get_image(
                     connection.handle, drawable, Int16(clamping: x + part.x), Int16(clamping: y + part.y),
@@ -65,7 +67,7 @@ final class ImageFetcher {
                 do throws(XFailure) {
                     try connection.answer(request.sequence, as: xcb_shm_get_image_reply_t.self) { _ in }
                 } catch {
-                    // The others' answers are of no use, but must not be kept for ever.
+                    // The other replies are not needed, but must be released.
                     for late in pending[(index + 1)...] { xcb_discard_reply(connection.handle, late.sequence) }
                     throw error
                 }
@@ -87,5 +89,51 @@ final class ImageFetcher {
             throw .gone
         }
         body(part, xcb_get_image_data(reply))
+    }
+}
+
+/// Memory into which the X server writes pixels (MIT-SHM). Detached when it is released; the kernel frees it even when
+/// this process is killed, since it is marked for removal as soon as both have attached it.
+final class SharedImage {
+    let segment: xcb_shm_seg_t
+    let memory: UnsafeMutableRawPointer
+    let byteCount: Int
+    private let connection: XConnection
+
+    /// Nil when the server has no MIT-SHM or is on another machine: then pixels are sent.
+    init?(_ connection: XConnection, byteCount: Int) throws(XFailure) {
+        guard connection.extensions.sharedMemory != nil else { return nil }
+        let identifier = shmget(IPC_PRIVATE, byteCount, IPC_CREAT | 0o600)
+        guard identifier >= 0 else { return nil }
+        guard let memory = shmat(identifier, nil, 0), memory != UnsafeMutableRawPointer(bitPattern: -1) else {
+            shmctl(identifier, IPC_RMID, nil)
+            return nil
+        }
+        let segment = xcb_generate_id(connection.handle)
+        let cookie = xcb_shm_attach_checked(connection.handle, segment, UInt32(identifier), 0)
+        // Marked before any failure can be thrown; attached processes keep it.
+        let outcome: Result<Void, XFailure>
+        do throws(XFailure) {
+            try connection.check(cookie)
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        shmctl(identifier, IPC_RMID, nil)
+        if case .failure(let failure) = outcome {
+            shmdt(memory)
+            if case .refused = failure { return nil }
+            throw failure
+        }
+        self.segment = segment
+        self.memory = memory
+        self.byteCount = byteCount
+        self.connection = connection
+    }
+
+    deinit {
+        xcb_shm_detach(connection.handle, segment)
+        xcb_flush(connection.handle)
+        shmdt(memory)
     }
 }

@@ -2,18 +2,18 @@ import CLibXCB
 import CLibYUV
 import VideoCapturing
 
-/// How a server lays out the pixels of a depth: those layouts that real servers have.
+/// The layouts of pixels that actual servers use.
 enum ScreenPixelLayout {
-    /// Depth 24 and 32: blue, green, red and one byte of nothing or of alpha.
+    /// Depth 24 and 32: blue, green, red and one unused byte or alpha.
     case bgrx
-    /// Depth 30: two bits of nothing, then 10 each of red, green and blue, in little-endian words.
+    /// Depth 30: two unused bits, then 10 each of red, green and blue, in little-endian words.
     case rgb30
-    /// Depth 30 the other way round.
+    /// Depth 30 with red and blue exchanged.
     case bgr30
     /// Depth 16: 5 bits of red, 6 of green, 5 of blue, in little-endian words.
     case rgb565
 
-    /// The layout of a visual; nil for one that is none of these, such as palettes.
+    /// The layout of a visual; nil for an unsupported one, such as a palette.
     init?(_ connection: XConnection, visual: xcb_visualid_t, depth: UInt8) {
         guard let setup = xcb_get_setup(connection.handle), setup.pointee.image_byte_order == 0,
             let bits = ScreenPixelLayout.bitsPerPixel(setup, depth: depth),
@@ -36,16 +36,16 @@ enum ScreenPixelLayout {
         }
     }
 
-    /// Whether the bytes are what the project calls BGRA already.
+    /// Whether the bytes are in the order of `PixelFormat.bgra`.
     var isBGRA: Bool { self == .bgrx }
 
-    /// Writes the same pixels as blue, green, red, alpha.
+    /// Converts pixels to blue, green, red, alpha.
     func convert(
         _ source: UnsafePointer<UInt8>, to target: UnsafeMutablePointer<UInt8>, width: Int, height: Int
     ) {
         let stride = Int32(bytesPerRow(width: width))
         let targetStride = Int32(width * 4)
-        // libyuv names words where the project names bytes: its ARGB is BGRA here.
+        // libyuv names the order within words, the project that of bytes: its ARGB is BGRA here.
         switch self {
         case .bgrx: ARGBCopy(source, stride, target, targetStride, Int32(width), Int32(height))
         case .rgb30: AR30ToARGB(source, stride, target, targetStride, Int32(width), Int32(height))

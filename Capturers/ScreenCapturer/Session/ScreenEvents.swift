@@ -6,7 +6,7 @@ import CLibXCB
     import Musl
 #endif
 
-/// What the server has told since it was last looked at.
+/// The events of the server since the last read.
 struct ScreenEvents {
     /// Something has been drawn.
     var hasDamage = false
@@ -17,7 +17,7 @@ struct ScreenEvents {
     /// The window is closed.
     var isDestroyed = false
 
-    /// Asks to be told.
+    /// Selects the events.
     static func select(_ connection: XConnection, _ subject: ScreenSubject) {
         var mask = XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue
         withUnsafePointer(to: &mask) {
@@ -32,7 +32,7 @@ struct ScreenEvents {
         }
     }
 
-    /// Takes all that has come; the pointer's events go to `pointer`.
+    /// Reads all events that have arrived; those of the pointer are passed to `pointer`.
     mutating func read(_ connection: XConnection, _ subject: ScreenSubject, pointer: inout PointerTracker?)
         throws(XFailure)
     {
@@ -64,7 +64,7 @@ struct ScreenEvents {
             isHidden = true
         case XCB_MAP_NOTIFY where subject.isWindow:
             isHidden = false
-            // The memory of before is not the window's any more.
+            // The previous pixmap no longer belongs to the window.
             isReshaped = true
         case XCB_DESTROY_NOTIFY where subject.isWindow:
             isDestroyed = true

@@ -8,13 +8,13 @@ import VideoCapturing
     import Musl
 #endif
 
-/// One connection's life: finds the subject, follows it, and makes frames of what changes.
+/// A session with an X server: finds the subject, follows it, and makes frames of its changes.
 ///
-/// Belongs to the capture thread.
+/// Confined to the capture thread.
 final class ScreenSession {
     let connection: XConnection
     let subject: ScreenSubject
-    /// The most frames a second; may change at any time.
+    /// The minimum time between frames; may change at any time.
     var frameInterval: Duration
     private(set) var surface: ScreenSurface
 
@@ -27,19 +27,22 @@ final class ScreenSession {
     private var region: DamagedRegion
     private var pointer: PointerTracker?
     private var events = ScreenEvents()
-    /// Collects what is drawn; nil where the server does not tell.
+    /// Collects the damage; nil where the server does not report it.
     private var damage: (tracker: xcb_damage_damage_t, region: xcb_xfixes_region_t)?
-    /// The next frame is to show everything.
+    /// Whether the next frame shows everything.
     private var isWholeDue = true
     private var nextDue = MediaTime.zero
-    /// Requests for pixels that were refused one after the other.
+    /// The number of consecutive requests for pixels that were refused.
     private var refusals = 0
-    /// Pixels of other layouts, converted; nil until there are some.
+    /// Converted pixels of other layouts; nil until needed.
     private var converted: UnsafeMutableBufferPointer<UInt8>?
 
-    /// Connects, and finds what is to be captured.
+    /// Connects, and finds the subject.
     ///
-    /// - Parameter stopDescriptor: readable once the capture is being stopped, or released while it opens.
+    /// - Parameters:
+    ///   - configuration: the configuration of the capture.
+    ///   - counts: the statistics to update.
+    ///   - stopDescriptor: readable once the capture is being stopped, or released while it opens.
     init(
         _ configuration: ScreenConfiguration, counts: Locked<ScreenStatistics>, stopDescriptor: Int32
     ) throws {
@@ -48,7 +51,7 @@ final class ScreenSession {
         color = .assumed(for: configuration.pixelFormat)
         frameInterval = configuration.frameRate.frameInterval
         connection = try XConnection.open(configuration.display)
-        // Only a person is not waited for when the capture is released meanwhile; a server answers at once.
+        // Only the wait for a click is interruptible; a server replies immediately.
         if configuration.target == .clickedWindow { connection.stopDescriptor = stopDescriptor }
         subject = try connection.find(configuration.target)
         ScreenEvents.select(connection, subject)
@@ -78,49 +81,49 @@ final class ScreenSession {
         pointer = configuration.showsPointer ? PointerTracker(connection) : nil
         damage = try ScreenSession.trackDamage(connection, subject)
         connection.stopDescriptor = stopDescriptor
-        noteWays()
+        recordFeatures()
     }
 
     deinit { converted?.deallocate() }
 
-    /// Pixel format and size of the frames, as they are now.
+    /// The current pixel format and size of the frames.
     var format: VideoFormat { picture.format }
 
-    /// Has the next frame show everything.
+    /// Makes the next frame show everything.
     func repaint() {
         isWholeDue = true
-        pointer?.forget()
+        pointer?.reset()
     }
 
-    /// Waits until something changes, and for the rate; nil when the capture is being stopped.
+    /// Waits for a change, and for the frame interval; nil when the source must return.
     ///
     /// - Throws: `XFailure` when the server is lost, `CaptureError` when the window is.
     func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
-        while !context.isStopping {
+        while !context.mustReturn {
             try events.read(connection, subject, pointer: &pointer)
             if events.isDestroyed { throw windowClosed() }
             if events.isHidden {
                 context.reportInterruption(.other("The window is not shown."))
-                connection.wait(seconds: nil)
+                connection.wait(seconds: nil, interruptedBy: context.returnDescriptor)
                 continue
             }
             let now = context.now
-            let look = pointer?.timeToLook(now)
-            let isDue = isWholeDue || events.hasDamage || events.isReshaped || damage == nil || look == .zero
+            let query = pointer?.timeToQuery(now)
+            let isDue = isWholeDue || events.hasDamage || events.isReshaped || damage == nil || query == .zero
             guard isDue else {
-                connection.wait(seconds: look?.seconds)
+                connection.wait(seconds: query?.seconds, interruptedBy: context.returnDescriptor)
                 continue
             }
-            guard context.wait(until: nextDue) else { break }
-            // What has come meanwhile belongs to this frame as well.
+            guard context.wait(until: nextDue, endsForWants: true) else { break }
+            // Events that arrived meanwhile belong to this frame as well.
             try events.read(connection, subject, pointer: &pointer)
             if events.isDestroyed || events.isHidden { continue }
             do {
                 if events.isReshaped { try reshape() }
                 if let frame = try makeFrame(at: context.now, context) { return frame }
             } catch XFailure.refused(let code) {
-                // The window has changed since; the event that says so is on its way.
-                try noteRefusal(code, context)
+                // The window has changed since; its event will follow.
+                try handleRefusal(code, context)
             }
         }
         return nil
@@ -132,7 +135,7 @@ final class ScreenSession {
     private func makeFrame(at now: MediaTime, _ context: FrameContext) throws -> SourceFrame? {
         region.removeAll()
         try takeDamage()
-        try pointer?.look(
+        try pointer?.update(
             connection, in: subject.window, x: surface.windowX, y: surface.windowY, at: now, damage: &region)
         let isWhole = isWholeDue || picture.isEmpty
         if isWhole {
@@ -143,7 +146,7 @@ final class ScreenSession {
         let buffer = try paint(isWhole: isWhole)
         isWholeDue = false
         refusals = 0
-        // A beat that was missed is not made up for; frames in a row keep theirs exactly.
+        // A missed interval is not made up for; consecutive frames keep theirs exactly.
         nextDue = (now - nextDue > frameInterval ? now : nextDue).advanced(by: frameInterval)
         var frame = SourceFrame(buffer, timestamp: now)
         frame.color = color
@@ -152,7 +155,7 @@ final class ScreenSession {
         return frame
     }
 
-    /// Has the server say what was drawn, and begin anew.
+    /// Fetches and resets the damage that the server has collected.
     private func takeDamage() throws(XFailure) {
         guard let damage else { return region.add(region.whole) }
         guard events.hasDamage else { return }
@@ -174,16 +177,16 @@ final class ScreenSession {
 
     private func paint(isWhole: Bool) throws -> PixelBuffer {
         let parts = region.parts
-        var trouble: XFailure?
+        var fetchFailure: XFailure?
         var failure: CaptureError?
         do {
             let buffer = try picture.update(isWhole ? nil : parts) { (target) throws(CaptureError) in
-                trouble = fetch(parts) { part, pixels in
+                fetchFailure = fetch(parts) { part, pixels in
                     do throws(CaptureError) { try convert(pixels, part, into: target) } catch { failure = error }
                 }
                 if let failure { throw failure }
-                // Thrown for the picture's sake; the caller hears of the trouble itself.
-                if trouble != nil { throw CaptureError(.deviceLost, operation: "fetch pixels", message: "") }
+                // Thrown to discard the update; the caller gets the original failure.
+                if fetchFailure != nil { throw CaptureError(.deviceLost, operation: "fetch pixels", message: "") }
             }
             counts.withLock { counts in
                 counts.rectanglesFetched &+= UInt64(parts.count)
@@ -192,7 +195,7 @@ final class ScreenSession {
             return buffer
         } catch {
             isWholeDue = true
-            throw trouble ?? error
+            throw fetchFailure ?? error
         }
     }
 
@@ -223,7 +226,7 @@ final class ScreenSession {
         pointer?.draw(into: bgra, of: part)
         let count = part.width * part.height
         if configuration.pixelFormat == .argb {
-            // The fourth byte is nothing, or a window's translucency, which a picture of a screen has not.
+            // The fourth byte is unused, or the translucency of a window, which a frame of a screen does not have.
             bgra.withMemoryRebound(to: UInt32.self, capacity: count) { words in
                 for index in 0..<count { words[index] |= 0xFF00_0000 }
             }
@@ -249,11 +252,11 @@ final class ScreenSession {
         converted = nil
         picture = EvolvingPicture(format)
         region = DamagedRegion(width: new.width, height: new.height)
-        pointer?.forget()
-        noteWays()
+        pointer?.reset()
+        recordFeatures()
     }
 
-    private func noteRefusal(_ code: UInt8, _ context: FrameContext) throws {
+    private func handleRefusal(_ code: UInt8, _ context: FrameContext) throws {
         refusals += 1
         isWholeDue = true
         events.isReshaped = true
@@ -271,7 +274,7 @@ final class ScreenSession {
             message: "The window was closed; what came before is complete.")
     }
 
-    private func noteWays() {
+    private func recordFeatures() {
         counts.withLock { counts in
             counts.usesSharedMemory = fetcher.usesSharedMemory
             counts.usesDamage = damage != nil

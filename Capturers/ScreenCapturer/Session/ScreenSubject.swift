@@ -1,7 +1,7 @@
 import CLibXCB
 import VideoCapturing
 
-/// What of the display is captured, once it has been found.
+/// The desktop, monitor or window that was found for a ``ScreenTarget``.
 struct ScreenSubject {
     enum Kind {
         case desktop
@@ -12,14 +12,14 @@ struct ScreenSubject {
     let kind: Kind
     /// The root, or the window that is captured.
     let window: xcb_window_t
-    /// For people: the monitor's name, the window's title.
+    /// The name for display: the monitor's name, the window's title.
     let name: String
 
     var isWindow: Bool { if case .window = kind { true } else { false } }
 }
 
 extension XConnection {
-    /// Finds what is to be captured.
+    /// Finds the subject of a target.
     func find(_ target: ScreenTarget) throws -> ScreenSubject {
         switch target {
         case .desktop:
@@ -74,7 +74,7 @@ extension XConnection {
         let match = monitors.first {
             $0.name.lowercased() == name.lowercased() || (name.lowercased() == "primary" && $0.isPrimary)
         }
-        // Where none is said to be the primary one, the first is taken for it.
+        // Without a primary monitor, the first one is used.
         if let match { return match }
         if name.lowercased() == "primary", let first = monitors.first { return first }
         throw notFound("monitor", name, among: monitors.map(\.name))

@@ -1,15 +1,15 @@
 import CLibXCB
 import VideoCapturing
 
-/// Where the pixels of the picture lie now: a part of the root, or of a window's own memory, which the server keeps
-/// whole even where other windows cover it (COMPOSITE). Another size, and it is another surface.
+/// The source of the pixels: a part of the root, or of the pixmap of a window, which the server keeps complete even where
+/// other windows cover it (COMPOSITE). Replaced when the size changes.
 final class ScreenSurface {
-    /// What pixels are fetched from.
+    /// The window or pixmap from which pixels are fetched.
     let drawable: xcb_drawable_t
-    /// Where the picture begins in `drawable`.
+    /// The column and row of `drawable` at which the frame begins.
     let drawableX: Int
     let drawableY: Int
-    /// Where the picture begins in the subject's window.
+    /// The column and row of the subject's window at which the frame begins.
     let windowX: Int
     let windowY: Int
     let width: Int
@@ -19,13 +19,13 @@ final class ScreenSurface {
     private let connection: XConnection
     private let pixmap: xcb_pixmap_t?
 
-    /// - Throws: `CaptureError` when the region does not lie in it or its pixels cannot be taken; `XFailure.refused`
-    ///   while a window is not shown.
+    /// - Throws: `CaptureError` when the region does not lie in it or its layout is not supported; `XFailure.refused` while
+    ///   a window is hidden.
     init(_ connection: XConnection, _ subject: ScreenSubject, region: PixelRect?) throws {
         let geometry = try connection.geometry(of: subject.window)
         var area = PixelRect(x: 0, y: 0, width: geometry.width, height: geometry.height)
         if case .monitor(let name) = subject.kind {
-            // The part of a monitor that lies outside of the display has no pixels.
+            // The part of a monitor outside of the display has no pixels.
             guard let frame = try connection.findMonitor(name).frame.intersection(area) else {
                 throw XFailure.refused(code: 0)
             }
@@ -60,7 +60,7 @@ final class ScreenSurface {
             drawable = subject.window
         }
         self.connection = connection
-        // A window's memory begins with its border.
+        // The pixmap of a window begins with its border.
         drawableX = area.x + (subject.isWindow ? geometry.border : 0)
         drawableY = area.y + (subject.isWindow ? geometry.border : 0)
         windowX = area.x

@@ -1,5 +1,5 @@
 // A capturer of one's own: a type that gives the next frame. Writes 90 frames of it to gradient.y4m.
-import MediaFiles
+import MediaContainers
 import VideoCapturing
 
 struct Gradient: FrameSource {
@@ -21,7 +21,7 @@ struct Gradient: FrameSource {
 let recording = FrameWritingConsumer(
     Y4MWriter(try OutputFile(path: "gradient.y4m", overwrite: true), rate: 30))
 let publisher = VideoPublisher(SourceCapturer(Gradient()))
-try publisher.add(recording, name: "gradient.y4m", queue: .init(capacity: 4, policy: .wait))
+try publisher.add(recording, name: "gradient.y4m", queue: .init(capacity: 4, policy: .block))
 let changes = publisher.capture.stateChanges()
 try publisher.start()
 for await change in changes {

@@ -1,5 +1,5 @@
 // One capture, two files: the frames are encoded once, and each packet goes to a WebM and an IVF file.
-import MediaFiles
+import MediaContainers
 import NoiseCapturer
 import VP8Codec
 import VideoCapturing
@@ -12,11 +12,11 @@ let encoding = EncodingConsumer(
         ("noise.webm", WebMWriter(try OutputFile(path: "noise.webm", overwrite: true))),
         ("noise.ivf", IVFWriter(try OutputFile(path: "noise.ivf", overwrite: true))),
     ],
-    onFailure: { print("\($0.consumer ?? "encoder"): \($0.error)") })
+    onFailure: { print("\($0.sink ?? "encoder"): \($0.error)") })
 
 let publisher = VideoPublisher(NoiseCapturer(format: format, frameRate: 30))
 // A file wants every frame, so its queue lets the capture wait; a live viewer would have the newest win.
-try publisher.add(encoding, name: "vp8", queue: .init(capacity: 4, policy: .wait))
+try publisher.add(encoding, name: "vp8", queue: .init(capacity: 4, policy: .block))
 try publisher.start()
 try await Task.sleep(for: .seconds(3))
 try publisher.stop()

@@ -1,5 +1,5 @@
 import FuzzSupport
-import MediaFiles
+import MediaContainers
 import VideoCapturing
 
 /// Any bytes end in packets or in an error, the packets are no more than the bytes, and their times can be played and

@@ -38,7 +38,7 @@ public func fuzzJPEG(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     }
     // What was decoded can be encoded.
     let frame = VideoFrame(buffer: once, timestamp: .zero, color: .jpeg)
-    guard (try? encoder.encode(frame, forceKeyFrame: false, output: { precondition($0.data.count > 100) })) != nil
+    guard (try? encoder.encode(frame, output: { precondition($0.data.count > 100) })) != nil
     else {
         fatalError("a decoded picture is not encoded")
     }

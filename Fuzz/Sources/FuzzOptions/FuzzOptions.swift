@@ -1,4 +1,4 @@
-import CapturerDemoKit
+import CaptureTool
 import FrameProcessing
 import VideoCapturing
 

@@ -1,5 +1,5 @@
 import Glibc
-import MediaFiles
+import MediaContainers
 
 /// Runs `body` with the bytes as a file that can be searched, and again as a pipe: the readers take
 /// different paths.

@@ -1,7 +1,7 @@
-@_spi(Fuzzing) import CapturerDemoKit
+@_spi(Fuzzing) import CaptureTool
 import FileCapturer
 import Glibc
-import MediaFiles
+import MediaContainers
 import Synchronization
 import VideoCapturing
 

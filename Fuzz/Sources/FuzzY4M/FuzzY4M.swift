@@ -1,5 +1,5 @@
 import FuzzSupport
-import MediaFiles
+import MediaContainers
 import VideoCapturing
 
 /// Any bytes end in frames or in an error; each frame has the size that the header states.

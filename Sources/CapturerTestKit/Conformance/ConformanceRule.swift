@@ -64,10 +64,65 @@ extension ConformanceSuite {
             case .isStartedAgreesWithState:
                 "Whether frames are being delivered or are about to be: starting, running or interrupted."
             case .settingsAreStable: "What will be delivered; before init what was asked for."
-            case .wantsInAnyState: "Tells the capture what its consumers can use. May be called in any state."
+            case .wantsInAnyState:
+                "Takes what the consumers can use, from the next frame on. May be called in any state."
             case .statisticsCount: "What was counted since init."
             case .givesBackDevice: "Stops if need be, and gives the device back."
             }
+        }
+    }
+}
+
+extension ConformanceTrial {
+    /// Finds the check of a rule.
+    func apply(_ rule: ConformanceSuite.Rule) throws {
+        switch rule {
+        case .lifeInOrder: try checkLifeInOrder()
+        case .startBlocksUntilStreaming: try checkStartBlocksUntilStreaming()
+        case .releaseLeadsToIdle: try checkReleaseLeadsToIdle()
+        case .startBeforeInit: try checkStartBeforeInit()
+        case .startAfterRelease: try checkStartAfterRelease()
+        case .stopBeforeInit: try checkStopBeforeInit()
+        case .repeatedInit: try checkRepeatedInit()
+        case .repeatedStart: try checkRepeatedStart()
+        case .repeatedStop: try checkRepeatedStop()
+        case .repeatedRelease: try checkRepeatedRelease()
+        case .releaseStopsFirst: try checkReleaseStopsFirst()
+        case .restart: try checkRestart()
+        case .restartAfterOwnEnd: try checkRestartAfterOwnEnd()
+        case .quickRestarts: try checkQuickRestarts()
+        case .anyThread: try checkAnyThread()
+        case .serialDelivery: try checkSerialDelivery()
+        case .ownThread: try checkOwnThread()
+        case .notMainThread: try checkNotMainThread()
+        case .notCooperativePool: try checkNotCooperativePool()
+        case .stopEndsDelivery: try checkStopEndsDelivery()
+        case .stopByManyThreads: try checkStopByManyThreads()
+        case .stopIsPrompt: try checkStopIsPrompt()
+        case .stopInsideConsumer: try checkStopInsideConsumer()
+        case .monotonicClock: try checkMonotonicClock()
+        case .timestampsIncrease: try checkTimestampsIncrease()
+        case .timestampsOverRestarts: try checkTimestampsOverRestarts()
+        case .sequenceIncreases: try checkSequenceIncreases()
+        case .gapsAreCounted: try checkGapsAreCounted()
+        case .planesFit: try checkPlanesFit()
+        case .trueFormat: try checkTrueFormat()
+        case .trueColor: try checkTrueColor()
+        case .trueFrameRate: try checkTrueFrameRate()
+        case .keptFramesStay: try checkKeptFramesStay()
+        case .legalStates: try checkLegalStates()
+        case .everyStreamSeesAll: try checkEveryStreamSeesAll()
+        case .streamEnds: try checkStreamEnds()
+        case .firstErrorWins: try checkFirstErrorWins()
+        case .consumerIsWeak: try checkConsumerIsWeak()
+        case .consumerSwap: try checkConsumerSwap()
+        case .withoutConsumer: try checkWithoutConsumer()
+        case .contentHintIsKept: try checkContentHintIsKept()
+        case .isStartedAgreesWithState: try checkIsStartedAgreesWithState()
+        case .settingsAreStable: try checkSettingsAreStable()
+        case .wantsInAnyState: try checkWantsInAnyState()
+        case .statisticsCount: try checkStatisticsCount()
+        case .givesBackDevice: try checkGivesBackDevice()
         }
     }
 }

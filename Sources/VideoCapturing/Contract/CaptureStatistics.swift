@@ -38,3 +38,45 @@ public struct DropCounts: Sendable, Hashable {
     /// All of them.
     public var total: UInt64 { late + source + corrupt + noConsumer + replaced + refused + abandoned }
 }
+
+/// What was counted for one consumer of a publisher.
+public struct ConsumerStatistics: Sendable, Hashable {
+    /// The consumer's name, as given when it was added.
+    public var name: String
+    /// Frames put before its queue.
+    public var received: UInt64 = 0
+    /// Frames handed to it, counted when it has returned: what it does inside may be seen before.
+    public var delivered: UInt64 = 0
+    /// Times the last frame was handed to it again, for the minimum rate that it wants itself.
+    public var repeats: UInt64 = 0
+    /// Frames it did not get, by reason.
+    public var dropped = DropCounts()
+    /// Frames that wait now.
+    public var waiting = 0
+    /// Whether it has made no progress for the timeout of its queue: the capture no longer waits for it.
+    public var isStalled = false
+    /// The time from a frame's timestamp to its delivery that half of the frames did not exceed.
+    public var p50Age: Duration?
+    /// The time from a frame's timestamp to its delivery that 99 of 100 frames did not exceed.
+    public var p99Age: Duration?
+
+    public init(name: String) {
+        self.name = name
+    }
+}
+
+/// What a publisher has counted.
+public struct PublisherStatistics: Sendable, Hashable {
+    /// Of the capture that is published now.
+    public var capture: CaptureStatistics
+    /// Of each consumer, in the order in which they were added.
+    public var consumers: [ConsumerStatistics]
+    /// Frames that were sent again to keep the minimum rate.
+    public var repeats: UInt64
+
+    public init(capture: CaptureStatistics, consumers: [ConsumerStatistics], repeats: UInt64) {
+        self.capture = capture
+        self.consumers = consumers
+        self.repeats = repeats
+    }
+}

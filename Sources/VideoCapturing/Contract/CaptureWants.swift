@@ -7,63 +7,60 @@ public struct CaptureWants: Sendable, Hashable {
     public var maximumPixelCount: Int?
     /// The highest rate that is of use; nil for no limit.
     public var maximumFrameRate: FrameRate?
-    /// The rate below which the consumer wants the last picture again, as an encoder does that is still refining
-    /// it; nil for never. The publisher sees to it, for each consumer by itself; a capture needn't do anything.
+    /// The rate below which the consumer wants the last frame again, as an encoder does that is still refining it; nil
+    /// for never. The publisher repeats it, for each consumer separately; a capture need not do anything.
     public var minimumFrameRate: FrameRate?
-    /// Both sides shall be multiples of this; 1 for any.
+    /// The number of which both sides must be multiples; 1 for any.
     public var sizeAlignment: Int
-    /// Counts requests for a complete fresh picture, from which a viewer can begin. A higher number than
-    /// before is a request.
-    public var keyFrameRequests: UInt64
-    /// Whether black pictures are all that is of use.
-    public var isBlackEnough: Bool
-    /// Whether compressed pictures (``PixelFormat/mjpeg``) are enough, so that a capture whose source has them needn't
-    /// decode them. A frame may have samples all the same, and its JPEG beside them (``VideoFrame/jpeg``).
-    public var isCompressedEnough: Bool
-    /// Whether pictures of luma and chroma may come in whatever arrangement the source has, so that a capture needn't
-    /// convert them: a camera's YUYV as it lies in the driver's memory.
-    public var isNativeFormatEnough: Bool
+    /// Whether black frames are all that is of use.
+    public var acceptsBlack: Bool
+    /// Whether compressed frames (``PixelFormat/mjpeg``) are accepted, so that a capture whose source has them need not
+    /// decode them. A frame may have samples all the same, and its JPEG next to them (``VideoFrame/jpeg``).
+    public var acceptsCompressed: Bool
+    /// Whether luma and chroma are accepted in any layout, so that a capture need not convert them: a camera's YUYV as
+    /// it lies in the driver's memory.
+    public var acceptsNativeFormat: Bool
 
+    /// Wants; everything is of use where nothing is said.
     public init(
         maximumPixelCount: Int? = nil, maximumFrameRate: FrameRate? = nil, minimumFrameRate: FrameRate? = nil,
-        sizeAlignment: Int = 1, keyFrameRequests: UInt64 = 0, isBlackEnough: Bool = false,
-        isCompressedEnough: Bool = false, isNativeFormatEnough: Bool = false
+        sizeAlignment: Int = 1, acceptsBlack: Bool = false,
+        acceptsCompressed: Bool = false, acceptsNativeFormat: Bool = false
     ) {
         self.maximumPixelCount = maximumPixelCount
         self.maximumFrameRate = maximumFrameRate
         self.minimumFrameRate = minimumFrameRate
         self.sizeAlignment = max(1, sizeAlignment)
-        self.keyFrameRequests = keyFrameRequests
-        self.isBlackEnough = isBlackEnough
-        self.isCompressedEnough = isCompressedEnough
-        self.isNativeFormatEnough = isNativeFormatEnough
+        self.acceptsBlack = acceptsBlack
+        self.acceptsCompressed = acceptsCompressed
+        self.acceptsNativeFormat = acceptsNativeFormat
     }
 
-    /// What satisfies both: the fewest pixels, the lowest limit of the rate, the higher minimum, the least common
-    /// alignment, all requests for key frames; black, compressed or of the source's format only when that is enough for
-    /// both.
+    /// What satisfies both, as the more demanding of them decides: the higher limits, or none where one has none, the
+    /// higher minimum rate, the least common alignment; black, compressed or native frames only where both accept them.
+    ///
+    /// The less demanding one gets more than it wants: a `FrameAdapter`, or its ``PublisherSubscription`` for the rate,
+    /// lowers that for it alone.
     public func merged(with other: CaptureWants) -> CaptureWants {
-        func lower<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
-            guard let first else { return second }
-            guard let second else { return first }
-            return min(first, second)
+        func higherLimit<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
+            guard let first, let second else { return nil }
+            return max(first, second)
         }
         func higher<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
             guard let first, let second else { return first ?? second }
             return max(first, second)
         }
         return CaptureWants(
-            maximumPixelCount: lower(maximumPixelCount, other.maximumPixelCount),
-            maximumFrameRate: lower(maximumFrameRate, other.maximumFrameRate),
+            maximumPixelCount: higherLimit(maximumPixelCount, other.maximumPixelCount),
+            maximumFrameRate: higherLimit(maximumFrameRate, other.maximumFrameRate),
             minimumFrameRate: higher(minimumFrameRate, other.minimumFrameRate),
             sizeAlignment: leastCommonMultiple(sizeAlignment, other.sizeAlignment),
-            keyFrameRequests: keyFrameRequests &+ other.keyFrameRequests,
-            isBlackEnough: isBlackEnough && other.isBlackEnough,
-            isCompressedEnough: isCompressedEnough && other.isCompressedEnough,
-            isNativeFormatEnough: isNativeFormatEnough && other.isNativeFormatEnough)
+            acceptsBlack: acceptsBlack && other.acceptsBlack,
+            acceptsCompressed: acceptsCompressed && other.acceptsCompressed,
+            acceptsNativeFormat: acceptsNativeFormat && other.acceptsNativeFormat)
     }
 
-    /// Without what the publisher sees to.
+    /// Without what the publisher does.
     var forCapture: CaptureWants {
         var wants = self
         wants.minimumFrameRate = nil

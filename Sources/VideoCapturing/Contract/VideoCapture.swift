@@ -52,8 +52,12 @@ public protocol VideoCapture: AnyObject, Sendable {
     /// What will be delivered; before init what was asked for.
     func captureSettings() -> CaptureSettings
 
-    /// Tells the capture what its consumers can use. May be called in any state.
+    /// Takes what the consumers can use, from the next frame on. May be called in any state.
     func adapt(to wants: CaptureWants)
+
+    /// Asks for a complete fresh frame, from which a new viewer can begin, also where nothing has changed. A request that
+    /// the capture cannot serve is ignored. May be called in any state. (WebRTC's `RequestRefreshFrame`.)
+    func requestRefreshFrame()
 
     /// The state now.
     var state: CaptureState { get }
@@ -65,6 +69,11 @@ public protocol VideoCapture: AnyObject, Sendable {
     var statistics: CaptureStatistics { get }
 }
 
+extension VideoCapture {
+    /// Ignores the request: every frame is complete.
+    public func requestRefreshFrame() {}
+}
+
 /// Takes the frames of a capture.
 public protocol VideoCaptureConsumer: AnyObject, Sendable {
     /// Takes one frame. Called on the capture's thread (or on a queue's), one call at a time; should return
@@ -72,17 +81,48 @@ public protocol VideoCaptureConsumer: AnyObject, Sendable {
     func consumeFrame(_ frame: VideoFrame)
 }
 
+/// A consumer that has wants of its own: an encoder that cannot keep up, a server without viewers.
+///
+/// A ``VideoPublisher`` connects it when it is added; there is nothing else to wire.
+public protocol FeedbackConsumer: VideoCaptureConsumer {
+    /// Hands over what the consumer reports its wants to, and nil when it is removed. Called on the thread that adds or
+    /// removes the consumer, before the first frame and after the last.
+    func connectFeedback(_ feedback: CaptureFeedback?)
+}
+
+/// What a consumer asks of the capture that serves it. Safe to use from any thread.
+public struct CaptureFeedback: Sendable {
+    private let onWants: @Sendable (CaptureWants) -> Void
+    private let onRefresh: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - onWants: called with what the consumer can use, each time it changes.
+    ///   - onRefresh: called for each request for a complete fresh frame.
+    public init(
+        onWants: @escaping @Sendable (CaptureWants) -> Void, onRefresh: @escaping @Sendable () -> Void
+    ) {
+        self.onWants = onWants
+        self.onRefresh = onRefresh
+    }
+
+    /// Replaces what the consumer can use.
+    public func updateWants(_ wants: CaptureWants) { onWants(wants) }
+
+    /// Asks for a complete fresh frame; see ``VideoCapture/requestRefreshFrame()``.
+    public func requestRefreshFrame() { onRefresh() }
+}
+
 /// A consumer that is done with some frames, or with all, in a small part of the time to the next: it counts them, keeps
 /// the newest, or passes on what is compressed already.
 ///
 /// A ``VideoPublisher`` hands it such frames on the capture's own thread, past its queue and its thread. That saves two
 /// switches of threads for each frame, which cost more than all else that is done with it.
-public protocol ImmediateConsumer: VideoCaptureConsumer {
+public protocol InlineConsumer: VideoCaptureConsumer {
     /// Takes one frame at once, or refuses it, whereupon it waits in the queue for ``VideoCaptureConsumer/consumeFrame(_:)``.
     ///
     /// Called on the thread that delivers, never while `consumeFrame` runs, and in order with its calls. The capture and
     /// all other consumers wait for its return. It must not wait for anything, nor call the publisher.
     ///
     /// - Returns: whether the frame was taken.
-    func consumeImmediately(_ frame: VideoFrame) -> Bool
+    func consumeInline(_ frame: VideoFrame) -> Bool
 }

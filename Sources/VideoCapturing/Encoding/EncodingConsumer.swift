@@ -1,100 +1,210 @@
-/// Encodes the frames it is given and hands the packets to any number of packet consumers.
+/// Encodes the frames it is given and hands the packets to any number of sinks, which come and go meanwhile.
 ///
-/// Put it behind a publisher's queue: encoding then runs on that queue's thread and never delays the capture. A
-/// packet consumer that throws is finished and left out; the others go on.
+/// Put it behind a publisher's queue: encoding then runs on that queue's thread and never delays the capture. A sink that
+/// throws is finished and removed; the others go on. A sink that is added later begins with a key frame.
 ///
-/// Safe to use from any thread.
-public final class EncodingConsumer: VideoCaptureConsumer {
-    /// A packet consumer or the encoder that has failed.
+/// Safe to use from any thread, also from inside a sink and from the failure handler: no lock is held while they run.
+/// What is asked for there takes effect when they have returned.
+public final class EncodingConsumer: FeedbackConsumer {
+    /// A sink or the encoder that has failed.
     public struct Failure: Sendable {
-        /// The packet consumer's name; nil when the encoder itself failed, which ends all of them.
-        public var consumer: String?
+        /// The sink's name; nil when the encoder itself failed, which ends all of them.
+        public var sink: String?
+        /// Why.
         public var error: any Error
     }
 
-    private struct Work {
-        let encoder: any VideoEncoder
-        var outputs: [Output]
-        var hasFinished = false
-    }
-
-    private struct Output {
+    /// A sink at its encoder.
+    private final class Output {
         let name: String
-        let consumer: any PacketConsumer
+        let sink: any PacketSink
+        var hasBegun = false
+
+        init(name: String, sink: any PacketSink) {
+            self.name = name
+            self.sink = sink
+        }
     }
 
-    /// Held while a frame is encoded, by the one thread that does it, and by ``finish()``.
-    private let work: Locked<Work>
+    private struct State {
+        /// The thread that has the encoder and calls sinks; nil when none does.
+        var worker: UInt?
+        var outputs: [Output] = []
+        var isKeyFrameRequested = false
+        var bitrate: Int?
+        /// Sinks to be removed when the worker is done.
+        var removals: [String] = []
+        var isFinishRequested = false
+        var hasFinished = false
+        var feedback: CaptureFeedback?
+        var wants = CaptureWants()
+    }
+
+    private let state = Locked(State())
     private let counts = Locked(EncodingCounts())
-    private let isKeyFrameRequested = Locked(false)
+    private let encoder: Confined<any VideoEncoder>
+    /// The track of its packets.
+    public let track: TrackID
     private let clock: any CaptureClock
     private let onFailure: @Sendable (Failure) -> Void
 
     /// - Parameters:
     ///   - encoder: handed over for good.
-    ///   - packetConsumers: who gets the packets, each with a name for failures.
+    ///   - sinks: the first sinks, each with a name for failures; see ``add(_:name:)``.
+    ///   - track: the identifier of the packets' track; sinks that are given several tracks need different ones.
     ///   - clock: the clock of the frames' timestamps.
-    ///   - onFailure: called on the encoding thread for each consumer that fails, and when the encoder does.
+    ///   - onFailure: called on the encoding thread for each sink that fails, and when the encoder does.
     public init(
-        _ encoder: sending any VideoEncoder, to packetConsumers: [(name: String, consumer: any PacketConsumer)],
-        clock: any CaptureClock = MonotonicClock(), onFailure: @escaping @Sendable (Failure) -> Void = { _ in }
+        _ encoder: sending any VideoEncoder, to sinks: [(name: String, sink: any PacketSink)] = [],
+        track: TrackID = 0, clock: any CaptureClock = MonotonicClock(),
+        onFailure: @escaping @Sendable (Failure) -> Void = { _ in }
     ) {
-        work = Locked(
-            Work(encoder: encoder, outputs: packetConsumers.map { Output(name: $0.name, consumer: $0.consumer) }))
+        self.encoder = Confined(encoder)
+        self.track = track
         self.clock = clock
         self.onFailure = onFailure
+        state.withLock { $0.outputs = sinks.map { Output(name: $0.name, sink: $0.sink) } }
     }
+
+    // MARK: Sinks
+
+    /// Adds a sink, which begins with the next frame; that frame becomes a key frame. It is held until it is removed. After
+    /// ``finish()`` it is not added.
+    ///
+    /// - Parameters:
+    ///   - sink: takes the packets, on the encoding thread.
+    ///   - name: unique among the sinks; for failures and ``remove(_:)``.
+    public func add(_ sink: any PacketSink, name: String) {
+        let isLate = state.withLock { state in
+            guard !state.hasFinished else { return false }
+            state.outputs.append(Output(name: name, sink: sink))
+            return true
+        }
+        if isLate { requestKeyFrame() }
+    }
+
+    /// Removes and finishes a sink. When it returns, no call of the sink is running and none will come; called from
+    /// inside a sink, that is so once the call has returned. What finishing throws goes to the failure handler.
+    public func remove(_ name: String) {
+        guard state.withLock({ state in state.outputs.contains { $0.name == name } }) else { return }
+        state.withLock { $0.removals.append(name) }
+        work { _ in }
+    }
+
+    /// Whether there is a sink to serve.
+    public var isActive: Bool { state.withLock { !$0.hasFinished && !$0.outputs.isEmpty } }
+
+    // MARK: Feedback
+
+    public func connectFeedback(_ feedback: CaptureFeedback?) {
+        let wants = state.withLock { state in
+            state.feedback = feedback
+            return state.wants
+        }
+        feedback?.updateWants(wants)
+    }
+
+    /// Makes the next frame a key frame, and asks the capture for a fresh frame.
+    public func requestKeyFrame() {
+        let feedback = state.withLock { state in
+            state.isKeyFrameRequested = true
+            return state.feedback
+        }
+        feedback?.requestRefreshFrame()
+    }
+
+    /// Aims at a bitrate, in bits per second, from the next frame on. One that the encoder does not take is reported to
+    /// the failure handler and ends nothing.
+    public func setBitrate(_ bitrate: Int) {
+        state.withLock { $0.bitrate = bitrate }
+    }
+
+    // MARK: Encoding
 
     public func consumeFrame(_ frame: VideoFrame) {
-        let forceKeyFrame = isKeyFrameRequested.withLock { isRequested in
-            defer { isRequested = false }
-            return isRequested
-        }
-        work.withLock { work in
-            guard !work.hasFinished, !work.outputs.isEmpty else { return }
-            let begin = clock.now
-            var packets = 0
-            var unchanged: UInt64 = 0
-            do {
-                let encoder = work.encoder
-                let unchangedBefore = encoder.framesUnchanged
-                defer { unchanged = encoder.framesUnchanged - unchangedBefore }
-                try encoder.encode(frame, forceKeyFrame: forceKeyFrame) { packet in
-                    packets += 1
-                    // Before it is handed on: what consumers do is not the encoder's time.
-                    let now = clock.now
-                    counts.withLock { $0.add(packet, encodeTime: now - begin, latency: now - frame.timestamp) }
-                    hand(packet, to: &work.outputs)
+        work { encoder in
+            let (isWanted, isKeyFrameRequested, bitrate) = state.withLock { state in
+                let isWanted = !state.outputs.isEmpty
+                defer {
+                    if isWanted { state.isKeyFrameRequested = false }
+                    state.bitrate = nil
                 }
-            } catch {
-                fail(error, &work)
+                return (isWanted, state.isKeyFrameRequested, state.bitrate)
             }
-            counts.withLock {
-                $0.framesIn += 1
-                $0.framesUnchanged += unchanged
-                $0.framesDropped += packets == 0 && unchanged == 0 ? 1 : 0
+            if let bitrate {
+                do { try encoder.setBitrate(bitrate) } catch { onFailure(Failure(sink: nil, error: error)) }
             }
+            guard isWanted else { return }
+            if isKeyFrameRequested { encoder.requestKeyFrame() }
+            encode(frame, encoder)
         }
     }
 
-    /// Makes the next frame a key frame.
-    public func requestKeyFrame() {
-        isKeyFrameRequested.withLock { $0 = true }
+    private func encode(_ frame: VideoFrame, _ encoder: any VideoEncoder) {
+        let begin = clock.now
+        var packets = 0
+        let unchangedBefore = encoder.framesUnchanged
+        do {
+            try encoder.encode(frame) { packet in
+                packets += 1
+                // Before it is handed on: what sinks do is not the encoder's time.
+                let now = clock.now
+                counts.withLock { $0.add(packet, encodeTime: now - begin, latency: now - frame.timestamp) }
+                deliver(packet, of: encoder.track)
+            }
+            report(encoder.wants)
+        } catch {
+            // An encoder that has failed is not sent repeats any more.
+            report(CaptureWants())
+            onFailure(Failure(sink: nil, error: error))
+            state.withLock { $0.isFinishRequested = true }
+        }
+        let unchanged = encoder.framesUnchanged - unchangedBefore
+        counts.withLock {
+            $0.framesIn += 1
+            $0.framesUnchanged += unchanged
+            $0.framesDropped += packets == 0 && unchanged == 0 ? 1 : 0
+        }
     }
 
-    /// Hands out what the encoder holds back and finishes every packet consumer. Frames that come later are not
-    /// taken. Call it when the queue has been drained (after the publisher's stop); repeated calls are harmless.
-    public func finish() {
-        work.withLock { work in
-            guard !work.hasFinished else { return }
+    private func report(_ wants: CaptureWants) {
+        let feedback = state.withLock { state -> CaptureFeedback? in
+            guard state.wants != wants else { return nil }
+            state.wants = wants
+            return state.feedback
+        }
+        feedback?.updateWants(wants)
+    }
+
+    /// On the thread that has the encoder.
+    private func deliver(_ packet: consuming MediaPacket, of description: TrackDescription?) {
+        packet.track = track
+        for output in state.withLock({ $0.outputs }) {
             do {
-                let encoder = work.encoder
-                try encoder.flush { hand($0, to: &work.outputs) }
+                if !output.hasBegun {
+                    guard packet.isKeyFrame, var description else { continue }
+                    description.id = track
+                    output.hasBegun = true
+                    try output.sink.begin([description])
+                }
+                try output.sink.write(packet)
             } catch {
-                fail(error, &work)
+                state.withLock { state in state.outputs.removeAll { $0 === output } }
+                // Its first error is the one to report; what is written so far is closed as well as possible.
+                try? output.sink.finish()
+                onFailure(Failure(sink: output.name, error: error))
             }
-            endAll(&work)
         }
+    }
+
+    // MARK: The end
+
+    /// Hands out what the encoder holds back and finishes every sink. Frames that come later are not taken. Call it when
+    /// the queue has been drained (after the publisher's stop); repeated calls are harmless. Called from inside a sink,
+    /// it takes effect when that has returned.
+    public func finish() {
+        state.withLock { $0.isFinishRequested = true }
+        work { _ in }
     }
 
     /// What was counted. Never waits for a frame being encoded.
@@ -102,37 +212,73 @@ public final class EncodingConsumer: VideoCaptureConsumer {
         counts.withLock { $0.statistics }
     }
 
-    /// Whether any packet consumer is still being served.
-    public var isActive: Bool { work.withLock { !$0.hasFinished && !$0.outputs.isEmpty } }
+    /// Runs `body` and then what was asked for meanwhile, while no other thread does; from inside itself, or after the
+    /// end, it does nothing.
+    private func work(_ body: (any VideoEncoder) -> Void) {
+        let thread = CaptureThread.currentIdentifier
+        let mayWork = state.wait { state -> Bool? in
+            if state.worker == thread || state.hasFinished { return false }
+            guard state.worker == nil else { return nil }
+            state.worker = thread
+            return true
+        }
+        guard mayWork == true else { return }
+        encoder.withValue(body)
+        while let task = nextTask() {
+            switch task {
+            case .remove(let output): finish(output)
+            case .finish: finishAll()
+            }
+        }
+        state.wakeAll()
+    }
 
-    private func hand(_ packet: EncodedPacket, to outputs: inout [Output]) {
-        var index = 0
-        while index < outputs.count {
+    private enum Task {
+        case remove(Output)
+        case finish
+    }
+
+    /// What is to be done before the worker ends; nil when it has ended.
+    private func nextTask() -> Task? {
+        state.withLock { state in
+            while let name = state.removals.popLast() {
+                guard let index = state.outputs.firstIndex(where: { $0.name == name }) else { continue }
+                return .remove(state.outputs.remove(at: index))
+            }
+            if state.isFinishRequested, !state.hasFinished { return .finish }
+            state.worker = nil
+            return nil
+        }
+    }
+
+    private func finishAll() {
+        encoder.withValue { encoder in
             do {
-                try outputs[index].consumer.consumePacket(packet)
-                index += 1
+                try encoder.flush { deliver($0, of: encoder.track) }
             } catch {
-                let output = outputs.remove(at: index)
-                // Its first error is the one to tell; what is written so far is closed as well as it can be.
-                try? output.consumer.finish()
-                onFailure(Failure(consumer: output.name, error: error))
+                onFailure(Failure(sink: nil, error: error))
             }
         }
-    }
-
-    private func fail(_ error: any Error, _ work: inout Work) {
-        onFailure(Failure(consumer: nil, error: error))
-        endAll(&work)
-    }
-
-    private func endAll(_ work: inout Work) {
-        guard !work.hasFinished else { return }
-        work.hasFinished = true
-        for output in work.outputs {
-            do { try output.consumer.finish() } catch {
-                onFailure(Failure(consumer: output.name, error: error))
-            }
+        let outputs = state.withLock { state in
+            state.hasFinished = true
+            defer { state.outputs = [] }
+            return state.outputs
         }
-        work.outputs = []
+        for output in outputs { finish(output) }
     }
+
+    private func finish(_ output: Output) {
+        do { try output.sink.finish() } catch { onFailure(Failure(sink: output.name, error: error)) }
+    }
+}
+
+/// A value that one thread at a time uses, which its owner ensures.
+///
+/// `@unchecked Sendable`: `EncodingConsumer.work` lets one thread in, and hands over through its lock.
+private final class Confined<Value>: @unchecked Sendable {
+    @exclusivity(unchecked) private var value: Value
+
+    init(_ value: sending Value) { self.value = value }
+
+    func withValue<Result>(_ body: (Value) -> Result) -> Result { body(value) }
 }

@@ -15,16 +15,16 @@ public struct EncodingStatistics: Sendable, Hashable {
     /// Bits per second over the last two seconds or so; nil until there are two packets.
     public var bitrate: Double?
     /// The time to encode a frame that half of the frames did not exceed.
-    public var medianEncodeTime: Duration?
+    public var p50EncodeTime: Duration?
     /// The time to encode a frame that 99 of 100 frames did not exceed.
-    public var encodeTimeOf99Percent: Duration?
+    public var p99EncodeTime: Duration?
     /// The time from a frame's timestamp to its packet that half of the frames did not exceed.
-    public var medianLatency: Duration?
+    public var p50Latency: Duration?
     /// The time from a frame's timestamp to its packet that 99 of 100 frames did not exceed.
-    public var latencyOf99Percent: Duration?
+    public var p99Latency: Duration?
     /// The time from a frame's timestamp to its packet, less the time that encoding it took, that 99 of 100 frames
     /// did not exceed: what the pipeline around the encoder adds.
-    public var overheadOf99Percent: Duration?
+    public var p99Overhead: Duration?
 
     public init() {}
 }
@@ -42,7 +42,7 @@ struct EncodingCounts {
     private var overhead = LatencyHistogram()
     private var meter = BitrateMeter()
 
-    mutating func add(_ packet: EncodedPacket, encodeTime: Duration, latency: Duration) {
+    mutating func add(_ packet: MediaPacket, encodeTime: Duration, latency: Duration) {
         packets += 1
         if packet.isKeyFrame { keyFrames += 1 }
         bytes += UInt64(packet.data.count)
@@ -61,11 +61,11 @@ struct EncodingCounts {
         result.keyFrames = keyFrames
         result.bytes = bytes
         result.bitrate = meter.bitsPerSecond
-        result.medianEncodeTime = encodeTime.quantile(0.5)
-        result.encodeTimeOf99Percent = encodeTime.quantile(0.99)
-        result.medianLatency = latency.quantile(0.5)
-        result.latencyOf99Percent = latency.quantile(0.99)
-        result.overheadOf99Percent = overhead.quantile(0.99)
+        result.p50EncodeTime = encodeTime.quantile(0.5)
+        result.p99EncodeTime = encodeTime.quantile(0.99)
+        result.p50Latency = latency.quantile(0.5)
+        result.p99Latency = latency.quantile(0.99)
+        result.p99Overhead = overhead.quantile(0.99)
         return result
     }
 }

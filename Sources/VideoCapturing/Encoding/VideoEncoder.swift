@@ -1,26 +1,43 @@
 /// Turns frames into packets. Not to be used from two threads at once.
 public protocol VideoEncoder: AnyObject {
-    /// Encodes one frame and hands each packet that comes of it to `output`, before it returns: mostly one,
-    /// none when the encoder decides to drop the frame, or when the frame shows nothing new.
+    /// Describes the track that the packets belong to; nil until the first packet is handed out.
+    var track: TrackDescription? { get }
+
+    /// Encodes one frame and hands each packet that results to `output`, before it returns: mostly one, none when the
+    /// encoder decides to drop the frame, or when the frame shows nothing new.
     ///
     /// The frame may have another size than the one before.
     ///
     /// - Parameters:
-    ///   - frame: the picture; not kept.
-    ///   - forceKeyFrame: whether decoding must be able to begin with this frame.
-    ///   - output: takes each packet; what it throws is thrown on.
-    func encode(
-        _ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void
-    ) throws
+    ///   - frame: the frame; not kept.
+    ///   - output: takes each packet.
+    /// - Throws: `CodecError`, and what `output` throws.
+    func encode(_ frame: VideoFrame, output: (MediaPacket) throws -> Void) throws
 
-    /// Frames without a packet because they showed nothing new.
+    /// Makes the next encoded frame a key frame, from which decoding can begin.
+    func requestKeyFrame()
+
+    /// Aims at a bitrate from the next frame on.
+    ///
+    /// - Parameter bitrate: in bits per second.
+    /// - Throws: `CodecError` with the code `invalidConfiguration` for one that is out of range.
+    func setBitrate(_ bitrate: Int) throws
+
+    /// What the encoder can use at present, as its load asks for; may change with each frame.
+    var wants: CaptureWants { get }
+
+    /// The number of frames without a packet because they showed nothing new.
     var framesUnchanged: UInt64 { get }
 
     /// Hands out what the encoder still holds back. Frames may follow.
-    func flush(output: (EncodedPacket) throws -> Void) throws
+    func flush(output: (MediaPacket) throws -> Void) throws
 }
 
 extension VideoEncoder {
+    /// Everything.
+    public var wants: CaptureWants { CaptureWants() }
     /// None: every frame counts as new.
     public var framesUnchanged: UInt64 { 0 }
+    /// Nothing is held back.
+    public func flush(output: (MediaPacket) throws -> Void) throws {}
 }

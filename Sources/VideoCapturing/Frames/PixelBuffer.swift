@@ -6,8 +6,8 @@ import Synchronization
     import Musl
 #endif
 
-/// The pixels of one picture: immutable from the moment it exists, freed or recycled when its last
-/// holder lets go.
+/// The pixels of one frame: immutable from the moment it exists, freed or recycled when its last reference is
+/// released.
 ///
 /// ```
 /// plane 0 ┌─ rowBytes ──────┬ padding ┐  each plane starts at a multiple of 64 bytes,
@@ -19,10 +19,10 @@ import Synchronization
 /// ```
 ///
 /// Make one with ``PixelBufferPool/makeBuffer(_:width:height:fill:)``, or ``init(wrapping:as:width:height:release:)`` for
-/// memory that belongs to somebody else. May be read from any number of threads at once.
+/// memory that belongs to a driver or a library. May be read from any number of threads at once.
 ///
 /// `@unchecked Sendable`: the memory is written only by a ``PixelWriter``, before the buffer has been
-/// handed to anyone, and again only when a pool has found that nobody else holds it.
+/// handed out, and again only when there is no other reference to it.
 public final class PixelBuffer: @unchecked Sendable {
     /// How the samples lie in memory.
     public let pixelFormat: PixelFormat
@@ -91,7 +91,7 @@ public final class PixelBuffer: @unchecked Sendable {
     ///   - pixelFormat: how the samples lie in `memory`.
     ///   - width: the width in pixels.
     ///   - height: the height in pixels.
-    ///   - release: called once, on whichever thread lets go of the buffer last; must return soon.
+    ///   - release: called once, on the thread that releases the last reference to the buffer; must return soon.
     ///     Not called when this initializer throws.
     /// - Throws: `invalidConfiguration` when a plane is missing, a row is shorter than its samples, or
     ///   the rows do not fit into the bytes.
@@ -153,7 +153,7 @@ public final class PixelBuffer: @unchecked Sendable {
     }
 }
 
-/// The memory of one plane that belongs to somebody else.
+/// The memory of one plane that belongs to a driver or a library.
 public struct PlaneMemory {
     /// The first byte of the first row.
     public var base: UnsafeRawPointer
@@ -202,12 +202,26 @@ extension PixelBuffer {
         finishedReads.wrappingAdd(1, ordering: .releasing)
     }
 
-    /// For the pool, and for drivers' buffers that are used again: makes what every reader has done with the memory happen before what follows.
-    package func acquireForReuse() {
-        _ = finishedReads.load(ordering: .acquiring)
+    /// Whether the memory of a buffer may be written again, since no frame holds the buffer any more: for sources whose
+    /// driver fills the same few buffers over and over, each wrapped once. So a frame costs no allocation.
+    ///
+    /// When it returns true, all that readers have done with the memory has happened before what follows.
+    ///
+    /// - Parameter buffer: the only reference to the buffer that the caller has.
+    public static func isReusable(_ buffer: inout PixelBuffer) -> Bool {
+        guard isKnownUniquelyReferenced(&buffer) else { return false }
+        _ = buffer.finishedReads.load(ordering: .acquiring)
+        return true
     }
 
-    /// For pools: a writer for the memory. Only while nobody else holds the buffer.
+    /// As for a buffer; false without one.
+    public static func isReusable(_ buffer: inout PixelBuffer?) -> Bool {
+        guard isKnownUniquelyReferenced(&buffer) else { return false }
+        _ = buffer?.finishedReads.load(ordering: .acquiring)
+        return true
+    }
+
+    /// For pools: a writer for the memory. Only while there is no other reference to the buffer.
     package func makeWriter() -> PixelWriter {
         PixelWriter(pixelFormat: pixelFormat, width: width, height: height, planes: planes, bases: bases)
     }

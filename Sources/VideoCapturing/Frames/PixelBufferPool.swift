@@ -52,11 +52,9 @@ public final class PixelBufferPool: Sendable {
                 state.width = width
                 state.height = height
             }
-            for index in state.buffers.indices where isKnownUniquelyReferenced(&state.buffers[index]) {
+            for index in state.buffers.indices where PixelBuffer.isReusable(&state.buffers[index]) {
                 // Taking the second reference under the lock is what marks the buffer as in use.
-                let buffer = state.buffers[index]
-                buffer.acquireForReuse()
-                return buffer
+                return state.buffers[index]
             }
             return nil
         }

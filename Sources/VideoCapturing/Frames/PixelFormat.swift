@@ -88,3 +88,10 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
 extension PixelFormat: CustomStringConvertible {
     public var description: String { rawValue }
 }
+
+extension ColorDescription {
+    /// The color matrix and range that a picture in `pixelFormat` is assumed to have where they are not stated.
+    public static func assumed(for pixelFormat: PixelFormat) -> ColorDescription {
+        pixelFormat.isRGB || pixelFormat == .mjpeg ? .jpeg : .bt601
+    }
+}

@@ -12,24 +12,45 @@ public struct VideoFrame: Sendable {
     public var timestamp: MediaTime
     /// Counts the frames of a capture; a gap is exactly as wide as the number of frames lost.
     public var sequenceNumber: UInt64
-    /// The clockwise turn that makes the picture upright.
-    public var orientation: VideoOrientation
-    /// Whether the picture is to be shown mirrored, left to right, on a local preview.
-    public var isMirrored: Bool
-    /// How the numbers map to light.
-    public var color: ColorDescription
-    /// The rate measured over the last frames; nil until there are two.
-    public var estimatedFrameRate: FrameRate?
-    /// The time from the light to the delivery; nil when unknown.
-    public var estimatedCaptureDelay: Duration?
+    /// What else is known of it: orientation, color, rate, delay, metadata.
+    public var attributes: FrameAttributes
     /// The only parts that differ from the frame before, in pixels of the buffer; nil when unknown, which
     /// means all of it may; empty when nothing does.
     public var damage: [PixelRect]?
-    /// Bytes that travel with the frame, of any length; nil when there are none.
-    public var metadata: FrameMetadata?
     /// Whether this frame shows the picture of the frame before it again, to keep a minimum rate or
     /// while the capture is muted.
     public var isRepeat: Bool
+
+    /// The clockwise rotation to apply for display.
+    @inlinable public var orientation: VideoOrientation {
+        get { attributes.orientation }
+        set { attributes.orientation = newValue }
+    }
+    /// Whether a local preview is to show the frame mirrored, left to right.
+    @inlinable public var isMirrored: Bool {
+        get { attributes.isMirrored }
+        set { attributes.isMirrored = newValue }
+    }
+    /// Color matrix and range.
+    @inlinable public var color: ColorDescription {
+        get { attributes.color }
+        set { attributes.color = newValue }
+    }
+    /// The rate measured over the last frames; nil until there are two.
+    @inlinable public var estimatedFrameRate: FrameRate? {
+        get { attributes.estimatedFrameRate }
+        set { attributes.estimatedFrameRate = newValue }
+    }
+    /// The time from exposure to delivery; nil when unknown.
+    @inlinable public var estimatedCaptureDelay: Duration? {
+        get { attributes.estimatedCaptureDelay }
+        set { attributes.estimatedCaptureDelay = newValue }
+    }
+    /// Bytes that travel with the frame; nil when there are none.
+    @inlinable public var metadata: FrameMetadata? {
+        get { attributes.metadata }
+        set { attributes.metadata = newValue }
+    }
 
     /// The width in pixels, before the orientation is applied.
     public var width: Int { buffer.width }
@@ -50,6 +71,7 @@ public struct VideoFrame: Sendable {
 }
 
 extension VideoFrame {
+    /// A frame; see the properties. Without a color it has what is usual in the buffer's pixel format.
     public init(
         buffer: PixelBuffer, compressed: PixelBuffer? = nil, timestamp: MediaTime, sequenceNumber: UInt64 = 0,
         orientation: VideoOrientation = .up, isMirrored: Bool = false, color: ColorDescription? = nil,
@@ -58,20 +80,13 @@ extension VideoFrame {
     ) {
         // By the initializer that the compiler derives. One that sets property by property has the frame made in memory,
         // copied by its type's metadata and destroyed again: some 700 instructions.
-        let color: ColorDescription = color ?? .assumed(for: buffer.pixelFormat)
         self.init(
             buffer: buffer, compressed: compressed, timestamp: timestamp, sequenceNumber: sequenceNumber,
-            orientation: orientation, isMirrored: isMirrored, color: color, estimatedFrameRate: estimatedFrameRate,
-            estimatedCaptureDelay: estimatedCaptureDelay, damage: damage, metadata: metadata, isRepeat: isRepeat)
-    }
-}
-
-/// Bytes that an application or a driver lets travel with a frame.
-public struct FrameMetadata: Sendable, Hashable {
-    public var bytes: [UInt8]
-
-    public init(_ bytes: [UInt8]) {
-        self.bytes = bytes
+            attributes: FrameAttributes(
+                orientation: orientation, isMirrored: isMirrored, color: color ?? .assumed(for: buffer.pixelFormat),
+                estimatedFrameRate: estimatedFrameRate, estimatedCaptureDelay: estimatedCaptureDelay,
+                metadata: metadata),
+            damage: damage, isRepeat: isRepeat)
     }
 }
 

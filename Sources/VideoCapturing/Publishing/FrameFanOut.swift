@@ -22,7 +22,7 @@ final class FrameFanOut: Sendable {
         /// The last frame as it was sent, for repeats and the mute that holds it.
         var lastFrame: VideoFrame?
         /// Carries damage over pictures that were not the capture's.
-        var ledger = DamageLedger()
+        var accumulator = DamageAccumulator()
         var black: PixelBuffer?
         /// The capture whose frames were sent last.
         var inlet: ObjectIdentifier?
@@ -46,15 +46,15 @@ final class FrameFanOut: Sendable {
             if emission.inlet != ObjectIdentifier(inlet) {
                 emission.inlet = ObjectIdentifier(inlet)
                 emission.sequencer.beginCapture()
-                emission.ledger.forget()
+                emission.accumulator.invalidate()
             }
             var frame = frame
             if let mute {
                 // The first picture after the mute differs all over from what was shown.
-                emission.ledger.forget()
+                emission.accumulator.invalidate()
                 guard FrameFanOut.hide(&frame, mode: mute, emission: &emission) else { return }
             } else {
-                emission.ledger.settle(&frame)
+                emission.accumulator.flush(into: &frame)
             }
             emission.sequencer.place(&frame)
             send(frame, emission: &emission)
@@ -86,7 +86,7 @@ final class FrameFanOut: Sendable {
             frame.isRepeat = true
             frame.damage = []
             if settings.withLock({ $0.mute == .black }) {
-                emission.ledger.forget()
+                emission.accumulator.invalidate()
                 guard FrameFanOut.hide(&frame, mode: .black, emission: &emission) else { return frame.timestamp }
             }
             frame.timestamp = now
@@ -182,13 +182,13 @@ final class FrameFanOut: Sendable {
     }
 
     /// Blocks until the first frame of `inlet` has taken over.
-    func awaitHandOver(to inlet: CaptureInlet, patience: Duration) throws(CaptureError) {
-        let deadline = MonotonicClock().now.advanced(by: patience)
+    func awaitHandOver(to inlet: CaptureInlet, timeout: Duration) throws(CaptureError) {
+        let deadline = MonotonicClock().now.advanced(by: timeout)
         let hasTakenOver: Void? = settings.wait(until: deadline) { $0.inlet == ObjectIdentifier(inlet) ? () : nil }
         guard hasTakenOver == nil else { return }
         throw CaptureError(
             .stalled, operation: "replace the capture",
-            message: "The new capture has delivered no frame within \(patience); the old one goes on.")
+            message: "The new capture has delivered no frame within \(timeout); the old one goes on.")
     }
 
     // MARK: Mute and repeats
@@ -218,5 +218,79 @@ final class FrameFanOut: Sendable {
 
     func stopRepeating() {
         repeater.withLock { $0.take() }?.stop()
+    }
+}
+
+/// Where one capture's frames enter a publisher; tells the frames of captures that follow each other apart.
+final class CaptureInlet: VideoCaptureConsumer {
+    private let fanOut: FrameFanOut
+
+    init(_ fanOut: FrameFanOut) {
+        self.fanOut = fanOut
+    }
+
+    func consumeFrame(_ frame: VideoFrame) {
+        fanOut.accept(frame, from: self)
+    }
+}
+
+/// Gives the frames of changing captures, and their repeats, one unbroken line of timestamps and sequence
+/// numbers.
+struct FrameSequencer {
+    private(set) var lastTimestamp: MediaTime?
+    private var lastNumber: UInt64?
+    private var lastInputNumber: UInt64?
+
+    /// Places a frame of the current capture; gaps in its numbers stay as wide as they are.
+    mutating func place(_ frame: inout VideoFrame) {
+        let step = lastInputNumber.map { frame.sequenceNumber > $0 ? frame.sequenceNumber - $0 : 1 } ?? 1
+        lastInputNumber = frame.sequenceNumber
+        advance(&frame, by: step)
+    }
+
+    /// Places a frame that is sent again.
+    mutating func placeRepeat(_ frame: inout VideoFrame) {
+        advance(&frame, by: 1)
+    }
+
+    /// The next frame is another capture's, whose numbers begin anew.
+    mutating func beginCapture() {
+        lastInputNumber = nil
+    }
+
+    private mutating func advance(_ frame: inout VideoFrame, by step: UInt64) {
+        let number = lastNumber.map { $0 &+ step } ?? frame.sequenceNumber
+        lastNumber = number
+        frame.sequenceNumber = number
+        if let lastTimestamp, frame.timestamp <= lastTimestamp {
+            frame.timestamp = lastTimestamp.advanced(by: .nanoseconds(1))
+        }
+        lastTimestamp = frame.timestamp
+    }
+}
+
+/// Sees to a minimum rate: a thread that sends the last frame again when none has come for an interval.
+final class FrameRepeater: Sendable {
+    private let wake = ManualResetEvent()
+    private let thread: CaptureThread
+
+    init(interval: Duration, clock: any CaptureClock, fanOut: FrameFanOut) throws(CaptureError) {
+        thread = try CaptureThread(name: "repeat") { [wake, weak fanOut] in
+            while !wake.isRaised {
+                guard let last = fanOut?.repeatLastFrame(ifOlderThan: interval) else {
+                    // Nothing was sent yet.
+                    guard fanOut != nil else { break }
+                    clock.wait(until: clock.now.advanced(by: interval), or: wake)
+                    continue
+                }
+                clock.wait(until: last.advanced(by: interval), or: wake)
+            }
+        }
+    }
+
+    /// Ends the thread. When it returns, no repeat is being sent and none will be.
+    func stop() {
+        wake.raise()
+        thread.join()
     }
 }

@@ -1,3 +1,14 @@
+/// What a full queue does with the next frame.
+public enum QueuePolicy: String, Sendable, Hashable, CaseIterable {
+    /// The oldest waiting frame makes room: for live viewers, who want the present.
+    case dropOldest
+    /// The new frame is turned away: for consumers that must work through what they have begun.
+    case dropNewest
+    /// The producer waits for room: for files, which want every frame. The only policy that can slow a
+    /// capture down. A queue with a ``FrameQueue/timeout`` waits only for a consumer that makes progress.
+    case block
+}
+
 /// A bounded queue of frames between two threads, with a stated policy and a count of what it drops.
 ///
 /// The damage of what it hands out is true for whoever takes it out: what a dropped frame has changed is added to
@@ -25,7 +36,7 @@ public final class FrameQueue: Sendable {
     /// waits for no room any more until the consumer takes a frame.
     public let timeout: Duration?
 
-    private struct Contents {
+    struct Contents {
         var slots: [VideoFrame?]
         var first = 0
         var count = 0
@@ -36,7 +47,7 @@ public final class FrameQueue: Sendable {
         var dropped = DropCounts()
         /// What dropped frames have changed: owed to the frame at the front when the newest wins, to the next that
         /// is put in otherwise.
-        var ledger = DamageLedger.unseen
+        var accumulator = DamageAccumulator.unseen
         var waitingProducers = 0
         var waitingConsumers = 0
         /// When the consumer has last taken or returned a frame; only where there is a timeout.
@@ -46,7 +57,7 @@ public final class FrameQueue: Sendable {
         /// A frame was taken for delivery and its consumer has not returned.
         var isDelivering = false
         /// Where that is not the consumer's own thread: the one that delivers.
-        var immediateThread: UInt?
+        var inlineThread: UInt?
         /// Someone waits for a delivery to end, or for the queue to be empty as well.
         var isRestAwaited = false
         /// After how long without a frame the consumer wants the last one again; nil for never.
@@ -72,7 +83,7 @@ public final class FrameQueue: Sendable {
         }
     }
 
-    private let contents: Locked<Contents>
+    let contents: Locked<Contents>
 
     /// - Parameters:
     ///   - capacity: the most frames that wait; at least 1.
@@ -86,7 +97,7 @@ public final class FrameQueue: Sendable {
         contents = Locked(Contents(slots: Array(repeating: nil, count: self.capacity + 1)))
     }
 
-    /// Puts a frame in. Blocks only with the policy ``QueuePolicy/wait``, until there is room, the queue is closed, or
+    /// Puts a frame in. Blocks only with the policy ``QueuePolicy/block``, until there is room, the queue is closed, or
     /// the consumer has made no progress for the ``timeout``: then the frame is refused.
     @discardableResult
     public func push(_ frame: VideoFrame) -> PushResult {
@@ -113,24 +124,24 @@ public final class FrameQueue: Sendable {
             var result = PushResult.accepted
             if contents.count >= capacity {
                 switch policy {
-                case .newestWins:
+                case .dropOldest:
                     displaced = contents.removeFirst()
-                    if let displaced { contents.ledger.skip(displaced) }
+                    if let displaced { contents.accumulator.add(displaced) }
                     contents.dropped.replaced += 1
                     result = .replacedOldest
-                case .oldestStays:
-                    contents.ledger.skip(frame)
+                case .dropNewest:
+                    contents.accumulator.add(frame)
                     contents.dropped.refused += 1
                     return .refused
-                case .wait where contents.isStopping:
+                case .block where contents.isStopping:
                     guard contents.count < contents.slots.count else {
-                        contents.ledger.skip(frame)
+                        contents.accumulator.add(frame)
                         contents.dropped.abandoned += 1
                         return .refused
                     }
-                case .wait:
+                case .block:
                     guard isWanted(), !isStalled(&contents, &limit) else {
-                        contents.ledger.skip(frame)
+                        contents.accumulator.add(frame)
                         contents.dropped.refused += 1
                         return .refused
                     }
@@ -139,7 +150,7 @@ public final class FrameQueue: Sendable {
                 }
             }
             var frame = frame
-            if policy != .newestWins { contents.ledger.settle(&frame) }
+            if policy != .dropOldest { contents.accumulator.flush(into: &frame) }
             contents.append(consume frame)
             mustWake = contents.waitingConsumers > 0
             return result
@@ -169,9 +180,9 @@ public final class FrameQueue: Sendable {
         return frame!
     }
 
-    private func takeFirst(_ contents: inout Contents, mustWake: inout Bool) -> VideoFrame? {
+    func takeFirst(_ contents: inout Contents, mustWake: inout Bool) -> VideoFrame? {
         guard var frame = contents.removeFirst() else { return nil }
-        if policy == .newestWins { contents.ledger.settle(&frame) }
+        if policy == .dropOldest { contents.accumulator.flush(into: &frame) }
         mustWake = contents.waitingProducers > 0
         contents.waitingProducers = 0
         contents.waitingConsumers = 0
@@ -182,10 +193,10 @@ public final class FrameQueue: Sendable {
     // MARK: Stalls
 
     /// The end of a wait for the consumer: later with each progress that it makes.
-    private typealias Limit = (start: MediaTime, deadline: MediaTime)
+    typealias Limit = (start: MediaTime, deadline: MediaTime)
 
     /// As `contents.wait`, until the limit that `condition` sets or moves with ``isStalled(_:_:)``.
-    private func waitWithLimit<Result>(
+    func waitWithLimit<Result>(
         _ limit: inout Limit?, for condition: (inout Contents, inout Limit?) -> Result?
     ) -> Result {
         while true {
@@ -200,7 +211,7 @@ public final class FrameQueue: Sendable {
     }
 
     /// Whether the consumer, for which something waits, is stalled. Begins or moves the limit of the wait.
-    private func isStalled(_ contents: inout Contents, _ limit: inout Limit?) -> Bool {
+    func isStalled(_ contents: inout Contents, _ limit: inout Limit?) -> Bool {
         guard let timeout, !contents.isStalled else { return contents.isStalled }
         let start = limit?.start ?? MonotonicClock().now
         let deadline = max(start, contents.lastProgress).advanced(by: timeout)
@@ -209,138 +220,10 @@ public final class FrameQueue: Sendable {
         return contents.isStalled
     }
 
-    private func recordProgress(_ contents: inout Contents) {
+    func recordProgress(_ contents: inout Contents) {
         guard timeout != nil else { return }
         contents.lastProgress = MonotonicClock().now
         contents.isStalled = false
-    }
-
-    // MARK: Delivery
-
-    /// What a consumer's thread is to do next.
-    enum Turn {
-        case deliver(VideoFrame)
-        /// No frame has come for the repeat interval.
-        case repeatLast
-        /// The last frame will not be repeated any more.
-        case forgetLast
-        case end
-    }
-
-    /// Takes a frame out, or finds it time to show the last one again; blocks until there is something to do. The
-    /// queue is not at rest until ``endDelivery()`` is called. For a single consumer thread.
-    ///
-    /// - Parameter last: when the last frame was shown, on `CLOCK_MONOTONIC`; nil when there is none to repeat.
-    func nextTurn(lastShown last: MediaTime?) -> Turn {
-        var interval: Duration?
-        while true {
-            var mustWake = false
-            let deadline = interval.flatMap { last?.advanced(by: $0) }
-            let turn: Turn?? = contents.wait(until: deadline) { contents -> Turn?? in
-                guard contents.immediateThread == nil else {
-                    contents.isRestAwaited = true
-                    return nil
-                }
-                if let frame = takeFirst(&contents, mustWake: &mustWake) {
-                    contents.isDelivering = true
-                    contents.mayRepeat = !contents.isStopping
-                    return .deliver(frame)
-                }
-                if contents.isClosed { return .end }
-                if last != nil {
-                    guard contents.activeRepeatInterval != nil else { return .forgetLast }
-                    if contents.activeRepeatInterval != interval {
-                        interval = contents.activeRepeatInterval
-                        // Waits again, until the new time.
-                        return .some(nil)
-                    }
-                    if let deadline, MonotonicClock().now >= deadline {
-                        contents.isDelivering = true
-                        return .repeatLast
-                    }
-                }
-                contents.waitingConsumers = 1
-                return nil
-            }
-            if mustWake { contents.wakeAll() }
-            if let turn = turn ?? nil { return turn }
-        }
-    }
-
-    /// The consumer has returned. Whether it wants to see its frame again when no other comes.
-    func endDelivery() -> Bool {
-        let (isKept, isAwaited) = contents.withLock { contents in
-            contents.isDelivering = false
-            recordProgress(&contents)
-            defer { contents.isRestAwaited = false }
-            return (contents.activeRepeatInterval != nil, contents.isRestAwaited)
-        }
-        // A producer that waits for room gets none by this, so it is left to sleep.
-        if isAwaited { contents.wakeAll() }
-        return isKept
-    }
-
-    /// Begins to hand a frame over past the queue, on the thread that pushes. ``endImmediateDelivery(of:isTaken:)`` must
-    /// follow.
-    ///
-    /// - Parameter frame: gets the damage that is owed to it.
-    /// - Returns: false, and nothing is begun, when the frame must go into the queue: others wait there, one is being
-    ///   delivered, or the consumer's thread must see it for a repeat.
-    func beginImmediateDelivery(of frame: inout VideoFrame) -> Bool {
-        contents.withLock { contents in
-            guard contents.count == 0, !contents.isDelivering, !contents.isClosed, !contents.mayHaveRepeated else {
-                return false
-            }
-            contents.received += 1
-            contents.ledger.settle(&frame)
-            contents.isDelivering = true
-            contents.immediateThread = CaptureThread.currentIdentifier
-            return true
-        }
-    }
-
-    /// Ends that; a frame that was not taken is put into the queue.
-    func endImmediateDelivery(of frame: VideoFrame, isTaken: Bool) {
-        let mustWake = contents.withLock { contents in
-            contents.isDelivering = false
-            contents.immediateThread = nil
-            if !isTaken { contents.append(frame) }
-            defer { contents.isRestAwaited = false }
-            return contents.isRestAwaited || !isTaken
-        }
-        // The consumer's thread, which waits for a frame, is left to sleep.
-        if mustWake { contents.wakeAll() }
-    }
-
-    /// Whether the caller is inside an immediate delivery.
-    var isDeliveringImmediatelyHere: Bool {
-        contents.withLock { $0.immediateThread == CaptureThread.currentIdentifier }
-    }
-
-    /// Sets after how long without a frame the consumer wants the last one again; nil for never. Counts from the
-    /// next frame on when there was none before.
-    func setRepeatInterval(_ interval: Duration?) {
-        contents.withLock { contents in
-            contents.repeatInterval = interval
-            if interval != nil { contents.mayHaveRepeated = true }
-        }
-        contents.wakeAll()
-    }
-
-    /// Blocks until no frame waits and none is being delivered. False, with the waiting frames dropped, when the
-    /// consumer makes no progress for the timeout.
-    ///
-    /// - Parameter start: when the wait has begun, perhaps for another queue.
-    func awaitRest(since start: MediaTime) -> Bool {
-        var limit: Limit? = (start, MediaTime(nanoseconds: .max))
-        let isAtRest = waitWithLimit(&limit) { contents, limit -> Bool? in
-            guard contents.isDelivering || contents.count > 0 else { return true }
-            guard !isStalled(&contents, &limit) else { return false }
-            contents.isRestAwaited = true
-            return nil
-        }
-        if !isAtRest { discardWaitingFrames() }
-        return isAtRest
     }
 
     /// Ends the queue: further frames are turned away, waits end. Frames that wait can still be taken out,
@@ -357,7 +240,7 @@ public final class FrameQueue: Sendable {
             let frame = contents.withLock { contents in
                 let frame = contents.removeFirst()
                 if let frame {
-                    contents.ledger.skip(frame)
+                    contents.accumulator.add(frame)
                     contents.dropped.abandoned += 1
                 }
                 return frame

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The place of one consumer at a ``VideoPublisher``: its queue, its thread, its counts.
 ///
 /// Safe to use from any thread.
@@ -10,8 +12,29 @@ public final class PublisherSubscription: Sendable {
     private let delivery: Locked<Delivery>
     private let clock: any CaptureClock
     /// The consumer, while it may be handed frames past the queue.
-    private let immediate: Locked<(any ImmediateConsumer)?>
+    private let immediate: Locked<(any InlineConsumer)?>
     private let onWants: @Sendable () -> Void
+    /// The consumer, while it is connected to the capture.
+    private let feedbackConsumer: Locked<(any FeedbackConsumer)?>
+    private let gate = Locked(RateGate())
+    /// Whether `gate` has a limit; read without its lock for each frame.
+    private let isRateLimited = Atomic(false)
+
+    /// Leaves out frames beyond the rate that this consumer wants, where the capture delivers more.
+    private struct RateGate {
+        var limit: FrameRate?
+        var limiter = FrameRateLimiter()
+        var accumulator = DamageAccumulator()
+
+        mutating func admit(_ frame: inout VideoFrame) -> Bool {
+            guard limiter.shouldPass(frame.timestamp, sequenceNumber: frame.sequenceNumber, at: limit) else {
+                accumulator.add(frame)
+                return false
+            }
+            accumulator.flush(into: &frame)
+            return true
+        }
+    }
 
     private struct Delivery {
         var delivered: UInt64 = 0
@@ -35,7 +58,8 @@ public final class PublisherSubscription: Sendable {
         self.queue = queue
         self.onWants = onWants
         self.clock = clock
-        immediate = Locked(consumer as? any ImmediateConsumer)
+        immediate = Locked(consumer as? any InlineConsumer)
+        feedbackConsumer = Locked(consumer as? any FeedbackConsumer)
         let delivery = Locked(Delivery())
         self.delivery = delivery
         let wants = self.wants
@@ -82,19 +106,22 @@ public final class PublisherSubscription: Sendable {
 
     /// Hands a frame over: at once where the consumer takes it so, or else by the queue. For one thread at a time.
     func push(_ frame: VideoFrame) {
+        var frame = frame
+        if isRateLimited.load(ordering: .relaxed) {
+            guard gate.withLock({ $0.admit(&frame) }) else { return }
+        }
         guard let consumer = immediate.withLock({ $0 }) else {
             queue.push(frame)
             return
         }
-        var frame = frame
-        guard queue.beginImmediateDelivery(of: &frame) else {
+        guard queue.beginInlineDelivery(of: &frame) else {
             queue.push(frame)
             return
         }
         let age = clock.now - frame.timestamp
-        let isTaken = consumer.consumeImmediately(frame)
+        let isTaken = consumer.consumeInline(frame)
         if isTaken { delivery.withLock { $0.note(age: age) } }
-        queue.endImmediateDelivery(of: frame, isTaken: isTaken)
+        queue.endInlineDelivery(of: frame, isTaken: isTaken)
     }
 
     /// What was counted for this consumer.
@@ -107,21 +134,31 @@ public final class PublisherSubscription: Sendable {
         delivery.withLock { delivery in
             result.delivered = delivery.delivered
             result.repeats = delivery.repeats
-            result.medianAge = delivery.age.quantile(0.5)
-            result.ageOf99Percent = delivery.age.quantile(0.99)
+            result.p50Age = delivery.age.quantile(0.5)
+            result.p99Age = delivery.age.quantile(0.99)
         }
         return result
     }
 
-    /// Tells what the consumer can use; the publisher asks the capture for what satisfies all of its consumers. The
-    /// minimum rate is seen to here, from the next frame on, on the consumer's thread.
+    /// Sets what the consumer can use; the publisher asks the capture for what satisfies all of its consumers. Where
+    /// that is more, frames beyond the maximum rate are left out here. The minimum rate is kept here too, from the next
+    /// frame on, on the consumer's thread. A ``FeedbackConsumer`` is connected to this automatically.
     public func updateWants(_ wants: CaptureWants) {
         let concernsCapture = self.wants.withLock { current in
             defer { current = wants }
             return current.forCapture != wants.forCapture
         }
         queue.setRepeatInterval(wants.minimumFrameRate?.frameInterval)
+        gate.withLock { $0.limit = wants.maximumFrameRate }
+        // Once it was limited, the gate must see all frames, for their damage.
+        if wants.maximumFrameRate != nil { isRateLimited.store(true, ordering: .relaxed) }
         if concernsCapture { onWants() }
+    }
+
+    /// Connects a consumer that has wants of its own.
+    func connectFeedback(onRefresh: @escaping @Sendable () -> Void) {
+        feedbackConsumer.withLock { $0 }?.connectFeedback(
+            CaptureFeedback(onWants: { [weak self] in self?.updateWants($0) }, onRefresh: onRefresh))
     }
 
     /// Blocks until the consumer has worked through what waits; not on its own thread, where it returns at once. False
@@ -135,11 +172,68 @@ public final class PublisherSubscription: Sendable {
     func end(discardingWaitingFrames: Bool, since start: MediaTime) {
         queue.close(discardingWaitingFrames: discardingWaitingFrames)
         immediate.withLock { $0 = nil }
+        feedbackConsumer.withLock { $0.take() }?.connectFeedback(nil)
         guard !isOnOwnThread, queue.awaitRest(since: start) else { return }
         _ = delivery.wait { $0.hasEnded ? () : nil }
     }
 
     private var isOnOwnThread: Bool {
-        delivery.withLock { $0.thread == CaptureThread.currentIdentifier } || queue.isDeliveringImmediatelyHere
+        delivery.withLock { $0.thread == CaptureThread.currentIdentifier } || queue.isDeliveringInlineHere
+    }
+}
+
+/// The line of one consumer's frames: those of the publisher, and the last one again where the consumer wants a
+/// minimum rate.
+///
+/// A repeat stands where a frame taken now would stand: as long after the frame as it is shown after it. So it does
+/// not overtake a frame that was taken already and is still on its way, as one with the present time would.
+struct ConsumerTimeline {
+    /// The last frame, while it may have to be repeated.
+    private var last: VideoFrame?
+    /// When `last` was shown, on `CLOCK_MONOTONIC`.
+    private var lastShown = MediaTime.zero
+    private var lastTimestamp: MediaTime?
+    /// From when on the time to the next repeat counts; nil when there is nothing to repeat.
+    private(set) var lastTurn: MediaTime?
+    private var interval = Duration.zero
+
+    /// Places a frame of the publisher; times go on increasing.
+    mutating func place(_ frame: inout VideoFrame) {
+        if let lastTimestamp, frame.timestamp <= lastTimestamp {
+            frame.timestamp = lastTimestamp.advanced(by: .nanoseconds(1))
+        }
+        lastTimestamp = frame.timestamp
+    }
+
+    /// Keeps a frame that was shown at `time`, for repeats.
+    mutating func keep(_ frame: VideoFrame, shownAt time: MediaTime) {
+        last = frame
+        lastShown = time
+        lastTurn = time
+    }
+
+    /// Lets go of the last frame.
+    mutating func forget() {
+        last = nil
+        lastTurn = nil
+    }
+
+    /// The last frame again, shown at `time`; its number stays, since it is no other frame of the capture.
+    mutating func makeRepeat(at time: MediaTime, rate: FrameRate?) -> VideoFrame? {
+        guard var frame = last else { return nil }
+        interval = rate?.frameInterval ?? .zero
+        frame.timestamp = frame.timestamp.advanced(by: time - lastShown)
+        frame.isRepeat = true
+        frame.damage = []
+        frame.estimatedFrameRate = rate ?? frame.estimatedFrameRate
+        lastTurn = time
+        place(&frame)
+        return frame
+    }
+
+    /// Notes that a repeat took until `time`. A consumer that takes long rests for half an interval between two.
+    mutating func endRepeat(at time: MediaTime) {
+        guard let began = lastTurn else { return }
+        lastTurn = max(began, time.advanced(by: interval / -2))
     }
 }

@@ -5,7 +5,7 @@
 ///
 /// ```swift
 /// let publisher = VideoPublisher(NoiseCapturer())
-/// try publisher.add(encoder, name: "vp8", queue: .init(capacity: 4, policy: .wait))
+/// try publisher.add(encoder, name: "vp8", queue: .init(capacity: 4, policy: .block))
 /// try publisher.start()
 /// …
 /// try publisher.stop()
@@ -19,9 +19,9 @@ public final class VideoPublisher: Sendable {
         public var policy: QueuePolicy
         /// How long the consumer may take over one frame before it counts as stalled; nil for indefinitely.
         ///
-        /// A stalled consumer is waited for neither by the capture (with the policy ``QueuePolicy/wait``: frames that
+        /// A stalled consumer is waited for neither by the capture (with the policy ``QueuePolicy/block``: frames that
         /// find the queue full are dropped and counted as refused until it takes one) nor by the publisher's `stop`,
-        /// `close` and `remove`. One that is slow but returns loses nothing. An ``ImmediateConsumer`` is outside this
+        /// `close` and `remove`. One that is slow but returns loses nothing. An ``InlineConsumer`` is outside this
         /// while it is called on the capture's thread.
         public var timeout: Duration?
 
@@ -30,7 +30,7 @@ public final class VideoPublisher: Sendable {
         ///   - policy: what happens when it is full.
         ///   - timeout: how long the consumer may take over one frame before it counts as stalled; nil for indefinitely.
         public init(
-            capacity: Int = 2, policy: QueuePolicy = .newestWins, timeout: Duration? = .seconds(10)
+            capacity: Int = 2, policy: QueuePolicy = .dropOldest, timeout: Duration? = .seconds(10)
         ) {
             self.capacity = capacity
             self.policy = policy
@@ -95,7 +95,7 @@ public final class VideoPublisher: Sendable {
         let subscriptions = fanOut.subscriptions
         let start = MonotonicClock().now
         // First of all, so that no live queue is worked through while a file is waited for.
-        for subscription in subscriptions where subscription.queue.policy == .newestWins {
+        for subscription in subscriptions where subscription.queue.policy == .dropOldest {
             subscription.queue.discardWaitingFrames()
         }
         let stalled = subscriptions.filter { !$0.awaitRest(since: start) }
@@ -118,7 +118,7 @@ public final class VideoPublisher: Sendable {
         capture.releaseCapture()
         let start = MonotonicClock().now
         for subscription in fanOut.removeAll() {
-            subscription.end(discardingWaitingFrames: subscription.queue.policy == .newestWins, since: start)
+            subscription.end(discardingWaitingFrames: subscription.queue.policy == .dropOldest, since: start)
         }
     }
 
@@ -127,7 +127,7 @@ public final class VideoPublisher: Sendable {
     /// Adds a consumer, which gets every frame from now on. It is held until it is removed.
     ///
     /// - Parameters:
-    ///   - consumer: takes the frames, on a thread of its own; an ``ImmediateConsumer`` on the capture's, where it can.
+    ///   - consumer: takes the frames, on a thread of its own; an ``InlineConsumer`` on the capture's, where it can.
     ///   - name: for statistics and the consumer's thread.
     ///   - queue: its queue; the default is a live viewer's.
     /// - Throws: `CaptureError` with the code `system` when no thread can be had.
@@ -140,7 +140,9 @@ public final class VideoPublisher: Sendable {
             queue: FrameQueue(capacity: queue.capacity, policy: queue.policy, timeout: queue.timeout),
             clock: fanOut.clock,
             onWants: { [weak self] in self?.passWantsOn() })
+        subscription.connectFeedback { [weak self] in self?.requestRefreshFrame() }
         fanOut.add(subscription)
+        passWantsOn()
         return subscription
     }
 
@@ -151,9 +153,12 @@ public final class VideoPublisher: Sendable {
     public func remove(_ subscription: PublisherSubscription) {
         fanOut.remove(subscription)
         subscription.end(
-            discardingWaitingFrames: subscription.queue.policy == .newestWins, since: MonotonicClock().now)
+            discardingWaitingFrames: subscription.queue.policy == .dropOldest, since: MonotonicClock().now)
         passWantsOn()
     }
+
+    /// Asks the capture for a complete fresh frame; see ``VideoCapture/requestRefreshFrame()``.
+    public func requestRefreshFrame() { capture.requestRefreshFrame() }
 
     private func passWantsOn() {
         capture.adapt(to: fanOut.mergedWants)
@@ -181,10 +186,10 @@ public final class VideoPublisher: Sendable {
     ///
     /// - Parameters:
     ///   - new: the capture that takes over.
-    ///   - patience: how long its first frame may take.
+    ///   - timeout: how long its first frame may take.
     /// - Throws: what the new capture throws, `stalled` when it delivers no frame in time, `invalidState` while
     ///   another replacement is under way. The old capture then goes on.
-    public func replaceCapture(with new: any VideoCapture, patience: Duration = .seconds(10)) throws(CaptureError) {
+    public func replaceCapture(with new: any VideoCapture, timeout: Duration = .seconds(10)) throws(CaptureError) {
         let old = current.withLock { current -> (any VideoCapture)? in
             guard !current.isReplacing else { return nil }
             current.isReplacing = true
@@ -205,7 +210,7 @@ public final class VideoPublisher: Sendable {
             do {
                 try new.initCapture()
                 try new.startCapture()
-                try fanOut.awaitHandOver(to: inlet, patience: patience)
+                try fanOut.awaitHandOver(to: inlet, timeout: timeout)
             } catch {
                 fanOut.setInlet(current.withLock { $0.inlet })
                 if new.isCaptureStarted { try? new.stopCapture() }
@@ -227,4 +232,12 @@ public final class VideoPublisher: Sendable {
         PublisherStatistics(
             capture: capture.statistics, consumers: fanOut.subscriptions.map(\.statistics), repeats: fanOut.repeats)
     }
+}
+
+/// What a muted publisher sends in place of the pictures.
+public enum MuteMode: String, Sendable, Hashable, CaseIterable {
+    /// Black pictures of the same size, format, colour and timestamps.
+    case black
+    /// The last picture before the mute, again and again; black when there was none.
+    case holdLast
 }

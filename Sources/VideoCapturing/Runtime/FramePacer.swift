@@ -45,7 +45,7 @@ struct FramePacer {
         rate = wanted
     }
 
-    /// Waits until a frame is due; nil when the capture is being stopped.
+    /// Waits until a frame is due; nil when the capture is being stopped or there are new wants.
     @inline(__always) mutating func awaitSlot(_ context: FrameContext) -> Slot? {
         if case .device = pacing { return Slot(time: .zero) }
         return awaitMoment(context)
@@ -54,7 +54,7 @@ struct FramePacer {
     private mutating func awaitMoment(_ context: FrameContext) -> Slot? {
         guard let rate else { return Slot(time: context.now) }
         let due = epoch.advanced(by: rate.time(ofFrame: nextIndex))
-        guard context.wait(until: due) else { return nil }
+        guard context.wait(until: due, endsForWants: true) else { return nil }
         let current = max(nextIndex, rate.frameIndex(at: context.now - epoch))
         let missed = UInt64(current - nextIndex)
         nextIndex = current + 1

@@ -26,15 +26,18 @@ public protocol FrameSource {
 
     /// The next frame; nil when there are no more. What it throws stops the capture with that error.
     ///
-    /// May block for as long as it takes, if it ends its wait when ``FrameContext/isStopping`` becomes
-    /// true: sleep with ``FrameContext/wait(until:)``, wait for a device, a socket or a pipe with
-    /// ``FrameContext/waitForInput(_:atMost:)``, or poll ``FrameContext/stopDescriptor`` beside several of them. What it
-    /// returns after that is not delivered.
+    /// May block indefinitely, if it ends its wait when ``FrameContext/isStopping`` becomes true: sleep with
+    /// ``FrameContext/wait(until:endsForWants:)``, wait for a device, a socket or a pipe with
+    /// ``FrameContext/waitForInput(_:atMost:)``, or poll ``FrameContext/stopDescriptor`` in addition to several of them.
+    /// What it returns after that is not delivered.
+    ///
+    /// A source that waits for long ends its wait when ``FrameContext/mustReturn`` is true, as `waitForInput` does, and
+    /// returns nil: that is not the end then, and the source is called again once it has adapted.
     mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame?
 
-    /// Takes back the last frame, which a stop overtook before it was delivered, so that a source which goes on
-    /// where it was stopped can give it again. The default lets it go.
-    mutating func takeBack(_ frame: SourceFrame)
+    /// Returns the last frame, which a stop overtook before it was delivered, to a source that goes on where it was
+    /// stopped, so that it can deliver it again. The default discards it.
+    mutating func pushBack(_ frame: SourceFrame)
 
     /// Lets the device rest. Also called after an error and after the end of the stream.
     mutating func stop()
@@ -45,6 +48,10 @@ public protocol FrameSource {
     /// Takes what consumers ask for, before the next frame. The rate of a paced source is seen to by the
     /// capturer. The default does nothing.
     mutating func adapt(to wants: CaptureWants)
+
+    /// A consumer needs a complete fresh frame from which it can begin: a source that delivers changes only makes its
+    /// next frame whole, and delivers one soon. The default does nothing.
+    mutating func refresh()
 }
 
 extension FrameSource {
@@ -53,10 +60,11 @@ extension FrameSource {
     public mutating func open() {}
     public mutating func open(_ context: FrameContext) throws { try open() }
     public mutating func start(_ context: FrameContext) {}
-    public mutating func takeBack(_ frame: SourceFrame) {}
+    public mutating func pushBack(_ frame: SourceFrame) {}
     public mutating func stop() {}
     public mutating func close() {}
     public mutating func adapt(to wants: CaptureWants) {}
+    public mutating func refresh() {}
 }
 
 /// When the frames of a source are due.
@@ -90,25 +98,46 @@ public struct SourceFrame: Sendable {
     public var lostBefore: UInt64 = 0
     /// How many damaged frames the source has left out just before this one.
     public var corruptBefore: UInt64 = 0
-    /// The clockwise turn that makes the picture upright.
-    public var orientation: VideoOrientation = .up
-    /// Whether the picture is to be shown mirrored on a local preview.
-    public var isMirrored = false
-    /// How the numbers map to light; nil for the pixel format's usual.
-    public var color: ColorDescription?
-    /// The time from the light to the delivery; nil when unknown.
-    public var captureDelay: Duration?
     /// The only parts that differ from the frame before; nil when unknown.
     public var damage: [PixelRect]?
-    /// Bytes that travel with the frame.
-    public var metadata: FrameMetadata?
     /// Whether the frame shows the picture of the frame before it again.
     public var isRepeat = false
+    /// What else is known of it: orientation, color, delay, metadata. Its rate is measured by the capturer.
+    public var attributes: FrameAttributes
 }
 
 extension SourceFrame {
     // In an extension, so that there is a derived initializer: see the one of `VideoFrame`.
+    /// A frame with a buffer's pixels, upright, in the color that is usual in its pixel format.
     public init(_ buffer: PixelBuffer, timestamp: MediaTime? = nil) {
-        self.init(buffer: buffer, timestamp: timestamp)
+        self.init(
+            buffer: buffer, timestamp: timestamp,
+            attributes: FrameAttributes(color: .assumed(for: buffer.pixelFormat)))
+    }
+
+    /// The clockwise rotation to apply for display.
+    @inlinable public var orientation: VideoOrientation {
+        get { attributes.orientation }
+        set { attributes.orientation = newValue }
+    }
+    /// Whether a local preview is to show the frame mirrored, left to right.
+    @inlinable public var isMirrored: Bool {
+        get { attributes.isMirrored }
+        set { attributes.isMirrored = newValue }
+    }
+    /// Color matrix and range.
+    @inlinable public var color: ColorDescription {
+        get { attributes.color }
+        set { attributes.color = newValue }
+    }
+    /// The time from exposure to delivery; nil when unknown.
+    @inlinable public var captureDelay: Duration? {
+        get { attributes.estimatedCaptureDelay }
+        set { attributes.estimatedCaptureDelay = newValue }
+    }
+    /// Bytes that travel with the frame; nil when there are none.
+    @inlinable public var metadata: FrameMetadata? {
+        get { attributes.metadata }
+        set { attributes.metadata = newValue }
     }
 }

@@ -17,7 +17,7 @@ public final class PushCapturer: ForwardingVideoCapture {
     ///   - policy: what happens to a frame that finds the queue full.
     ///   - clock: what gives the time of a picture that comes without one.
     public init(
-        format: VideoFormat, name: String = "push", queueCapacity: Int = 4, policy: QueuePolicy = .newestWins,
+        format: VideoFormat, name: String = "push", queueCapacity: Int = 4, policy: QueuePolicy = .dropOldest,
         clock: any CaptureClock = MonotonicClock()
     ) {
         mailbox = FrameMailbox(FrameQueue(capacity: queueCapacity, policy: policy), clock: clock)
@@ -26,7 +26,7 @@ public final class PushCapturer: ForwardingVideoCapture {
             clock: clock)
     }
 
-    /// Gives the capture a picture. Does not block, unless the policy is ``QueuePolicy/wait``.
+    /// Gives the capture a picture. Does not block, unless the policy is ``QueuePolicy/block``.
     ///
     /// - Parameters:
     ///   - buffer: the pixels; kept, not copied.
@@ -101,14 +101,10 @@ private struct PushSource: FrameSource {
         let lost = mailbox.queue.dropped.total
         defer { lostSoFar = lost }
         var result = SourceFrame(frame.buffer, timestamp: frame.timestamp)
-        result.compressed = frame.compressed
         result.lostBefore = lost - lostSoFar
-        result.orientation = frame.orientation
-        result.isMirrored = frame.isMirrored
-        result.color = frame.color
-        result.captureDelay = frame.estimatedCaptureDelay
+        result.compressed = frame.compressed
         result.damage = frame.damage
-        result.metadata = frame.metadata
+        result.attributes = frame.attributes
         result.isRepeat = frame.isRepeat
         return result
     }

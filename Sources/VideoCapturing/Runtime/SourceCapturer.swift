@@ -18,22 +18,27 @@
 /// The source lives on a thread of its own from init to release; every function of it is called there.
 /// Safe to use from any thread. Released when it is destroyed.
 public final class SourceCapturer: VideoCapture {
-    private let runner: SourceRunner
+    private let runner: CaptureRunner<VideoMedia>
+    private let control: VideoControl
 
     /// - Parameters:
     ///   - source: what makes the frames; handed over for good.
     ///   - name: of the thread, as debuggers show it; 15 bytes.
     ///   - clock: where timestamps and pacing come from.
-    ///   - patience: how long ``stopCapture()``, ``initCapture()`` and ``startCapture()`` wait for a source that
+    ///   - timeout: how long ``stopCapture()``, ``initCapture()`` and ``startCapture()`` wait for a source that
     ///     does not return, before they throw `stalled`.
-    ///   - openPatience: the same for ``initCapture()`` alone, where that may have to wait for a person or another
-    ///     program; nil for `patience`.
+    ///   - openTimeout: the same for ``initCapture()`` alone, where that may have to wait for a person or another
+    ///     program; nil for `timeout`.
     public init(
         _ source: sending some FrameSource, name: String = "capture", clock: any CaptureClock = MonotonicClock(),
-        patience: Duration = .seconds(10), openPatience: Duration? = nil
+        timeout: Duration = .seconds(10), openTimeout: Duration? = nil
     ) {
-        runner = SourceRunner(
-            source, name: name, clock: clock, patience: patience, openPatience: openPatience ?? patience)
+        let control = VideoControl(
+            VideoMedia(settings: source.settings, contentHint: source.contentHint), clock: clock)
+        let loop = SourceLoop(source, control: control)
+        self.control = control
+        runner = CaptureRunner(
+            control, name: name, timeout: timeout, openTimeout: openTimeout ?? timeout, body: { loop.run() })
     }
 
     deinit {
@@ -41,13 +46,13 @@ public final class SourceCapturer: VideoCapture {
     }
 
     public var videoCaptureConsumer: (any VideoCaptureConsumer)? {
-        get { runner.control.contents.withLock { $0.consumer } }
-        set { runner.control.contents.withLock { $0.consumer = newValue } }
+        get { control.contents.withLock { $0.media.consumer } }
+        set { control.contents.withLock { $0.media.consumer = newValue } }
     }
 
     public var videoContentHint: VideoContentHint {
-        get { runner.control.contents.withLock { $0.contentHint } }
-        set { runner.control.contents.withLock { $0.contentHint = newValue } }
+        get { control.contents.withLock { $0.media.contentHint } }
+        set { control.contents.withLock { $0.media.contentHint = newValue } }
     }
 
     public func initCapture() throws(CaptureError) { try runner.open() }
@@ -55,10 +60,58 @@ public final class SourceCapturer: VideoCapture {
     public func stopCapture() throws(CaptureError) { try runner.stop() }
     public func releaseCapture() { runner.release() }
 
-    public var isCaptureStarted: Bool { runner.control.contents.withLock { $0.isStarted } }
-    public func captureSettings() -> CaptureSettings { runner.control.contents.withLock { $0.settings } }
-    public func adapt(to wants: CaptureWants) { runner.control.contents.withLock { $0.pendingWants = wants } }
-    public var state: CaptureState { runner.control.states.state }
-    public func stateChanges() -> AsyncStream<CaptureStateChange> { runner.control.states.changes() }
-    public var statistics: CaptureStatistics { runner.control.contents.withLock { $0.statistics } }
+    public var isCaptureStarted: Bool { control.contents.withLock { $0.isStarted } }
+    public func captureSettings() -> CaptureSettings { control.contents.withLock { $0.media.settings } }
+
+    public func adapt(to wants: CaptureWants) {
+        control.contents.withLock { $0.media.pendingWants = wants }
+        control.waiter.wakeUp()
+    }
+
+    public func requestRefreshFrame() {
+        control.contents.withLock { $0.media.isRefreshPending = true }
+        control.waiter.wakeUp()
+    }
+
+    public var state: CaptureState { control.states.state }
+    public func stateChanges() -> AsyncStream<CaptureStateChange> { control.states.changes() }
+    public var statistics: CaptureStatistics { control.contents.withLock { $0.media.statistics } }
+}
+
+/// A capture that leaves all the work to another: the shape of a capturer that is a ``FrameSource`` with a
+/// name and an initializer of its own.
+///
+/// ```swift
+/// public final class NoiseCapturer: ForwardingVideoCapture {
+///     public let forwardedCapture: SourceCapturer
+///     public init(seed: UInt64) { forwardedCapture = SourceCapturer(WhiteNoise(seed: seed)) }
+/// }
+/// ```
+public protocol ForwardingVideoCapture: VideoCapture {
+    /// What does the work.
+    var forwardedCapture: SourceCapturer { get }
+}
+
+extension ForwardingVideoCapture {
+    public var videoCaptureConsumer: (any VideoCaptureConsumer)? {
+        get { forwardedCapture.videoCaptureConsumer }
+        set { forwardedCapture.videoCaptureConsumer = newValue }
+    }
+
+    public var videoContentHint: VideoContentHint {
+        get { forwardedCapture.videoContentHint }
+        set { forwardedCapture.videoContentHint = newValue }
+    }
+
+    public func initCapture() throws(CaptureError) { try forwardedCapture.initCapture() }
+    public func startCapture() throws(CaptureError) { try forwardedCapture.startCapture() }
+    public func stopCapture() throws(CaptureError) { try forwardedCapture.stopCapture() }
+    public func releaseCapture() { forwardedCapture.releaseCapture() }
+    public var isCaptureStarted: Bool { forwardedCapture.isCaptureStarted }
+    public func captureSettings() -> CaptureSettings { forwardedCapture.captureSettings() }
+    public func adapt(to wants: CaptureWants) { forwardedCapture.adapt(to: wants) }
+    public func requestRefreshFrame() { forwardedCapture.requestRefreshFrame() }
+    public var state: CaptureState { forwardedCapture.state }
+    public func stateChanges() -> AsyncStream<CaptureStateChange> { forwardedCapture.stateChanges() }
+    public var statistics: CaptureStatistics { forwardedCapture.statistics }
 }

@@ -1,72 +1,37 @@
-/// What runs on the capture thread: obeys the orders of a ``SourceRunner`` and calls the source.
+/// What runs on the capture thread: obeys the orders of a ``CaptureRunner`` and calls the source.
 ///
 /// `@unchecked Sendable`: `source` and `timeline` are used on the capture thread only. There is one at a time,
 /// and each begins after the one before has said, through the control's lock, that it has ended. So Swift need not
 /// check accesses to them at run time, for each frame.
 final class SourceLoop: @unchecked Sendable {
-    private let control: SourceControl
+    private let control: VideoControl
     private let context: FrameContext
     @exclusivity(unchecked) private var source: any FrameSource
     @exclusivity(unchecked) private var timeline = FrameTimeline()
     @exclusivity(unchecked) private var wants = CaptureWants()
     /// What frames that were not delivered have changed, and for whom the others were.
-    @exclusivity(unchecked) private var ledger = DamageLedger.unseen
+    @exclusivity(unchecked) private var accumulator = DamageAccumulator.unseen
     @exclusivity(unchecked) private var lastConsumer: UInt64 = 0
 
-    init(_ source: sending some FrameSource, control: SourceControl, context: FrameContext) {
+    init(_ source: sending some FrameSource, control: VideoControl) {
         self.source = source
         self.control = control
-        self.context = context
+        context = FrameContext(control: control)
     }
 
     /// The thread's whole life, from open to close.
     func run() {
-        control.contents.withLock { $0.thread = CaptureThread.currentIdentifier }
+        control.begin()
         do {
             try source.open(context)
         } catch {
-            let failure = captureError(error, operation: "open")
-            control.update { contents, _ in
-                contents.failure = failure
-                end(&contents)
-            }
+            control.failOpening(captureError(error, operation: "open"))
             return
         }
-        control.update { [settings = source.settings] contents, states in
-            contents.settings = settings
-            contents.phase = .ready
-            states.transition(to: .initialized, reason: .requested)
-        }
-        while awaitStart() { runSession() }
+        control.didOpen { [settings = source.settings] in $0.settings = settings }
+        while control.awaitStart() { runSession() }
         source.close()
-        control.update { contents, states in
-            end(&contents)
-            states.transition(to: .idle, reason: .requested)
-        }
-    }
-
-    private func end(_ contents: inout SourceControl.Contents) {
-        contents.phase = .idle
-        contents.livesEnded += 1
-        contents.isStartOrdered = false
-        contents.isCloseOrdered = false
-        contents.thread = nil
-        // A release while the source was being opened has raised it.
-        context.resetStop()
-    }
-
-    /// Blocks until there is an order; false when it is to close. A start that came first is obeyed first: its
-    /// stop has been ordered too by then.
-    private func awaitStart() -> Bool {
-        control.contents.wait { contents -> Bool? in
-            if contents.isStartOrdered {
-                contents.isStartOrdered = false
-                return true
-            }
-            guard contents.isCloseOrdered else { return nil }
-            contents.phase = .closing
-            return false
-        }!
+        control.didClose()
     }
 
     /// From start to stop.
@@ -74,53 +39,31 @@ final class SourceLoop: @unchecked Sendable {
         var ending: StopReason
         do {
             try source.start(context)
-            let settings = source.settings
-            control.update { contents, states in
-                contents.phase = .running
-                contents.settings = settings
-                contents.statistics.starts += 1
-                if !contents.isStopOrdered { states.transition(to: .running, reason: .source) }
-            }
+            control.didStart { [settings = source.settings] in $0.settings = settings }
+            context.waiter.beginSession()
             ending = try deliverFrames()
         } catch {
-            let failure = captureError(error, operation: "capture")
-            control.contents.withLock { contents in
-                if contents.phase == .starting, !contents.isStopOrdered { contents.failure = failure }
-            }
-            switch failure.code {
-            case .deviceLost: ending = .deviceLost(failure)
-            case .endOfStream: ending = .endOfStream
-            default: ending = .error(failure)
-            }
+            ending = control.endingOfSession(after: captureError(error, operation: "capture"))
         }
-        // A source that runs out or fails by itself is stopped before anyone is told.
+        // A source that runs out or fails is stopped before anyone is notified.
         source.stop()
-        control.update { contents, states in
-            let wasOrdered = contents.isStopOrdered
-            contents.phase = .ready
-            contents.sessionsEnded += 1
-            contents.isStopOrdered = false
-            contents.isInterrupted = false
-            context.resetStop()
-            if wasOrdered {
-                // Unless the stop has been given up and reported as an error already.
-                if case .stopped = states.state { return }
-                states.transition(to: .stopped(.user), reason: .requested)
-            } else {
-                let reason = ending.error.map { CaptureStateChange.Reason.failure($0) } ?? .source
-                states.transition(to: .stopped(ending), reason: reason)
-            }
-        }
+        control.didStop(ending)
     }
 
     private func deliverFrames() throws -> StopReason {
         var session = Session(pacer: FramePacer(pacing: source.pacing, context: context, after: timeline.lastTimestamp))
         timeline.beginSession()
         while !context.isStopping {
-            if session.haveWantsChanged { adoptWants(pacer: &session.pacer) }
-            guard let slot = session.pacer.awaitSlot(context) else { break }
+            if session.hasRequests { adoptRequests(pacer: &session.pacer) }
+            guard let slot = session.pacer.awaitSlot(context) else {
+                session.hasRequests = true
+                continue
+            }
             guard let frame = try source.nextFrame(context) else {
-                return context.isStopping ? .user : .endOfStream
+                // Nil is the end, unless it makes way for what is to be adopted first.
+                guard context.mustReturn else { return .endOfStream }
+                session.hasRequests = true
+                continue
             }
             guard pass(frame, slot, &session) else { break }
         }
@@ -133,7 +76,7 @@ final class SourceLoop: @unchecked Sendable {
         var limiter = FrameRateLimiter()
         /// The frames that there were to deliver, lost ones included.
         var framesDue: UInt64 = 0
-        var haveWantsChanged = true
+        var hasRequests = true
     }
 
     /// Delivers a frame when it is due, if it is wanted; false when a stop has overtaken it.
@@ -144,7 +87,7 @@ final class SourceLoop: @unchecked Sendable {
         -> Bool
     {
         guard let timestamp = session.pacer.awaitTimestamp(of: frame, slot: slot, context), !context.isStopping else {
-            source.takeBack(frame)
+            source.pushBack(frame)
             return false
         }
         timeline.skip(lost: frame.lostBefore &+ frame.corruptBefore &+ slot.missed)
@@ -155,11 +98,11 @@ final class SourceLoop: @unchecked Sendable {
             || session.limiter.shouldPass(
                 timestamp, sequenceNumber: session.framesDue, at: wants.maximumFrameRate)
         if isWanted {
-            session.haveWantsChanged = deliver(
+            session.hasRequests = deliver(
                 timeline.stamp(frame, timestamp: timestamp, nominal: session.pacer.rate))
         } else {
-            ledger.skip(frame)
-            session.haveWantsChanged = arePendingWants()
+            accumulator.add(frame)
+            session.hasRequests = arePendingRequests()
         }
         return true
     }
@@ -167,51 +110,51 @@ final class SourceLoop: @unchecked Sendable {
     private func countLosses(before frame: SourceFrame, missed: UInt64) {
         guard frame.lostBefore | frame.corruptBefore | missed != 0 else { return }
         control.contents.withLock { contents in
-            contents.statistics.framesDropped.source &+= frame.lostBefore
-            contents.statistics.framesDropped.corrupt &+= frame.corruptBefore
-            contents.statistics.framesDropped.late &+= missed
+            contents.media.statistics.framesDropped.source &+= frame.lostBefore
+            contents.media.statistics.framesDropped.corrupt &+= frame.corruptBefore
+            contents.media.statistics.framesDropped.late &+= missed
         }
     }
 
-    private func arePendingWants() -> Bool { control.contents.withLock { $0.pendingWants != nil } }
+    private func arePendingRequests() -> Bool { control.contents.withLock { $0.media.hasRequests } }
 
-    /// Hands one frame to the consumer, unless a stop has been ordered meanwhile. Tells whether there are new wants by
-    /// then.
+    /// Hands one frame to the consumer, unless a stop has been ordered meanwhile. Returns whether there are new
+    /// requests by then.
     private func deliver(_ frame: consuming VideoFrame) -> Bool {
         let consumer = control.contents.withLock { contents -> (any VideoCaptureConsumer)? in
             guard !contents.isStopOrdered else {
                 // It has its number, so it counts.
-                contents.statistics.framesDropped.abandoned += 1
+                contents.media.statistics.framesDropped.abandoned += 1
                 return nil
             }
             if contents.isInterrupted {
                 contents.isInterrupted = false
                 control.states.transition(to: .running, reason: .source)
             }
-            contents.statistics.measuredFrameRate = frame.estimatedFrameRate
-            follow(frame, &contents.settings.format)
-            guard let consumer = contents.consumer else {
-                contents.statistics.framesDropped.noConsumer += 1
+            contents.media.statistics.measuredFrameRate = frame.estimatedFrameRate
+            follow(frame, &contents.media.settings.format)
+            guard let consumer = contents.media.consumer else {
+                contents.media.statistics.framesDropped.noConsumer += 1
                 return nil
             }
-            contents.statistics.framesDelivered += 1
+            contents.media.statistics.framesDelivered += 1
             contents.isDelivering = true
-            if lastConsumer != contents.consumersSet { ledger.forget() }
-            lastConsumer = contents.consumersSet
+            if lastConsumer != contents.media.consumersSet { accumulator.invalidate() }
+            lastConsumer = contents.media.consumersSet
             return consumer
         }
         guard let consumer else {
-            ledger.skip(frame)
-            return arePendingWants()
+            accumulator.add(frame)
+            return arePendingRequests()
         }
-        ledger.settle(&frame)
+        accumulator.flush(into: &frame)
         consumer.consumeFrame(frame)
-        let (isAwaited, haveWantsChanged) = control.contents.withLock { contents in
+        let (isAwaited, hasRequests) = control.contents.withLock { contents in
             contents.isDelivering = false
-            return (contents.isStopOrdered, contents.pendingWants != nil)
+            return (contents.isStopOrdered, contents.media.hasRequests)
         }
         if isAwaited { control.contents.wakeAll() }
-        return haveWantsChanged
+        return hasRequests
     }
 
     /// A source may change its pictures in mid-stream without being asked to.
@@ -225,18 +168,23 @@ final class SourceLoop: @unchecked Sendable {
         format.estimatedFramesPerSecond = rate
     }
 
-    private func adoptWants(pacer: inout FramePacer) {
-        let pending = control.contents.withLock { $0.pendingWants.take() }
+    private func adoptRequests(pacer: inout FramePacer) {
+        context.waiter.clearWakeUp()
+        let (pending, isRefreshPending) = control.contents.withLock { contents in
+            defer { contents.media.isRefreshPending = false }
+            return (contents.media.pendingWants.take(), contents.media.isRefreshPending)
+        }
         if let pending {
             wants = pending
             source.adapt(to: pending)
         }
+        if isRefreshPending { source.refresh() }
         pacer.setRate(limit: wants.maximumFrameRate)
         let settings = source.settings
         let rate = pacer.rate
         control.contents.withLock { contents in
-            contents.settings = settings
-            contents.statistics.requestedFrameRate = rate
+            contents.media.settings = settings
+            contents.media.statistics.requestedFrameRate = rate
         }
     }
 
@@ -245,4 +193,36 @@ final class SourceLoop: @unchecked Sendable {
         return CaptureError(
             .system, operation: operation, subject: source.settings.sourceName, message: "\(error)")
     }
+}
+
+/// What a video capture's thread and its callers share.
+typealias VideoControl = CaptureControl<VideoMedia>
+
+/// What of that is video.
+struct VideoMedia: CaptureMedia {
+    weak var consumer: (any VideoCaptureConsumer)? {
+        didSet { consumersSet &+= 1 }
+    }
+    /// How often a consumer has been set: tells a new one from the last, which may have had the same address.
+    var consumersSet: UInt64 = 0
+    var contentHint: VideoContentHint
+    var settings: CaptureSettings
+    /// Wants that the source has not been handed yet.
+    var pendingWants: CaptureWants?
+    /// Whether a fresh frame has been asked for since the source was last told.
+    var isRefreshPending = false
+    var statistics = CaptureStatistics()
+
+    init(settings: CaptureSettings, contentHint: VideoContentHint) {
+        self.settings = settings
+        self.contentHint = contentHint
+    }
+
+    /// Whether there is something new to tell the source.
+    var hasRequests: Bool { pendingWants != nil || isRefreshPending }
+
+    var sourceName: String? { settings.sourceName }
+    mutating func willOpen() { statistics = CaptureStatistics() }
+    mutating func didStart() { statistics.starts += 1 }
+    mutating func didInterrupt() { statistics.interruptions += 1 }
 }

@@ -36,9 +36,9 @@ import Testing
     @Test func notesChangesThatTheDriverTells() {
         var snapshot = fixture.controls.snapshot()
         #expect(snapshot.identifiers.contains(UInt32(V4L2_CID_EXPOSURE_ABSOLUTE)))
-        snapshot.note(id: UInt32(V4L2_CID_EXPOSURE_AUTO), value: 1)
-        snapshot.note(id: UInt32(V4L2_CID_EXPOSURE_ABSOLUTE), value: 500)
-        snapshot.note(id: 1, value: 1)
+        snapshot.record(id: UInt32(V4L2_CID_EXPOSURE_AUTO), value: 1)
+        snapshot.record(id: UInt32(V4L2_CID_EXPOSURE_ABSOLUTE), value: 500)
+        snapshot.record(id: 1, value: 1)
         #expect(fixture.controls.restore(snapshot).isEmpty)
         #expect(fixture[V4L2_CID_EXPOSURE_ABSOLUTE] == 500)
     }
@@ -73,7 +73,7 @@ import Testing
         #expect(fixture[V4L2_CID_EXPOSURE_AUTO_PRIORITY] == 0)
         #expect(!fixture.controls.snapshot().mayLowerRate)
         #expect(fixture.controls.keepFrameRate() == nil)
-        fixture.controls.giveBackFrameRate(before)
+        fixture.controls.restoreFrameRate(before)
         #expect(fixture[V4L2_CID_EXPOSURE_AUTO_PRIORITY] == 1)
         try fixture.controls.set("auto_exposure", to: "1")
         #expect(!fixture.controls.snapshot().mayLowerRate)

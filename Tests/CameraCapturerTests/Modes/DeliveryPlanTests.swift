@@ -7,9 +7,9 @@ import VideoCapturing
     private func decision(
         _ fourCC: FourCC, _ size: String, _ rate: FrameRate?, for desired: String, at desiredRate: FrameRate = 30
     ) throws -> CameraModeDecision {
-        let request = CameraModeRequest(size: PictureSize(desired), rate: desiredRate)
+        let request = CameraModeRequest(size: PixelSize(desired), rate: desiredRate)
         let mode = CameraMode(
-            try #require(CaptureFormat.of(fourCC)), PictureSize(size), rate: rate, isRateVerified: true, index: 0,
+            try #require(CaptureFormat.of(fourCC)), PixelSize(size), rate: rate, isRateVerified: true, index: 0,
             for: request)
         return CameraModeDecision(requested: request, negotiated: mode, rejected: [])
     }
@@ -30,7 +30,7 @@ import VideoCapturing
     func cutsInTheMiddle(given: String, desired: String, crop: PixelRect?, size: String) throws {
         let plan = try decision(.nv12, given, 30, for: desired).plan
         #expect(plan.crop == crop)
-        #expect(plan.size == PictureSize(size))
+        #expect(plan.size == PixelSize(size))
         #expect(plan.isWhole == (given == size))
     }
 
@@ -43,7 +43,7 @@ import VideoCapturing
             }
             let (given, desired) = ("\(side())x\(side())", "\(side())x\(side())")
             let plan = try decision(.nv12, given, 30, for: desired).plan
-            let whole = PictureSize(given)
+            let whole = PixelSize(given)
             let part = plan.crop ?? PixelRect(x: 0, y: 0, width: whole.width, height: whole.height)
             #expect(part.x >= 0 && part.y >= 0 && part.width > 0 && part.height > 0)
             #expect(part.x % 2 == 0 && part.y % 2 == 0)
@@ -93,8 +93,8 @@ import VideoCapturing
         let reasons = decision.rejected.filter { $0.fourCC == .nv12 }.map { "\($0.mode!.size) \($0.reason)" }
         #expect(
             reasons == [
-                "320x180 too small", "640x480 fewer frames a second", "1280x720 fewer frames a second",
-                "1920x1080 fewer frames a second", "3840x2160 fewer frames a second",
+                "320x180 too small", "640x480 fewer frames per second", "1280x720 fewer frames per second",
+                "1920x1080 fewer frames per second", "3840x2160 fewer frames per second",
             ])
     }
 }

@@ -44,9 +44,9 @@ import VideoCapturing
     @Test func snapsSizesUpToTheGrid() {
         let range = FrameSizeRange(
             minWidth: 48, maxWidth: 1000, stepWidth: 16, minHeight: 32, maxHeight: 600, stepHeight: 0)
-        #expect(range.snapped(PictureSize("353x287")) == PictureSize("368x287"))
-        #expect(range.snapped(PictureSize("2x2")) == PictureSize("48x32"))
-        #expect(range.largest == PictureSize("992x600"))
+        #expect(range.snapped(PixelSize("353x287")) == PixelSize("368x287"))
+        #expect(range.snapped(PixelSize("2x2")) == PixelSize("48x32"))
+        #expect(range.largest == PixelSize("992x600"))
         let empty = FrameSizeRange(minWidth: 10, maxWidth: 5, stepWidth: 1, minHeight: 1, maxHeight: 1, stepHeight: 1)
         #expect(empty.smallest == nil)
     }

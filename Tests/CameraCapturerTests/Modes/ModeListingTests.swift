@@ -80,10 +80,10 @@ private struct SizedRates: ModeSource {
             FrameSizeRange(minWidth: 64, maxWidth: 1920, stepWidth: 0, minHeight: 64, maxHeight: 1080, stepHeight: 1))
     }
 
-    func frameIntervals(of fourCC: FourCC, size: PictureSize) -> FrameIntervals {
+    func frameIntervals(of fourCC: FourCC, size: PixelSize) -> FrameIntervals {
         size.width > 1000 ? .rates(30) : .rates(120)
     }
 
-    func tryFormat(_ fourCC: FourCC, size: PictureSize) -> (FourCC, PictureSize)? { nil }
+    func tryFormat(_ fourCC: FourCC, size: PixelSize) -> (FourCC, PixelSize)? { nil }
     func currentInterval() -> FrameInterval? { nil }
 }

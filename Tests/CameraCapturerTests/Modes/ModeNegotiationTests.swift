@@ -72,23 +72,23 @@ import VideoCapturing
     @Test func adoptsASubstituteThatIsACandidate() throws {
         var negotiation = try negotiation(.uvcWebcam, "1280x720")
         let substitute = AppliedMode(
-            fourCC: .mjpeg, size: PictureSize("800x600"), interval: FrameInterval(numerator: 1, denominator: 30))
+            fourCC: .mjpeg, size: PixelSize("800x600"), interval: FrameInterval(numerator: 1, denominator: 30))
         let isSettled = negotiation.report(.applied(substitute))
         #expect(isSettled)
         let decision = negotiation.decision
         #expect(decision.negotiated.short == "MJPG 800x600 30")
-        #expect(decision.rejected.first?.reason == .substituted(by: .mjpeg, size: PictureSize("800x600")))
-        #expect(decision.delivered.size == PictureSize("800x600"))
+        #expect(decision.rejected.first?.reason == .substituted(by: .mjpeg, size: PixelSize("800x600")))
+        #expect(decision.delivered.size == PixelSize("800x600"))
         #expect(decision.delivered.isSmallerThanRequested)
     }
 
     @Test func refusesASubstituteThatCannotBeTaken() throws {
         var negotiation = try negotiation(.uvcWebcam, "1280x720")
         let isFirstSettled = negotiation.report(
-            .applied(AppliedMode(fourCC: .h264, size: PictureSize("1280x720"), interval: nil)))
+            .applied(AppliedMode(fourCC: .h264, size: PixelSize("1280x720"), interval: nil)))
         #expect(!isFirstSettled)
         let isSecondSettled = negotiation.report(
-            .applied(AppliedMode(fourCC: .mjpeg, size: PictureSize("0x0"), interval: nil)))
+            .applied(AppliedMode(fourCC: .mjpeg, size: PixelSize("0x0"), interval: nil)))
         #expect(!isSecondSettled)
         #expect(negotiation.current() != nil)
     }
@@ -97,13 +97,13 @@ import VideoCapturing
     @Test func adoptsAnUnlistedSizeWhereNothingElseCanBeHad() throws {
         var negotiation = try negotiation(.single(.yuyv), "640x480")
         let odd = AppliedMode(
-            fourCC: .yuyv, size: PictureSize("656x496"), interval: FrameInterval(numerator: 1, denominator: 25))
+            fourCC: .yuyv, size: PixelSize("656x496"), interval: FrameInterval(numerator: 1, denominator: 25))
         let isFirstSettled = negotiation.report(.applied(odd))
         #expect(!isFirstSettled)
         #expect(negotiation.current()?.short == "YUYV 656x496 25")
         let isSecondSettled = negotiation.report(.applied(odd))
         #expect(isSecondSettled)
-        #expect(negotiation.decision.delivered.size == PictureSize("640x480"))
+        #expect(negotiation.decision.delivered.size == PixelSize("640x480"))
     }
 
     @Test func looksForFewerBytesWhereTheBusIsFull() throws {
@@ -171,7 +171,7 @@ import VideoCapturing
                 steps += 1
                 let size =
                     Bool.random(using: &random)
-                    ? mode.size : PictureSize(width: .random(in: -1...700, using: &random), height: 480)
+                    ? mode.size : PixelSize(width: .random(in: -1...700, using: &random), height: 480)
                 let interval = FrameInterval(
                     numerator: random.extreme(), denominator: random.extreme())
                 let outcome: ApplyOutcome =

@@ -16,7 +16,7 @@ import VideoCapturing
         var found = 0
         for _ in 0..<400 {
             let camera = random.camera()
-            let size = PictureSize(
+            let size = PixelSize(
                 width: .random(in: 1...2000, using: &random), height: .random(in: 1...2000, using: &random))
             let rate = FrameRate(.random(in: 1...120, using: &random), per: .random(in: 1...3, using: &random))!
             guard let ranking = try? camera.ranking("\(size)", at: rate) else { continue }
@@ -79,9 +79,9 @@ import VideoCapturing
         camera.add(
             .yuyv,
             .discrete([
-                RecordedCamera.Size(size: PictureSize("320x240"), intervals: .rates(30)),
-                RecordedCamera.Size(size: PictureSize("640x480"), intervals: .rates(16)),
-                RecordedCamera.Size(size: PictureSize("1280x960"), intervals: .rates(25)),
+                RecordedCamera.Size(size: PixelSize("320x240"), intervals: .rates(30)),
+                RecordedCamera.Size(size: PixelSize("640x480"), intervals: .rates(16)),
+                RecordedCamera.Size(size: PixelSize("1280x960"), intervals: .rates(25)),
             ]))
         let sizes = try camera.ranking("640x480", at: 30).modes.map(\.width)
         #expect(sizes == [1280, 640, 320])
@@ -96,17 +96,17 @@ import VideoCapturing
         camera.add(
             .yuyv,
             .discrete([
-                RecordedCamera.Size(size: PictureSize("320x240"), intervals: .rates(30)),
-                RecordedCamera.Size(size: PictureSize("640x480"), intervals: .rates(rate)),
+                RecordedCamera.Size(size: PixelSize("320x240"), intervals: .rates(30)),
+                RecordedCamera.Size(size: PixelSize("640x480"), intervals: .rates(rate)),
             ]))
-        #expect(try camera.ranking("640x480", at: 30).modes[0].size == PictureSize(best))
+        #expect(try camera.ranking("640x480", at: 30).modes[0].size == PixelSize(best))
     }
 
     /// A list without an end costs a bounded number of questions.
     @Test func asksABoundedNumberOfQuestions() throws {
         var liar = RecordedCamera.liar
         _ = try ModeSearch.candidates(
-            from: &liar, request: CameraModeRequest(size: PictureSize("640x480"), rate: 30),
+            from: &liar, request: CameraModeRequest(size: PixelSize("640x480"), rate: 30),
             isConvertible: { _ in false })
         #expect(liar.questions < 30)
     }

@@ -24,7 +24,7 @@ struct TestRandom: RandomNumberGenerator {
 
     mutating func interval() -> FrameInterval { FrameInterval(numerator: extreme(), denominator: extreme()) }
 
-    mutating func size() -> PictureSize { PictureSize(width: Int(extreme()), height: Int(extreme())) }
+    mutating func size() -> PixelSize { PixelSize(width: Int(extreme()), height: Int(extreme())) }
 
     mutating func intervals() -> FrameIntervals {
         switch UInt8.random(in: 0..<3, using: &self) {

@@ -13,7 +13,7 @@ import VideoCapturing
 @Suite(.enabled(if: !RealCameras.nodes.isEmpty, "CAPTURER_CAMERAS names no camera."), .serialized)
 struct RealCameraTests {
     /// Small, since loops over pixels are slow in a build for debugging.
-    static let preset = PictureSize(width: 320, height: 180)
+    static let preset = PixelSize(width: 320, height: 180)
 
     @Test(arguments: RealCameras.nodes) func keepsTheContract(node: String) async {
         let report = await ConformanceSuite(name: node) {

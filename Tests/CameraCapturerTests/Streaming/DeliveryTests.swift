@@ -103,7 +103,7 @@ import VideoCapturing
         }
         let run = CaptureRun(machine)
         run.probe.set { $0.keeps = 1 }
-        run.capture.adapt(to: CaptureWants(isCompressedEnough: true))
+        run.capture.adapt(to: CaptureWants(acceptsCompressed: true))
         try run.start()
         #expect(run.probe.waitForMore(5))
         let frame = try #require(run.probe.kept.last)
@@ -125,7 +125,7 @@ import VideoCapturing
         machine.camera.set { $0.content = (0..<256).map { UInt8($0) } }
         let run = CaptureRun(machine)
         run.probe.set { $0.keeps = 1 }
-        run.capture.adapt(to: CaptureWants(isNativeFormatEnough: true))
+        run.capture.adapt(to: CaptureWants(acceptsNativeFormat: true))
         try run.start()
         #expect(run.probe.waitForMore(5))
         do {
@@ -139,7 +139,7 @@ import VideoCapturing
         #expect(eventually(within: .seconds(2)) { run.statistics.framesConverted >= 3 })
         #expect(run.probe.kept.last?.pixelFormat == .nv12)
         // A smaller picture is converted in any case.
-        run.capture.adapt(to: CaptureWants(maximumPixelCount: 32, isNativeFormatEnough: true))
+        run.capture.adapt(to: CaptureWants(maximumPixelCount: 32, acceptsNativeFormat: true))
         #expect(eventually(within: .seconds(2)) { run.probe.kept.last?.width == 8 })
         #expect(run.probe.kept.last?.pixelFormat == .nv12)
         _ = try run.stop()

@@ -47,7 +47,7 @@ import VideoCapturing
         // Also where the next wait has only just begun when the limit is found to be over.
         for _ in 0..<20 {
             watched.watchdog.beginWait()
-            watched.watchdog.noteFrame(at: MonotonicClock().now, limitNanoseconds: 20_000_000)
+            watched.watchdog.recordFrame(at: MonotonicClock().now, limitNanoseconds: 20_000_000)
             watched.watchdog.endWait()
             pause(.milliseconds(15))
         }
@@ -60,7 +60,7 @@ import VideoCapturing
         for _ in 0..<30 {
             watched.watchdog.beginWait()
             pause(.milliseconds(20))
-            watched.watchdog.noteFrame(at: MonotonicClock().now, limitNanoseconds: 200_000_000)
+            watched.watchdog.recordFrame(at: MonotonicClock().now, limitNanoseconds: 200_000_000)
             watched.watchdog.endWait()
         }
         let last = MonotonicClock().now

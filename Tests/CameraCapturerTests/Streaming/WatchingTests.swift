@@ -12,37 +12,37 @@ private func time(_ milliseconds: Int64) -> MediaTime { MediaTime(nanoseconds: m
 
     @Test func waitsFiveSecondsForTheSecondFrame() {
         var detector = StallDetector(streamStart: time(1000))
-        detector.noteFrame(at: time(1500))
+        detector.recordFrame(at: time(1500))
         #expect(detector.deadline == time(6500))
     }
 
     @Test func waitsHalfASecondOfAFastCamera() {
         var detector = StallDetector(streamStart: time(0))
-        for frame in 1...20 { detector.noteFrame(at: time(Int64(frame) * 33)) }
+        for frame in 1...20 { detector.recordFrame(at: time(Int64(frame) * 33)) }
         #expect(detector.deadline == time(20 * 33 + 500))
     }
 
     @Test func waitsFourFramesOfASlowOne() {
         var detector = StallDetector(streamStart: time(0))
-        for frame in 1...20 { detector.noteFrame(at: time(Int64(frame) * 500)) }
+        for frame in 1...20 { detector.recordFrame(at: time(Int64(frame) * 500)) }
         #expect(detector.deadline == time(20 * 500 + 2000))
     }
 
     @Test func followsACameraThatSlowsDown() {
         var detector = StallDetector(streamStart: time(0))
-        for frame in 1...10 { detector.noteFrame(at: time(Int64(frame) * 100)) }
+        for frame in 1...10 { detector.recordFrame(at: time(Int64(frame) * 100)) }
         let quick = detector.deadline - time(1000)
-        for frame in 1...10 { detector.noteFrame(at: time(1000 + Int64(frame) * 400)) }
+        for frame in 1...10 { detector.recordFrame(at: time(1000 + Int64(frame) * 400)) }
         let slow = detector.deadline - time(5000)
         #expect(quick == .milliseconds(500) && slow > .milliseconds(1400) && slow <= .milliseconds(1600))
     }
 }
 
 @Suite struct RateCheckTests {
-    private func measure(every interval: Int64, promised: FrameRate?, lost: UInt64 = 0) -> FrameRate? {
+    private func measure(every interval: Int64, negotiated: FrameRate?, lost: UInt64 = 0) -> FrameRate? {
         var check = RateCheck()
         for frame in 0..<200 {
-            if let rate = check.noteFrame(at: time(Int64(frame) * interval), lost: lost, promised: promised) {
+            if let rate = check.recordFrame(at: time(Int64(frame) * interval), lost: lost, negotiated: negotiated) {
                 return rate
             }
         }
@@ -50,17 +50,17 @@ private func time(_ milliseconds: Int64) -> MediaTime { MediaTime(nanoseconds: m
     }
 
     @Test func tellsOfACameraThatHalvesItsRate() {
-        #expect(measure(every: 66, promised: 30).map { $0.frames / $0.seconds } == 15)
+        #expect(measure(every: 66, negotiated: 30).map { $0.frames / $0.seconds } == 15)
     }
 
     @Test func isSilentAboutOneThatKeepsIt() {
-        #expect(measure(every: 33, promised: 30) == nil)
-        #expect(measure(every: 40, promised: 30) == nil)
-        #expect(measure(every: 100, promised: nil) == nil)
+        #expect(measure(every: 33, negotiated: 30) == nil)
+        #expect(measure(every: 40, negotiated: 30) == nil)
+        #expect(measure(every: 100, negotiated: nil) == nil)
     }
 
     @Test func doesNotBlameTheCameraForLostFrames() {
-        #expect(measure(every: 66, promised: 30, lost: 1) == nil)
+        #expect(measure(every: 66, negotiated: 30, lost: 1) == nil)
     }
 }
 
@@ -68,7 +68,7 @@ private func time(_ milliseconds: Int64) -> MediaTime { MediaTime(nanoseconds: m
     private func reports(damagedEach: Int, frames: Int) -> Int {
         var report = DamageReport()
         return (0..<frames).reduce(0) { count, frame in
-            let told = report.note(isDamaged: frame % damagedEach == damagedEach - 1, at: time(Int64(frame) * 33))
+            let told = report.record(isDamaged: frame % damagedEach == damagedEach - 1, at: time(Int64(frame) * 33))
             return count + (told == nil ? 0 : 1)
         }
     }

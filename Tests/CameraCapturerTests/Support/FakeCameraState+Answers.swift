@@ -168,6 +168,7 @@ extension FakeCameraState {
         guard isStreaming else { return -EINVAL }
         guard !filled.isEmpty else { return -EAGAIN }
         let picture = filled.removeFirst()
+        framesGiven += 1
         let (seconds, nanoseconds) = picture.time.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         buffer.pointee.index = UInt32(picture.index)
         buffer.pointee.flags = UInt32(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC)

@@ -58,6 +58,8 @@ struct FakeCameraState {
     /// The controls as they are, and as they are after power has come.
     var controls = FakeControlDriver.Node()
     var firstControls = FakeControlDriver.Node()
+    /// Frames that were given out by `VIDIOC_DQBUF`.
+    var framesGiven = 0
     /// Frames that were due while the driver had no buffer.
     var overruns = 0
 

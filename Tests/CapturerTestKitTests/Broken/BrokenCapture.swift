@@ -161,7 +161,7 @@ final class BrokenCapture: VideoCapture {
     }
 
     func adapt(to wants: CaptureWants) {
-        if flaw == .wantsBreakIt, wants.isBlackEnough { inlet.muteForGood() }
+        if flaw == .wantsBreakIt, wants.acceptsBlack { inlet.muteForGood() }
         inner.adapt(to: wants)
     }
 

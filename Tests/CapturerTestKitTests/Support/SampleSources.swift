@@ -55,7 +55,7 @@ struct PollingSource: FrameSource {
     let settings = CaptureSettings(format: VideoFormat(.yuy2, width: 16, height: 8, estimatedFramesPerSecond: 100))
     var pacing: FramePacing { .device }
     private var ends: [Int32] = [-1, -1]
-    private let unplug = WakeSignal()
+    private let unplug = ManualResetEvent()
     private var device: CaptureThread?
 
     mutating func open() throws {

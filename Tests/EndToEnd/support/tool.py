@@ -129,7 +129,7 @@ class ToolTestCase(unittest.TestCase):
         """It ended with this code and one plain sentence that has these words."""
         self.assertEqual(run.code, code, str(run))
         self.assertSentence(run, *words)
-        self.assertEqual(run.stdout, b"", f"a refusal writes nothing to standard output: {run}")
+        self.assertEqual(run.stdout, b"", f"an error writes nothing to standard output: {run}")
 
     def assertSentence(self, run, *words):
         """Standard error's last line is a sentence for people that has these words; it is its only error."""

@@ -1,5 +1,5 @@
 import FileCapturer
-import MediaFiles
+import MediaContainers
 import TestTools
 import VideoCapturing
 

@@ -125,7 +125,7 @@ func frame(_ buffer: PixelBuffer, color: ColorDescription = .jpeg) -> VideoFrame
 extension JPEGEncoder {
     func bytes(_ frame: VideoFrame) throws -> [UInt8] {
         var bytes: [UInt8] = []
-        try encode(frame, forceKeyFrame: false) { packet in bytes = packet.data.withUnsafeBytes { Array($0) } }
+        try encode(frame) { packet in bytes = packet.data.withUnsafeBytes { Array($0) } }
         return bytes
     }
 }

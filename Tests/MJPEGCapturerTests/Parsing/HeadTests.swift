@@ -55,4 +55,10 @@ import Testing
         #expect(plain.credential?.password == "p@ss" && plain.host == "camera" && !plain.isLoopback)
         #expect(try StreamAddress("http://user@LOCALHOST/").credential == MJPEGCredential(user: "user", password: ""))
     }
+
+    @Test func writesSecondsOfAnySize() {
+        #expect([0.0, 1, 1.25, 2.96, 12.5].map(\.formatted) == ["0", "1", "1.3", "3", "12.5"])
+        #expect(MJPEGEvent.waiting(.seconds(Int64.max), attempt: 1).description.hasSuffix("s (attempt 1)."))
+        for extreme in [Double.infinity, -.infinity, .nan, 1e300, -1e300] { #expect(!extreme.formatted.isEmpty) }
+    }
 }

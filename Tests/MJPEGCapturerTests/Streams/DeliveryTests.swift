@@ -42,7 +42,7 @@ import VideoCapturing
     }
 
     @Test func decodesNothingWhereJPEGIsEnough() throws {
-        try play(usual(), CaptureWants(isCompressedEnough: true), clock: VirtualClock()) { capture, consumer in
+        try play(usual(), CaptureWants(acceptsCompressed: true), clock: VirtualClock()) { capture, consumer in
             #expect(
                 consumer.frames.allSatisfy { $0.pixelFormat == .mjpeg && $0.compressed == nil && $0.color == .jpeg })
             #expect(consumer.frames.first?.jpegBytes == picture(0))

@@ -29,7 +29,7 @@ func stream(
 }
 
 extension MJPEGCapturerConfiguration {
-    /// Without the environment's proxy, and with less patience than for real cameras.
+    /// Without the environment's proxy, and with less timeout than for real cameras.
     static func test(_ change: (inout MJPEGCapturerConfiguration) -> Void = { _ in }) -> MJPEGCapturerConfiguration {
         var configuration = MJPEGCapturerConfiguration()
         configuration.proxy = ""

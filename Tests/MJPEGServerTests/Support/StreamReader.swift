@@ -6,7 +6,7 @@ struct StreamReader {
         var headers: [String: String]
         var jpeg: [UInt8]
 
-        /// What the test has put into the picture; nil for a notice.
+        /// The number that the test has put into the JPEG; nil for a placeholder.
         var number: Int? { MJPEGServerTests.number(of: jpeg) }
     }
 

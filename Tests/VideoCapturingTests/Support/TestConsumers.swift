@@ -3,10 +3,10 @@ import VideoCapturing
 /// Keeps every frame; lets a test wait for them.
 final class CollectingConsumer: VideoCaptureConsumer {
     private let frames = Locked<[VideoFrame]>([])
-    private let gate: WakeSignal?
+    private let gate: ManualResetEvent?
 
     /// - Parameter gate: every call waits until it is raised.
-    init(gate: WakeSignal? = nil) {
+    init(gate: ManualResetEvent? = nil) {
         self.gate = gate
     }
 
@@ -41,7 +41,7 @@ func firstLuma(_ frame: VideoFrame) -> UInt8 {
 
 /// A capture to push into, already started by its publisher.
 func startedPublisher() throws -> (PushCapturer, VideoPublisher) {
-    let capture = PushCapturer(format: .nv12(width: 8, height: 6), queueCapacity: 64, policy: .wait)
+    let capture = PushCapturer(format: .nv12(width: 8, height: 6), queueCapacity: 64, policy: .block)
     let publisher = VideoPublisher(capture)
     try publisher.start()
     return (capture, publisher)

@@ -23,7 +23,7 @@ struct CameraRun {
             throw UsageError("--fps is a rate")
         }
         configuration = CameraConfiguration(
-            device: try arguments.required("device"), preset: PictureSize(width: width, height: height),
+            device: try arguments.required("device"), preset: PixelSize(width: width, height: height),
             desiredFrameRate: rate, captureFormat: format, reconnects: false)
         switch try arguments.required("to") {
         case "null": (isEncoded, isConverted) = (false, false)

@@ -17,7 +17,7 @@ func captureCamera(_ run: CameraRun) throws {
         encoding.finish()
     } else {
         capture.videoCaptureConsumer = arrivals
-        if !run.isConverted { capture.adapt(to: CaptureWants(isNativeFormatEnough: true)) }
+        if !run.isConverted { capture.adapt(to: CaptureWants(acceptsNativeFormat: true)) }
         try capture.initCapture()
         try capture.startCapture()
         try arrivals.awaitEnd(of: capture)
@@ -41,7 +41,7 @@ struct CameraRunError: Error, CustomStringConvertible {
 ///
 /// `@unchecked Sendable`: everything but `end` is touched on the one thread that delivers, and read when that has
 /// signalled the end.
-private final class Arrivals: VideoCaptureConsumer, PacketConsumer, @unchecked Sendable {
+private final class Arrivals: VideoCaptureConsumer, PacketSink, @unchecked Sendable {
     private let frames: Int
     /// What is not measured, at the beginning.
     private let skip = 90
@@ -58,7 +58,8 @@ private final class Arrivals: VideoCaptureConsumer, PacketConsumer, @unchecked S
     }
 
     func consumeFrame(_ frame: VideoFrame) { note(frame.timestamp) }
-    func consumePacket(_ packet: EncodedPacket) { note(packet.timestamp) }
+    func begin(_ tracks: [TrackDescription]) {}
+    func write(_ packet: MediaPacket) { note(packet.timestamp) }
     func finish() {}
 
     private func note(_ timestamp: MediaTime) {

@@ -83,7 +83,7 @@ struct JPEGBenchmark {
         let interleaved = try JPEGBenchmark.picture(.nv12, width: width, height: height)
         func ours(_ buffer: PixelBuffer, _ color: ColorDescription) -> () throws -> Usage {
             let frame = VideoFrame(buffer: buffer, timestamp: .zero, color: color)
-            return { try perFrame { try encoder.encode(frame, forceKeyFrame: false) { _ in } } }
+            return { try perFrame { try encoder.encode(frame) { _ in } } }
         }
         return [
             ours(picture, .jpeg), ours(interleaved, .jpeg), ours(interleaved, .bt601),
@@ -119,7 +119,7 @@ struct JPEGBenchmark {
         let paths: [(String, () throws -> Void)] = [
             ("decode: this project", { _ = try jpeg.withUnsafeBytes { try decoder.decode($0) } }),
             ("decode: TurboJPEG", { precondition(bare_jpeg_decode(bare, jpeg, jpeg.count, planes) == 0) }),
-            ("encode: this project", { try encoder.encode(frame, forceKeyFrame: false) { _ in } }),
+            ("encode: this project", { try encoder.encode(frame) { _ in } }),
             ("encode: TurboJPEG", { precondition(bare_jpeg_encode(bare, sources, 640, 480, 80) > 0) }),
         ]
         var rows: [[String]] = []
@@ -136,7 +136,7 @@ struct JPEGBenchmark {
     private static func encode(_ picture: PixelBuffer) throws -> [UInt8] {
         var bytes: [UInt8] = []
         let frame = VideoFrame(buffer: picture, timestamp: .zero, color: .jpeg)
-        try JPEGEncoder(quality: quality).encode(frame, forceKeyFrame: false) { packet in
+        try JPEGEncoder(quality: quality).encode(frame) { packet in
             bytes = packet.data.withUnsafeBytes { Array($0) }
         }
         return bytes

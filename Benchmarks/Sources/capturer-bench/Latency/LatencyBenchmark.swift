@@ -23,7 +23,7 @@ struct LatencyBenchmark {
         let window = PacketWindow(skip: 30, count: frames, atBegin: { log.clear() }, atEnd: { log.finish() })
         let encoding = EncodingConsumer(
             TimedEncoder(try VP8Encoder(encoderConfiguration(bitrate: 1_000_000)), log: log),
-            to: [(name: "log", consumer: log), (name: "window", consumer: window)],
+            to: [(name: "log", sink: log), (name: "window", sink: window)],
             onFailure: { fatalError("\($0.error)") })
         let publisher = VideoPublisher(NoiseCapturer(format: .nv12(width: 640, height: 480), frameRate: 30))
         try publisher.add(encoding, name: "vp8")
@@ -45,7 +45,7 @@ struct LatencyBenchmark {
 /// Writes down what each packet took.
 ///
 /// `@unchecked Sendable`: used on the encoder's thread until `finish()`, and read after the window has closed.
-private final class LatencyLog: PacketConsumer, @unchecked Sendable {
+private final class LatencyLog: PacketSink, @unchecked Sendable {
     /// Nanoseconds, as are `encoding`'s.
     private(set) var beside: [Double] = []
     private(set) var encoding: [Double] = []
@@ -59,7 +59,9 @@ private final class LatencyLog: PacketConsumer, @unchecked Sendable {
         encoding.reserveCapacity(capacity)
     }
 
-    func consumePacket(_ packet: EncodedPacket) {
+    func begin(_ tracks: [TrackDescription]) {}
+
+    func write(_ packet: MediaPacket) {
         guard isOpen else { return }
         beside.append(Double((clock.now - packet.timestamp).nanoseconds) - encodeTime)
         encoding.append(encodeTime)
@@ -84,13 +86,17 @@ private final class TimedEncoder: VideoEncoder {
         self.log = log
     }
 
-    func encode(_ frame: VideoFrame, forceKeyFrame: Bool, output: (EncodedPacket) throws -> Void) throws {
+    var track: TrackDescription? { encoder.track }
+
+    func requestKeyFrame() { encoder.requestKeyFrame() }
+
+    func setBitrate(_ bitrate: Int) throws { try encoder.setBitrate(bitrate) }
+
+    func encode(_ frame: VideoFrame, output: (MediaPacket) throws -> Void) throws {
         let begin = clock.now
-        try encoder.encode(frame, forceKeyFrame: forceKeyFrame) { packet in
+        try encoder.encode(frame) { packet in
             log.encodeTime = Double((clock.now - begin).nanoseconds)
             try output(packet)
         }
     }
-
-    func flush(output: (EncodedPacket) throws -> Void) throws { try encoder.flush(output: output) }
 }

@@ -23,8 +23,8 @@ struct AllocationBenchmark {
             """)
         let paths: [(String, () throws -> allocation_counts)] = [
             ("noise → consumer", { try noiseToConsumer() }),
-            ("noise → publisher → queue → consumer", { try noiseToQueue(policy: .wait) }),
-            ("the same, the newest frame wins", { try noiseToQueue(policy: .newestWins) }),
+            ("noise → publisher → queue → consumer", { try noiseToQueue(policy: .block) }),
+            ("the same, the newest frame wins", { try noiseToQueue(policy: .dropOldest) }),
             ("noise → publisher → queue → VP8 → consumer", { try noiseToVP8() }),
         ]
         var total: Int64 = 0
@@ -73,7 +73,7 @@ struct AllocationBenchmark {
             atEnd: { counter.counts = allocation_count_end() })
         let publisher = VideoPublisher(makeCapture())
         let encoding = try makeEncodingConsumer(bitrate: 2_000_000, to: window)
-        try publisher.add(encoding, name: "vp8", queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(encoding, name: "vp8", queue: .init(capacity: 4, policy: .block))
         try publisher.start()
         window.awaitEnd()
         publisher.close()

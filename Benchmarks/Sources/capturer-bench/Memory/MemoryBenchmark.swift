@@ -41,7 +41,7 @@ struct MemoryBenchmark {
             skip: frames / 10, count: frames - frames / 10, atBegin: { result.value.early = residentKiB() },
             atEnd: { result.value.late = residentKiB() })
         let publisher = VideoPublisher(NoiseCapturer(format: .nv12(width: 16, height: 16), frameRate: nil))
-        try publisher.add(window, name: "null", queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(window, name: "null", queue: .init(capacity: 4, policy: .block))
         try publisher.start()
         _ = window.usagePerFrame()
         publisher.close()
@@ -55,7 +55,7 @@ struct MemoryBenchmark {
             atEnd: { result.value.late = residentKiB() })
         let publisher = VideoPublisher(NoiseCapturer(format: .nv12(width: 16, height: 16), frameRate: nil))
         let encoding = try makeEncodingConsumer(bitrate: 200_000, to: window)
-        try publisher.add(encoding, name: "vp8", queue: .init(capacity: 4, policy: .wait))
+        try publisher.add(encoding, name: "vp8", queue: .init(capacity: 4, policy: .block))
         try publisher.start()
         window.awaitEnd()
         publisher.close()

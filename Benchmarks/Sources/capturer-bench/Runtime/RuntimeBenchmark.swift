@@ -74,7 +74,7 @@ struct RuntimeBenchmark {
         defer { publisher.close() }
         for number in 0..<consumers {
             let consumer: any VideoCaptureConsumer = number == 0 ? window : NullConsumer()
-            try publisher.add(consumer, name: "null \(number)", queue: .init(capacity: 4, policy: .wait))
+            try publisher.add(consumer, name: "null \(number)", queue: .init(capacity: 4, policy: .block))
         }
         try publisher.start()
         return window.usagePerFrame()

@@ -9,7 +9,7 @@ import VideoCapturing
 /// Takes packets and tells when the first and when the last of a window comes.
 ///
 /// `@unchecked Sendable`: everything but `end` is touched on the encoder's thread only.
-final class PacketWindow: PacketConsumer, @unchecked Sendable {
+final class PacketWindow: PacketSink, @unchecked Sendable {
     private let skip: Int
     private let count: Int
     private let pauseAt: Int?
@@ -29,7 +29,9 @@ final class PacketWindow: PacketConsumer, @unchecked Sendable {
         self.atEnd = atEnd
     }
 
-    func consumePacket(_ packet: EncodedPacket) {
+    func begin(_ tracks: [TrackDescription]) {}
+
+    func write(_ packet: MediaPacket) {
         seen += 1
         if seen == pauseAt { usleep(50_000) }
         if seen == skip {
@@ -47,9 +49,9 @@ final class PacketWindow: PacketConsumer, @unchecked Sendable {
 }
 
 /// One thread and a key frame at the beginning only.
-func makeEncodingConsumer(bitrate: Int, to consumer: any PacketConsumer) throws -> EncodingConsumer {
+func makeEncodingConsumer(bitrate: Int, to sink: any PacketSink) throws -> EncodingConsumer {
     EncodingConsumer(
-        try VP8Encoder(encoderConfiguration(bitrate: bitrate)), to: [(name: "bench", consumer: consumer)],
+        try VP8Encoder(encoderConfiguration(bitrate: bitrate)), to: [(name: "bench", sink: sink)],
         onFailure: { fatalError("\($0.error)") })
 }
 

@@ -1,6 +1,6 @@
 import Dispatch
 import FileCapturer
-import MediaFiles
+import MediaContainers
 import VP8Codec
 import VideoCapturing
 
@@ -12,12 +12,12 @@ func encodeFile(_ clip: Clip, isOnOneThread: Bool) throws {
     configuration.frameRate = clip.format.estimatedFramesPerSecond ?? configuration.frameRate
     let encoding = EncodingConsumer(
         try VP8Encoder(configuration),
-        to: [(name: clip.output, consumer: IVFWriter(try OutputFile(path: clip.output, overwrite: true)))],
+        to: [(name: clip.output, sink: IVFWriter(try OutputFile(path: clip.output, overwrite: true)))],
         onFailure: { fatalError("\($0.error)") })
     let publisher = VideoPublisher(capture)
     // One frame waits while one is encoded and one is read. More would only leave the cache: four cost 5 % of CPU at 720p.
     try publisher.add(
-        isOnOneThread ? SynchronousConsumer(encoding) : encoding, name: "vp8", queue: .init(capacity: 1, policy: .wait))
+        isOnOneThread ? InlineDelivery(encoding) : encoding, name: "vp8", queue: .init(capacity: 1, policy: .block))
 
     let end = DispatchSemaphore(value: 0)
     let changes = capture.stateChanges()

@@ -57,7 +57,7 @@ struct ScreenBenchmark {
             let frame = VideoFrame(
                 buffer: pictures[picture], timestamp: FrameRate(30, per: 1)!.timestamp(index),
                 estimatedFrameRate: 30, damage: damage, isRepeat: isRepeat)
-            try encoder.encode(frame, forceKeyFrame: false) { bytes += $0.data.count }
+            try encoder.encode(frame) { bytes += $0.data.count }
         }
         // Until the picture is as sharp as it will be.
         for index in 0..<90 { try show(index, index == 0 ? nil : [], isRepeat: false, picture: 0) }

@@ -6,7 +6,7 @@ extension RecordedCamera {
     /// An HDMI grabber whose driver knows one size, by the signal's timings, and lists no interval.
     static let hdmiGrabber = {
         var camera = RecordedCamera()
-        for fourCC: FourCC in [.yuyv, .nv12, .mjpeg] { camera.add(fourCC, .fixed(PictureSize("1920x1080"))) }
+        for fourCC: FourCC in [.yuyv, .nv12, .mjpeg] { camera.add(fourCC, .fixed(PixelSize("1920x1080"))) }
         camera.interval = FrameInterval(numerator: 1001, denominator: 60000)
         return camera
     }()

@@ -5,7 +5,7 @@ import VideoCapturing
 /// A camera's lists, written down: what its driver answers to `VIDIOC_ENUM_FMT` and its sisters.
 struct RecordedCamera: ModeSource {
     struct Size {
-        var size: PictureSize
+        var size: PixelSize
         var intervals: FrameIntervals
     }
 
@@ -13,7 +13,7 @@ struct RecordedCamera: ModeSource {
         case discrete([Size])
         case range(FrameSizeRange, FrameIntervals)
         /// `ENOTTY`; `VIDIOC_TRY_FMT` gives this size whatever is asked.
-        case fixed(PictureSize)
+        case fixed(PixelSize)
     }
 
     var entries: [FormatEntry] = []
@@ -44,7 +44,7 @@ struct RecordedCamera: ModeSource {
         }
     }
 
-    mutating func frameIntervals(of fourCC: FourCC, size: PictureSize) -> FrameIntervals {
+    mutating func frameIntervals(of fourCC: FourCC, size: PixelSize) -> FrameIntervals {
         questions += 1
         switch sizes[fourCC] {
         case .discrete(let sizes): return sizes.first { $0.size == size }?.intervals ?? .unknown
@@ -53,7 +53,7 @@ struct RecordedCamera: ModeSource {
         }
     }
 
-    mutating func tryFormat(_ fourCC: FourCC, size: PictureSize) -> (FourCC, PictureSize)? {
+    mutating func tryFormat(_ fourCC: FourCC, size: PixelSize) -> (FourCC, PixelSize)? {
         questions += 1
         if case .fixed(let only) = sizes[fourCC] { return (fourCC, only) }
         return sizes[fourCC] == nil ? nil : (fourCC, size)
@@ -73,7 +73,7 @@ extension RecordedCamera {
     ) throws(CaptureError) -> ModeRanking {
         var source = self
         let request = CameraModeRequest(
-            size: PictureSize(size), rate: rate, policy: policy, requiredFourCC: only, excludedFourCCs: without)
+            size: PixelSize(size), rate: rate, policy: policy, requiredFourCC: only, excludedFourCCs: without)
         return try ModeSearch.candidates(
             from: &source, request: request, isConvertible: { convertible.contains($0) }, subject: "Test camera")
     }
@@ -89,7 +89,7 @@ extension CameraMode {
     var short: String { "\(fourCC) \(size) \(rate.map(\.description) ?? "?")" }
 }
 
-extension PictureSize {
+extension PixelSize {
     /// Reads `640x480`.
     init(_ text: String) {
         let sides = text.split(separator: "x").compactMap { Int($0) }
@@ -107,6 +107,6 @@ extension FrameIntervals {
 extension RecordedCamera.Sizes {
     /// Sizes that all have the same intervals.
     static func all(_ sizes: [String], _ intervals: FrameIntervals) -> Self {
-        .discrete(sizes.map { RecordedCamera.Size(size: PictureSize($0), intervals: intervals) })
+        .discrete(sizes.map { RecordedCamera.Size(size: PixelSize($0), intervals: intervals) })
     }
 }

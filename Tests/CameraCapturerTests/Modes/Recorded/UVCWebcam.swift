@@ -12,7 +12,7 @@ extension RecordedCamera {
                 FrameInterval(numerator: $0.0, denominator: $0.1)
             })
         func size(_ size: String, _ intervals: FrameIntervals) -> Size {
-            Size(size: PictureSize(size), intervals: intervals)
+            Size(size: PixelSize(size), intervals: intervals)
         }
         var camera = RecordedCamera()
         camera.add(

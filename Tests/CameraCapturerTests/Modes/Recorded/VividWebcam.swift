@@ -12,7 +12,7 @@ extension RecordedCamera {
         ]
         let modes = sizes.enumerated().map { index, size in
             Size(
-                size: PictureSize(size),
+                size: PixelSize(size),
                 intervals: .discrete(
                     intervals.prefix(2 * (sizes.count - index)).map {
                         FrameInterval(numerator: $0.0, denominator: $0.1)

@@ -1,0 +1,49 @@
+/// Holds the state of a capture and tells every change of it, in order, to every stream.
+///
+/// For captures that conform to `VideoCapture` directly; `SourceCapturer` has one already. Safe to use
+/// from any thread.
+public final class CaptureStateMachine: Sendable {
+    private struct Contents {
+        var state = CaptureState.idle
+        var observers: [UInt64: AsyncStream<CaptureStateChange>.Continuation] = [:]
+        var nextObserver: UInt64 = 0
+    }
+
+    private let contents = Locked(Contents())
+
+    public init() {}
+
+    deinit {
+        contents.withLock { contents in
+            for observer in contents.observers.values { observer.finish() }
+        }
+    }
+
+    /// The state now.
+    public var state: CaptureState { contents.withLock { $0.state } }
+
+    /// Goes to `state` and tells it; nothing happens when that is the state already.
+    public func transition(to state: CaptureState, reason: CaptureStateChange.Reason) {
+        contents.withLock { contents in
+            guard contents.state != state else { return }
+            let change = CaptureStateChange(old: contents.state, new: state, reason: reason)
+            contents.state = state
+            for observer in contents.observers.values { observer.yield(change) }
+        }
+    }
+
+    /// A new stream of all changes from now on; none is left out, however late they are read.
+    public func changes() -> AsyncStream<CaptureStateChange> {
+        let (stream, continuation) = AsyncStream<CaptureStateChange>.makeStream(bufferingPolicy: .unbounded)
+        let identifier = contents.withLock { contents in
+            contents.nextObserver += 1
+            contents.observers[contents.nextObserver] = continuation
+            return contents.nextObserver
+        }
+        continuation.onTermination = { [weak self] _ in
+            // Let go of after the lock, since its end may run code of others.
+            _ = self?.contents.withLock { $0.observers.removeValue(forKey: identifier) }
+        }
+        return stream
+    }
+}

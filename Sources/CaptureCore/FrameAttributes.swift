@@ -1,0 +1,40 @@
+/// What is known of a picture besides its pixels, its time and its number: the same value in `SourceFrame`,
+/// `VideoFrame` and ``MediaPacket``, so that nothing is lost from the capture to the packet.
+public struct FrameAttributes: Sendable, Hashable {
+    /// The clockwise rotation to apply for display.
+    public var orientation: VideoOrientation
+    /// Whether a local preview is to show the picture mirrored, left to right.
+    public var isMirrored: Bool
+    /// Color matrix and range.
+    public var color: ColorDescription
+    /// The rate measured over the last frames; nil until there are two.
+    public var estimatedFrameRate: FrameRate?
+    /// The time from exposure to delivery; nil when unknown.
+    public var estimatedCaptureDelay: Duration?
+    /// Bytes that travel with the frame, of any length; nil when there are none.
+    public var metadata: FrameMetadata?
+
+    /// Attributes of an upright picture.
+    public init(
+        orientation: VideoOrientation = .up, isMirrored: Bool = false, color: ColorDescription = .bt601,
+        estimatedFrameRate: FrameRate? = nil, estimatedCaptureDelay: Duration? = nil, metadata: FrameMetadata? = nil
+    ) {
+        self.orientation = orientation
+        self.isMirrored = isMirrored
+        self.color = color
+        self.estimatedFrameRate = estimatedFrameRate
+        self.estimatedCaptureDelay = estimatedCaptureDelay
+        self.metadata = metadata
+    }
+}
+
+/// Bytes that an application or a driver attaches to a frame.
+public struct FrameMetadata: Sendable, Hashable {
+    /// The bytes.
+    public var bytes: [UInt8]
+
+    /// Metadata of these bytes.
+    public init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+}

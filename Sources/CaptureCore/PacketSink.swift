@@ -1,0 +1,29 @@
+/// Takes encoded packets: a file, a server, a network sender.
+///
+/// `PacketSinkSuite` in `CapturerTestKit` checks the sentences that follow.
+///
+/// **Order.** begin → write* → finish. ``begin(_:)`` comes once, before the first packet, with every track that there
+/// will be; ``finish()`` comes once, last, also after a failure of the others and without packets. A sink that has
+/// finished takes no more: a later ``write(_:)`` throws or does nothing, a repeated ``finish()`` does nothing.
+///
+/// **Threads.** Calls come from any thread, one at a time.
+///
+/// **Packets.** Each names a track of ``begin(_:)``. Within a track, timestamps strictly increase and the first packet
+/// is a key frame. Keep the value to keep the packet.
+///
+/// **Errors.** ``begin(_:)`` refuses with a typed error what the sink cannot carry, before it has written anything. What
+/// a call throws ends the supply: the caller reports the error, calls ``finish()`` and sends no more. What was written
+/// before remains whole.
+public protocol PacketSink: AnyObject, Sendable {
+    /// Takes the tracks that will be written.
+    ///
+    /// - Throws: a typed error with the code `formatUnsupported` for a codec, or a number of tracks, that cannot be
+    ///   carried.
+    func begin(_ tracks: [TrackDescription]) throws
+
+    /// Takes one packet.
+    func write(_ packet: MediaPacket) throws
+
+    /// No packet will follow: writes what is still to be written, and closes.
+    func finish() throws
+}

@@ -1,0 +1,74 @@
+import MJPEGServer
+import VideoCapturing
+
+/// The status of a run, on one line.
+///
+/// ```
+/// 00:12 640x480 NV12 30.0/30 fps 998 kb/s cap 360 vp8 360 drop 0 lat 3.9/8.1 ms
+/// ```
+/// It consists of parts with a rank: where the line is too long, the least important parts are left out as a whole.
+struct StatusLine: Sendable {
+    struct Part: Sendable, Hashable {
+        var text: String
+        /// 0 is the most important.
+        var rank: Int
+        /// Whether to highlight it as a problem.
+        var isAlarming = false
+    }
+
+    var parts: [Part]
+
+    init(_ run: RunSnapshot) {
+        let lost = run.lost.total
+        parts = [
+            Part(text: clockText(run.elapsed), rank: 0),
+            Part(text: "\(run.width)x\(run.height)", rank: 3),
+            Part(text: "\(run.pixelFormat)", rank: 6),
+            Part(
+                text: "\(run.measuredRate.map { fixed($0.framesPerSecond, 1) } ?? "-")"
+                    + "\(run.askedRate.map { "/" + StatusLine.rate($0) } ?? (run.isHurried ? "/max" : "")) fps", rank: 1
+            ),
+        ]
+        if let progress = run.progress { parts.append(Part(text: progressText(progress), rank: 1)) }
+        if run.isInterrupted { parts.append(Part(text: "waiting", rank: 0, isAlarming: true)) }
+        if run.encoding != nil {
+            parts.append(Part(text: run.encoding?.bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 2))
+        }
+        if let viewers = run.serving?.viewers.count {
+            parts.append(Part(text: viewers == 1 ? "1 viewer" : "\(viewers) viewers", rank: 1))
+        }
+        parts.append(Part(text: "cap \(run.captured)", rank: 2))
+        if lost > 0 { parts.append(Part(text: "lost \(lost)", rank: 2, isAlarming: true)) }
+        for (index, consumer) in run.consumers.enumerated() {
+            // The encoder may drop frames too.
+            let isEncoder = index == 0 && run.encoding != nil
+            let dropped = consumer.dropped.total + (isEncoder ? run.encoding?.framesDropped ?? 0 : 0)
+            let done = isEncoder ? run.encoding?.packets ?? 0 : consumer.delivered
+            parts.append(
+                Part(text: "\(consumer.name) \(done) drop \(dropped)", rank: 4 + index, isAlarming: dropped > 0))
+        }
+        if let latency = run.latency {
+            parts.append(
+                Part(text: "lat \(milliseconds(latency.p50))/\(milliseconds(latency.p99)) ms", rank: 5))
+        }
+    }
+
+    /// The parts that fit into a number of columns, joined by spaces; problems are highlighted in `style`.
+    func text(columns: Int, style: TextStyle = .plain) -> String {
+        var kept = parts
+        while width(kept) > columns, kept.count > 1, let worst = kept.indices.max(by: { kept[$0].rank < kept[$1].rank })
+        {
+            kept.remove(at: worst)
+        }
+        let text = kept.map { $0.isAlarming ? style.warning($0.text) : $0.text }.joined(separator: " ")
+        return width(kept) <= columns ? text : String(kept.first?.text.prefix(max(0, columns)) ?? "")
+    }
+
+    private func width(_ parts: [Part]) -> Int {
+        parts.reduce(max(0, parts.count - 1)) { $0 + $1.text.unicodeScalars.count }
+    }
+
+    private static func rate(_ rate: FrameRate) -> String {
+        rate.seconds == 1 ? "\(rate.frames)" : fixed(rate.framesPerSecond, 2)
+    }
+}

@@ -1,0 +1,216 @@
+import CLibAV
+import MediaContainers
+import VideoCapturing
+
+/// Reads the frames of any video or image file with FFmpeg: MP4, QuickTime, WebM, Matroska, AVI, GIF, PNG, JPEG
+/// and many more, and image sequences by a pattern.
+///
+/// Pass `FrameReaderFactory.ffmpeg` to the API that opens files:
+/// ```swift
+/// let capture = FileCapturer(path: "holiday.mp4", readers: [.ffmpeg])
+/// ```
+/// Frames in 4:2:0 wrap the decoder's memory without a copy until they are released, even after the reader is. Others are
+/// converted: luma and chroma of any sampling and depth, and gray, to I420, in the range of the file; RGB and palettes to
+/// ARGB.
+///
+/// Times count from the start of the video stream and strictly increase: a repeated or decreasing time is placed a
+/// nanosecond after the last one. Damaged frames are skipped and counted. A truncated file delivers its complete frames,
+/// then `corruptData`.
+///
+/// A file cannot make FFmpeg open other files or addresses. The library's messages on standard error are
+/// turned off for the whole process, and its largest allocation limited to 512 MiB, when the first reader is made.
+///
+/// Not thread-safe.
+public final class FFmpegReader: FrameReader {
+    /// The maximum number of pixels of a frame: 8192 × 4320.
+    public static let maximumPixelCount = 8192 * 4320
+
+    public let format: VideoFormat
+    public private(set) var color: ColorDescription
+    public let orientation: VideoOrientation
+    public let isMirrored: Bool
+    public let duration: Duration?
+    public let estimatedFrameCount: Int64?
+    public let sourceDescription: String
+
+    private let request: FrameReaderRequest
+    private let path: String
+    private let pool: FramePool
+    private let maker: PictureMaker
+    private var decoder: StreamDecoder
+    /// Frames that are decoded and not yet returned: more than one only after a seek.
+    private var ready: [DecodedFrame] = []
+    /// An error of seeking; thrown once `ready` is empty.
+    private var failure: MediaFileError?
+    private var hasEnded = false
+    /// Damage counted by previous decoders, and frames rejected here.
+    private var damagedBefore: UInt64 = 0
+
+    /// Opens the file, and decodes the first frame to learn the actual format.
+    ///
+    /// - Parameter request: the file to open.
+    /// - Throws: `MediaFileError`: `formatUnsupported` for a file that is not a video, has no decoder or is encrypted,
+    ///   `corruptData` when no frame can be decoded, `limitExceeded` for frames of more than ``maximumPixelCount``
+    ///   pixels, `notFound` when no file matches a pattern.
+    public init(_ request: FrameReaderRequest) throws {
+        self.request = request
+        path = request.file?.path ?? request.path
+        let pool = FramePool()
+        self.pool = pool
+        let decoder = try StreamDecoder(request, pool: pool)
+        guard let first = try decoder.next() else {
+            throw MediaFileError.corrupt(
+                path,
+                decoder.damaged == 0
+                    ? "The file holds no picture; check that it was written to its end."
+                    : "The file holds no picture that can be decoded (\(decoder.damaged) damaged); get it again.")
+        }
+        let facts = StreamFacts(decoder.demuxer, first.lent.frame, path: request.path)
+        maker = PictureMaker(path: path, isStillCodec: decoder.isStillCodec, frames: pool)
+        let frame = first.lent.frame.pointee
+        try FFmpegReader.checkSize(width: frame.width, height: frame.height, path)
+        guard let layout = PictureLayout(AVPixelFormat(frame.format)) else {
+            throw MediaFileError.unsupported(path, "The pictures have a layout that is unknown.")
+        }
+        let pixelFormat: PixelFormat = layout == .rgb ? .argb : layout == .nv12 ? .nv12 : .i420
+        format = VideoFormat(
+            pixelFormat, width: Int(frame.width), height: Int(frame.height), estimatedFramesPerSecond: facts.rate)
+        color =
+            FrameColor(first.lent.frame, layout: layout, isStillCodec: decoder.isStillCodec)?.description
+            ?? .assumed(for: pixelFormat)
+        orientation = facts.display.orientation
+        isMirrored = facts.display.isMirrored
+        duration = facts.duration
+        estimatedFrameCount = facts.frameCount
+        sourceDescription = facts.description
+        self.decoder = decoder
+        ready.append(first)
+    }
+
+    public var damagedPackets: UInt64 { damagedBefore + decoder.damaged }
+    public var canRewind: Bool { request.file?.isSeekable ?? true }
+    public var canSeek: Bool { canRewind }
+
+    public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
+        guard !hasEnded else { return nil }
+        // True until there is a frame, so that nothing follows an error.
+        hasEnded = true
+        while let next = try takeDecoded() {
+            let frame = next.lent.frame
+            guard FFmpegReader.isSizeAllowed(width: frame.pointee.width, height: frame.pointee.height) else {
+                damagedBefore += 1
+                pool.restore(next.lent)
+                continue
+            }
+            let picture = try maker.makePicture(next.lent)
+            color = picture.color
+            hasEnded = false
+            return (picture.buffer, next.time)
+        }
+        return nil
+    }
+
+    /// Goes back to the first frame: the file is opened again.
+    public func rewind() throws {
+        if let file = request.file { try file.rewind() }
+        discardReady()
+        let reopened = try StreamDecoder(request, pool: pool)
+        damagedBefore += decoder.damaged
+        decoder = reopened
+        hasEnded = false
+    }
+
+    /// Goes to the preceding key frame by the index of MP4, QuickTime, Matroska, WebM and AVI, and decodes from there; of
+    /// other files from the beginning.
+    public func seek(to time: Duration) throws {
+        guard canSeek else {
+            throw MediaFileError(
+                .formatUnsupported, operation: "seek", path: path,
+                message: "A pipe can only be read from front to back; save it as a file first.")
+        }
+        let time = max(.zero, time)
+        let damaged = decoder.damaged
+        let hasJumped = jump(to: time)
+        decoder.forgetDamage(since: damaged)
+        if !hasJumped {
+            try rewind()
+            advance(to: time)
+        }
+        hasEnded = false
+    }
+
+    private func takeDecoded() throws(MediaFileError) -> DecodedFrame? {
+        if !ready.isEmpty { return ready.removeFirst() }
+        if let failure = failure.take() { throw failure }
+        return try decoder.next()
+    }
+
+    /// As ``advance(to:)``, from a key frame near `time`; false when the index does not lead to the right frame.
+    private func jump(to time: Duration) -> Bool {
+        // Frames before a key frame may follow it or reference it, and an index may be wrong: then from an earlier one.
+        let last = min(time, duration ?? time)
+        for margin in [Duration.zero, .seconds(2), .seconds(10), .seconds(30)] where margin == .zero || margin < last {
+            discardReady()
+            guard decoder.jump(to: last - margin) else { return false }
+            guard let first = try? decoder.next() else { continue }
+            ready.append(first)
+            guard first.time <= time else { continue }
+            advance(to: time)
+            // After a jump the decoder may silently skip frames. One that is shown at `time` is the right one.
+            let isShownThen = ready.first.map { time < $0.time + $0.length } ?? false
+            if !decoder.isSuspect, isShownThen || decoder.isSettled { return true }
+        }
+        return false
+    }
+
+    /// Decodes up to `time` and keeps the frame shown then, and the one after it that proves it.
+    private func advance(to time: Duration) {
+        do {
+            while let next = try decoder.next() {
+                if next.time <= time { discardReady() }
+                ready.append(next)
+                if next.time > time { return }
+            }
+        } catch {
+            failure = error
+        }
+        if let last = ready.last, time >= last.time + last.length {
+            let failure = failure
+            discardReady()
+            self.failure = failure
+        }
+    }
+
+    private func discardReady() {
+        for decoded in ready { pool.restore(decoded.lent) }
+        ready.removeAll(keepingCapacity: true)
+        failure = nil
+    }
+}
+
+extension FFmpegReader {
+    static func isSizeAllowed(width: Int32, height: Int32) -> Bool {
+        let sides = 1...Int32(VideoFormat.maximumSide)
+        return sides.contains(width) && sides.contains(height) && Int(width) * Int(height) <= maximumPixelCount
+    }
+
+    /// Throws for frames that are too large. A size of zero is unknown until the first frame.
+    static func checkSize(width: Int32, height: Int32, _ path: String) throws(MediaFileError) {
+        guard width > 0, height > 0, !isSizeAllowed(width: width, height: height) else { return }
+        throw MediaFileError(
+            .limitExceeded, operation: "open the file", path: path,
+            message: "The pictures have \(width)x\(height) pixels, of which at most \(maximumPixelCount) in all and "
+                + "\(VideoFormat.maximumSide) on a side are decoded; scale them down first.")
+    }
+}
+
+extension FrameReaderFactory {
+    /// Opens any file that FFmpeg can read; see ``FFmpegReader``. Returns nil without consuming bytes when it does not
+    /// recognize the first bytes.
+    public static let ffmpeg = FrameReaderFactory(name: "FFmpeg") { request in
+        if let file = request.file, try file.peek(1, { $0.count }) > 0, try InputProbe.demuxer(for: file) == nil {
+            return nil
+        }
+        return try FFmpegReader(request)
+    }
+}

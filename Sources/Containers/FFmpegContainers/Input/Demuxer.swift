@@ -1,0 +1,241 @@
+import CLibAV
+import MediaContainers
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// An open file, and the selected video stream.
+final class Demuxer {
+    let context: UnsafeMutablePointer<AVFormatContext>
+    /// The library's name of the format.
+    let name: String
+    /// The error of the last read of the file.
+    var readError: MediaFileError? { source?.error }
+
+    private let file: InputFile?
+    private let path: String
+    private let source: ByteSource?
+    private let statedEnd: StatedEnd?
+    private let index: Int32
+
+    /// Opens the file and analyzes its streams.
+    ///
+    /// - Throws: `formatUnsupported` for a file without video or of an unknown format, `corruptData` for one that cannot
+    ///   be parsed.
+    init(_ request: FrameReaderRequest) throws(MediaFileError) {
+        _ = FFmpegLibrary.prepared
+        file = request.file
+        path = request.file?.path ?? request.path
+        let demuxer = try Demuxer.chooseDemuxer(request)
+        name = InputProbe.name(of: demuxer)
+        statedEnd = if let file = request.file { try StatedEnd(of: file, demuxer: name) } else { nil }
+        source = if let file = request.file { try ByteSource(file) } else { nil }
+        context = try Demuxer.open(request, demuxer, source)
+        do {
+            index = try Demuxer.chooseStream(context, path, source)
+        } catch {
+            var context: UnsafeMutablePointer<AVFormatContext>? = context
+            avformat_close_input(&context)
+            throw error
+        }
+    }
+
+    deinit {
+        var context: UnsafeMutablePointer<AVFormatContext>? = context
+        avformat_close_input(&context)
+    }
+
+    var stream: UnsafeMutablePointer<AVStream> { context.pointee.streams[Int(index)]! }
+
+    /// Reads the next packet of the selected stream; returns the library's error code.
+    func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
+        while true {
+            let result = av_read_frame(context, packet)
+            guard result >= 0, packet.pointee.stream_index != index else { return result }
+            // A stream that was detected only now.
+            context.pointee.streams[Int(packet.pointee.stream_index)]?.pointee.discard = AVDISCARD_ALL
+            av_packet_unref(packet)
+        }
+    }
+
+    /// Whether this is an MP4 or QuickTime file without a time scale, for which the library assumes seconds.
+    var hasNoTimeScale: Bool { name.hasPrefix("mov") && stream.pointee.time_base.den == 1 }
+
+    /// Whether a transport stream has ended within one of its packets.
+    var endsWithinPacket: Bool {
+        guard let packetSize = statedEnd?.packetSize, let size = finalSize else { return false }
+        return size % packetSize != 0
+    }
+
+    /// The error for a missing part, at the end of reading; nil when the file has its stated end, or states none.
+    func missingPart() -> MediaFileError? {
+        guard file != nil else {
+            return SequenceGap.first(in: path).map { gap in
+                .corrupt(
+                    path,
+                    "\(gap.missing) is missing, so \(gap.countAfter) after it \(gap.countAfter == 1 ? "is" : "are") not "
+                        + "read; add it, or number the pictures without a gap.")
+            }
+        }
+        guard let size = finalSize else { return nil }
+        if name.hasPrefix("mov") {
+            var count: Int32 = 0
+            let missing = clibav_packets_beyond(stream, size, &count)
+            if missing > 0 { return cutOff("\(missing) of its \(count) pictures are") }
+        } else if let stated = statedEnd?.size, stated > size {
+            return cutOff("\(stated - size) of its \(stated) bytes are")
+        }
+        return nil
+    }
+
+    private func cutOff(_ missing: String) -> MediaFileError {
+        .corrupt(path, "The file is cut off: \(missing) missing; the pictures before that are whole.")
+    }
+
+    /// The size of the file; of a pipe known after it has been read.
+    private var finalSize: Int64? {
+        guard let file else { return nil }
+        return file.size ?? (context.pointee.pb.pointee.eof_reached != 0 ? file.position : nil)
+    }
+
+    private static func chooseDemuxer(
+        _ request: FrameReaderRequest
+    ) throws(MediaFileError) -> UnsafePointer<AVInputFormat> {
+        guard let file = request.file else {
+            guard let sequence = av_find_input_format("image2") else {
+                throw .unsupported(request.path, "This FFmpeg reads no sequences of pictures; install a complete one.")
+            }
+            return sequence
+        }
+        guard let found = try InputProbe.demuxer(for: file) else {
+            guard try file.peek(1, { $0.count }) > 0 else {
+                throw MediaFileError(
+                    .corruptData, operation: "open the file", path: file.path,
+                    message: "The file is empty; check that it was written to its end.")
+            }
+            throw .unsupported(file.path, "The file is no video and no picture that is known; check that it is one.")
+        }
+        guard AllowedFormats.contain(InputProbe.name(of: found)) else {
+            let kind = found.pointee.long_name.map { String(cString: $0) } ?? InputProbe.name(of: found)
+            throw .unsupported(
+                file.path, "The file looks like \(kind), which holds no pictures of its own; name the video itself.")
+        }
+        return found
+    }
+
+    private static func open(
+        _ request: FrameReaderRequest, _ demuxer: UnsafePointer<AVInputFormat>, _ source: ByteSource?
+    ) throws(MediaFileError) -> UnsafeMutablePointer<AVFormatContext> {
+        var context = avformat_alloc_context()
+        guard let made = context else { throw .outOfMemory(request.path) }
+        made.pointee.probesize = 5_000_000
+        made.pointee.max_analyze_duration = 5_000_000
+        made.pointee.max_streams = 100
+        var options: OpaquePointer?
+        defer { av_dict_free(&options) }
+        av_dict_set(&options, "framerate", (request.frameRate ?? 25).description, 0)
+        // Demuxers ignore options that they do not know.
+        let url: String
+        if let source {
+            made.pointee.pb = source.context
+            clibav_contain(made)
+            av_dict_set(&options, "format_whitelist", AllowedFormats.list, 0)
+            av_dict_set(&options, "protocol_whitelist", "none", 0)
+            url = ""
+        } else {
+            av_dict_set(&options, "format_whitelist", "image2", 0)
+            av_dict_set(&options, "protocol_whitelist", "file", 0)
+            av_dict_set(&options, "pattern_type", "sequence", 0)
+            // The first file may have any number up to this.
+            av_dict_set(&options, "start_number_range", "1000", 0)
+            // So that no name is interpreted as a protocol.
+            url = "file:" + request.path
+        }
+        let result = avformat_open_input(&context, url, demuxer, &options)
+        guard result >= 0, let context else {
+            throw source?.error ?? Demuxer.openError(result, request)
+        }
+        return context
+    }
+
+    private static func openError(_ code: Int32, _ request: FrameReaderRequest) -> MediaFileError {
+        if code == clibav_out_of_memory { return .outOfMemory(request.path) }
+        guard let file = request.file else {
+            return MediaFileError(
+                .notFound, operation: "open the file", path: request.path,
+                message: "There is no picture of this name with a number up to 1000; check the folder and the pattern.")
+        }
+        if !file.isSeekable {
+            return .corrupt(
+                file.path,
+                "The data make no sense (\(describeAV(code))). An MP4 file with its index at the end cannot be read "
+                    + "from a pipe: save it as a file, or make it with `-movflags +faststart`.")
+        }
+        return .corrupt(
+            file.path, "The file is damaged or was not written to its end (\(describeAV(code))); get it again.")
+    }
+
+    private static func chooseStream(
+        _ context: UnsafeMutablePointer<AVFormatContext>, _ path: String, _ source: ByteSource?
+    ) throws(MediaFileError) -> Int32 {
+        let looked = clibav_find_stream_info(context, "threads=1:max_pixels=\(FFmpegReader.maximumPixelCount)")
+        if let error = source?.error { throw error }
+        if looked == clibav_out_of_memory { throw .outOfMemory(path) }
+        let streams = (0..<Int(context.pointee.nb_streams)).compactMap { context.pointee.streams[$0] }
+        let index = clibav_best_video(context)
+        guard index >= 0, streams.indices.contains(Int(index)),
+            streams[Int(index)].pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+        else {
+            if streams.contains(where: { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }) {
+                throw .unsupported(path, "The file holds sound but no video; choose one with pictures.")
+            }
+            throw looked < 0
+                ? .corrupt(
+                    path, "The file is damaged: nothing in it makes sense (\(describeAV(looked))); get it again.")
+                : .corrupt(path, "The file holds no video; check that it was written to its end.")
+        }
+        for (number, stream) in streams.enumerated() where number != Int(index) {
+            stream.pointee.discard = AVDISCARD_ALL
+        }
+        return index
+    }
+}
+
+/// A missing file in an image sequence: the library ends there, without an error.
+struct SequenceGap: Equatable {
+    /// The name of the first file that is missing.
+    var missing: String
+    /// The number of images after it.
+    var countAfter: Int
+
+    /// The first gap in the numbers of the files that fit a pattern, as in `folder/img%03d.png`; nil when there is none,
+    /// or the number is not in the last component of the path.
+    static func first(in pattern: String) -> SequenceGap? {
+        let slash = pattern.lastIndex(of: "/")
+        let folder = slash.map { String(pattern[...$0]) } ?? "."
+        let name = slash.map { pattern[pattern.index(after: $0)...] } ?? pattern[...]
+        guard let pattern = NumberedName(name) else { return nil }
+        let numbers = names(in: folder).compactMap(pattern.number(in:)).sorted()
+        for (index, number) in numbers.enumerated().dropFirst() where number > numbers[index - 1] + 1 {
+            return SequenceGap(missing: pattern.name(numbers[index - 1] + 1), countAfter: numbers.count - index)
+        }
+        return nil
+    }
+
+    private static func names(in folder: String) -> [String] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+                })
+        }
+        return names
+    }
+}

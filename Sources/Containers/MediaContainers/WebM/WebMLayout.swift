@@ -1,0 +1,152 @@
+import VideoCapturing
+
+/// The positions of the parts of the file that are rewritten later.
+///
+/// ```
+/// EBML header │ Segment, size unknown
+///   Void, to become SeekHead       (files only)
+///   Info, in it a Void to become Duration (files only)
+///   Tracks
+///   Cluster … Cluster
+///   Cues                           (files only)
+/// ```
+struct WebMLayout {
+    /// The eight bytes of the Segment's size.
+    var segmentSize: Int64 = 0
+    /// The first byte of the Segment's content, from which positions in the file count.
+    var segmentStart: Int64 = 0
+    /// The Void that is to become the SeekHead.
+    var seekHead: Int64 = 0
+    /// The Void that is to become the Duration.
+    var duration: Int64 = 0
+    var info: Int64 = 0
+    var tracks: Int64 = 0
+
+    /// The bytes reserved for the SeekHead: three entries take 63 to 77.
+    static let seekHeadBytes = 96
+    /// The number of tracks whose number fits into one byte.
+    static let maximumTrackCount = 126
+    /// The bytes of a Duration element.
+    static let durationBytes = 11
+
+    /// Appends everything before the first cluster to `output`, which must be empty, and records the positions.
+    init(
+        appendingHeaderTo output: inout EBML, tracks descriptions: [TrackDescription], isSeekable: Bool
+    ) {
+        output.master(.ebml) { header in
+            header.unsigned(.ebmlVersion, 1)
+            header.unsigned(.ebmlReadVersion, 1)
+            header.unsigned(.ebmlMaxIDLength, 4)
+            header.unsigned(.ebmlMaxSizeLength, 8)
+            header.text(.docType, "webm")
+            // The Colour element is of version 4; a reader of version 2 can play the rest.
+            header.unsigned(.docTypeVersion, 4)
+            header.unsigned(.docTypeReadVersion, 2)
+        }
+        output.openMaster(.segment)
+        segmentStart = Int64(output.count)
+        segmentSize = segmentStart - 8
+        if isSeekable {
+            seekHead = Int64(output.count)
+            output.void(totalBytes: WebMLayout.seekHeadBytes)
+        }
+        info = Int64(output.count)
+        output.master(.info) { info in
+            // In nanoseconds: timestamps count milliseconds.
+            info.unsigned(.timestampScale, 1_000_000)
+            info.text(.muxingApp, "swift-video-capturing")
+            info.text(.writingApp, "swift-video-capturing")
+            // The last one, so that its position follows from the end. A Duration of zero is not allowed.
+            if isSeekable { info.void(totalBytes: WebMLayout.durationBytes) }
+        }
+        duration = Int64(output.count - WebMLayout.durationBytes)
+        tracks = Int64(output.count)
+        output.master(.tracks) { tracks in
+            for (index, track) in descriptions.enumerated() {
+                guard case .video(let video) = track.media else { continue }
+                tracks.master(.trackEntry) { $0.appendTrack(number: index + 1, video) }
+            }
+        }
+    }
+}
+
+extension EBML {
+    /// One VP8 track. No frame rate and no default duration, since the frame rate varies.
+    fileprivate mutating func appendTrack(number: Int, _ format: TrackDescription.Video) {
+        unsigned(.trackNumber, UInt64(number))
+        unsigned(.trackUID, UInt64(number))
+        unsigned(.trackType, 1)
+        unsigned(.flagLacing, 0)
+        text(.codecID, "V_VP8")
+        master(.video) { video in
+            video.unsigned(.flagInterlaced, 2)
+            video.unsigned(.pixelWidth, UInt64(format.width))
+            video.unsigned(.pixelHeight, UInt64(format.height))
+            // Always: VP8 does not carry it, and browsers assume BT.709 when it is absent.
+            video.master(.colour) { colour in
+                let code = UInt64(format.color.matrix.h273Code)
+                colour.unsigned(.matrixCoefficients, code)
+                colour.unsigned(.range, format.color.range == .limited ? 1 : 2)
+                // H.273 numbers the curve and the primaries of BT.601 and BT.709 as their matrices.
+                colour.unsigned(.transferCharacteristics, code)
+                colour.unsigned(.primaries, code)
+            }
+        }
+    }
+
+    /// The SeekHead that replaces the Void.
+    mutating func appendSeekHead(_ layout: WebMLayout, cues: Int64?) {
+        let before = count
+        master(.seekHead) { head in
+            head.appendSeek(.info, layout.info - layout.segmentStart)
+            head.appendSeek(.tracks, layout.tracks - layout.segmentStart)
+            if let cues { head.appendSeek(.cues, cues - layout.segmentStart) }
+        }
+        void(totalBytes: WebMLayout.seekHeadBytes - (count - before))
+    }
+
+    private mutating func appendSeek(_ id: MatroskaID, _ position: Int64) {
+        master(.seek) { seek in
+            seek.header(.seekID, size: 4)
+            seek.append(bigEndian: UInt64(id.rawValue), byteCount: 4)
+            seek.unsigned(.seekPosition, UInt64(position))
+        }
+    }
+}
+
+/// The index of a file: times and positions of the clusters at which decoding can begin.
+struct WebMCues {
+    private struct Cue {
+        var time: Int64
+        var position: Int64
+    }
+
+    private var cues: [Cue] = []
+
+    /// Key frames closer together than this many milliseconds share a cue, so that the index of a file of
+    /// only key frames stays small: at most 115 KB per hour.
+    private static let minimumDistance: Int64 = 500
+
+    var isEmpty: Bool { cues.isEmpty }
+
+    /// Records a cluster that begins with a key frame. Times in milliseconds; positions from the start of the
+    /// Segment's content.
+    mutating func add(time: Int64, position: Int64) {
+        if let last = cues.last, time - last.time < WebMCues.minimumDistance { return }
+        cues.append(Cue(time: time, position: position))
+    }
+
+    func append(to output: inout EBML) {
+        output.master(.cues) { element in
+            for cue in cues {
+                element.master(.cuePoint) { point in
+                    point.unsigned(.cueTime, UInt64(cue.time))
+                    point.master(.cueTrackPositions) { place in
+                        place.unsigned(.cueTrack, 1)
+                        place.unsigned(.cueClusterPosition, UInt64(cue.position))
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+import VideoCapturing
+
+/// Writes WebM (RFC 9559 and the WebM guidelines), with one or several tracks of VP8: a seekable file, or a live
+/// stream when the output is a pipe.
+///
+/// The packets of several tracks are interleaved by time, for which they wait for each other for at most a second. A
+/// cluster begins with each key frame of the first track, and when the open one reaches a limit. Each packet is passed to
+/// the kernel at once. In a file the sizes of closed clusters and the Duration are kept up to date, so that a file that is
+/// truncated anywhere plays up to there; ``finish()`` adds the index. In a pipe nothing is rewritten: Segment and clusters
+/// have unknown sizes, as players of live streams expect.
+///
+/// Timestamps are those of the capture, to the millisecond, from 0 at the first packet. Orientation and mirroring are not
+/// recorded, since browsers ignore them: rotate the frames before encoding. A change of the size within the file is written
+/// as is, since VP8 key frames carry it; the header keeps the first size, and players handle such files differently.
+/// Without a packet the file stays empty.
+public final class WebMWriter: PacketWriter {
+    /// The limits at which a cluster is closed without waiting for a key frame.
+    public struct Options: Sendable, Hashable {
+        /// The longest cluster; at most 32.767 s, the range of a block's 16-bit time.
+        public var maximumClusterDuration: Duration
+        /// The bytes after which a cluster is closed.
+        public var maximumClusterBytes: Int64
+
+        /// Creates options.
+        public init(maximumClusterDuration: Duration = .seconds(5), maximumClusterBytes: Int64 = 4 << 20) {
+            self.maximumClusterDuration = maximumClusterDuration
+            self.maximumClusterBytes = maximumClusterBytes
+        }
+    }
+
+    private let file: OutputFile
+    private let clusterMilliseconds: Int64
+    private let clusterBytes: Int64
+    private let state = Locked(State())
+
+    private struct State {
+        var scratch = EBML(capacity: 1024)
+        var tracks: [Track] = []
+        var interleaver = PacketInterleaver([])
+        var start: MediaTime?
+        var cues = WebMCues()
+        var layout: WebMLayout?
+        var cluster: Cluster?
+        var isFinished = false
+    }
+
+    /// A track, whose number in the file is its index in the list, from 1.
+    private struct Track {
+        let description: TrackDescription
+        var clock = WebMClock()
+    }
+
+    private struct Cluster {
+        /// The offset of its first byte in the file.
+        var position: Int64
+        /// Its timestamp, to which the times of its blocks are relative.
+        var time: Int64
+        /// The offset of its content, after id and size.
+        var content: Int64 { position + 12 }
+    }
+
+    /// Creates a writer.
+    ///
+    /// - Parameters:
+    ///   - file: the output, which ``finish()`` closes.
+    ///   - options: the limits of clusters.
+    public init(_ file: OutputFile, options: Options = Options()) {
+        self.file = file
+        clusterMilliseconds = min(max(options.maximumClusterDuration.nanoseconds / 1_000_000, 1), 32_767)
+        clusterBytes = options.maximumClusterBytes
+    }
+
+    public var bytesWritten: Int64 { file.bytesWritten }
+
+    /// Begins the file with one or several tracks of VP8.
+    ///
+    /// - Throws: `MediaFileError` with the code `formatUnsupported` for others.
+    public func begin(_ tracks: [TrackDescription]) throws {
+        guard (1...WebMLayout.maximumTrackCount).contains(tracks.count) else {
+            throw refusal(
+                "WebM is written with 1 to \(WebMLayout.maximumTrackCount) tracks, and these are \(tracks.count).")
+        }
+        for track in tracks {
+            guard track.codec == .vp8, case .video = track.media else {
+                throw refusal("WebM is written with VP8 only, and track \(track.id.rawValue) is \(track.codec).")
+            }
+        }
+        guard Set(tracks.map(\.id)).count == tracks.count else {
+            throw refusal("Two tracks have the same identifier; give each its own.")
+        }
+        state.withLock { state in
+            state.tracks = tracks.map { Track(description: $0) }
+            state.interleaver = PacketInterleaver(tracks.map(\.id))
+        }
+    }
+
+    private func refusal(_ message: String) -> MediaFileError {
+        MediaFileError(.formatUnsupported, operation: "begin the file", path: file.path, message: message)
+    }
+
+    /// Adds a packet. An empty packet is ignored.
+    public func write(_ packet: MediaPacket) throws {
+        guard packet.data.count > 0 else { return }
+        try state.withLock { state in
+            guard state.tracks.contains(where: { $0.description.id == packet.track }) else {
+                throw refusal("A packet belongs to track \(packet.track.rawValue), with which the file was not begun.")
+            }
+            // Moved out, since its output changes the state.
+            var interleaver = state.interleaver
+            state.interleaver = PacketInterleaver([])
+            defer { state.interleaver = interleaver }
+            try interleaver.add(packet) { try append($0, &state) }
+        }
+    }
+
+    private func append(_ packet: MediaPacket, _ state: inout State) throws {
+        if state.layout == nil { try writeHeader(&state) }
+        let index = state.tracks.firstIndex { $0.description.id == packet.track } ?? 0
+        let start = state.start ?? packet.timestamp
+        state.start = start
+        let time = state.tracks[index].clock.timestamp(of: packet, since: start)
+        let isEntry = packet.isKeyFrame && index == 0
+        if needsCluster(state, at: time, isEntry) {
+            try closeCluster(&state)
+            openCluster(&state, at: time, isEntry)
+        } else {
+            state.scratch.removeAll()
+        }
+        let offset = time - (state.cluster?.time ?? time)
+        state.scratch.appendBlockHeader(track: index + 1, offset: offset, packet)
+        try file.write(state.scratch)
+        try packet.data.withUnsafeBytes { bytes in try file.write(bytes) }
+        try file.endRecord()
+        state.tracks[index].clock.advance(to: time, packet, since: start)
+    }
+
+    /// Closes the last cluster; in a file writes the index, the exact duration and the sizes. After a failed
+    /// write it only corrects the header, closes the file, and throws the failure again.
+    public func finish() throws {
+        try state.withLock { state in
+            guard !state.isFinished else { return }
+            state.isFinished = true
+            defer { try? file.close() }
+            var interleaver = state.interleaver
+            // A failure to write the rest must not prevent the correction of the header.
+            let flushed = Result { try interleaver.flush { try append($0, &state) } }
+            try closeCluster(&state)
+            if file.isSeekable, let layout = state.layout { try writeIndex(&state, layout) }
+            try file.close()
+            try flushed.get()
+        }
+    }
+
+    private func writeHeader(_ state: inout State) throws(MediaFileError) {
+        state.scratch.removeAll()
+        let layout = WebMLayout(
+            appendingHeaderTo: &state.scratch, tracks: state.tracks.map(\.description), isSeekable: file.isSeekable)
+        try file.write(state.scratch)
+        try file.endRecord()
+        state.layout = layout
+    }
+
+    private func needsCluster(_ state: State, at time: Int64, _ isEntry: Bool) -> Bool {
+        guard let cluster = state.cluster, !isEntry else { return true }
+        return time - cluster.time >= clusterMilliseconds || file.bytesWritten - cluster.position >= clusterBytes
+    }
+
+    /// Leaves the cluster's start in `scratch`, to be written together with its first block.
+    private func openCluster(_ state: inout State, at time: Int64, _ isEntry: Bool) {
+        let cluster = Cluster(position: file.bytesWritten, time: time)
+        state.scratch.removeAll()
+        state.scratch.openMaster(.cluster)
+        state.scratch.unsigned(.timestamp, UInt64(time))
+        state.cluster = cluster
+        if isEntry, file.isSeekable, let layout = state.layout {
+            state.cues.add(time: time, position: cluster.position - layout.segmentStart)
+        }
+    }
+
+    /// In a file: writes the cluster's size, and the duration so far.
+    private func closeCluster(_ state: inout State) throws(MediaFileError) {
+        // A cluster whose first block could not be written is not in the file.
+        guard file.isSeekable, let layout = state.layout, let cluster = state.cluster,
+            cluster.content < file.bytesWritten
+        else { return }
+        state.scratch.removeAll()
+        state.scratch.fixedSize(file.bytesWritten - cluster.content)
+        try file.patch(state.scratch, at: cluster.position + 4)
+        state.scratch.removeAll()
+        state.scratch.float(.duration, state.tracks.map(\.clock.end).max() ?? 0)
+        try file.patch(state.scratch, at: layout.duration)
+        state.cluster = nil
+    }
+
+    private func writeIndex(_ state: inout State, _ layout: WebMLayout) throws(MediaFileError) {
+        let position = file.bytesWritten
+        let hasCues = !state.cues.isEmpty
+        if hasCues {
+            state.scratch.removeAll()
+            state.cues.append(to: &state.scratch)
+            try file.write(state.scratch)
+            try file.endRecord()
+        }
+        state.scratch.removeAll()
+        state.scratch.appendSeekHead(layout, cues: hasCues ? position : nil)
+        try file.patch(state.scratch, at: layout.seekHead)
+        state.scratch.removeAll()
+        state.scratch.fixedSize(file.bytesWritten - layout.segmentStart)
+        try file.patch(state.scratch, at: layout.segmentSize)
+    }
+}
+
+extension EBML {
+    /// The start of a SimpleBlock: everything before the packet's bytes.
+    fileprivate mutating func appendBlockHeader(track: Int, offset: Int64, _ packet: MediaPacket) {
+        header(.simpleBlock, size: 4 + packet.data.count)
+        // As a variable-length number of one byte.
+        append(bigEndian: 0x80 | UInt64(track), byteCount: 1)
+        append(bigEndian: UInt64(bitPattern: offset), byteCount: 2)
+        append(bigEndian: (packet.isKeyFrame ? 0x80 : 0) | (packet.isDroppable ? 0x01 : 0), byteCount: 1)
+    }
+}
+
+/// Converts the capture times of one track to the file's milliseconds, counted from the file's first packet.
+private struct WebMClock {
+    private var last: Int64 = -1
+    private var lastElapsed: Int64 = 0
+    /// The end of the last frame in milliseconds with fractions: its capture time and its duration.
+    private(set) var end: Double = 0
+
+    /// The time of a packet: the nearest millisecond, never before that of the last packet.
+    ///
+    /// Two packets nearest to the same millisecond are separated by one, since readers may reject a second frame with the
+    /// same timestamp, as ffmpeg's encoders do. Further ones share the time, which Matroska allows, so that none is ever
+    /// more than 1.5 ms off.
+    func timestamp(of packet: MediaPacket, since start: MediaTime) -> Int64 {
+        let elapsed = max(0, (packet.timestamp - start).nanoseconds)
+        let nearest = (elapsed / 500_000 + 1) / 2
+        return nearest == last ? last + 1 : max(nearest, last)
+    }
+
+    /// Records that the packet was written with that time.
+    mutating func advance(to time: Int64, _ packet: MediaPacket, since start: MediaTime) {
+        let elapsed = max(0, (packet.timestamp - start).nanoseconds)
+        // A packet without a duration is shown as long as the one before it.
+        let known = packet.duration.nanoseconds
+        let duration = known > 0 ? known : max(0, elapsed - lastElapsed)
+        last = time
+        lastElapsed = elapsed
+        end = max(end, Double(elapsed) / 1e6 + Double(duration) / 1e6)
+    }
+}

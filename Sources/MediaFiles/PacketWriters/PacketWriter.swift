@@ -1,8 +1,0 @@
-import VideoCapturing
-
-/// Takes encoded pictures into a file. Finish it once; later calls do nothing.
-public protocol PacketWriter: PacketConsumer {
-    /// The bytes of output so far; of writers without a file the bytes that went in. May be asked for from
-    /// any thread at any time.
-    var bytesWritten: Int64 { get }
-}

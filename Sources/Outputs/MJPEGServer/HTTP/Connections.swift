@@ -1,0 +1,126 @@
+import NIOCore
+import VideoCapturing
+
+/// Counts connections and responses, and refuses connections when there are too many, or too many from one peer. Safe to use
+/// from any thread.
+final class Connections: Sendable {
+    /// Whether a connection is served.
+    enum Admission: Sendable, Hashable {
+        case served
+        /// It is answered that there are too many: in total, or from its address.
+        case refused(limit: Int, isOfAddress: Bool)
+        /// There are so many that it is closed without a response.
+        case dropped
+    }
+
+    struct Counts {
+        var open = 0
+        var accepted: UInt64 = 0
+        var refused: UInt64 = 0
+        var answers: [Int: UInt64] = [:]
+    }
+
+    /// The number of connections beyond the limit that get a response before they are closed.
+    private static let courtesy = 32
+
+    private static let courtesyPerPeer = 4
+
+    private struct State {
+        var limit: Int
+        var counts = Counts()
+        var ofPeers: [Peer: Int] = [:]
+    }
+
+    private let limitPerPeer: Int?
+    private let state: Locked<State>
+
+    /// - Parameters:
+    ///   - limit: the maximum number of connections.
+    ///   - limitPerPeer: the maximum number from one peer, unless that is this machine; nil for no such limit.
+    init(limit: Int, limitPerPeer: Int? = nil) {
+        self.limitPerPeer = limitPerPeer
+        state = Locked(State(limit: limit))
+    }
+
+    /// Sets the maximum number of connections.
+    func setLimit(_ limit: Int) { state.withLock { $0.limit = limit } }
+
+    /// Counts a connection in; unless it is dropped, ``leave(_:)`` counts it out.
+    func enter(_ peer: Peer) -> Admission {
+        state.withLock { state in
+            state.counts.accepted += 1
+            let ofPeer = state.ofPeers[peer, default: 0] + 1
+            let limitPerPeer = peer == .local ? .max : limitPerPeer ?? .max
+            guard state.counts.open < state.limit + Connections.courtesy,
+                ofPeer - Connections.courtesyPerPeer <= limitPerPeer
+            else {
+                state.counts.refused += 1
+                return .dropped
+            }
+            state.counts.open += 1
+            state.ofPeers[peer] = ofPeer
+            if ofPeer <= limitPerPeer, state.counts.open <= state.limit { return .served }
+            state.counts.refused += 1
+            return ofPeer > limitPerPeer
+                ? .refused(limit: limitPerPeer, isOfAddress: true) : .refused(limit: state.limit, isOfAddress: false)
+        }
+    }
+
+    /// Counts a connection out.
+    func leave(_ peer: Peer) {
+        state.withLock { state in
+            state.counts.open -= 1
+            let left = state.ofPeers[peer, default: 0] - 1
+            state.ofPeers[peer] = left > 0 ? left : nil
+        }
+    }
+
+    func recordAnswer(_ status: Int) { state.withLock { $0.counts.answers[status, default: 0] += 1 } }
+
+    var current: Counts { state.withLock { $0.counts } }
+
+    /// All connections have been closed.
+    func forgetOpen() {
+        state.withLock { state in
+            state.counts.open = 0
+            state.ofPeers = [:]
+        }
+    }
+}
+
+/// The address of a client, for limits per address.
+enum Peer: Hashable, Sendable {
+    /// A program on this machine; it may be a proxy, which stands for all of its clients.
+    case local
+    case ipv4(UInt32)
+    /// The first 64 bits: a customer of a provider has at least that prefix.
+    case ipv6(UInt64)
+
+    init(_ address: SocketAddress?) {
+        // Where the kernel has the address in a `sockaddr_in` and a `sockaddr_in6`.
+        let range: Range<Int>
+        switch address {
+        case .v4?: range = 4..<8
+        case .v6?: range = 8..<24
+        case .unixDomainSocket?, nil:
+            self = .local
+            return
+        }
+        let bytes = address!.withSockAddr { pointer, count in
+            Array(UnsafeRawBufferPointer(start: pointer, count: count))[range]
+        }
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        let (high, low) = (number(bytes.dropLast(8)), number(bytes.suffix(8)))
+        if range.count == 4 || high == 0 && low >> 32 == 0xFFFF {
+            let ipv4 = UInt32(truncatingIfNeeded: low)
+            self = ipv4 >> 24 == 127 ? .local : .ipv4(ipv4)
+        } else {
+            self = high == 0 && low == 1 ? .local : .ipv6(high)
+        }
+    }
+}
+
+extension SocketAddress {
+    /// Whether only programs on the same machine can connect to it.
+    var isLoopback: Bool { ipAddress != nil && Peer(self) == .local }
+}

@@ -1,0 +1,238 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The network side of a running server: its threads, its port, its connections.
+final class Listener: Sendable {
+    let address: MJPEGServerAddress
+    let service: Service
+    /// A warning about the machine's limits; nil for none.
+    let warning: String?
+    private let group: MultiThreadedEventLoopGroup
+
+    /// Listens. Blocks until the port is open.
+    ///
+    /// - Throws: `MJPEGServerError` with the reason why it cannot.
+    init(
+        _ configuration: MJPEGServerConfiguration, broadcaster: Broadcaster, connections: Connections
+    ) throws(MJPEGServerError) {
+        let tls = try configuration.tls.map { (tls) throws(MJPEGServerError) in try TransportSecurity(tls) }
+        // Before there are threads: SwiftNIO crashes when it gets no descriptor for one.
+        let descriptors = DescriptorLimit()
+        let wanted = configuration.limits.connections
+        let limit = try descriptors.connections(atMost: wanted, threadCount: configuration.threadCount)
+        connections.setLimit(limit)
+        warning =
+            limit < wanted
+            ? "At most \(limit) connections are served at a time, and not \(wanted), since this process may have only "
+                + "\(descriptors.limit) files and sockets open. Raise that limit with `ulimit -n`." : nil
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threadCount)
+        let hubs = group.makeIterator().map { LoopHub($0, waiting: broadcaster.waiting) }
+        let service = Service(configuration, broadcaster: broadcaster, connections: connections, hubs: hubs)
+        do {
+            address = try Listener.bind(configuration, service: service, group: group, tls: tls)
+        } catch {
+            try? group.syncShutdownGracefully()
+            throw error
+        }
+        self.service = service
+        self.group = group
+    }
+
+    /// Closes the port and every connection and ends the threads. When it returns, all of that is done.
+    func close() {
+        for hub in service.hubs { hub.close() }
+        // Data that has not been sent is discarded.
+        try? group.syncShutdownGracefully()
+        service.connections.forgetOpen()
+        if address.port == nil { unlink(address.host) }
+    }
+
+    private static func bind(
+        _ configuration: MJPEGServerConfiguration, service: Service, group: MultiThreadedEventLoopGroup,
+        tls: TransportSecurity?
+    ) throws(MJPEGServerError) -> MJPEGServerAddress {
+        let hubs = Dictionary(uniqueKeysWithValues: service.hubs.map { (ObjectIdentifier($0.loop), $0) })
+        var bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // Writable means: everything was handed to the kernel. See StreamViewer.
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AcceptPause(service.broadcaster.onWarning))
+                }
+            }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let peer = Peer(channel.remoteAddress)
+                    let admission = service.connections.enter(peer)
+                    guard admission != .dropped else { throw ChannelError.operationUnsupported }
+                    channel.closeFuture.whenComplete { _ in service.connections.leave(peer) }
+                    let pipeline = channel.pipeline.syncOperations
+                    let transport = Transport()
+                    try pipeline.addHandler(transport)
+                    try tls?.secure(pipeline)
+                    let gate = RequestGate(limit: configuration.limits.headBytes)
+                    try pipeline.addHandler(gate)
+                    try pipeline.addHandler(
+                        ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
+                    // Every loop of the group has its hub.
+                    let hub = hubs[ObjectIdentifier(channel.eventLoop)]!
+                    try pipeline.addHandler(
+                        ConnectionHandler(
+                            service, hub: hub, gate: gate, transport: transport, peer: peer, admission: admission))
+                }
+            }
+        if configuration.sendBufferSize > 0 {
+            bootstrap = bootstrap.childChannelOption(
+                .socketOption(.so_sndbuf), value: SocketOptionValue(configuration.sendBufferSize))
+        }
+        do {
+            if let path = configuration.socketPath {
+                removeAbandonedSocket(path)
+                _ = try bootstrap.bind(unixDomainSocketPath: path).wait()
+                return MJPEGServerAddress(host: path, port: nil, isSecure: tls != nil)
+            }
+            // Frames leave at once; peers that vanish are detected.
+            bootstrap =
+                bootstrap
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .childChannelOption(.socketOption(.so_keepalive), value: 1)
+                .childChannelOption(.tcpOption(.init(rawValue: TCP_KEEPIDLE)), value: 30)
+                .childChannelOption(.tcpOption(.init(rawValue: TCP_KEEPINTVL)), value: 10)
+                .childChannelOption(.tcpOption(.init(rawValue: TCP_KEEPCNT)), value: 3)
+                .childChannelOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: 30_000)
+            let channel = try bootstrap.bind(host: configuration.address, port: configuration.port).wait()
+            let local = channel.localAddress
+            return MJPEGServerAddress(
+                host: local?.ipAddress ?? configuration.address, port: local?.port ?? configuration.port,
+                isSecure: tls != nil)
+        } catch {
+            throw MJPEGServerError(listening: configuration, error)
+        }
+    }
+}
+
+/// Removes a socket at which no program listens, as one that was killed leaves behind.
+private func removeAbandonedSocket(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+    let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard probe >= 0 else { return }
+    defer { close(probe) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+    let result = withUnsafePointer(to: address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(probe, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+    }
+    if result != 0, errno == ECONNREFUSED { unlink(path) }
+}
+
+/// The number of files and sockets that the process may have open, and how many of them a server uses.
+struct DescriptorLimit {
+    /// The limit of `ulimit -n`.
+    var limit: Int
+    /// The number that are open.
+    var open: Int
+
+    /// For the rest of the program while the server runs (files, cameras), and for connections that the server accepts only
+    /// to refuse them.
+    private static let reserve = 128
+    /// Used by an event loop.
+    private static let perThread = 3
+    /// A server for fewer connections does not start.
+    private static let minimumConnections = 4
+
+    init(limit: Int, open: Int) {
+        self.limit = limit
+        self.open = open
+    }
+
+    /// The limit of this process.
+    init() {
+        var limits = rlimit()
+        let result = getrlimit(resourceOfDescriptors, &limits)
+        limit = result == 0 ? Int(clamping: limits.rlim_cur) : .max
+        open = countOpenDescriptors()
+    }
+
+    /// The number of connections for which there are descriptors.
+    ///
+    /// - Parameters:
+    ///   - wanted: the configured maximum.
+    ///   - threadCount: the number of event loops.
+    /// - Returns: at most `wanted`.
+    /// - Throws: `system` when there are too few to start at all.
+    func connections(atMost wanted: Int, threadCount: Int) throws(MJPEGServerError) -> Int {
+        // One more to listen.
+        let own = open + DescriptorLimit.perThread * threadCount + 1
+        let free = max(0, limit - own)
+        let connections = free - min(DescriptorLimit.reserve, free / 2)
+        guard connections >= DescriptorLimit.minimumConnections else {
+            throw MJPEGServerError(
+                .system, operation: "start the server", errno: EMFILE,
+                message:
+                    "This process may have \(limit) files and sockets open and has \(open); the server needs at least "
+                    + "\(own + 2 * DescriptorLimit.minimumConnections). Raise the limit with `ulimit -n`.")
+        }
+        return min(wanted, connections)
+    }
+}
+
+#if canImport(Glibc)
+    private let resourceOfDescriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+#else
+    private let resourceOfDescriptors = RLIMIT_NOFILE
+#endif
+
+private func countOpenDescriptors() -> Int {
+    guard let folder = opendir("/proc/self/fd") else { return 3 }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    // Without ".", ".." and the folder's own.
+    return max(0, count - 3)
+}
+
+/// Pauses a server that gets no descriptor for a connection until it tries again. Otherwise it would try in a busy loop, since
+/// the connection is still there.
+///
+/// Instead of NIO's `AcceptBackoffHandler`, which suppresses further reads, but leaves the failed one registered.
+final class AcceptPause: ChannelInboundHandler {
+    typealias InboundIn = any Channel
+
+    private static let pause = TimeAmount.milliseconds(100)
+
+    private let onWarning: @Sendable (String) -> Void
+    private var hasWarned = false
+
+    /// - Parameter onWarning: called with a sentence the first time.
+    init(_ onWarning: @escaping @Sendable (String) -> Void) { self.onWarning = onWarning }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode),
+            // Not registered for reading until it is set again.
+            (try? context.channel.syncOptions?.setOption(.autoRead, value: false)) != nil
+        else { return context.fireErrorCaught(error) }
+        let channel = NIOLoopBound(context.channel, eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: AcceptPause.pause) {
+            try? channel.value.syncOptions?.setOption(.autoRead, value: true)
+        }
+        guard !hasWarned else { return }
+        hasWarned = true
+        onWarning(
+            "A connection has to wait, since no more files and sockets can be opened (\(error)). Raise the limit with "
+                + "`ulimit -n`, or lower the limit of connections.")
+    }
+}

@@ -1,0 +1,187 @@
+public import VideoCapturing
+
+/// Shows a capture live in any browser: MJPEG over HTTP, with the addresses and parameters of uStreamer and
+/// mjpg-streamer, so that their clients work unchanged.
+///
+/// ```swift
+/// let server = MJPEGServer(configuration: MJPEGServerConfiguration())
+/// try server.attach(to: publisher)
+/// print(try server.start().url)
+/// ```
+/// Each frame is encoded as JPEG once for all viewers, or passed on where it is JPEG already, and only while there are
+/// viewers. Each viewer has one frame in flight and then gets the newest, so a slow one delays no other.
+///
+/// Safe to use from any thread.
+public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
+    /// The configuration that it was made with.
+    public let configuration: MJPEGServerConfiguration
+
+    private let broadcaster: Broadcaster
+    private let connections: Connections
+    private let listener = Locked<Listener?>(nil)
+    private let warningList: WarningList
+    /// Held during start and stop, so that they do not overlap.
+    private let life = Locked(())
+
+    /// Makes a server that does not serve yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: where and how to serve; checked by ``start()``.
+    ///   - onWarning: called with a sentence for the user, on any thread; see ``warnings``.
+    public init(
+        configuration: MJPEGServerConfiguration = MJPEGServerConfiguration(),
+        onWarning: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        let list = WarningList(onWarning)
+        warningList = list
+        connections = Connections(
+            limit: configuration.limits.connections, limitPerPeer: configuration.limits.connectionsPerAddress)
+        broadcaster = Broadcaster(configuration) { list.add($0) }
+    }
+
+    deinit { stop() }
+
+    // MARK: Life
+
+    /// Starts to serve. Blocks until the port is open. After ``stop()`` it may be called again.
+    ///
+    /// - Returns: the address at which it listens, with the port that was chosen.
+    /// - Throws: `addressInUse`, `addressNotFound`, `permissionDenied`, `certificate`, `invalidConfiguration`, `system`;
+    ///   `invalidState` while it serves.
+    @discardableResult
+    public func start() throws(MJPEGServerError) -> MJPEGServerAddress {
+        try configuration.validate()
+        let (address, warning) = try life.withLock { (_) throws(MJPEGServerError) -> (MJPEGServerAddress, String?) in
+            guard listener.withLock({ $0 == nil }) else {
+                throw MJPEGServerError(
+                    .invalidState, operation: "start the server", message: "It serves already; stop it first.")
+            }
+            let new = try Listener(configuration, broadcaster: broadcaster, connections: connections)
+            do throws(CaptureError) {
+                try broadcaster.start(new.service.hubs)
+            } catch {
+                new.close()
+                throw MJPEGServerError(
+                    .system, operation: error.operation, errno: error.systemError, message: error.message)
+            }
+            listener.withLock { $0 = new }
+            return (new.address, new.warning)
+        }
+        for warning in warnings(at: address) + [warning].compactMap({ $0 }) { warningList.add(warning) }
+        return address
+    }
+
+    /// Closes all connections and the port. When it returns, all threads of the server have ended; that takes milliseconds,
+    /// whatever viewers do. Does nothing while it does not serve.
+    public func stop() {
+        life.withLock { _ in
+            guard let old = listener.withLock({ $0.take() }) else { return }
+            broadcaster.stop()
+            old.close()
+        }
+    }
+
+    /// The address at which it listens; nil while it does not serve.
+    public var address: MJPEGServerAddress? { listener.withLock { $0?.address } }
+
+    /// Warnings for the user, in sentences: that anyone may watch, or that frames can't be shown. The last 32.
+    public var warnings: [String] { warningList.all }
+
+    private func warnings(at address: MJPEGServerAddress) -> [String] {
+        guard address.port != nil, !isLoopback(address.host) else { return [] }
+        guard let authentication = configuration.authentication else {
+            return [
+                "\(address.url) is open to everyone who can reach this machine, without a password. Set one, or listen at "
+                    + "127.0.0.1."
+            ]
+        }
+        if configuration.tls == nil, authentication.schemes.contains(.basic) {
+            return [
+                "\(address.url) takes the password unencrypted, so everyone who can read the network's traffic can read it. "
+                    + "Use HTTPS, or offer Digest alone."
+            ]
+        }
+        return []
+    }
+
+    // MARK: The capture
+
+    /// Takes a frame: keeps it, and while there are viewers, encodes it as JPEG and sends it to them. Call it from a queue's
+    /// thread, as a publisher does.
+    public func consumeFrame(_ frame: VideoFrame) { broadcaster.consume(frame) }
+
+    /// Takes a frame that is passed on as it is, and any frame while there are no viewers.
+    ///
+    /// - Returns: false for a frame that must be encoded, which ``consumeFrame(_:)`` does.
+    public func consumeInline(_ frame: VideoFrame) -> Bool { broadcaster.consumeInline(frame) }
+
+    /// Shows viewers why there is no picture, until the next frame comes. Call it with every change of the capture's state.
+    public func sourceStateChanged(to state: CaptureState) { broadcaster.sourceStateChanged(to: state) }
+
+    /// Sets where the server reports its wants, on its own thread: without viewers it wants
+    /// ``MJPEGServerConfiguration/idleFrameRate``. A publisher calls it.
+    public func connectFeedback(_ feedback: CaptureFeedback?) { broadcaster.connectFeedback(feedback) }
+
+    /// Adds the server to a publisher, behind a queue of one frame.
+    ///
+    /// - Returns: the subscription, by which to remove it.
+    /// - Throws: the errors of `VideoPublisher.add`.
+    @discardableResult
+    public func attach(
+        to publisher: VideoPublisher, name: String = "mjpeg"
+    ) throws(CaptureError) -> PublisherSubscription {
+        try publisher.add(self, name: name, queue: .init(capacity: 1, policy: .dropOldest))
+    }
+
+    // MARK: Statistics
+
+    /// The statistics since the server was made.
+    public var statistics: MJPEGServerStatistics {
+        let hubs = listener.withLock { $0?.service.hubs } ?? []
+        return ServerReport(broadcaster, connections: connections, hubs: hubs).statistics
+    }
+}
+
+/// Whether only programs on the same machine can connect to an IP address.
+private func isLoopback(_ host: String) -> Bool {
+    host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127.")
+}
+
+/// The address at which a server listens.
+public struct MJPEGServerAddress: Sendable, Hashable {
+    /// The IP address, or the path of the socket.
+    public var host: String
+    /// The TCP port; nil for a socket in the file system.
+    public var port: Int?
+    /// Whether it speaks HTTPS.
+    public var isSecure: Bool
+
+    /// The address of the page, for a browser; of a socket in the file system, its path after `unix:`.
+    public var url: String {
+        guard let port else { return "unix:\(host)" }
+        let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
+        return "\(isSecure ? "https" : "http")://\(isIPv6 ? "[\(host)]" : host):\(port)/"
+    }
+}
+
+/// The last warnings for the user, each reported once. Safe to use from any thread.
+private final class WarningList: Sendable {
+    /// The maximum number that are kept.
+    private static let capacity = 32
+
+    private let list = Locked<[String]>([])
+    private let onWarning: @Sendable (String) -> Void
+
+    init(_ onWarning: @escaping @Sendable (String) -> Void) { self.onWarning = onWarning }
+
+    var all: [String] { list.withLock { $0 } }
+
+    func add(_ warning: String) {
+        list.withLock { list in
+            if list.count >= WarningList.capacity { list.removeFirst() }
+            list.append(warning)
+        }
+        onWarning(warning)
+    }
+}

@@ -1,0 +1,27 @@
+/// The page that `/` answers with: the live picture, a panel of plots, and buttons.
+///
+/// One self-contained document that names no other origin. Its addresses (`stream`, `snapshot`, `state`) are relative, so
+/// that it works at any path of a reverse proxy.
+///
+/// It reads `result.viewer_page` of `state` once per second. Where `result.stream.clients_stat` lists the viewers with
+/// their keys, as in uStreamer, the page detects there that the server has ended its stream.
+enum ViewerPage {
+    /// All that the document needs (Content Security Policy Level 3).
+    static let contentSecurityPolicy =
+        "default-src 'none'; img-src 'self' data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+        + "connect-src 'self'; base-uri 'none'; form-action 'none'"
+
+    /// The whole document: `viewer.html` with the style sheet and the scripts inserted at its `/* include: NAME */` lines.
+    /// The build embeds these files into the program (`PackageResources`), so that it needs no file at run time.
+    static let html: String = {
+        let files = [
+            ("viewer.css", PackageResources.viewer_css), ("theme.js", PackageResources.theme_js),
+            ("plots.js", PackageResources.plots_js), ("viewer.js", PackageResources.viewer_js),
+        ]
+        var html = String(decoding: PackageResources.viewer_html, as: UTF8.self)
+        for (name, bytes) in files {
+            html.replace("/* include: \(name) */\n", with: String(decoding: bytes, as: UTF8.self))
+        }
+        return html
+    }()
+}

@@ -1,0 +1,170 @@
+import FileCapturer
+import MediaContainers
+import Testing
+import VideoCapturing
+
+@testable import CaptureTool
+
+@Suite struct ReportingTests {
+    @Test func numbers() {
+        #expect(fixed(3.14159, 2) == "3.14")
+        #expect(fixed(0.05, 1) == "0.1")
+        #expect(fixed(-0.01, 1) == "0.0")
+        #expect(fixed(-2.5, 1) == "-2.5")
+        #expect(fixed(9.999, 2) == "10.00")
+        #expect(fixed(.nan, 1) == "?")
+        // More than 64 bits hold, in millionths.
+        #expect(fixed(999_999_999_999_999, 6) == "999999999999999.000000")
+        #expect(fixed(-123_456_789_012_345, 6) == "-123456789012345.000000")
+        #expect(fixed(1e15, 6) == "?")
+        #expect(scaled(0, "B") == "0 B")
+        #expect(scaled(999, "B") == "999 B")
+        #expect(scaled(999.6, "B") == "1.00 kB")
+        #expect(scaled(12_345, "b/s") == "12.3 kb/s")
+        #expect(scaled(999_600, "b/s") == "1.00 Mb/s")
+        #expect(clockText(.seconds(65)) == "01:05")
+        #expect(clockText(.seconds(7322)) == "2:02:02")
+        #expect(milliseconds(.microseconds(420)) == "0.4")
+        #expect(milliseconds(.microseconds(12_340)) == "12")
+    }
+
+    @Test func theWholeStatusLine() {
+        let line = StatusLine(snapshot()).text(columns: 79)
+        #expect(line == "00:12 640x480 NV12 29.5/30 fps 998 kb/s cap 360 vp8 360 drop 0 lat 3.9/8.1 ms")
+    }
+
+    @Test(arguments: 0...120)
+    func theStatusLineFitsAnyTerminal(columns: Int) {
+        let run = snapshot(consumers: [consumer("vp8", 360), consumer("y4m", 357, dropped: 3)], lost: 2)
+        let text = StatusLine(run).text(columns: columns)
+        #expect(text.count <= columns)
+        if columns >= 5 { #expect(text.hasPrefix("00:12")) }
+        // Parts go whole, the least important first.
+        if columns >= 60 { #expect(text.contains("29.5/30 fps")) }
+        #expect(!text.hasSuffix(" "))
+    }
+
+    @Test func whatIsLostIsSetOff() {
+        let style = TextStyle(isTerminal: true) { $0 == "TERM" ? "xterm-256color" : nil }
+        let run = snapshot(consumers: [consumer("vp8", 360, dropped: 3)])
+        #expect(StatusLine(run).text(columns: 100, style: style).contains("\u{1B}[33mvp8 360 drop 3\u{1B}[0m"))
+        #expect(!StatusLine(snapshot()).text(columns: 100, style: style).contains("\u{1B}"))
+    }
+
+    /// A camera that is unplugged: the run goes on, and says that it waits.
+    @Test(arguments: [12, 40, 120]) func aRunThatWaitsSaysSo(columns: Int) {
+        var run = snapshot()
+        run.isInterrupted = true
+        #expect(StatusLine(run).text(columns: columns).contains("waiting"))
+        #expect(StatisticsJSON.line("status", run).contains(#""interrupted":true"#))
+        #expect(!StatusLine(snapshot()).text(columns: columns).contains("waiting"))
+    }
+
+    @Test func theProgressOfAFile() {
+        func text(_ position: Int, of duration: Int?, left: Int?) -> String {
+            progressText(
+                FileProgress(
+                    position: .seconds(position), duration: duration.map { .seconds($0) },
+                    timeLeft: left.map { .seconds($0) }))
+        }
+        #expect(text(83, of: 300, left: 190) == "1:23 of 5:00, 27 %, 3:10 left")
+        #expect(text(83, of: 300, left: nil) == "1:23 of 5:00, 27 %")
+        #expect(text(7, of: nil, left: nil) == "0:07")
+        #expect(text(3600, of: 7200, left: 3600) == "1:00:00 of 2:00:00, 50 %, 1:00:00 left")
+        #expect(text(300, of: 300, left: 0) == "5:00 of 5:00, 100 %, 0:00 left")
+        var run = snapshot()
+        #expect(StatisticsJSON.line("status", run).contains(#""progress":null"#))
+        run.progress = FileProgress(position: .seconds(1), duration: .seconds(4), timeLeft: .seconds(3))
+        #expect(StatusLine(run).text(columns: 120).contains("0:01 of 0:04, 25 %, 0:03 left"))
+        #expect(StatisticsJSON.line("status", run).contains(#""percent":25"#))
+        #expect(Summary.captureLine(run).contains("up to 0:01 of 0:04"))
+    }
+
+    /// Whatever a file says of its length, and a clock of the time since.
+    @Test(arguments: [0, 1, 20_000_000_000_000, 9_000_000_000_000_000, .max, .min] as [Int64])
+    func absurdTimesAreTold(seconds: Int64) {
+        let time = Duration.seconds(seconds)
+        var run = snapshot()
+        run.progress = FileProgress(position: time, duration: time, timeLeft: time)
+        run.capturedTime = time
+        run.elapsed = time
+        for event in ["status", "summary"] {
+            let line = StatisticsJSON.line(event, run)
+            #expect(!line.contains("?") && line.hasPrefix("{") && line.hasSuffix("}"))
+        }
+        #expect(!StatusLine(run).text(columns: 120).isEmpty)
+        #expect(!Summary.captureLine(run).isEmpty)
+    }
+
+    @Test func damageIsWarnedOf() {
+        #expect(Reporter.damageWarning(0) == nil)
+        #expect(Reporter.damageWarning(1)?.hasPrefix("1 frame was damaged") == true)
+        #expect(Reporter.damageWarning(3)?.hasPrefix("3 frames were damaged") == true)
+    }
+
+    @Test func noticesInJSON() {
+        #expect(
+            StatisticsJSON.notice("The camera is gone.")
+                == #"{"version":1,"event":"notice","message":"The camera is gone."}"#)
+    }
+
+    @Test func colorsAreThoseOfTheTerminal() {
+        func colors(_ variables: [String: String], isTerminal: Bool = true) -> TextStyle.Colors {
+            TextStyle(isTerminal: isTerminal) { variables[$0] }.colors
+        }
+        #expect(colors(["TERM": "xterm"]) == .indexed256)
+        #expect(colors(["TERM": "xterm", "COLORTERM": "truecolor"]) == .direct)
+        #expect(colors(["TERM": "xterm", "COLORTERM": "truecolor", "NO_COLOR": "1"]) == .none)
+        #expect(colors(["TERM": "xterm", "NO_COLOR": ""]) == .indexed256)
+        #expect(colors(["TERM": "dumb"]) == .none)
+        #expect(colors(["TERM": "xterm"], isTerminal: false) == .none)
+    }
+
+    @Test func theSummarySaysHowToPlay() {
+        let outputs = [
+            RunSnapshot.Output(name: OutputName(format: .webm, path: "my clip.webm"), bytes: 1_500_000),
+            RunSnapshot.Output(name: OutputName(format: .nv12, path: "a.nv12"), bytes: 10),
+            RunSnapshot.Output(name: OutputName(format: .md5, path: "-"), bytes: 10, digest: "abc"),
+            RunSnapshot.Output(name: OutputName(format: .ivf, path: "b.ivf"), bytes: 5, hasFailed: true),
+        ]
+        let run = snapshot(outputs: outputs)
+        #expect(
+            Summary.captureLine(run)
+                == "Captured 360 frames in 12.0 s (30.0 fps), 0 lost at the source; vp8 encoded 360, dropped 0.")
+        let lines = Summary.outputLines(run)
+        #expect(lines[0].hasPrefix("my clip.webm: 1.50 MB"))
+        #expect(lines[0].hasSuffix("Play it with: ffplay 'my clip.webm', or open it in a browser."))
+        #expect(
+            lines[1].hasSuffix(
+                "ffplay -f rawvideo -pixel_format nv12 -video_size 640x480 -framerate 30 a.nv12"))
+        #expect(lines[2] == "md5: MD5 abc of 360 frames.")
+        #expect(lines[3].contains("incomplete"))
+    }
+
+    @Test func pathsAreQuotedForTheShell() {
+        #expect(PlayHint.shellQuoted("a.webm") == "a.webm")
+        #expect(PlayHint.shellQuoted("it's.webm") == "'it'\\''s.webm'")
+        #expect(PlayHint.shellQuoted("-a.webm") == "./-a.webm")
+        #expect(PlayHint.shellQuoted("$HOME.webm") == "'$HOME.webm'")
+    }
+
+    @Test func json() {
+        let value = JSONValue.object([
+            ("text", .string("a\"\\\n\u{1B}é")),
+            ("list", .array([.null, .bool(true), .integer(-1), .number(.infinity)])),
+            ("half", .number(0.5)),
+        ])
+        #expect(value.text == #"{"text":"a\"\\\n\u001bé","list":[null,true,-1,null],"half":0.500000}"#)
+    }
+
+    @Test func statisticsAreVersionedLines() {
+        let line = StatisticsJSON.line("summary", snapshot())
+        #expect(line.hasPrefix(#"{"version":1,"event":"summary","elapsedSeconds":12.04"#))
+        #expect(line.contains(#""capture":{"frames":360,"seconds":12.000000,"dropped":{"total":0,"#))
+        #expect(line.contains(#""bitsPerSecondAsked":922000"#))
+        #expect(!line.contains("\n"))
+        #expect(
+            StatisticsJSON.error("No.", output: "a.webm")
+                == #"{"version":1,"event":"error","message":"No.","output":"a.webm"}"#)
+    }
+}
