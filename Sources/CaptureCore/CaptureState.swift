@@ -7,7 +7,7 @@
 ///   └───release────┴──── stopped ◀─────┼──────── stopping ◀──────┘
 ///                           └──start───┘
 /// ```
-/// A capture that ends by itself (end of stream, device lost, error) goes to stopped without stopping.
+/// A capture that ends on its own account (end of stream, device lost, error) goes to stopped without stopping.
 public enum CaptureState: Sendable, Hashable {
     /// Nothing is acquired; where every capture begins, and where release leads.
     case idle
@@ -17,9 +17,9 @@ public enum CaptureState: Sendable, Hashable {
     case starting
     /// Frames come.
     case running
-    /// No frames come for now, and the capture goes on by itself when the cause has passed.
+    /// No frames come for now, and the capture resumes automatically when the cause has passed.
     case interrupted(InterruptionReason)
-    /// Stop was called; the last frame is on its way.
+    /// Stop was called; the last frame is in flight.
     case stopping
     /// No frames come until the next start.
     case stopped(StopReason)

@@ -7,7 +7,7 @@
 /// An operating-system thread of its own, for work that blocks: captures, encoders, files.
 ///
 /// The cooperative pool of Swift concurrency has one thread per core and must never be blocked. What the thread takes
-/// goes by itself when it ends, whether or not somebody waits for that.
+/// is released automatically when it ends, whether or not another thread waits for that.
 package struct CaptureThread: Sendable {
     private let hasEnded: Locked<Bool>
 
@@ -32,7 +32,7 @@ package struct CaptureThread: Sendable {
                 let start = Unmanaged<ThreadStart>.fromOpaque(argument!)
                 let hasEnded = start.takeUnretainedValue().run()
                 // The thread owns the box that `passRetained` left for it. Who waits for the end may rely on it that
-                // what `body` held has been let go of.
+                // what `body` held has been released.
                 start.release()
                 hasEnded.withLock { $0 = true }
                 hasEnded.wakeAll()

@@ -42,7 +42,7 @@ public final class ManualResetEvent: Sendable {
     }
 
     /// Blocks until the signal is raised or pulsed, or until `deadline` on `CLOCK_MONOTONIC`; without
-    /// a deadline for as long as it takes.
+    /// a deadline indefinitely.
     public func wait(until deadline: MediaTime? = nil) {
         wait(until: deadline, unless: { false })
     }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The bytes of one encoded picture: immutable, recycled by their pool when the last holder lets go.
 ///
-/// `@unchecked Sendable`: written only by ``PacketBufferPool``, while nobody else holds the buffer; so no access need be
-/// checked at run time.
+/// `@unchecked Sendable`: written only by ``PacketBufferPool``, while there is no other reference to the buffer; so
+/// no access need be checked at run time.
 public final class PacketBuffer: @unchecked Sendable {
     @exclusivity(unchecked) private var memory: UnsafeMutableRawBufferPointer
     /// The number of encoded bytes.

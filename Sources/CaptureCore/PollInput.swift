@@ -24,7 +24,7 @@ package struct PolledInput: OptionSet, Sendable {
 ///
 /// - Parameters:
 ///   - descriptor: a negative one is not waited for, and neither is a negative `interrupt`.
-///   - deadline: on `CLOCK_MONOTONIC`; nil for as long as it takes.
+///   - deadline: on `CLOCK_MONOTONIC`; nil for indefinitely.
 package func pollInput(_ descriptor: Int32, interruptedBy interrupt: Int32, until deadline: MediaTime?) -> PolledInput {
     withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { descriptors in
         descriptors.initializeElement(at: 0, to: pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))

@@ -125,7 +125,7 @@ private struct PictureShape {
                 TestPicture.fill(pixels, index: index)
             }
         }
-        // Before memory is taken that nobody would free.
+        // Before memory is taken that would never be freed.
         try VideoFormat(pixelFormat, width: width, height: height).validate()
         var memory = PlaneList<PlaneMemory>()
         var blocks: [UInt] = []
@@ -159,9 +159,9 @@ public enum FrameFault: Sendable, Hashable {
     case late(Duration)
     /// The frame comes so much before its time; its timestamp is the early one.
     case early(Duration)
-    /// This frame and those that follow it, so many in all, come at once.
+    /// This frame and those that follow it, of this number in all, come at once.
     case burst(Int)
-    /// The driver lost so many frames before this one.
+    /// The driver lost this number of frames before this one.
     case gap(UInt64)
     /// So many frames before this one were damaged and left out.
     case corrupt(UInt64)
@@ -172,7 +172,7 @@ public enum FrameFault: Sendable, Hashable {
     case size(width: Int, height: Int)
     /// The frame has another pixel format than the settings say.
     case pixelFormat(PixelFormat)
-    /// The rows of the frame's first plane are so many bytes further apart than needed, in memory of the frame's
+    /// The rows of the frame's first plane are this number of bytes further apart than needed, in memory of the frame's
     /// own.
     case padding(Int)
     /// The source hangs before the frame: for the given time, or until ``FaultInjectingCapturer/endStall()``; with

@@ -1,7 +1,7 @@
 import Digests
 import VideoCapturing
 
-/// Counts frames and lets go of them. Safe to use from any thread.
+/// Counts frames and releases them. Safe to use from any thread.
 public final class NullConsumer: VideoCaptureConsumer {
     private let frames = Locked<UInt64>(0)
 

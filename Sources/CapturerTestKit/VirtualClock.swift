@@ -53,7 +53,7 @@ public final class VirtualClock: CaptureClock {
         contents.withLock { _ = $0.waiters.removeValue(forKey: identifier) }
     }
 
-    /// Lets time pass, and wakes whoever waits. A source under test may call it too, to be slow.
+    /// Advances time, and wakes the threads that wait. A source under test may call it too, to be slow.
     public func advance(by duration: Duration) {
         let signals = contents.withLock { contents in
             contents.now = contents.now.advanced(by: duration)

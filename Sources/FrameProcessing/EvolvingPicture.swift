@@ -8,8 +8,8 @@ import VideoCapturing
 ///           └────────┘   └───────────────┘   └─────────────────┘
 /// ```
 /// It keeps some buffers and notes for each what has changed since it was the newest. The next state goes into one
-/// that nobody holds any more: what it lacks is copied from the newest, then the new parts are painted. The newest
-/// itself is painted on when nobody else holds it, which copies nothing.
+/// that no consumer holds any longer: what it lacks is copied from the newest, then the new parts are painted. The
+/// newest itself is painted on when there is no other reference to it, which copies nothing.
 ///
 /// For one thread at a time.
 public struct EvolvingPicture {

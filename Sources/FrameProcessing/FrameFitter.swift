@@ -3,7 +3,7 @@ import VideoCapturing
 /// Brings frames to one size where a file or a viewer needs that, though the capture may change its own: a window that
 /// is made larger, a camera that returns in another mode.
 ///
-/// The picture keeps its aspect and lies in the middle, with black beside it; it is made smaller where it has to be,
+/// The picture keeps its aspect and lies in the middle, with black around it; it is made smaller where it has to be,
 /// and never larger. `Sendable` without a lock of its own: what it holds is safe to share.
 public final class FrameFitter: Sendable {
     private let processor = FrameProcessor()
@@ -23,7 +23,7 @@ public final class FrameFitter: Sendable {
     public func fit(_ frame: VideoFrame, width: Int, height: Int) throws(CaptureError) -> VideoFrame {
         guard frame.width != width || frame.height != height else { return frame }
         var result = frame
-        // What was beside the last picture is nobody's business here.
+        // Damage next to the last picture means nothing here.
         result.damage = nil
         let inner = FrameFitter.size(of: frame, within: PixelSize(width: width, height: height))
         if inner.width != frame.width || inner.height != frame.height {

@@ -8,8 +8,8 @@ extension FrameProcessor {
     /// same buffer comes back where there is nothing to do.
     ///
     /// - Throws: `invalidConfiguration` for a part outside of the picture or a size out of range,
-    ///   `formatUnsupported` for a format that cannot be made and for JPEG of rare kinds, `corruptData` for damaged JPEG pictures,
-    ///   `outOfMemory`.
+    ///   `formatUnsupported` for a format that cannot be made and for JPEG of rare kinds, `corruptData` for damaged
+    ///   JPEG pictures, `outOfMemory`.
     public func apply(_ transform: FrameTransform, to frame: VideoFrame) throws(CaptureError) -> VideoFrame {
         let plan = try TransformPlan(
             transform, pixelFormat: frame.pixelFormat, size: PixelSize(width: frame.width, height: frame.height),
@@ -149,7 +149,7 @@ extension FrameProcessor {
 }
 
 extension PixelRect {
-    /// Whether it can be written by itself: it lies inside, and cuts no chroma sample.
+    /// Whether it can be written separately: it lies inside, and cuts no chroma sample.
     func isPart(ofWidth width: Int, height: Int, as pixelFormat: PixelFormat) -> Bool {
         guard x >= 0, y >= 0, self.width > 0, self.height > 0, self.width <= width - x, self.height <= height - y
         else { return false }

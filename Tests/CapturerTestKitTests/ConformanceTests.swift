@@ -37,7 +37,7 @@ import VideoCapturing
 
     @Test func tellsWhatIsNotApplicable() async {
         let endless = await ConformanceTests.suites[0].checkDetached(.restartAfterOwnEnd)
-        #expect(endless.outcome == .notApplicable("It did not end by itself."))
+        #expect(endless.outcome == .notApplicable("It did not end on its own account."))
         let finite = await ConformanceTests.suites[2].checkDetached(.restartAfterOwnEnd)
         #expect(finite.outcome == .passed)
     }

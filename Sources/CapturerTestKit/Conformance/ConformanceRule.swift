@@ -34,7 +34,7 @@ extension ConformanceSuite {
                 "Repeated calls of init, start, stop and release are harmless."
             case .releaseStopsFirst: "Release while running stops first."
             case .restart, .restartAfterOwnEnd, .quickRestarts:
-                "A capture can be restarted after it was stopped, or after it stopped by itself, as often as one likes."
+                "A capture can be restarted after it was stopped, or after it stopped on its own account, any number of times."
             case .anyThread:
                 "Every member may be used from any thread, except that init, start and release must not be called from inside `consumeFrame`."
             case .serialDelivery, .ownThread, .notMainThread, .notCooperativePool:

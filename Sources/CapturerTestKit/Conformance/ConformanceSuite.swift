@@ -30,8 +30,8 @@ public struct ConformanceSuite: Sendable {
     ///   - stopDeadline: how long a stop may take while the consumer is quick.
     ///   - ruleDeadline: how long one check may take before it counts as hung.
     ///   - timestampsMayRunAhead: whether timestamps may run ahead of the clock.
-    ///   - makeFailingCapture: makes a capture that fails by itself at its first start, or soon after, and works
-    ///     when it is started again; nil when there is no way to have one.
+    ///   - makeFailingCapture: makes a capture that fails without being told to at its first start, or soon after,
+    ///     and works when it is started again; nil when there is no way to have one.
     ///   - makeCapture: makes a new capture in the state idle.
     public init(
         name: String, frameDeadline: Duration = .seconds(5), stopDeadline: Duration = .seconds(1),

@@ -15,7 +15,7 @@ final class ConformanceTrial: Sendable {
 
     func note(_ name: String) { step.withLock { $0 = name } }
 
-    /// Runs the check, and gives back what it has made whatever comes of it.
+    /// Runs the check, and releases what it has made whatever the outcome.
     func perform(_ rule: ConformanceSuite.Rule) -> ConformanceCheck.Outcome {
         let outcome: ConformanceCheck.Outcome
         do {
@@ -93,7 +93,7 @@ final class ConformanceTrial: Sendable {
             let state = capture.state
             if probe.count >= before + count { return true }
             if case .stopped(let reason) = state {
-                try require(reason == .endOfStream, "It stopped by itself: \(reason).")
+                try require(reason == .endOfStream, "It stopped on its own account: \(reason).")
                 try require(probe.count > before, "The stream ended without a frame.")
                 return false
             }

@@ -3,9 +3,10 @@ import VideoCapturing
 /// Which blocks of a picture the encoder has still something to do for: those that have changed, and those that
 /// have not become sharp since. All others are left as they are, at next to no cost.
 ///
-/// A block stands at the quantizer that it was coded with last. Until that is legible it is coded with every frame; from
-/// there to sharp only with frames that change nothing else, so that what moves is not paid for twice. It rests when the
-/// quantizer does not fall any more; a block that rests is taken up again when the others get a clearly finer one.
+/// A block stands at the quantizer that it was coded with last. Until that is legible it is coded with every frame;
+/// from there to sharp only with frames that change nothing else, so that what moves is not paid for twice. It rests
+/// when the quantizer does not fall any more; a block that rests is taken up again when the others get a clearly
+/// finer one.
 struct ActiveMap {
     /// libvpx's macroblocks.
     static let blockSize = 16
@@ -16,8 +17,8 @@ struct ActiveMap {
     static let legibleQuantizer = 12
     /// The quantizer from which on nothing is left to be refined.
     static let sharpQuantizer = 2
-    /// With so many frames in a row that change something, legible blocks are refined once anyway: beside a clock or a
-    /// film that never rests.
+    /// After this number of frames in a row that change something, legible blocks are refined once anyway: next to a
+    /// clock or a film that never rests.
     static let longestDelay = 8
     /// Codings with no finer quantizer than before until a block rests. While the coarsest quantizer stands, libvpx
     /// refreshes the blocks in turn with a finer one, which takes ten frames; then the rate has to recover.

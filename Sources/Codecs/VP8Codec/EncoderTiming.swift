@@ -4,10 +4,10 @@ import VideoCapturing
 /// The encoder's own time, in 100 ns: an even line at the nominal rate.
 ///
 /// Rate control budgets each frame by its duration; the true intervals of a live capture would make the budget
-/// jump, so the encoder is told even ones (1 to 125 ms). The true timestamps travel with the packets.
+/// jump, so the encoder is given even ones (1 to 125 ms). The true timestamps travel with the packets.
 ///
 /// Of a screen, though, frames come when something changes. What was saved meanwhile is there to be spent: there a
-/// pause is told, up to 125 ms.
+/// pause is reported, up to 125 ms.
 struct EncoderTiming {
     struct Slot {
         var start: Int64

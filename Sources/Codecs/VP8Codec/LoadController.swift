@@ -15,7 +15,7 @@ struct LoadController {
         var ratePart: Double
         /// The part of the pixels that is kept.
         var pixelPart: Double
-        /// About what a second of video costs beside the first rung.
+        /// About what a second of video costs relative to the first step.
         var cost: Double
     }
 
@@ -38,7 +38,7 @@ struct LoadController {
     /// - Parameter speed: the speed at the first rung.
     init(speed: Int) {
         var rungs = [Rung(speed: speed, ratePart: 1, pixelPart: 1, cost: 1)]
-        // What libvpx needs at 720p beside speed −6. Beyond −12 the bitrate is no longer kept.
+        // What libvpx needs at 720p relative to speed −6. Beyond −12 the bitrate is no longer kept.
         for (faster, cost) in [(-8, 0.9), (-10, 0.8), (-12, 0.7)] where faster < speed {
             rungs.append(Rung(speed: faster, ratePart: 1, pixelPart: 1, cost: cost))
         }

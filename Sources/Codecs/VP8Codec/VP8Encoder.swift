@@ -18,8 +18,8 @@ public final class VP8Encoder: VideoEncoder {
     /// in ten frames, since it refreshes a tenth of it in each; that shall take no second.
     static let refinementRate: FrameRate = 12
 
-    /// At the lower end blocks show no edges any more, and the filter is turned off (libvpx lets it rest from 6 of 127 on);
-    /// above the upper one it is turned on again.
+    /// At the lower end blocks show no edges any more, and the filter is turned off (libvpx lets it rest from 6 of
+    /// 127 on); above the upper one it is turned on again.
     static let quantizersOfDeblocking = 5...10
 
     private let packets = PacketBufferPool()
@@ -155,7 +155,7 @@ public final class VP8Encoder: VideoEncoder {
     /// Notes how finely the blocks were coded, and turns the filter of block edges off where there is nothing to smooth.
     ///
     /// libvpx seeks the filter's strength in the middle of the picture only, from that of the frame before; where nothing
-    /// moves there, the strength of the first, coarse frames stays for ever, and all of the picture is filtered with each
+    /// moves there, the strength of the first, coarse frames stays forever, and all of the picture is filtered with each
     /// frame.
     private func recordCoded(_ packet: VP8EncoderLibrary.Packet, _ library: VP8EncoderLibrary) throws(CodecError) {
         let quantizer = try library.lastQuantizer()

@@ -109,7 +109,7 @@ public struct CapturerEntry: Sendable {
 public struct CaptureRequest: Sendable, Hashable {
     /// The rate that is asked for.
     public enum Rate: Sendable, Hashable {
-        /// So many frames a second.
+        /// A number of frames per second.
         case frames(FrameRate)
         /// As fast as consumers take them.
         case maximum

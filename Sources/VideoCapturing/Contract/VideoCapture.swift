@@ -8,7 +8,7 @@
 /// **Order.** init → (start → stop)* → release. After release the capture is idle and may be initialized
 /// again. A start before init, or after release, throws `invalidState`, and so does a stop before init.
 /// Repeated calls of init, start, stop and release are harmless. Release while running stops first.
-/// A capture can be restarted after it was stopped, or after it stopped by itself, as often as one likes.
+/// A capture can be restarted after it was stopped, or after it stopped on its own account, any number of times.
 ///
 /// **Threads.** Every member may be used from any thread, except that init, start and release must not be
 /// called from inside `consumeFrame`. Frames are delivered one at a time, on the capture's own thread,
@@ -55,8 +55,8 @@ public protocol VideoCapture: AnyObject, Sendable {
     /// Takes what the consumers can use, from the next frame on. May be called in any state.
     func adapt(to wants: CaptureWants)
 
-    /// Asks for a complete fresh frame, from which a new viewer can begin, also where nothing has changed. A request that
-    /// the capture cannot serve is ignored. May be called in any state. (WebRTC's `RequestRefreshFrame`.)
+    /// Asks for a complete fresh frame, from which a new viewer can begin, also where nothing has changed. A request
+    /// that the capture cannot serve is ignored. May be called in any state. (WebRTC's `RequestRefreshFrame`.)
     func requestRefreshFrame()
 
     /// The state now.

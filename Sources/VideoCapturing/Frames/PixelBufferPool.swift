@@ -1,6 +1,6 @@
 /// Recycles the memory of pictures: in steady state a frame costs no allocation.
 ///
-/// The pool holds its buffers itself and hands out again those that nobody else holds any more, the
+/// The pool holds its buffers itself and hands out again those to which there is no other reference, the
 /// most recently used first, so that small pictures stay in the cache. It grows to what its user
 /// keeps in flight, up to ``capacity``; buffers beyond that are made and freed one by one, so a
 /// consumer that hoards frames costs speed but is never wrong.

@@ -253,7 +253,7 @@ struct FrameSequencer {
         advance(&frame, by: 1)
     }
 
-    /// The next frame is another capture's, whose numbers begin anew.
+    /// The next frame is another capture's, whose numbers begin again.
     mutating func beginCapture() {
         lastInputNumber = nil
     }

@@ -11,8 +11,8 @@ public enum QueuePolicy: String, Sendable, Hashable, CaseIterable {
 
 /// A bounded queue of frames between two threads, with a stated policy and a count of what it drops.
 ///
-/// The damage of what it hands out is true for whoever takes it out: what a dropped frame has changed is added to
-/// the next one, and of the first frame of all it is unknown.
+/// The damage of what it hands out is true for the consumer that takes it out: what a dropped frame has changed is
+/// added to the next one, and of the first frame of all it is unknown.
 ///
 /// Safe to use from any thread. No allocation once made.
 public final class FrameQueue: Sendable {
@@ -107,7 +107,7 @@ public final class FrameQueue: Sendable {
     /// As ``push(_:)``, but a wait for room also ends, with `refused`, when `isWanted` is false; call
     /// ``wakeWaiters()`` when it has become so. It is called with the queue locked.
     package func push(_ frame: VideoFrame, isWanted: () -> Bool) -> PushResult {
-        // A frame that is dropped is let go of after the lock, since its end may run a driver's code.
+        // A frame that is dropped is released after the lock, since its release may run a driver's code.
         var displaced: VideoFrame?
         var hasArrived = false
         var mustWake = false

@@ -186,7 +186,7 @@ public final class PublisherSubscription: Sendable {
 /// minimum rate.
 ///
 /// A repeat stands where a frame taken now would stand: as long after the frame as it is shown after it. So it does
-/// not overtake a frame that was taken already and is still on its way, as one with the present time would.
+/// not overtake a frame that was taken already and is still in flight, as one with the present time would.
 struct ConsumerTimeline {
     /// The last frame, while it may have to be repeated.
     private var last: VideoFrame?

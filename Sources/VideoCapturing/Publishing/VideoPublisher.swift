@@ -28,7 +28,8 @@ public final class VideoPublisher: Sendable {
         /// - Parameters:
         ///   - capacity: how many frames may wait.
         ///   - policy: what happens when it is full.
-        ///   - timeout: how long the consumer may take over one frame before it counts as stalled; nil for indefinitely.
+        ///   - timeout: how long the consumer may take over one frame before it counts as stalled; nil for
+        /// indefinitely.
         public init(
             capacity: Int = 2, policy: QueuePolicy = .dropOldest, timeout: Duration? = .seconds(10)
         ) {
@@ -46,7 +47,7 @@ public final class VideoPublisher: Sendable {
         /// Held here, since a capture holds its consumer weakly.
         var inlet: CaptureInlet
         var isReplacing = false
-        /// Between start and stop, even when the capture has ended by itself.
+        /// Between start and stop, even when the capture has ended on its own account.
         var isStarted = false
     }
 

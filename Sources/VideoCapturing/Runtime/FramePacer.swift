@@ -28,7 +28,7 @@ struct FramePacer {
         if case .rate(let rate) = pacing { self.rate = rate }
     }
 
-    /// Whether the pacer keeps the rate that consumers want by itself.
+    /// Whether the pacer keeps the rate that consumers want, without the limiter.
     var seesToRate: Bool {
         if case .rate = pacing { return true }
         return false

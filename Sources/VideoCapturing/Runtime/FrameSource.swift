@@ -17,7 +17,7 @@ public protocol FrameSource {
     /// Acquires the device or file. What it throws is thrown by `initCapture`; ``close()`` is not called then.
     mutating func open() throws
 
-    /// As ``open()``, for a source that may have to wait for as long as it takes: a release meanwhile makes
+    /// As ``open()``, for a source that may have to wait indefinitely: a release meanwhile makes
     /// ``FrameContext/isStopping`` true, and the source then throws. The default calls ``open()``.
     mutating func open(_ context: FrameContext) throws
 
@@ -28,8 +28,8 @@ public protocol FrameSource {
     ///
     /// May block indefinitely, if it ends its wait when ``FrameContext/isStopping`` becomes true: sleep with
     /// ``FrameContext/wait(until:endsForWants:)``, wait for a device, a socket or a pipe with
-    /// ``FrameContext/waitForInput(_:atMost:)``, or poll ``FrameContext/stopDescriptor`` in addition to several of them.
-    /// What it returns after that is not delivered.
+    /// ``FrameContext/waitForInput(_:atMost:)``, or poll ``FrameContext/stopDescriptor`` in addition to several of
+    /// them. What it returns after that is not delivered.
     ///
     /// A source that waits for long ends its wait when ``FrameContext/mustReturn`` is true, as `waitForInput` does, and
     /// returns nil: that is not the end then, and the source is called again once it has adapted.
@@ -80,7 +80,7 @@ public enum FramePacing: Sendable, Hashable {
     /// As ``sourceTimestamps``, but without waiting: the timestamps keep the source's spacing and may run
     /// ahead of the clock. For converting a file as fast as possible.
     case sourceTimestampsWithoutWaiting
-    /// The source waits for its device by itself. Its timestamps, if it gives any, are of the monotonic
+    /// The source itself waits for its device. Its timestamps, if it gives any, are of the monotonic
     /// clock and are kept: a camera, a screen.
     case device
 }

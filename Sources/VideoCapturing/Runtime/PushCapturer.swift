@@ -47,8 +47,8 @@ public final class PushCapturer: ForwardingVideoCapture {
                 metadata: metadata))
     }
 
-    /// Gives the capture a frame with all that is known of it. Its sequence number and its estimated rate are replaced by
-    /// the capture's own.
+    /// Gives the capture a frame with all that is known of it. Its sequence number and its estimated rate are
+    /// replaced by the capture's own.
     @discardableResult
     public func push(_ frame: VideoFrame) -> Bool {
         guard isCaptureStarted else { return false }
@@ -59,7 +59,7 @@ public final class PushCapturer: ForwardingVideoCapture {
     }
 
     /// Tells that no frame will follow: the capture stops with the end of the stream once those that wait are
-    /// delivered. A restart begins anew.
+    /// delivered. A restart begins with an empty queue.
     public func finish() {
         mailbox.isFinished.withLock { $0 = true }
         mailbox.queue.wakeWaiters()

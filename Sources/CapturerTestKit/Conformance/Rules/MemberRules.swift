@@ -120,7 +120,7 @@ extension ConformanceTrial {
         }
         release(capture)
         try initialize(capture)
-        try require(capture.statistics.framesDelivered == 0, "A new init does not begin the statistics anew.")
+        try require(capture.statistics.framesDelivered == 0, "A new init does not reset the statistics.")
     }
 
     func checkGivesBackDevice() throws {
@@ -140,7 +140,7 @@ extension ConformanceTrial {
             }
             try require(
                 eventually("the capture is destroyed") { observed == nil },
-                "The capture lives on after release, when nobody else holds it.")
+                "The capture lives on after release, although there is no other reference to it.")
         }
         try liveAndDie()
         // Other parts of the program open files meanwhile, so one quiet attempt is enough.
@@ -173,7 +173,7 @@ extension ConformanceTrial {
         }
         // The capture may hold it for the length of a call.
         try require(
-            eventually("the consumer is let go of") { observed == nil },
+            eventually("the consumer is released") { observed == nil },
             "The consumer lives although only the capture can hold it.")
         try require(capture.videoCaptureConsumer == nil, "The consumer is gone, but the capture names one.")
     }
@@ -195,7 +195,7 @@ extension ConformanceTrial {
             throw Finding.broken("The new consumer got nothing. \(reason)")
         }
         try stop(capture)
-        // The frame that was on its way.
+        // The frame that was in flight.
         try require(first.entered <= after + 1, "The old consumer got \(first.entered - after) more frames.")
     }
 

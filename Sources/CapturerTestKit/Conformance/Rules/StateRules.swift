@@ -47,7 +47,7 @@ extension ConformanceTrial {
         }
         note("waiting for the stream to end")
         try require(
-            collector.waitForEnd(suite.frameDeadline), "The stream goes on although the capture is let go of.")
+            collector.waitForEnd(suite.frameDeadline), "The stream goes on although the capture is released.")
     }
 
     func checkFirstErrorWins() throws {

@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// A capture can be restarted after it was stopped, or after it stopped by itself, as often as one likes.
+/// A capture can be restarted after it was stopped, or after it stopped on its own account, any number of times.
 extension ConformanceTrial {
     func checkRestart() throws {
         let probe = ProbeConsumer()
@@ -23,9 +23,9 @@ extension ConformanceTrial {
             if case .stopped = capture.state { return true }
             return false
         }
-        guard hasEnded else { throw Finding.notApplicable("It did not end by itself.") }
+        guard hasEnded else { throw Finding.notApplicable("It did not end on its own account.") }
         for _ in 1...2 {
-            try require(!capture.isCaptureStarted, "It is started although it has stopped by itself.")
+            try require(!capture.isCaptureStarted, "It is started although it has stopped on its own account.")
             let before = probe.count
             try start(capture)
             try awaitFrames(1, after: before, at: probe, of: capture)
@@ -63,7 +63,7 @@ extension ConformanceTrial {
         // Frames that were late in the first run make its rate low, so the stated one counts as well.
         try require(
             after < max(before, stated) * 1.6,
-            "After 50 restarts the rate is \(after) frames a second; it was \(before).")
+            "After 50 restarts the rate is \(after) frames per second; it was \(before).")
     }
 
     /// Frames a second by the timestamps; nil for fewer than five frames.

@@ -1,15 +1,15 @@
 import NIOCore
 import VideoCapturing
 
-/// Counts connections and responses, and refuses connections when there are too many, or too many from one peer. Safe to use
-/// from any thread.
+/// Counts connections and responses, and refuses connections when there are too many, or too many from one peer. Safe
+/// to use from any thread.
 final class Connections: Sendable {
     /// Whether a connection is served.
     enum Admission: Sendable, Hashable {
         case served
         /// It is answered that there are too many: in total, or from its address.
         case refused(limit: Int, isOfAddress: Bool)
-        /// There are so many that it is closed without a response.
+        /// There are too many, so it is closed without a response.
         case dropped
     }
 
