@@ -47,7 +47,7 @@ class OutageTests(ours.CameraTestCase):
         self.pull(running, webcam)
         time.sleep(5)
         summary = self.end(running, ours.IO)
-        self.assertTrue(any("was away" in message for message in running.messages()), running.messages())
+        self.assertTrue(any("was unavailable" in message for message in running.messages()), running.messages())
         self.assertWhole(self.file, summary["capture"]["frames"])
 
     def test_time_is_up_while_it_is_away(self):
