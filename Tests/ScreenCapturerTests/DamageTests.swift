@@ -36,11 +36,13 @@ extension ScreenCapturerTests {
             for (x, y) in [(0, 0), (304, 0), (0, 184), (304, 184), (150, 90)] {
                 try window.draw(Picture(width: 16, height: 16, seed: UInt32(x + y + 1)), x: x, y: y)
             }
+            func area() -> Int {
+                run.probe.shots[before...].flatMap { $0.frame.damage ?? [] }.reduce(0) { $0 + $1.width * $1.height }
+            }
+            // On a busy machine the places come in several frames.
+            #expect(eventually(within: .seconds(3)) { area() >= 5 * 16 * 16 })
             _ = run.settle()
-            let shots = run.probe.shots[before...]
-            #expect((1...2).contains(shots.count))
-            let area = shots.flatMap { $0.frame.damage ?? [] }.reduce(0) { $0 + $1.width * $1.height }
-            #expect(area >= 5 * 16 * 16 && area < 320 * 200 / 4, "\(area) pixels are said to have changed")
+            #expect(area() < 320 * 200 / 4, "\(area()) pixels are said to have changed")
             #expect(DamageTests.faults(run.probe.shots) == [])
         }
 

@@ -1,5 +1,5 @@
-// A capturer over memory that a driver owns and fills again and again, written with public API only: frames are lent
-// without a copy, and a frame costs no allocation. Checks itself with the conformance suite.
+// A capturer over memory that a driver owns and fills repeatedly, written with public API only: frames are lent without a
+// copy, and a frame costs no allocation; only when consumers keep too many are they given copies. Checks itself with the conformance suite.
 import CapturerTestKit
 import Foundation
 import VideoCapturing
@@ -93,8 +93,22 @@ struct DriverSource: FrameSource {
             guard context.waitForInput(driver.ends.read, atMost: limit) == .ready else { continue }
             var number: UInt8 = 0
             guard read(driver.ends.read, &number, 1) == 1 else { continue }
+            let buffer = buffers[Int(number)]
+            // One buffer always stays with the driver: where consumers keep the others, they are given copies.
+            guard holders.count(where: { $0 == .driver }) > 2 else {
+                defer { driver.queue(number) }
+                return try context.makeFrame(settings.format) { pixels in
+                    for plane in buffer.planes.indices {
+                        for row in 0..<buffer.planes[plane].rows {
+                            buffer.withRow(row, ofPlane: plane) { source in
+                                pixels.withRow(row, ofPlane: plane) { $0.copyMemory(from: source) }
+                            }
+                        }
+                    }
+                }
+            }
             holders[Int(number)] = .frame
-            return SourceFrame(buffers[Int(number)])
+            return SourceFrame(buffer)
         }
         return nil
     }
