@@ -142,7 +142,7 @@ import VideoCapturing
         #expect(log.withLock { $0.count } <= 5)
     }
 
-    /// A server that nobody watches slows its own capture down, but no recording of it.
+    /// A server without viewers slows its own capture down, but no recording of it.
     @Test func anIdleServerSlowsNoRecordingDown() throws {
         final class Recording: VideoCaptureConsumer {
             func consumeFrame(_ frame: VideoFrame) {}
