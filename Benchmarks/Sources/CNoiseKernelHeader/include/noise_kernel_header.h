@@ -2,6 +2,6 @@
 #define NOISE_KERNEL_HEADER_H
 
 // The kernel is no product of the package; NoiseCapturer brings its code along, and this its declarations.
-#include "../../../../Sources/CNoiseKernel/include/noise_kernel.h"
+#include "../../../../Sources/System/CNoiseKernel/include/noise_kernel.h"
 
 #endif
