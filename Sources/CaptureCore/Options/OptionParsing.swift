@@ -1,0 +1,63 @@
+/// Digits with an optional fraction, `12` or `0.5`, as a multiple of 10⁻ⁿ, where n is `decimals`; nil for signs, spaces,
+/// exponents, more decimals, and overflow.
+package func parseDecimal(_ text: Substring, decimals: Int) -> Int64? {
+    let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let whole = parts.first, isDigits(whole), var value = Int64(whole) else { return nil }
+    let fraction = parts.count == 2 ? parts[1] : ""
+    guard parts.count == 1 || isDigits(fraction), fraction.utf8.count <= decimals else { return nil }
+    let digits = Array(fraction.utf8) + [UInt8](repeating: 48, count: decimals - fraction.utf8.count)
+    for digit in digits {
+        let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
+        let (sum, carry) = shifted.addingReportingOverflow(Int64(digit - 48))
+        guard !overflow, !carry else { return nil }
+        value = sum
+    }
+    return value
+}
+
+/// A whole number that consists of digits only; nil for anything else, and for overflow.
+package func parseDigits<Value: FixedWidthInteger>(_ text: String, as type: Value.Type = Value.self) -> Value? {
+    isDigits(text[...]) ? Value(text) : nil
+}
+
+private func isDigits(_ text: Substring) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { (48...57).contains($0) }
+}
+
+/// A time in seconds, or with the unit `ms`, `s`, `m` or `h`; nil for anything else, and for more than a year.
+package func parseTime(_ text: String) -> Duration? {
+    let units: [(suffix: String, nanoseconds: Int64, decimals: Int)] = [
+        ("ms", 1, 6), ("s", 1, 9), ("m", 60, 9), ("h", 3600, 9), ("", 1, 9),
+    ]
+    guard let unit = units.first(where: { text.hasSuffix($0.suffix) }),
+        let value = parseDecimal(text.dropLast(unit.suffix.count), decimals: unit.decimals)
+    else { return nil }
+    let (nanoseconds, overflow) = value.multipliedReportingOverflow(by: unit.nanoseconds)
+    // More than a year is a typing error.
+    guard !overflow, nanoseconds <= 366 * 86_400 * 1_000_000_000 else { return nil }
+    return .nanoseconds(nanoseconds)
+}
+
+/// `text` made safe for a terminal: on one line, cut to `limit` characters, with control and invisible characters
+/// replaced by `?`, and without the names and passwords in URLs, which are masked before the text is cut.
+package func printable(_ text: String, limit: Int) -> String {
+    let text = maskingUserInfo(in: text)
+    var result = ""
+    for scalar in text.unicodeScalars.prefix(limit) {
+        result.unicodeScalars.append(scalar.isPrintable ? scalar : "?")
+    }
+    return text.unicodeScalars.count > limit ? result + "…" : result
+}
+
+extension Unicode.Scalar {
+    /// Whether it is visible and does not affect the text around it: not a control character, a line end, or a
+    /// character that sets the direction of text or has no width.
+    package var isPrintable: Bool {
+        if isASCII { return (0x20..<0x7F).contains(value) }
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: return false
+        // Variation selectors follow many emoji.
+        default: return !properties.isDefaultIgnorableCodePoint || properties.isVariationSelector
+        }
+    }
+}
