@@ -1,6 +1,6 @@
 /// An option that cannot be used: one sentence for the user that says what would be valid.
 public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The option's name without dashes; empty when the error is in no single option.
+    /// The option's name without dashes.
     public let option: String
     /// The sentence, safe to show on a terminal: `--fps 'x': not a frame rate. …`
     public let description: String
@@ -8,7 +8,7 @@ public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Makes the sentence.
     ///
     /// - Parameters:
-    ///   - option: the name without dashes: `fps`; or the text to begin the sentence with, such as a path.
+    ///   - option: the name without dashes: `fps`.
     ///   - value: the value that was given; nil when the error is not in one value, or the value is a secret.
     ///   - message: what is wrong and what would be valid.
     public init(_ option: String, _ value: String? = nil, _ message: String) {
