@@ -19,7 +19,10 @@ let package = Package(
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
         .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
+        .library(name: "MediaPublishing", targets: ["MediaPublishing"]),
+        .library(name: "FileOutput", targets: ["FileOutput"]),
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
+        .library(name: "MJPEGServerOutput", targets: ["MJPEGServerOutput"]),
         .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
@@ -45,6 +48,16 @@ let package = Package(
 
         // The contract of video captures and its runtime. Re-exports CaptureCore.
         .target(name: "VideoCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
+
+        // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
+        .target(
+            name: "MediaPublishing", dependencies: ["VideoCapturing", "FrameProcessing"], swiftSettings: strict),
+        .target(
+            name: "FileOutput", dependencies: ["MediaPublishing", "MediaContainers", "VideoCapturing"],
+            path: "Sources/Outputs/FileOutput", swiftSettings: strict),
+        .target(
+            name: "MJPEGServerOutput", dependencies: ["MediaPublishing", "MJPEGServer", "VideoCapturing"],
+            path: "Sources/Outputs/MJPEGServerOutput", swiftSettings: strict),
 
         // MD5 and SHA-256, for this package alone.
         .target(name: "Digests", dependencies: ["CLibMD"], swiftSettings: strict),
@@ -120,6 +133,7 @@ let package = Package(
             name: "CaptureTool",
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaContainers", "CameraCapturer", "NoiseCapturer",
+                "MediaPublishing", "FileOutput", "MJPEGServerOutput",
                 "FFmpegContainers", "FileCapturer", "MJPEGCapturer", "MJPEGServer", "ScreenCapturer", "CLibVPX",
                 "CLibYUV",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

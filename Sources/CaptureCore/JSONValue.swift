@@ -1,17 +1,25 @@
 /// A JSON value (RFC 8259) with the members of objects in a fixed order.
-enum JSONValue: Sendable {
+public enum JSONValue: Sendable {
+    /// `null`.
     case null
+    /// `true` or `false`.
     case bool(Bool)
+    /// A whole number.
     case integer(Int64)
+    /// A number with up to six decimals; `null` where there is no such number.
     case number(Double)
+    /// Text.
     case string(String)
+    /// Values in order.
     case array([JSONValue])
+    /// Members in order.
     case object([(name: String, value: JSONValue)])
 
-    static func count(_ value: UInt64) -> JSONValue { .integer(Int64(clamping: value)) }
+    /// A whole number; one beyond 63 bits is the largest of them.
+    public static func count(_ value: UInt64) -> JSONValue { .integer(Int64(clamping: value)) }
 
-    /// On one line.
-    var text: String {
+    /// The value on one line.
+    public var text: String {
         var result = ""
         write(to: &result)
         return result

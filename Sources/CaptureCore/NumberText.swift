@@ -1,0 +1,40 @@
+/// `value` with a fixed number of decimals: `fixed(3.14159, 2)` is `3.14`.
+package func fixed(_ value: Double, _ decimals: Int) -> String {
+    guard value.isFinite, abs(value) < 1e15 else { return "?" }
+    let scale = (0..<decimals).reduce(Int64(1)) { scale, _ in scale * 10 }
+    // The fraction is formatted separately: the whole number in units of its last decimal may exceed 64 bits.
+    var whole = Int64(abs(value))
+    var fraction = Int64(((abs(value) - Double(whole)) * Double(scale)).rounded())
+    if fraction == scale { (whole, fraction) = (whole + 1, 0) }
+    let sign = value < 0 && (whole, fraction) > (0, 0) ? "-" : ""
+    guard decimals > 0 else { return "\(sign)\(whole)" }
+    let digits = String(fraction)
+    return "\(sign)\(whole)." + String(repeating: "0", count: decimals - digits.count) + digits
+}
+
+/// A count with a decimal prefix, three digits at least: `998 kB`, `1.02 MB`.
+package func scaled(_ value: Double, _ unit: String) -> String {
+    let prefixes = ["", "k", "M", "G", "T"]
+    var value = value
+    var index = 0
+    while value >= 999.5, index < prefixes.count - 1 {
+        value /= 1000
+        index += 1
+    }
+    let decimals = index == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2
+    return "\(fixed(value, decimals)) \(prefixes[index])\(unit)"
+}
+
+/// Minutes and seconds, with hours where there are any: `01:05`, `2:00:00`.
+package func clockText(_ time: Duration) -> String {
+    let seconds = max(0, time.components.seconds)
+    func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let rest = "\(two(seconds / 60 % 60)):\(two(seconds % 60))"
+    return seconds >= 3600 ? "\(seconds / 3600):\(rest)" : rest
+}
+
+/// Milliseconds with as many digits as matter: `0.4`, `12`.
+package func milliseconds(_ time: Duration) -> String {
+    let value = time.seconds * 1000
+    return fixed(value, value < 9.95 ? 1 : 0)
+}

@@ -1,0 +1,171 @@
+public import VideoCapturing
+
+/// Somewhere a capture goes: a file, a server, a network peer, a window. A ``MediaPublisher`` opens it, feeds it with
+/// frames or packets, and closes it.
+///
+/// **Order.** open → frames or packets → close. ``open(_:)`` comes once, before the first frame; ``close(at:)`` comes once
+/// after a successful ``open(_:)``, when nothing flows any more; ``discard()`` comes in place of it when the run has not
+/// begun.
+///
+/// **Threads.** open, close and discard come from the threads that use the publisher, one at a time; frames and packets
+/// from a thread of the publisher; all else from any thread.
+public protocol MediaOutput: AnyObject, Sendable {
+    /// The name for messages and statistics: a path, or a URL without its secrets.
+    var name: String { get }
+
+    /// The format or the protocol, in a word: `webm`, `rtmp`.
+    var kind: String { get }
+
+    /// What it takes, known before it is opened.
+    var feed: OutputFeed { get }
+
+    /// Opens the file or the connection. May block until a reader is there, as long as ``OutputContext/isStopRequested`` is
+    /// false.
+    ///
+    /// - Throws: a typed error; nothing is left behind then.
+    func open(_ context: OutputContext) throws -> OutputDestination
+
+    /// Completes the output. A packet sink has been finished before.
+    ///
+    /// - Parameter end: the end of the last frame on the frames' time line; nil when it follows from the frames.
+    /// - Throws: the error of closing, or the first error of writing when it was not reported by
+    ///   ``OutputContext/fail(_:)``.
+    func close(at end: MediaTime?) throws
+
+    /// Closes, and removes what ``open(_:)`` has created: the run did not begin, or gave nothing.
+    func discard()
+
+    /// The state of the capture, for outputs that show why nothing comes.
+    func sourceStateChanged(to state: CaptureState)
+
+    /// Limits how long a write may wait for a reader that takes nothing; nil for indefinitely. Thread-safe, and effective
+    /// for a write that waits already.
+    func setWriteTimeout(_ timeout: Duration?)
+
+    /// The path of the file that it writes, `-` for standard output; nil for other outputs.
+    var path: String? { get }
+
+    /// What it has done so far.
+    var statistics: OutputStatistics { get }
+}
+
+extension MediaOutput {
+    public func close(at end: MediaTime?) throws {}
+    public func discard() { try? close(at: nil) }
+    public func sourceStateChanged(to state: CaptureState) {}
+    public func setWriteTimeout(_ timeout: Duration?) {}
+    public var path: String? { nil }
+}
+
+/// What an output takes.
+public enum OutputFeed: Sendable, Hashable {
+    /// Frames.
+    case frames(FrameFeed)
+    /// Encoded packets.
+    case packets(PacketFeed)
+
+    /// Frames as an output needs them.
+    public struct FrameFeed: Sendable, Hashable {
+        /// The pixel format; nil for that of the capture.
+        public var pixelFormat: PixelFormat?
+        /// Whether frames are to be rotated for display, and to keep the size of the first one. Otherwise they come as they
+        /// are, on the capture's thread where the consumer allows that.
+        public var isConverted: Bool
+        /// The queue; nil for that of a file, which gets every frame.
+        public var queue: VideoPublisher.QueueSettings?
+
+        /// Frames; see the properties.
+        public init(
+            pixelFormat: PixelFormat? = nil, isConverted: Bool = true, queue: VideoPublisher.QueueSettings? = nil
+        ) {
+            self.pixelFormat = pixelFormat
+            self.isConverted = isConverted
+            self.queue = queue
+        }
+    }
+
+    /// Packets as an output needs them.
+    public struct PacketFeed: Sendable, Hashable {
+        /// The codecs that it can carry, the preferred one first.
+        public var codecs: [Codec]
+        /// Whether they go to a file, or to somebody who waits for them.
+        public var purpose: EncodingPurpose
+        /// Whether it has a bandwidth of its own, and so needs an encoder of its own.
+        public var needsOwnEncoder: Bool
+
+        /// Packets; see the properties.
+        public init(codecs: [Codec], purpose: EncodingPurpose = .file, needsOwnEncoder: Bool = false) {
+            self.codecs = codecs
+            self.purpose = purpose
+            self.needsOwnEncoder = needsOwnEncoder
+        }
+    }
+}
+
+/// Where the frames or packets of an open output go.
+public enum OutputDestination: Sendable {
+    /// Frames, for a ``OutputFeed/frames(_:)``.
+    case consumer(any VideoCaptureConsumer)
+    /// Packets, for a ``OutputFeed/packets(_:)``.
+    case sink(any PacketSink)
+}
+
+/// What an output learns of the capture when it is opened, and how it reports problems. Safe to use from any thread.
+public struct OutputContext: Sendable {
+    /// The format of the capture's frames, before the orientation is applied.
+    public var format: VideoFormat
+    /// The clockwise rotation of the frames to apply for display.
+    public var orientation: VideoOrientation
+    /// How the capture's frames are timed.
+    public var pacing: MediaPublisher.Pacing
+    /// The duration after which the run ends; nil for no limit.
+    public var maximumDuration: Duration?
+    /// Whether a stop was requested, which ends any wait.
+    public var isStopRequested: @Sendable () -> Bool
+    /// Reports that the output has failed and takes nothing more; the first error counts.
+    public var fail: @Sendable (any Error) -> Void
+    /// Reports a problem that loses no data, in a sentence for the user.
+    public var warn: @Sendable (String) -> Void
+
+    /// A context; see the properties.
+    public init(
+        format: VideoFormat, orientation: VideoOrientation = .up, pacing: MediaPublisher.Pacing = .realTime,
+        maximumDuration: Duration? = nil, isStopRequested: @escaping @Sendable () -> Bool = { false },
+        fail: @escaping @Sendable (any Error) -> Void = { _ in },
+        warn: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.format = format
+        self.orientation = orientation
+        self.pacing = pacing
+        self.maximumDuration = maximumDuration
+        self.isStopRequested = isStopRequested
+        self.fail = fail
+        self.warn = warn
+    }
+}
+
+/// What an output has done so far, for people and for programs.
+public struct OutputStatistics: Sendable {
+    /// The bytes written or sent.
+    public var bytes: Int64
+    /// The present state in a few words, such as `3 viewers`; nil for none.
+    public var status: String?
+    /// What became of it, in sentences for the user: what was written and how to play it.
+    public var summary: String
+    /// The address at which it is to be seen, in a sentence for the user; nil for none.
+    public var announcement: String?
+    /// Further members for programs.
+    public var details: [(name: String, value: JSONValue)]
+
+    /// Statistics; see the properties.
+    public init(
+        bytes: Int64, status: String? = nil, summary: String = "", announcement: String? = nil,
+        details: [(name: String, value: JSONValue)] = []
+    ) {
+        self.bytes = bytes
+        self.status = status
+        self.summary = summary
+        self.announcement = announcement
+        self.details = details
+    }
+}

@@ -1,0 +1,126 @@
+/// Where the packets of an encoder go.
+public enum EncodingPurpose: String, Sendable, Hashable, CaseIterable {
+    /// To a file: no frame is dropped, and the result depends on the frames alone.
+    case file
+    /// To viewers over a network: frames are dropped rather than late, the speed follows the load.
+    case live
+}
+
+/// How to encode, as far as a program decides; nil leaves a choice to the encoder.
+public struct EncodingSettings: Sendable, Hashable {
+    /// The maximum interval between key frames.
+    public enum KeyFrameInterval: Sendable, Hashable {
+        /// A time.
+        case time(Duration)
+        /// A number of frames.
+        case frames(Int64)
+    }
+
+    /// The codec; nil for the first one that an output takes.
+    public var codec: Codec?
+    /// The name of the encoder, as ``EncoderEntry/name``; nil for the first one of the codec.
+    public var encoder: String?
+    /// Bits per second.
+    public var bitrate: Int?
+    /// The maximum interval between key frames.
+    public var keyFrameInterval: KeyFrameInterval?
+    /// The values of the encoder's own options; see ``EncoderEntry/options``.
+    public var options: OptionValues
+
+    /// Settings; everything is the encoder's choice where nothing is said.
+    public init(
+        codec: Codec? = nil, encoder: String? = nil, bitrate: Int? = nil, keyFrameInterval: KeyFrameInterval? = nil,
+        options: OptionValues = OptionValues()
+    ) {
+        self.codec = codec
+        self.encoder = encoder
+        self.bitrate = bitrate
+        self.keyFrameInterval = keyFrameInterval
+        self.options = options
+    }
+}
+
+/// What an ``EncoderEntry`` makes an encoder for.
+public struct EncoderRequest: Sendable, Hashable {
+    /// The format of the frames to come; their size may change later.
+    public var format: VideoFormat
+    /// The rate to plan for.
+    public var frameRate: FrameRate
+    /// What the frames show.
+    public var contentHint: VideoContentHint
+    /// Where the packets go.
+    public var purpose: EncodingPurpose
+    /// How to encode.
+    public var settings: EncodingSettings
+
+    /// A request; see the properties.
+    public init(
+        format: VideoFormat, frameRate: FrameRate, contentHint: VideoContentHint = .none,
+        purpose: EncodingPurpose = .file, settings: EncodingSettings = EncodingSettings()
+    ) {
+        self.format = format
+        self.frameRate = frameRate
+        self.contentHint = contentHint
+        self.purpose = purpose
+        self.settings = settings
+    }
+
+    /// The bitrate that is asked for; without one, what suits a camera's size and rate: about a tenth of a bit for each
+    /// pixel, 64 kb/s to 20 Mb/s.
+    public var bitrate: Int {
+        if let bitrate = settings.bitrate { return bitrate }
+        let pixelRate = Double(format.imageWidth) * Double(format.imageHeight) * min(frameRate.framesPerSecond, 60)
+        return Int(min(max(pixelRate * 0.1, 64_000), 20_000_000))
+    }
+
+    /// The maximum time between key frames; nil for the encoder's choice. A number of frames is half a frame interval
+    /// less than the time of them, since timestamps may be slightly early.
+    public var keyFrameInterval: Duration? {
+        switch settings.keyFrameInterval {
+        case .time(let time): time
+        case .frames(let count):
+            max(.nanoseconds(1), frameRate.time(ofFrame: count) - frameRate.frameInterval / 2)
+        case nil: nil
+        }
+    }
+}
+
+/// An encoder that a program offers, by name: how it is called, what it can be told, and how it is made.
+///
+/// A program lists those that it links, in order of preference, and a `MediaPublisher` makes what its outputs need.
+public struct EncoderEntry: Sendable {
+    /// The name by which it is chosen.
+    public let name: String
+    /// What it encodes to.
+    public let codec: Codec
+    /// What it is, in one sentence.
+    public let summary: String
+    /// What it can be told besides bitrate and key frame interval.
+    public let options: [OptionDescription]
+    /// Why it does not work on this machine, in a sentence for the user; nil when it works. May open a device.
+    public let problem: @Sendable () -> String?
+
+    private let make: @Sendable (EncoderRequest) throws -> sending any VideoEncoder
+
+    /// An encoder; see the properties.
+    ///
+    /// - Parameter make: makes an encoder; throws ``OptionError`` for an option, `CodecError` for the rest.
+    public init(
+        name: String, codec: Codec, summary: String, options: [OptionDescription] = [],
+        problem: @escaping @Sendable () -> String? = { nil },
+        make: @escaping @Sendable (EncoderRequest) throws -> sending any VideoEncoder
+    ) {
+        self.name = name
+        self.codec = codec
+        self.summary = summary
+        self.options = options
+        self.problem = problem
+        self.make = make
+    }
+
+    /// Makes an encoder.
+    ///
+    /// - Throws: ``OptionError`` for an option's value, `CodecError` for settings that it does not take, and where it does
+    ///   not work on this machine.
+    public func makeEncoder(_ request: EncoderRequest) throws -> sending any VideoEncoder { try make(request) }
+}
