@@ -1,4 +1,3 @@
-import FileCapturer
 import VideoCapturing
 
 /// A capture that stops automatically after a number of frames, or after a duration by the frames' timestamps. Exact to
@@ -22,9 +21,6 @@ final class LimitedCapture: VideoCapture {
         }
         capture.videoCaptureConsumer = gate
     }
-
-    /// The playback progress of a file; nil for other sources.
-    var fileProgress: FileProgress? { (capture as? FileCapturer)?.progress }
 
     /// The frames that were passed on so far.
     var passed: PassedFrames { gate.passed }

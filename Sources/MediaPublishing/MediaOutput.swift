@@ -42,6 +42,9 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// for a write that waits already.
     func setWriteTimeout(_ timeout: Duration?)
 
+    /// Whether each of its waits ends by the write timeout, so that its queue needs no timeout. Known once it is open.
+    var limitsOwnWaits: Bool { get }
+
     /// The path of the file that it writes, `-` for standard output; nil for other outputs.
     var path: String? { get }
 
@@ -54,6 +57,7 @@ extension MediaOutput {
     public func discard() { try? close(at: nil) }
     public func sourceStateChanged(to state: CaptureState) {}
     public func setWriteTimeout(_ timeout: Duration?) {}
+    public var limitsOwnWaits: Bool { false }
     public var path: String? { nil }
 }
 

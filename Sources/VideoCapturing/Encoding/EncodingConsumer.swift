@@ -31,6 +31,8 @@ public final class EncodingConsumer: FeedbackConsumer {
         var worker: UInt?
         var outputs: [Output] = []
         var isKeyFrameRequested = false
+        /// Whether a frame has been encoded; the first one is a key frame anyway.
+        var hasEncoded = false
         var bitrate: Int?
         /// Sinks to be removed when the worker is done.
         var removals: [String] = []
@@ -68,7 +70,7 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     // MARK: Sinks
 
-    /// Adds a sink, which begins with the next frame; that frame becomes a key frame. It is held until it is removed. After
+    /// Adds a sink, which begins with the next frame; that frame is a key frame. It is held until it is removed. After
     /// ``finish()`` it is not added.
     ///
     /// - Parameters:
@@ -78,7 +80,7 @@ public final class EncodingConsumer: FeedbackConsumer {
         let isLate = state.withLock { state in
             guard !state.hasFinished else { return false }
             state.outputs.append(Output(name: name, sink: sink))
-            return true
+            return state.hasEncoded
         }
         if isLate { requestKeyFrame() }
     }
@@ -126,7 +128,10 @@ public final class EncodingConsumer: FeedbackConsumer {
             let (isWanted, isKeyFrameRequested, bitrate) = state.withLock { state in
                 let isWanted = !state.outputs.isEmpty
                 defer {
-                    if isWanted { state.isKeyFrameRequested = false }
+                    if isWanted {
+                        state.isKeyFrameRequested = false
+                        state.hasEncoded = true
+                    }
                     state.bitrate = nil
                 }
                 return (isWanted, state.isKeyFrameRequested, state.bitrate)

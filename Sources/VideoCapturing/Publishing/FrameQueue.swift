@@ -35,6 +35,7 @@ public final class FrameQueue: Sendable {
     /// How long a consumer may make no progress before it counts as stalled; nil for indefinitely. Its producer then
     /// waits for no room any more until the consumer takes a frame.
     public let timeout: Duration?
+    private let numbersFrames: Bool
 
     struct Contents {
         var slots: [VideoFrame?]
@@ -44,6 +45,8 @@ public final class FrameQueue: Sendable {
         /// No producer waits any more; see ``FrameQueue/setStopping(_:)``.
         var isStopping = false
         var received: UInt64 = 0
+        /// The number of frames that were put in or turned away.
+        var nextNumber: UInt64 = 0
         var dropped = DropCounts()
         /// What dropped frames have changed: owed to the frame at the front when the newest wins, to the next that
         /// is put in otherwise.
@@ -89,7 +92,14 @@ public final class FrameQueue: Sendable {
     ///   - capacity: the most frames that wait; at least 1.
     ///   - policy: what happens to a frame that finds the queue full.
     ///   - timeout: how long a full queue is waited for while its consumer makes no progress; nil for indefinitely.
-    public init(capacity: Int, policy: QueuePolicy, timeout: Duration? = nil) {
+    public convenience init(capacity: Int, policy: QueuePolicy, timeout: Duration? = nil) {
+        self.init(capacity: capacity, policy: policy, timeout: timeout, numbersFrames: false)
+    }
+
+    /// - Parameter numbersFrames: whether a frame's sequence number becomes the number of frames that were put in or turned
+    ///   away before it, so that who takes it out sees what was dropped in front of it, whatever happens to those behind.
+    init(capacity: Int, policy: QueuePolicy, timeout: Duration? = nil, numbersFrames: Bool) {
+        self.numbersFrames = numbersFrames
         self.capacity = max(1, capacity)
         self.policy = policy
         self.timeout = timeout
@@ -117,6 +127,8 @@ public final class FrameQueue: Sendable {
                 contents.received += 1
                 hasArrived = true
             }
+            let number = contents.nextNumber
+            contents.nextNumber += 1
             if contents.isClosed {
                 contents.dropped.abandoned += 1
                 return .closed
@@ -146,11 +158,13 @@ public final class FrameQueue: Sendable {
                         return .refused
                     }
                     contents.waitingProducers += 1
+                    contents.nextNumber = number
                     return nil
                 }
             }
             var frame = frame
             if policy != .dropOldest { contents.accumulator.flush(into: &frame) }
+            if numbersFrames { frame.sequenceNumber = number }
             contents.append(consume frame)
             mustWake = contents.waitingConsumers > 0
             return result

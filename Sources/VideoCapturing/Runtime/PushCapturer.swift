@@ -20,7 +20,7 @@ public final class PushCapturer: ForwardingVideoCapture {
         format: VideoFormat, name: String = "push", queueCapacity: Int = 4, policy: QueuePolicy = .dropOldest,
         clock: any CaptureClock = MonotonicClock()
     ) {
-        mailbox = FrameMailbox(FrameQueue(capacity: queueCapacity, policy: policy), clock: clock)
+        mailbox = FrameMailbox(FrameQueue(capacity: queueCapacity, policy: policy, numbersFrames: true), clock: clock)
         forwardedCapture = SourceCapturer(
             PushSource(settings: CaptureSettings(format: format, sourceName: name), mailbox: mailbox), name: name,
             clock: clock)
@@ -84,7 +84,8 @@ private final class FrameMailbox: Sendable {
 private struct PushSource: FrameSource {
     var settings: CaptureSettings
     let mailbox: FrameMailbox
-    var lostSoFar: UInt64 = 0
+    /// The number that the queue gives to the next frame if none is dropped.
+    var nextNumber: UInt64 = 0
 
     var pacing: FramePacing { .device }
 
@@ -98,10 +99,9 @@ private struct PushSource: FrameSource {
             !context.isStopping && !(isEmpty && mailbox.isFinished.withLock { $0 })
         })
         guard let frame = next else { return nil }
-        let lost = mailbox.queue.dropped.total
-        defer { lostSoFar = lost }
+        defer { nextNumber = frame.sequenceNumber + 1 }
         var result = SourceFrame(frame.buffer, timestamp: frame.timestamp)
-        result.lostBefore = lost - lostSoFar
+        result.lostBefore = frame.sequenceNumber - nextNumber
         result.compressed = frame.compressed
         result.damage = frame.damage
         result.attributes = frame.attributes

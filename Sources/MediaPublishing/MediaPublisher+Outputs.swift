@@ -1,0 +1,362 @@
+import FrameProcessing
+public import VideoCapturing
+
+/// One output at its publisher.
+///
+/// `output` is opened, closed and discarded by one thread at a time, as ``MediaPublisher`` demands of its users.
+final class OutputRecord: Sendable {
+    let id: MediaPublisher.OutputID
+    let output: any MediaOutput
+    /// How to encode for it; nil for the publisher's settings.
+    let encoding: EncodingSettings?
+
+    struct State {
+        var isOpen = false
+        var hasFailed = false
+        /// Of an output that takes frames.
+        var subscription: PublisherSubscription?
+        /// Of an output that takes packets.
+        var stage: EncoderStage?
+    }
+
+    let state = Locked(State())
+
+    init(_ output: any MediaOutput, id: MediaPublisher.OutputID, encoding: EncodingSettings?) {
+        self.output = output
+        self.id = id
+        self.encoding = encoding
+    }
+
+    var subscription: PublisherSubscription? { state.withLock { $0.subscription } }
+    var stage: EncoderStage? { state.withLock { $0.stage } }
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    /// Marks it as failed; false when it is already.
+    func markFailed() -> Bool {
+        state.withLock { state in
+            defer { state.hasFailed = true }
+            return !state.hasFailed
+        }
+    }
+
+    /// Removes what was opened for a run that has not begun.
+    func discard(from video: VideoPublisher) {
+        let (wasOpen, subscription, stage) = state.withLock { state in
+            defer { state.isOpen = false }
+            return (state.isOpen, state.subscription, state.stage)
+        }
+        if let subscription { video.remove(subscription) }
+        stage?.encoding.remove("\(id.index)")
+        if wasOpen { output.discard() }
+    }
+
+    /// Completes it, and reports what that throws.
+    func close(at end: MediaTime?, hasFrames: Bool, reportingTo publisher: MediaPublisher) {
+        let (wasOpen, hasFailed) = state.withLock { state in
+            defer { state.isOpen = false }
+            return (state.isOpen, state.hasFailed)
+        }
+        guard wasOpen, !(subscription?.statistics.isStalled ?? false), !(stage?.isStalled ?? false) else { return }
+        do {
+            try output.close(at: end)
+        } catch {
+            if !hasFailed { publisher.fail(self, error) }
+        }
+        if !hasFrames, output.statistics.bytes == 0 { output.discard() }
+    }
+}
+
+/// An encoder with the outputs that share it.
+final class EncoderStage: Sendable {
+    /// What outputs must have in common to share an encoder.
+    struct Key: Hashable {
+        var encoder: String
+        var settings: EncodingSettings
+        var purpose: EncodingPurpose
+    }
+
+    /// Unique at its publisher.
+    let number: Int
+    let key: Key
+    let codec: Codec
+    /// Bits per second at the beginning.
+    let bitrate: Int
+    /// Whether further outputs may share it.
+    let isShared: Bool
+    let encoding: EncodingConsumer
+    private struct State {
+        var subscription: PublisherSubscription?
+        var isRetired = false
+    }
+    private let state = Locked(State())
+
+    init(
+        _ number: Int, _ key: Key, codec: Codec, bitrate: Int, isShared: Bool, encoding: EncodingConsumer
+    ) {
+        self.number = number
+        self.key = key
+        self.codec = codec
+        self.bitrate = bitrate
+        self.isShared = isShared
+        self.encoding = encoding
+    }
+
+    var name: String { key.encoder }
+
+    var subscription: PublisherSubscription? {
+        get { state.withLock { $0.subscription } }
+        set { state.withLock { $0.subscription = newValue } }
+    }
+
+    /// Whether it has ended, since no output was left.
+    var isRetired: Bool { state.withLock { $0.isRetired } }
+
+    /// Ends it when no output is left, so that nothing is converted for it.
+    func retireIfIdle(at video: VideoPublisher) {
+        guard !encoding.isActive else { return }
+        state.withLock { $0.isRetired = true }
+        if let subscription { video.remove(subscription) }
+    }
+
+    /// Whether a call of the encoder, or of an output of it, does not return.
+    var isStalled: Bool { subscription?.statistics.isStalled ?? false }
+}
+
+extension MediaPublisher {
+    // MARK: Outputs
+
+    /// Adds an output. Before ``open()`` it is only listed; later it is opened at once, and begins with the next frame, or
+    /// with a key frame.
+    ///
+    /// - Parameters:
+    ///   - output: held until it is removed.
+    ///   - encoding: how to encode for it; nil for the publisher's ``Settings/encoding``.
+    /// - Returns: the identifier by which events name it.
+    /// - Throws: `CodecError` when no encoder of the settings suits it, and what opening throws; it is not added then.
+    @discardableResult
+    public func add(_ output: any MediaOutput, encoding: EncodingSettings? = nil) throws -> OutputID {
+        let (record, isOpen) = state.withLock { state in
+            let record = OutputRecord(output, id: OutputID(index: state.records.count), encoding: encoding)
+            state.records.append(record)
+            return (record, state.isOpen)
+        }
+        guard isOpen else { return record.id }
+        do {
+            try connect([record])
+        } catch {
+            record.discard(from: video)
+            _ = record.markFailed()
+            throw error
+        }
+        return record.id
+    }
+
+    /// Removes an output and completes it, while the others go on. What that throws comes as an event.
+    public func remove(_ id: OutputID) {
+        guard let record = state.withLock({ $0.records.first { $0.id == id } }) else { return }
+        disconnect(record)
+        record.close(at: nil, hasFrames: capture.passed.count > 0, reportingTo: self)
+        _ = record.markFailed()
+    }
+
+    /// Whether any output takes frames or packets.
+    public var isActive: Bool { state.withLock { $0.records }.contains { !$0.hasFailed } }
+
+    /// Opens outputs and connects them; encoders first, so that no file is created for settings that none takes.
+    func connect(_ records: [OutputRecord]) throws {
+        let count = state.withLock { $0.records.count }
+        if count > 1, !isStopRequested {
+            for record in state.withLock({ $0.records }) { record.output.setWriteTimeout(settings.writeTimeout) }
+        }
+        var newStages: [EncoderStage] = []
+        for record in records {
+            guard case .packets(let feed) = record.output.feed else { continue }
+            let stage = try makeStage(record, feed, &newStages)
+            record.state.withLock { $0.stage = stage }
+        }
+        var destinations: [(OutputRecord, OutputDestination)] = []
+        for record in records {
+            destinations.append((record, try record.output.open(context(of: record))))
+            record.state.withLock { $0.isOpen = true }
+        }
+        do {
+            for stage in newStages {
+                let outputs = records.filter { $0.stage === stage }.map(\.output)
+                try subscribe(stage, isBounded: count > 1 && !outputs.contains(where: \.limitsOwnWaits))
+            }
+            for (record, destination) in destinations {
+                switch (destination, record.output.feed) {
+                case (.sink(let sink), _): record.stage?.encoding.add(sink, name: "\(record.id.index)")
+                case (.consumer(let consumer), .frames(let feed)):
+                    try subscribe(consumer, feed, of: record, isBounded: count > 1 && !record.output.limitsOwnWaits)
+                case (.consumer, .packets): preconditionFailure("an output of packets has opened for frames")
+                }
+            }
+        } catch {
+            for case let subscription? in newStages.map(\.subscription) { video.remove(subscription) }
+            throw error
+        }
+        state.withLock { $0.stages += newStages }
+    }
+
+    private func subscribe(_ stage: EncoderStage, isBounded: Bool) throws(CaptureError) {
+        let entry = ConvertingConsumer(
+            converter(to: encodedFormat), to: stage.encoding, passesFeedback: passesFeedback,
+            onFailure: { [weak self, weak stage] error in if let stage { self?.fail(stage, error) } })
+        stage.subscription = try video.add(
+            entry, name: stage.name, queue: queue(stage.key.purpose, isBounded: isBounded))
+    }
+
+    private func subscribe(
+        _ consumer: any VideoCaptureConsumer, _ feed: OutputFeed.FrameFeed, of record: OutputRecord, isBounded: Bool
+    ) throws(CaptureError) {
+        let entry: any VideoCaptureConsumer =
+            !feed.isConverted
+            ? consumer
+            : ConvertingConsumer(
+                converter(to: feed.pixelFormat), to: consumer, passesFeedback: passesFeedback,
+                onFailure: { [weak self, weak record] error in if let record { self?.fail(record, error) } })
+        let subscription = try video.add(
+            entry, name: record.output.kind, queue: feed.queue ?? queue(.file, isBounded: isBounded))
+        record.state.withLock { $0.subscription = subscription }
+    }
+
+    private func context(of record: OutputRecord) -> OutputContext {
+        OutputContext(
+            format: capture.captureSettings().format, orientation: settings.orientation, pacing: settings.pacing,
+            maximumDuration: settings.maximumDuration,
+            isStopRequested: { [weak self] in self?.isStopRequested ?? true },
+            fail: { [weak self, weak record] error in if let record { self?.fail(record, error) } },
+            warn: { [weak self] in self?.post(.warning($0)) })
+    }
+
+    // MARK: Encoders
+
+    /// The stage that an output can share, or a new one.
+    private func makeStage(
+        _ record: OutputRecord, _ feed: OutputFeed.PacketFeed, _ new: inout [EncoderStage]
+    ) throws -> EncoderStage {
+        let encoding = record.encoding ?? settings.encoding
+        let entry = try encoder(encoding, for: record.output, feed)
+        let key = EncoderStage.Key(encoder: entry.name, settings: encoding, purpose: feed.purpose)
+        let present = state.withLock { $0.stages } + new
+        if !feed.needsOwnEncoder,
+            let stage = present.first(where: { $0.key == key && $0.isShared && !$0.isStalled && !$0.isRetired })
+        {
+            return stage
+        }
+        var format = capture.captureSettings().format
+        format.pixelFormat = encodedFormat ?? format.pixelFormat
+        let request = EncoderRequest(
+            format: format, frameRate: format.estimatedFramesPerSecond ?? 30, contentHint: capture.videoContentHint,
+            purpose: feed.purpose, settings: encoding)
+        let number = present.count
+        let consumer = EncodingConsumer(try entry.makeEncoder(request)) { [weak self] failure in
+            self?.handle(failure, ofStage: number)
+        }
+        let stage = EncoderStage(
+            number, key, codec: entry.codec, bitrate: request.bitrate, isShared: !feed.needsOwnEncoder, encoding: consumer)
+        new.append(stage)
+        return stage
+    }
+
+    /// The encoder that the settings name, or the first one that suits the output.
+    private func encoder(
+        _ encoding: EncodingSettings, for output: any MediaOutput, _ feed: OutputFeed.PacketFeed
+    ) throws -> EncoderEntry {
+        let taken = feed.codecs.map(\.rawValue).joined(separator: ", ")
+        if let name = encoding.encoder {
+            let names = settings.encoders.map(\.name)
+            guard let entry = settings.encoders.first(where: { $0.name == name }) else {
+                let guess = nearestName(to: name, in: names).map { " Did you mean \($0)?" } ?? ""
+                throw OptionError(
+                    "encoder", name, "unknown.\(guess) Choose one of \(names.joined(separator: ", ")).")
+            }
+            guard feed.codecs.contains(entry.codec) else {
+                throw OptionError(
+                    "encoder", name, "makes \(entry.codec), and \(output.name) takes \(taken); choose another encoder.")
+            }
+            return entry
+        }
+        for codec in encoding.codec.map({ [$0] }) ?? feed.codecs where feed.codecs.contains(codec) {
+            if let entry = settings.encoders.first(where: { $0.codec == codec }) { return entry }
+        }
+        guard let codec = encoding.codec, !feed.codecs.contains(codec) else {
+            throw OptionError(
+                "codec", encoding.codec?.rawValue,
+                "\(output.name) takes \(taken), for which this program has no encoder; choose another output.")
+        }
+        throw OptionError("codec", codec.rawValue, "\(output.name) takes \(taken); choose one of these.")
+    }
+
+    /// The pixel format for encoders: NV12 and I420 are encoded as they are.
+    private var encodedFormat: PixelFormat? {
+        let format = capture.captureSettings().format.pixelFormat
+        return format == .nv12 || format == .i420 ? format : .i420
+    }
+
+    /// A source that is read as fast as possible leaves no time to refine a frame.
+    private var passesFeedback: Bool {
+        switch settings.pacing {
+        case .realTime, .playback(isPaced: true): true
+        case .playback(isPaced: false), .onDemand: false
+        }
+    }
+
+    private func converter(to format: PixelFormat?) -> FrameConverter {
+        state.withLock { state in
+            if let converter = state.converters[format] {
+                converter.addUser()
+                return converter
+            }
+            let converter = FrameConverter(pixelFormat: format, reach: capacity + 4)
+            state.converters[format] = converter
+            return converter
+        }
+    }
+
+    /// A source with its own rate needs room for an output that is slow at times, and a threaded decoder for frames that
+    /// arrive in bursts; a frame that is produced on demand would only drop out of the processor's cache while it waits.
+    private var capacity: Int { settings.pacing == .onDemand ? 1 : 4 }
+
+    private func queue(_ purpose: EncodingPurpose, isBounded: Bool) -> VideoPublisher.QueueSettings {
+        // Who watches live is served with the newest frame.
+        guard purpose == .file else { return .init(capacity: 2, policy: .dropOldest) }
+        return .init(capacity: capacity, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)
+    }
+
+    // MARK: Failures
+
+    private func handle(_ failure: EncodingConsumer.Failure, ofStage number: Int) {
+        let (records, stages) = state.withLock { ($0.records, $0.stages) }
+        if let name = failure.sink {
+            guard let record = records.first(where: { "\($0.id.index)" == name }), record.markFailed() else { return }
+            record.stage?.retireIfIdle(at: video)
+            post(.outputsFailed([record.id], failure.error))
+        } else if let stage = stages.first(where: { $0.number == number }) {
+            fail(stage, failure.error)
+        }
+    }
+
+    /// Ends an output that has failed, so that no frames are counted as written. The first error counts.
+    func fail(_ record: OutputRecord, _ error: any Error) {
+        guard record.markFailed() else { return }
+        disconnect(record)
+        post(.outputsFailed([record.id], error))
+    }
+
+    /// Ends the outputs of an encoder that has failed.
+    func fail(_ stage: EncoderStage, _ error: any Error) {
+        let failed = state.withLock { $0.records }.filter { $0.stage === stage && $0.markFailed() }
+        guard !failed.isEmpty else { return }
+        if let subscription = stage.subscription { video.remove(subscription) }
+        post(.outputsFailed(failed.map(\.id), error))
+    }
+
+    private func disconnect(_ record: OutputRecord) {
+        if let subscription = record.subscription { video.remove(subscription) }
+        guard let stage = record.stage else { return }
+        stage.encoding.remove("\(record.id.index)")
+        stage.retireIfIdle(at: video)
+    }
+}

@@ -1,0 +1,315 @@
+public import CaptureCore
+public import VideoCapturing
+
+/// Publishes a capture to any number of outputs: makes the encoders that they need, shares them where it can, and keeps a
+/// failed or stalled output from harming the others.
+///
+/// ```swift
+/// let publisher = MediaPublisher(video: CameraCapturer(), settings: .init(encoders: [.vp8]))
+/// try publisher.add(FileOutput("film.webm"))
+/// try publisher.add(MJPEGServer())
+/// try publisher.start()
+/// for await event in publisher.events() { … }
+/// try publisher.stop()
+/// ```
+/// ```
+///                   ┌─ queue ─▶ converter ─▶ encoder ─▶ webm, ivf …    (one encoder for all that can share it)
+/// capture ─▶ VideoPublisher ─ queue ─▶ converter ─▶ y4m               (one converter for each pixel format)
+///                   ├─ queue ─▶ md5
+///                   └─ newest ─▶ MJPEG server ─▶ viewers
+/// ```
+/// A publisher is for one run: what ``stop()`` has closed stays closed. ``requestStop()``, ``statistics`` and the events
+/// may be used from any thread at any time; the other methods by one thread at a time, and not from inside an output.
+public final class MediaPublisher: Sendable {
+    /// How the frames of a capture are timed.
+    public enum Pacing: Sendable, Hashable {
+        /// They are captured as they happen.
+        case realTime
+        /// They are of a recording, whose times are its own; unpaced when it is read as fast as the outputs take it.
+        case playback(isPaced: Bool)
+        /// They are made as fast as the outputs take them, and their times mean nothing.
+        case onDemand
+    }
+
+    /// How to publish.
+    public struct Settings: Sendable {
+        /// The encoders that outputs may have, in order of preference.
+        public var encoders: [EncoderEntry]
+        /// How to encode where an output has no settings of its own.
+        public var encoding = EncodingSettings()
+        /// How the capture's frames are timed.
+        public var pacing = Pacing.realTime
+        /// The clockwise rotation to apply for display, for captures that do not know it.
+        public var orientation = VideoOrientation.up
+        /// The number of frames after which the run ends; nil for no limit.
+        public var maximumFrames: UInt64?
+        /// The duration, by the frames' timestamps, after which the run ends; nil for no limit.
+        public var maximumDuration: Duration?
+        /// How long the reader of one of several outputs may take nothing before the output fails; it holds up the others
+        /// meanwhile. A single output waits until a stop is requested.
+        public var writeTimeout = Duration.seconds(5)
+        /// How long the disk of one of several outputs may take to answer.
+        public var diskTimeout = Duration.seconds(30)
+        /// How long an output with a stalled reader is waited for after a stop is requested.
+        public var stopTimeout = Duration.seconds(3)
+
+        /// Settings with the encoders that outputs may have.
+        public init(encoders: [EncoderEntry] = []) { self.encoders = encoders }
+    }
+
+    /// What happens to a run.
+    public enum Event: Sendable {
+        /// Why a run ends; it goes on until ``MediaPublisher/stop()``, but no further frames come.
+        public enum End: Sendable, Hashable {
+            /// The number of frames, or the duration, was reached.
+            case limitReached
+            /// ``MediaPublisher/requestStop()`` was called.
+            case stopRequested
+            /// The capture has stopped on its own: at the end of a file, or after an error.
+            case captureStopped(StopReason)
+        }
+
+        /// The run ends; comes once.
+        case ended(End)
+        /// Outputs have failed, several when it is their encoder. The others go on.
+        case outputsFailed([OutputID], any Error)
+        /// A problem that loses no data, in a sentence for the user.
+        case warning(String)
+    }
+
+    /// The identifier of an output at its publisher.
+    public struct OutputID: Sendable, Hashable {
+        /// The place in the order in which outputs were added, from 0.
+        public let index: Int
+    }
+
+    /// The publisher of the frames, for consumers of the program itself, mute and replacement of the capture.
+    public let video: VideoPublisher
+    /// The settings that it was made with.
+    public let settings: Settings
+
+    let capture: LimitedCapture
+    let state = Locked(State())
+    private let events = EventList()
+    private let watchdog = ManualResetEvent()
+
+    struct State {
+        var records: [OutputRecord] = []
+        var stages: [EncoderStage] = []
+        var converters: [PixelFormat?: FrameConverter] = [:]
+        var isOpen = false
+        var isOpening = false
+        var isStopRequested = false
+        var hasStopped = false
+    }
+
+    /// A publisher without outputs.
+    ///
+    /// - Parameters:
+    ///   - capture: what is published; the publisher sets its consumer, and releases it in the end.
+    ///   - settings: how to publish.
+    public init(video capture: any VideoCapture, settings: Settings = Settings()) {
+        self.settings = settings
+        let events = self.events
+        self.capture = LimitedCapture(
+            capture, frames: settings.maximumFrames, duration: settings.maximumDuration,
+            orientation: settings.orientation
+        ) { events.end(.limitReached) }
+        video = VideoPublisher(self.capture)
+        // A screen delivers no frames while nothing changes; players and late viewers get a minimum rate.
+        if [.text, .detail].contains(capture.videoContentHint) { video.minimumFrameRate = FrameRate(1, per: 2) }
+    }
+
+    deinit { close() }
+
+    // MARK: Events
+
+    /// A stream of the events from now on. It ends when the publisher is closed.
+    public func events() -> AsyncStream<Event> { events.stream() }
+
+    /// Sets the handler that is called with each event, at once and on any thread. It must not wait.
+    public func setEventHandler(_ handler: @escaping @Sendable (Event) -> Void) { events.setHandler(handler) }
+
+    func post(_ event: Event) { events.post(event) }
+
+    // MARK: Life
+
+    /// Initializes the capture, makes the encoders and opens the outputs that were added. ``start()`` does it where it has
+    /// not been done.
+    ///
+    /// - Throws: `CaptureError`, `CodecError`, and what outputs throw; none of them is left open then, and what they have
+    ///   created is removed.
+    public func open() throws {
+        guard !state.withLock({ $0.isOpen }) else { return }
+        setOpening(true)
+        try capture.initCapture()
+        let records = state.withLock { $0.records }
+        do {
+            try connect(records)
+        } catch {
+            for record in records { record.discard(from: video) }
+            throw error
+        }
+        state.withLock { $0.isOpen = true }
+    }
+
+    /// Starts the capture.
+    ///
+    /// - Throws: as ``open()``, and what the capture throws.
+    public func start() throws {
+        try open()
+        let capture = self.capture
+        let states = capture.stateChanges()
+        Task.detached { [weak self] in
+            for await change in states { self?.captureStateChanged(to: change.new) }
+        }
+        do {
+            try video.start()
+        } catch {
+            for record in state.withLock({ $0.records }) { record.discard(from: video) }
+            throw error
+        }
+        setOpening(false)
+        try? startWatchdog()
+    }
+
+    /// Asks for the end of the run, without waiting: an opening that waits is cancelled, outputs whose reader takes nothing
+    /// are given up soon, and ``Event/ended(_:)`` comes.
+    public func requestStop() {
+        let (records, isOpening) = state.withLock { state in
+            state.isStopRequested = true
+            return (state.records, state.isOpening)
+        }
+        for record in records { record.output.setWriteTimeout(settings.stopTimeout) }
+        if isOpening { cancelOpening() }
+        events.end(.stopRequested)
+    }
+
+    /// Whether ``requestStop()`` was called.
+    public var isStopRequested: Bool { state.withLock { $0.isStopRequested } }
+
+    /// Stops the capture and completes the outputs. Failures of outputs come as events, before it returns.
+    ///
+    /// - Throws: what stopping the capture throws; the outputs are complete all the same.
+    public func stop() throws(CaptureError) {
+        guard state.withLock({ state in
+            defer { state.hasStopped = true }
+            return !state.hasStopped
+        }) else { return }
+        watchdog.raise()
+        let end = endOfLastFrame
+        let result = Result { () throws(CaptureError) in try video.stop() }
+        reportStalls()
+        let (records, stages) = state.withLock { ($0.records, $0.stages) }
+        for stage in stages where !stage.isStalled { stage.encoding.finish() }
+        for record in records { record.close(at: end, hasFrames: capture.passed.count > 0, reportingTo: self) }
+        try result.get()
+    }
+
+    /// Stops, where it has not been done, and releases the capture.
+    public func close() {
+        try? stop()
+        video.close()
+        events.finish()
+    }
+
+    /// The end of the last frame, on the frames' time line; nil when it follows from the frames alone.
+    private var endOfLastFrame: MediaTime? {
+        let passed = capture.passed
+        if let end = passed.end { return end }
+        if case .playback = settings.pacing { return nil }
+        // With a number of frames the timestamps alone determine the end.
+        return passed.count == settings.maximumFrames ? nil : MonotonicClock().now
+    }
+
+    private func captureStateChanged(to new: CaptureState) {
+        for record in state.withLock({ $0.records }) { record.output.sourceStateChanged(to: new) }
+        if case .stopped(let reason) = new { events.end(.captureStopped(reason)) }
+    }
+
+    // MARK: Opening
+
+    private func setOpening(_ isOpening: Bool) {
+        let mustCancel = state.withLock { state in
+            state.isOpening = isOpening
+            return isOpening && state.isStopRequested
+        }
+        if mustCancel { cancelOpening() }
+    }
+
+    /// On a separate thread, since releasing may take long, and who requests the stop must not be held up.
+    private func cancelOpening() {
+        let capture = self.capture
+        // Without a thread the opening is not cancelled.
+        _ = try? CaptureThread(name: "stop") { capture.releaseCapture() }
+    }
+
+    // MARK: Stalls
+
+    /// Looks once per second for outputs whose disk does not answer, which cannot report it themselves.
+    private func startWatchdog() throws(CaptureError) {
+        try CaptureThread(name: "watchdog") { [weak self, watchdog] in
+            while !watchdog.isRaised {
+                watchdog.wait(until: MonotonicClock().now.advanced(by: .seconds(1)))
+                guard let self else { return }
+                if !watchdog.isRaised { reportStalls() }
+            }
+        }
+    }
+
+    private func reportStalls() {
+        let (records, stages) = state.withLock { ($0.records, $0.stages) }
+        func error(_ name: String) -> CaptureError {
+            CaptureError(
+                .stalled, operation: "write", subject: name,
+                message: "The disk has not answered for \(settings.diskTimeout); later frames are not written. "
+                    + "Check the disk.")
+        }
+        for stage in stages where stage.isStalled {
+            fail(stage, error(stage.name))
+        }
+        for record in records where record.subscription?.statistics.isStalled ?? false {
+            fail(record, error(record.output.name))
+        }
+    }
+}
+
+/// The handlers and streams of a publisher's events.
+final class EventList: Sendable {
+    private struct State {
+        var handler: (@Sendable (MediaPublisher.Event) -> Void)?
+        var streams: [AsyncStream<MediaPublisher.Event>.Continuation] = []
+        var hasEnded = false
+    }
+
+    private let state = Locked(State())
+
+    func setHandler(_ handler: @escaping @Sendable (MediaPublisher.Event) -> Void) {
+        state.withLock { $0.handler = handler }
+    }
+
+    func stream() -> AsyncStream<MediaPublisher.Event> {
+        let (stream, continuation) = AsyncStream<MediaPublisher.Event>.makeStream()
+        state.withLock { $0.streams.append(continuation) }
+        return stream
+    }
+
+    func post(_ event: MediaPublisher.Event) {
+        let (handler, streams) = state.withLock { ($0.handler, $0.streams) }
+        handler?(event)
+        for stream in streams { stream.yield(event) }
+    }
+
+    /// Posts the end; the first one counts.
+    func end(_ end: MediaPublisher.Event.End) {
+        let isFirst = state.withLock { state in
+            defer { state.hasEnded = true }
+            return !state.hasEnded
+        }
+        if isFirst { post(.ended(end)) }
+    }
+
+    func finish() {
+        for stream in state.withLock({ $0.streams }) { stream.finish() }
+    }
+}
