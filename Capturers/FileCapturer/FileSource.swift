@@ -344,7 +344,7 @@ extension FileSource {
         case let error as CaptureError: error
         case let error as MediaFileError:
             CaptureError(
-                code(of: error), operation: error.operation, subject: error.path ?? path, errno: error.systemError,
+                code(of: error), operation: error.operation, subject: error.subject ?? path, errno: error.systemError,
                 message: error.message)
         case let error as CodecError:
             CaptureError(.unavailable, operation: error.operation, subject: path, message: error.message)

@@ -192,7 +192,7 @@ struct IVFHeader {
     }
 
     private static func corrupt(_ path: String, _ message: String) -> MediaFileError {
-        MediaFileError(.corruptData, operation: "read the file", path: path, message: message)
+        MediaFileError(.corruptData, operation: "read the file", subject: path, message: message)
     }
 }
 

@@ -26,7 +26,7 @@ public final class RawFrameReader: FrameReader {
         guard !format.pixelFormat.isCompressed, sides.contains(format.imageWidth), sides.contains(format.imageHeight)
         else {
             throw MediaFileError(
-                .formatUnsupported, operation: "read raw frames", path: file.path,
+                .formatUnsupported, operation: "read raw frames", subject: file.path,
                 message: "\(format.pixelFormat) \(format.imageWidth)x\(format.imageHeight) is no raw format; give an "
                     + "uncompressed one with sides of 1 to \(VideoFormat.maximumSide) pixels.")
         }
@@ -127,6 +127,6 @@ extension InputFile {
     }
 
     func corrupt(_ message: String) -> MediaFileError {
-        MediaFileError(.corruptData, operation: "read the file", path: path, message: message)
+        MediaFileError(.corruptData, operation: "read the file", subject: path, message: message)
     }
 }

@@ -169,7 +169,7 @@ struct Y4MHeader {
         }
         guard side <= VideoFormat.maximumSide else {
             throw MediaFileError(
-                .limitExceeded, operation: "read the file", path: path,
+                .limitExceeded, operation: "read the file", subject: path,
                 message: "The \(name) is \(side) pixels; scale the video to at most \(VideoFormat.maximumSide).")
         }
         return side
@@ -193,7 +193,7 @@ struct Y4MHeader {
         case "mono": return .monochrome
         default:
             throw MediaFileError(
-                .formatUnsupported, operation: "read the file", path: path,
+                .formatUnsupported, operation: "read the file", subject: path,
                 message: "The file's pixels are C\(text.prefix(32)); only 8-bit 4:2:0 and mono are read. Convert it "
                     + "with `ffmpeg -i in.y4m -pix_fmt yuv420p out.y4m`.")
         }
@@ -206,6 +206,6 @@ struct Y4MHeader {
     }
 
     private static func corrupt(_ path: String, _ message: String) -> MediaFileError {
-        MediaFileError(.corruptData, operation: "read the file", path: path, message: message)
+        MediaFileError(.corruptData, operation: "read the file", subject: path, message: message)
     }
 }
