@@ -39,3 +39,16 @@ private func endOfUserInfo(_ text: ArraySlice<UInt8>) -> Int? {
     else { return nil }
     return text.prefix { !" \"<>\n\t".utf8.contains($0) }.lastIndex(of: at)
 }
+
+extension Unicode.Scalar {
+    /// Whether it is visible and does not affect the text around it: not a control character, a line end, or a
+    /// character that sets the direction of text or has no width.
+    package var isPrintable: Bool {
+        if isASCII { return (0x20..<0x7F).contains(value) }
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: return false
+        // Variation selectors follow many emoji.
+        default: return !properties.isDefaultIgnorableCodePoint || properties.isVariationSelector
+        }
+    }
+}

@@ -1,20 +1,6 @@
 import FileCapturer
 import VideoCapturing
 
-/// `value` with a fixed number of decimals: `fixed(3.14159, 2)` is `3.14`.
-func fixed(_ value: Double, _ decimals: Int) -> String {
-    guard value.isFinite, abs(value) < 1e15 else { return "?" }
-    let scale = (0..<decimals).reduce(Int64(1)) { scale, _ in scale * 10 }
-    // The fraction is formatted separately: the whole number in units of its last decimal may exceed 64 bits.
-    var whole = Int64(abs(value))
-    var fraction = Int64(((abs(value) - Double(whole)) * Double(scale)).rounded())
-    if fraction == scale { (whole, fraction) = (whole + 1, 0) }
-    let sign = value < 0 && (whole, fraction) > (0, 0) ? "-" : ""
-    guard decimals > 0 else { return "\(sign)\(whole)" }
-    let digits = String(fraction)
-    return "\(sign)\(whole)." + String(repeating: "0", count: decimals - digits.count) + digits
-}
-
 /// A count with a decimal prefix, three digits at least: `998 kB`, `1.02 MB`.
 func scaled(_ value: Double, _ unit: String) -> String {
     let prefixes = ["", "k", "M", "G", "T"]

@@ -51,16 +51,3 @@ func printable(_ text: String, limit: Int) -> String {
     }
     return text.unicodeScalars.count > limit ? result + "…" : result
 }
-
-extension Unicode.Scalar {
-    /// Whether it is visible and does not affect the text around it: not a control character, a line end, or a
-    /// character that sets the direction of text or has no width.
-    var isPrintable: Bool {
-        if isASCII { return (0x20..<0x7F).contains(value) }
-        switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: return false
-        // Variation selectors follow many emoji.
-        default: return !properties.isDefaultIgnorableCodePoint || properties.isVariationSelector
-        }
-    }
-}

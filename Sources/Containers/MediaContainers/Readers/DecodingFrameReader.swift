@@ -23,7 +23,7 @@ public final class DecodingFrameReader: FrameReader {
     ///   errors of the decoder other than a damaged packet.
     public init(_ packets: any PacketReader, decoders: [VideoDecoderFactory]) throws {
         guard let factory = decoders.first(where: { $0.fourCC == packets.fourCC }) else {
-            let known = decoders.isEmpty ? "none" : decoders.map(\.fourCC).joined(separator: ", ")
+            let known = decoders.isEmpty ? "none" : decoders.map(\.fourCC.description).joined(separator: ", ")
             throw MediaFileError(
                 .formatUnsupported, operation: "choose a decoder", subject: packets.path,
                 message: "The video is in \(packets.fourCC), for which there is no decoder (there is: \(known)); "
