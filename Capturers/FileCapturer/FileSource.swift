@@ -108,7 +108,7 @@ struct FileSource: FrameSource {
         limiter = FrameRateLimiter()
         pending?.isAdmitted = false
         let now = context.now
-        timeline.begin(at: lastGiven.map { max(now, $0.advanced(by: .nanoseconds(1))) } ?? now)
+        timeline.begin(at: now.increasing(after: lastGiven))
         control.contents.withLock { contents in
             contents.pace = nil
             if picturesInPlay == 0, !hasEnded { contents.playsDone = 0 }
