@@ -1,4 +1,5 @@
 import ArgumentParser
+import VideoCapturing
 
 #if canImport(Glibc)
     import Glibc

@@ -1,4 +1,5 @@
 import MediaContainers
+import VideoCapturing
 
 /// Where an output goes and in which format.
 ///
