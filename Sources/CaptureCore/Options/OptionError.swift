@@ -18,4 +18,14 @@ public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
         // The message may quote a part of the value.
         description = "--\(option)\(shown): \(printable(message, limit: 500))"
     }
+
+    /// Makes the sentence for a variable of the environment that stands in for an option.
+    ///
+    /// - Parameters:
+    ///   - variable: the variable's name.
+    ///   - message: what is wrong and what would be valid.
+    public init(variable: String, _ message: String) {
+        option = variable
+        description = "\(variable): \(printable(message, limit: 500))"
+    }
 }

@@ -1,0 +1,57 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+extension OptionValues {
+    /// A name and a password: `NAME:PASSWORD`, or `@FILE`, whose first line is that. The file keeps a password off the
+    /// command line, which every user of the machine can read.
+    ///
+    /// - Throws: ``OptionError``, which never contains the value, since that may be a password.
+    public func login(_ name: String) throws(OptionError) -> (name: String, password: String)? {
+        guard let text = self[name] else { return nil }
+        return try parseLogin(text) { message in OptionError(name, nil, message) }
+    }
+}
+
+/// The name and password in a variable of the environment, as ``OptionValues/login(_:)`` reads them; nil when it is not
+/// set, or empty.
+package func loginFromEnvironment(
+    _ name: String, _ environment: (String) -> String? = environmentVariable
+) throws(OptionError) -> (name: String, password: String)? {
+    guard let text = environment(name), !text.isEmpty else { return nil }
+    return try parseLogin(text) { message in OptionError(variable: name, message) }
+}
+
+private func parseLogin(
+    _ text: String, _ error: (_ message: String) -> OptionError
+) throws(OptionError) -> (name: String, password: String) {
+    var line = text
+    if text.hasPrefix("@") {
+        let path = String(text.dropFirst())
+        guard let read = firstLine(of: path) else {
+            throw error("the file '\(path)' cannot be read: \(String(cString: strerror(errno))).")
+        }
+        line = read
+    }
+    guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
+        throw error("give NAME:PASSWORD, or @FILE with that in its first line.")
+    }
+    return (String(line[..<colon]), String(line[line.index(after: colon)...]))
+}
+
+private func firstLine(of path: String) -> String? {
+    guard let file = fopen(path, "r") else { return nil }
+    defer { fclose(file) }
+    var line: UnsafeMutablePointer<CChar>?
+    var capacity = 0
+    defer { free(line) }
+    guard getline(&line, &capacity, file) >= 0, let line else { return "" }
+    return String(String(cString: line).prefix { !$0.isNewline })
+}
+
+/// A variable of the environment; nil when it is not set.
+package func environmentVariable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+}
