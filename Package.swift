@@ -22,7 +22,6 @@ let package = Package(
         .library(name: "MediaPublishing", targets: ["MediaPublishing"]),
         .library(name: "FileOutput", targets: ["FileOutput"]),
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
-        .library(name: "MJPEGServerOutput", targets: ["MJPEGServerOutput"]),
         .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
@@ -55,9 +54,6 @@ let package = Package(
         .target(
             name: "FileOutput", dependencies: ["MediaPublishing", "MediaContainers", "VideoCapturing"],
             path: "Sources/Outputs/FileOutput", swiftSettings: strict),
-        .target(
-            name: "MJPEGServerOutput", dependencies: ["MediaPublishing", "MJPEGServer", "VideoCapturing"],
-            path: "Sources/Outputs/MJPEGServerOutput", swiftSettings: strict),
 
         // MD5 and SHA-256, for this package alone.
         .target(name: "Digests", dependencies: ["CLibMD"], swiftSettings: strict),
@@ -89,7 +85,7 @@ let package = Package(
         .target(
             name: "MJPEGServer",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "JPEGCodec", "Digests",
+                "VideoCapturing", "MediaPublishing", "FrameProcessing", "JPEGCodec", "Digests",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
@@ -133,7 +129,7 @@ let package = Package(
             name: "CaptureTool",
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaContainers", "CameraCapturer", "NoiseCapturer",
-                "MediaPublishing", "FileOutput", "MJPEGServerOutput",
+                "MediaPublishing", "FileOutput",
                 "FFmpegContainers", "FileCapturer", "MJPEGCapturer", "MJPEGServer", "ScreenCapturer", "CLibVPX",
                 "CLibYUV",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -173,6 +169,12 @@ let package = Package(
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
+        .testTarget(
+            name: "MediaPublishingTests",
+            dependencies: [
+                "MediaPublishing", "FileOutput", "MediaContainers", "VP8Codec", "NoiseCapturer", "FrameProcessing",
+                "CapturerTestKit", "TestTools", "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
             dependencies: ["CapturerTestKit", "MediaContainers", "TestTools", "VideoCapturing"],

@@ -14,7 +14,8 @@ import VideoCapturing
 /// **Frames** are NV12. They are in the driver's own memory where the camera delivers NV12 in the requested size and
 /// the consumers keep few enough frames that the driver does not run out of buffers; otherwise they are copied,
 /// converted or decoded in one pass. Where all consumers accept the camera's own format
-/// (`CaptureWants.acceptsNativeFormat`), frames are lent in that format likewise. Timestamps are the driver's if they
+/// (`CaptureWants.acceptsNativeFormat`), frames are lent in that format likewise. Other devices can import lent frames
+/// (`PixelBuffer.dmaBuffers`) as long as their stream lasts. Timestamps are the driver's if they
 /// pass validation, otherwise the time of arrival; the capture delay is measured from the driver's timestamp.
 ///
 /// **Faults.** A camera that is unplugged, stalls or fails makes the state `interrupted`. The capture resumes
@@ -90,24 +91,6 @@ public final class CameraCapturer: ForwardingVideoCapture {
         let done = try knownDevice("set the control").setControl(name, to: value, calls)
         status.recordControl(id: done.id, value: done.value)
         return done.value
-    }
-
-    /// The camera's buffer that a frame lies in, exported for other devices: one ``DMABuffer`` for each plane of
-    /// memory.
-    ///
-    /// Can be called on any thread.
-    ///
-    /// - Returns: nil for a frame that was copied or converted, or whose stream has ended.
-    /// - Throws: `system` when the driver does not export its buffers.
-    public func dmaBuffers(of frame: VideoFrame) throws(CaptureError) -> [DMABuffer]? {
-        guard let exporter = status.contents.withLock({ $0.exporter }) else { return nil }
-        do {
-            return try exporter.export(frame.buffer)
-        } catch {
-            throw CaptureError(
-                .system, operation: error.request, subject: device?.path, errno: error.number,
-                message: "The camera's driver does not share its buffers; use the frame's pixels.")
-        }
     }
 
     private func knownDevice(_ operation: String) throws(CaptureError) -> CameraDevice {

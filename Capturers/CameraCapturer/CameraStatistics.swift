@@ -31,7 +31,6 @@ final class CameraStatus: Sendable {
         var device: CameraDevice?
         var decision: CameraModeDecision?
         var statistics = CameraStatistics()
-        var exporter: BufferExporter?
         var eventHandler: (@Sendable (CameraEvent) -> Void)?
         /// The values that this program has set and the capture thread has not taken yet, by the control's identifier.
         var controlsSet: [UInt32: CameraControlValue] = [:]

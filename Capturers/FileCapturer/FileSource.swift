@@ -108,7 +108,7 @@ struct FileSource: FrameSource {
         limiter = FrameRateLimiter()
         pending?.isAdmitted = false
         let now = context.now
-        timeline.begin(at: lastGiven.map { max(now, $0.advanced(by: .nanoseconds(1))) } ?? now)
+        timeline.begin(at: now.increasing(after: lastGiven))
         control.contents.withLock { contents in
             contents.pace = nil
             if picturesInPlay == 0, !hasEnded { contents.playsDone = 0 }
@@ -344,7 +344,7 @@ extension FileSource {
         case let error as CaptureError: error
         case let error as MediaFileError:
             CaptureError(
-                code(of: error), operation: error.operation, subject: error.path ?? path, errno: error.systemError,
+                code(of: error), operation: error.operation, subject: error.subject ?? path, errno: error.systemError,
                 message: error.message)
         case let error as CodecError:
             CaptureError(.unavailable, operation: error.operation, subject: path, message: error.message)

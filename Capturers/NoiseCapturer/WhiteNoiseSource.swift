@@ -45,7 +45,7 @@ struct WhiteNoiseSource: FrameSource {
                 pixels.withBytes(ofPlane: plane) { generator.fill($0) }
             }
         }
-        frame.captureDelay = .zero
+        frame.estimatedCaptureDelay = .zero
         return frame
     }
 

@@ -28,6 +28,46 @@ public struct FrameAttributes: Sendable, Hashable {
     }
 }
 
+/// A frame or packet with attributes, which are properties of its own too.
+public protocol AttributedFrame: Sendable {
+    /// What is known of it besides its data, its time and its number.
+    var attributes: FrameAttributes { get set }
+}
+
+// Inlinable, so that in other modules too a frame's attribute is read in place.
+extension AttributedFrame {
+    /// The clockwise rotation to apply for display.
+    @inlinable public var orientation: VideoOrientation {
+        get { attributes.orientation }
+        set { attributes.orientation = newValue }
+    }
+    /// Whether a local preview is to show the frame mirrored, left to right.
+    @inlinable public var isMirrored: Bool {
+        get { attributes.isMirrored }
+        set { attributes.isMirrored = newValue }
+    }
+    /// Color matrix and range.
+    @inlinable public var color: ColorDescription {
+        get { attributes.color }
+        set { attributes.color = newValue }
+    }
+    /// The rate measured over the last frames; nil until there are two.
+    @inlinable public var estimatedFrameRate: FrameRate? {
+        get { attributes.estimatedFrameRate }
+        set { attributes.estimatedFrameRate = newValue }
+    }
+    /// The time from exposure to delivery; nil when unknown.
+    @inlinable public var estimatedCaptureDelay: Duration? {
+        get { attributes.estimatedCaptureDelay }
+        set { attributes.estimatedCaptureDelay = newValue }
+    }
+    /// Bytes that travel with the frame; nil when there are none.
+    @inlinable public var metadata: FrameMetadata? {
+        get { attributes.metadata }
+        set { attributes.metadata = newValue }
+    }
+}
+
 /// Bytes that an application or a driver attaches to a frame.
 public struct FrameMetadata: Sendable, Hashable {
     /// The bytes.

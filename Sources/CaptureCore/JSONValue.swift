@@ -6,8 +6,8 @@ public enum JSONValue: Sendable {
     case bool(Bool)
     /// A whole number.
     case integer(Int64)
-    /// A number with up to six decimals; `null` where there is no such number.
-    case number(Double)
+    /// With a fixed number of decimals; `null` for what JSON has no number for.
+    case number(Double, decimals: Int = 6)
     /// Text.
     case string(String)
     /// Values in order.
@@ -15,38 +15,43 @@ public enum JSONValue: Sendable {
     /// Members in order.
     case object([(name: String, value: JSONValue)])
 
-    /// A whole number; one beyond 63 bits is the largest of them.
-    public static func count(_ value: UInt64) -> JSONValue { .integer(Int64(clamping: value)) }
+    /// A whole number; one beyond 63 bits is the nearest of them.
+    public static func count(_ value: some BinaryInteger) -> JSONValue { .integer(Int64(clamping: value)) }
 
-    /// The value on one line.
-    public var text: String {
+    /// On one line, without spaces.
+    public var text: String { text(space: "") }
+
+    /// On one line.
+    ///
+    /// - Parameter space: what stands behind each comma and colon.
+    public func text(space: String) -> String {
         var result = ""
-        write(to: &result)
+        write(to: &result, space)
         return result
     }
 
-    private func write(to result: inout String) {
+    private func write(to result: inout String, _ space: String) {
         switch self {
         case .null: result += "null"
         case .bool(let value): result += value ? "true" : "false"
         case .integer(let value): result += "\(value)"
-        // There is no infinity in JSON.
-        case .number(let value): result += value.isFinite && abs(value) < 1e15 ? fixed(value, 6) : "null"
+        case .number(let value, let decimals):
+            result += value.isFinite && abs(value) < 1e15 ? fixed(value, decimals) : "null"
         case .string(let value): JSONValue.write(value, to: &result)
         case .array(let values):
             result += "["
             for (index, value) in values.enumerated() {
-                if index > 0 { result += "," }
-                value.write(to: &result)
+                if index > 0 { result += "," + space }
+                value.write(to: &result, space)
             }
             result += "]"
         case .object(let members):
             result += "{"
             for (index, member) in members.enumerated() {
-                if index > 0 { result += "," }
+                if index > 0 { result += "," + space }
                 JSONValue.write(member.name, to: &result)
-                result += ":"
-                member.value.write(to: &result)
+                result += ":" + space
+                member.value.write(to: &result, space)
             }
             result += "}"
         }
@@ -59,8 +64,8 @@ public enum JSONValue: Sendable {
             case "\"": result += "\\\""
             case "\\": result += "\\\\"
             case "\n": result += "\\n"
-            case _ where scalar.isPrintable: result.unicodeScalars.append(scalar)
-            // JSON is shown on terminals too.
+            case _ where scalar.isPrintable && scalar != "<": result.unicodeScalars.append(scalar)
+            // JSON is shown on terminals too, and in pages.
             default:
                 for unit in UTF16.encode(scalar)! {
                     let digits = String(unit, radix: 16)

@@ -1,7 +1,7 @@
 /// Encoded data of one track with its times: one picture of video, or some samples of sound.
 ///
 /// A value that holds one reference to its bytes. To keep a packet is to keep the value.
-public struct MediaPacket: Sendable {
+public struct MediaPacket: AttributedFrame {
     /// The encoded bytes.
     public var data: PacketBuffer
     /// The track it belongs to.

@@ -34,6 +34,13 @@ public struct MediaTime: Sendable, Hashable, Comparable, InstantProtocol {
         right.duration(to: left)
     }
 
+    /// The time itself, or a nanosecond after `last` when it is not later than that: how a line of timestamps is kept
+    /// strictly increasing.
+    @inlinable package func increasing(after last: MediaTime?) -> MediaTime {
+        guard let last, self <= last else { return self }
+        return last.advanced(by: .nanoseconds(1))
+    }
+
     /// As the difference, in nanoseconds and without a `Duration`, whose 128 bits cost a hundred instructions: for what
     /// is done with each frame.
     @inlinable package func nanoseconds(since other: MediaTime) -> Int64 {

@@ -39,3 +39,27 @@ private func endOfUserInfo(_ text: ArraySlice<UInt8>) -> Int? {
     else { return nil }
     return text.prefix { !" \"<>\n\t".utf8.contains($0) }.lastIndex(of: at)
 }
+
+extension Unicode.Scalar {
+    /// Whether it is visible and does not affect the text around it: not a control character, a line end, or a
+    /// character that sets the direction of text or has no width.
+    package var isPrintable: Bool {
+        if isASCII { return (0x20..<0x7F).contains(value) }
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: return false
+        // Variation selectors follow many emoji.
+        default: return !properties.isDefaultIgnorableCodePoint || properties.isVariationSelector
+        }
+    }
+}
+
+/// `text` made safe for a terminal: on one line, cut to `limit` characters, with control and invisible characters
+/// replaced by `?`, and without the names and passwords in URLs, which are masked before the text is cut.
+package func printable(_ text: String, limit: Int) -> String {
+    let text = maskingUserInfo(in: text)
+    var result = ""
+    for scalar in text.unicodeScalars.prefix(limit) {
+        result.unicodeScalars.append(scalar.isPrintable ? scalar : "?")
+    }
+    return text.unicodeScalars.count > limit ? result + "…" : result
+}

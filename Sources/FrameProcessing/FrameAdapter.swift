@@ -15,8 +15,7 @@ public final class FrameAdapter: FeedbackConsumer {
 
     private struct State {
         var wants: CaptureWants
-        var limiter = FrameRateLimiter()
-        var accumulator = DamageAccumulator()
+        var gate = FrameRateGate()
         var statistics = FrameAdapterStatistics()
         var lastError: CaptureError?
         var black: (buffer: PixelBuffer, color: ColorDescription)?
@@ -72,7 +71,7 @@ public final class FrameAdapter: FeedbackConsumer {
             consumer.consumeFrame(fitted)
         } catch {
             state.withLock { state in
-                state.accumulator.add(frame)
+                state.gate.accumulator.add(frame)
                 state.statistics.framesFailed += 1
                 state.lastError = error
             }
@@ -84,10 +83,8 @@ public final class FrameAdapter: FeedbackConsumer {
         state.withLock { state in
             state.statistics.framesIn += 1
             let wants = state.wants
-            let isDue = state.limiter.shouldPass(
-                frame.timestamp, sequenceNumber: frame.sequenceNumber, at: wants.maximumFrameRate)
-            if isDue { return wants }
-            state.accumulator.add(frame)
+            state.gate.limit = wants.maximumFrameRate
+            if state.gate.admits(frame) { return wants }
             state.statistics.framesDroppedForRate += 1
             return nil
         }
@@ -111,16 +108,16 @@ public final class FrameAdapter: FeedbackConsumer {
     private func settle(_ frame: inout VideoFrame, _ wants: CaptureWants, isScaled: Bool) {
         state.withLock { state in
             let size = PixelSize(width: frame.width, height: frame.height)
-            if let last = state.lastSize, last != size { state.accumulator.invalidate() }
+            if let last = state.lastSize, last != size { state.gate.accumulator.invalidate() }
             state.lastSize = size
             if wants.acceptsBlack {
                 state.statistics.framesBlackened += 1
                 frame.damage = nil
                 frame.isRepeat = false
-                state.accumulator.invalidate()
+                state.gate.accumulator.invalidate()
             } else {
                 if isScaled { state.statistics.framesScaled += 1 }
-                state.accumulator.flush(into: &frame)
+                state.gate.accumulator.flush(into: &frame)
             }
             state.statistics.framesOut += 1
         }

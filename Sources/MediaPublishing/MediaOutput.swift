@@ -49,7 +49,7 @@ public protocol MediaOutput: AnyObject, Sendable {
     var path: String? { get }
 
     /// What it has done so far.
-    var statistics: OutputStatistics { get }
+    var outputStatistics: OutputStatistics { get }
 }
 
 extension MediaOutput {

@@ -62,7 +62,7 @@ final class OutputRecord: Sendable {
         } catch {
             if !hasFailed { publisher.fail(self, error) }
         }
-        if !hasFrames, output.statistics.bytes == 0 { output.discard() }
+        if !hasFrames, output.outputStatistics.bytes == 0 { output.discard() }
     }
 }
 

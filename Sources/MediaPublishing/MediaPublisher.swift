@@ -90,7 +90,7 @@ public final class MediaPublisher: Sendable {
 
     let capture: LimitedCapture
     let state = Locked(State())
-    private let events = EventList()
+    private let eventList = EventList()
     private let watchdog = ManualResetEvent()
 
     struct State {
@@ -110,7 +110,7 @@ public final class MediaPublisher: Sendable {
     ///   - settings: how to publish.
     public init(video capture: any VideoCapture, settings: Settings = Settings()) {
         self.settings = settings
-        let events = self.events
+        let events = eventList
         self.capture = LimitedCapture(
             capture, frames: settings.maximumFrames, duration: settings.maximumDuration,
             orientation: settings.orientation
@@ -125,12 +125,12 @@ public final class MediaPublisher: Sendable {
     // MARK: Events
 
     /// A stream of the events from now on. It ends when the publisher is closed.
-    public func events() -> AsyncStream<Event> { events.stream() }
+    public func events() -> AsyncStream<Event> { eventList.stream() }
 
     /// Sets the handler that is called with each event, at once and on any thread. It must not wait.
-    public func setEventHandler(_ handler: @escaping @Sendable (Event) -> Void) { events.setHandler(handler) }
+    public func setEventHandler(_ handler: @escaping @Sendable (Event) -> Void) { eventList.setHandler(handler) }
 
-    func post(_ event: Event) { events.post(event) }
+    func post(_ event: Event) { eventList.post(event) }
 
     // MARK: Life
 
@@ -182,7 +182,7 @@ public final class MediaPublisher: Sendable {
         }
         for record in records { record.output.setWriteTimeout(settings.stopTimeout) }
         if isOpening { cancelOpening() }
-        events.end(.stopRequested)
+        eventList.end(.stopRequested)
     }
 
     /// Whether ``requestStop()`` was called.
@@ -210,7 +210,7 @@ public final class MediaPublisher: Sendable {
     public func close() {
         try? stop()
         video.close()
-        events.finish()
+        eventList.finish()
     }
 
     /// The end of the last frame, on the frames' time line; nil when it follows from the frames alone.
@@ -224,7 +224,7 @@ public final class MediaPublisher: Sendable {
 
     private func captureStateChanged(to new: CaptureState) {
         for record in state.withLock({ $0.records }) { record.output.sourceStateChanged(to: new) }
-        if case .stopped(let reason) = new { events.end(.captureStopped(reason)) }
+        if case .stopped(let reason) = new { eventList.end(.captureStopped(reason)) }
     }
 
     // MARK: Opening

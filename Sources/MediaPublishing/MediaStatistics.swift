@@ -64,7 +64,7 @@ extension MediaPublisher {
             outputs: records.map { record in
                 MediaStatistics.Output(
                     id: record.id, name: record.output.name, kind: record.output.kind, path: record.output.path,
-                    statistics: record.output.statistics, hasFailed: record.hasFailed,
+                    statistics: record.output.outputStatistics, hasFailed: record.hasFailed,
                     consumer: record.subscription?.statistics,
                     encoder: record.stage.flatMap { stage in stages.firstIndex { $0 === stage } })
             })

@@ -48,7 +48,7 @@ import VideoCapturing
         #expect(printable(text, limit: 200) == shown)
         #expect(CaptureError(.system, operation: "read", subject: text, message: text).subject == shown)
         #expect("\(CaptureError(.system, operation: "read", message: text))" == shown)
-        #expect(MediaFileError(.system, operation: "read", path: text, message: text).path == shown)
+        #expect(MediaFileError(.system, operation: "read", subject: text, message: text).subject == shown)
         #expect("\(MediaFileError(.system, operation: "read", message: text))" == shown)
         #expect(CaptureSettings(format: .nv12(width: 2, height: 2), sourceName: text).sourceName == shown)
     }

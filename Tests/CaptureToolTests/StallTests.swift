@@ -56,7 +56,7 @@ import VideoCapturing
         #expect(failures.map(\.output) == [0], "told once")
         let error = failures.first?.error as? MediaFileError
         #expect(error?.code == .stalled)
-        #expect(error?.path == "a.yuv")
+        #expect(error?.subject == "a.yuv")
         #expect(!pipeline.isActive)
         #expect(file.bytesWritten == 50 * 16 * 8 * 3 / 2)
         blocked.gate.raise()

@@ -18,7 +18,7 @@ import VideoCapturing
         func writeFrame(_ frame: VideoFrame) throws {
             try state.withLock { state in
                 if state.seeds.count == state.failsAt {
-                    throw MediaFileError(.noSpace, operation: "write a frame", path: "log", message: "It is full.")
+                    throw MediaFileError(.noSpace, operation: "write a frame", subject: "log", message: "It is full.")
                 }
                 state.seeds.append(samples(of: frame.buffer)[0])
             }

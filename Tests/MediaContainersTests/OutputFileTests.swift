@@ -11,7 +11,7 @@ import VideoCapturing
         try writeBytes([1, 2, 3], to: path)
         let error = mediaFileError { try OutputFile(path: path) }
         #expect(error?.code == .fileExists)
-        #expect(error?.path == path)
+        #expect(error?.subject == path)
         #expect(error?.systemError == EEXIST)
         #expect(try readBytes(path) == [1, 2, 3])
         let file = try OutputFile(path: path, overwrite: true)
@@ -44,7 +44,7 @@ import VideoCapturing
         let writer = RawFrameWriter(file, pixelFormat: .i420)
         let error = mediaFileError { try writer.writeFrame(makeFrame()) }
         #expect(error?.code == .noSpace)
-        #expect(error?.path == "/dev/full")
+        #expect(error?.subject == "/dev/full")
         #expect(mediaFileError { try writer.writeFrame(makeFrame()) }?.code == .noSpace)
         #expect(mediaFileError { try writer.finish() }?.code == .noSpace)
     }
@@ -104,7 +104,7 @@ import VideoCapturing
         let bytes = [UInt8](repeating: 7, count: 3 * capacity)
         let error = mediaFileError { try bytes.withUnsafeBytes { try file.write($0) } }
         #expect(error?.code == .stalled)
-        #expect(error?.path == "pipe")
+        #expect(error?.subject == "pipe")
         #expect(error?.message.contains("\(2 * capacity) bytes") == true)
         #expect(mediaFileError { try file.close() } == error)
         // Whoever shares the pipe finds it as it was.

@@ -79,7 +79,6 @@ extension CameraSource {
             RunningStream(
                 stream: stream, maker: try FrameMaker(stream, plan: decision.plan, processor: processor, wants: wants),
                 decision: decision, startedAt: context.now))
-        status.contents.withLock { $0.exporter = stream.exporter }
         publish(decision)
     }
 

@@ -145,7 +145,7 @@ extension CameraSource {
         losses.lost = 0
         losses.corrupt = 0
         if let color = made.color { frame.color = color }
-        frame.captureDelay = delay
+        frame.estimatedCaptureDelay = delay
         frame.orientation = orientation.orientation
         frame.isMirrored = orientation.isMirrored
         return frame

@@ -156,9 +156,9 @@ final class CaptureStream {
     /// The pixel buffer in an uncompressed buffer of the driver.
     func pixelBuffer(in buffer: CapturedBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {
         if let pixels = buffers[buffer.index].pixelBuffer(at: buffer.dataOffsets) { return pixels }
-        let pixels = try buffers[buffer.index].makePixelBuffer(format, as: pixelFormat, offsets: buffer.dataOffsets)
-        exporter.register(pixels, index: buffer.index)
-        return pixels
+        return try buffers[buffer.index].makePixelBuffer(format, as: pixelFormat, offsets: buffer.dataOffsets) {
+            [exporter, index = buffer.index] () throws(CaptureError) in try exporter.export(index)
+        }
     }
 
     private func requestBuffers(_ count: Int) throws(IoctlFailure) -> Int {

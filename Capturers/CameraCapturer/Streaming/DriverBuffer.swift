@@ -26,16 +26,17 @@ final class DriverBuffer {
     /// The pixel buffer whose planes begin at `offsets` in their memory; nil before it is made.
     func pixelBuffer(at offsets: PlaneNumbers) -> PixelBuffer? { self.offsets == offsets ? pixels : nil }
 
-    /// Makes the pixel buffer whose planes begin at `offsets` in their memory.
+    /// Makes the pixel buffer whose planes begin at `offsets` in their memory, which `exporter` exports.
     ///
     /// - Throws: `corruptData` when it does not fit into the buffer.
     func makePixelBuffer(
-        _ format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneNumbers
+        _ format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneNumbers,
+        exporter: @escaping DMABuffer.Exporter
     ) throws(CaptureError) -> PixelBuffer {
         let planes = try planes(of: format, as: pixelFormat, offsets: offsets)
         // The closure holds the mappings as long as the pixel buffer lives.
         let made = try PixelBuffer(
-            wrapping: planes, as: pixelFormat, width: format.width, height: format.height,
+            wrapping: planes, as: pixelFormat, width: format.width, height: format.height, exporter: exporter,
             release: { [mappings] in withExtendedLifetime(mappings) {} })
         pixels = made
         self.offsets = offsets

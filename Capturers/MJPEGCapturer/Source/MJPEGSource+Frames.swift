@@ -21,7 +21,7 @@ extension MJPEGSource {
             var frame = SourceFrame(decoded ?? jpeg, timestamp: picture.arrival)
             if !isCompressed { frame.compressed = jpeg }
             frame.color = .jpeg
-            frame.captureDelay = picture.delay
+            frame.estimatedCaptureDelay = picture.delay
             frame.lostBefore = losses.oversized &+ losses.skipped
             frame.corruptBefore = losses.damaged
             losses = StreamLosses()

@@ -151,7 +151,7 @@ final class ScreenSession {
         var frame = SourceFrame(buffer, timestamp: now)
         frame.color = color
         frame.damage = isWhole ? nil : region.parts
-        frame.captureDelay = context.now - now
+        frame.estimatedCaptureDelay = context.now - now
         return frame
     }
 

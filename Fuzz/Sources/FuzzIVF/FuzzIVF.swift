@@ -8,7 +8,7 @@ import VideoCapturing
 public func fuzzIVF(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     withFuzzFiles(UnsafeRawBufferPointer(start: start, count: count)) { file in
         guard let reader = try? IVFReader(file) else { return }
-        precondition(reader.fourCC.utf8.count == 4)
+        precondition(FourCC("\(reader.fourCC)" as String).map { $0 == reader.fourCC } ?? true)
         var bytes = 32
         var packets = 0
         while let packet = try? reader.nextPacket() {

@@ -37,27 +37,3 @@ package func parseTime(_ text: String) -> Duration? {
     guard !overflow, nanoseconds <= 366 * 86_400 * 1_000_000_000 else { return nil }
     return .nanoseconds(nanoseconds)
 }
-
-/// `text` made safe for a terminal: on one line, cut to `limit` characters, with control and invisible characters
-/// replaced by `?`, and without the names and passwords in URLs, which are masked before the text is cut.
-package func printable(_ text: String, limit: Int) -> String {
-    let text = maskingUserInfo(in: text)
-    var result = ""
-    for scalar in text.unicodeScalars.prefix(limit) {
-        result.unicodeScalars.append(scalar.isPrintable ? scalar : "?")
-    }
-    return text.unicodeScalars.count > limit ? result + "…" : result
-}
-
-extension Unicode.Scalar {
-    /// Whether it is visible and does not affect the text around it: not a control character, a line end, or a
-    /// character that sets the direction of text or has no width.
-    package var isPrintable: Bool {
-        if isASCII { return (0x20..<0x7F).contains(value) }
-        switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: return false
-        // Variation selectors follow many emoji.
-        default: return !properties.isDefaultIgnorableCodePoint || properties.isVariationSelector
-        }
-    }
-}

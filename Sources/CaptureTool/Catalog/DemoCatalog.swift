@@ -6,7 +6,6 @@ import FileOutput
 import FrameProcessing
 import MJPEGCapturer
 import MJPEGServer
-import MJPEGServerOutput
 import MediaPublishing
 import NoiseCapturer
 import ScreenCapturer
@@ -33,11 +32,11 @@ let demoCatalog = ToolCatalog(
     shorthands: [
         OutputShorthand(
             option: OptionDescription(
-                "serve", .text("PORT"), "live to browsers at PORT or ADDRESS:PORT; as -o serve://PORT",
+                "serve", .text("PORT"), "live to browsers at PORT or ADDRESS:PORT; short for -o serve://PORT",
                 default: "off"),
             prefix: "serve://", replacesDefault: true),
         OutputShorthand(
-            option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
+            option: .flag("preview", "shows the frames in the terminal; short for -o terminal"),
             prefix: OutputEntry.terminalName, replacesDefault: false),
     ],
     checks: [{ Finding.vp8() }, { Finding.pixels() }],
@@ -48,15 +47,3 @@ let demoCatalog = ToolCatalog(
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
         ("--input http://host/stream --login @FILE --serve 8080", "a network camera, to browsers"),
     ])
-
-/// The exit code for an error of an output's own type; nil for others.
-func exitStatus(ofOutputError error: any Error) -> ExitStatus? {
-    guard let error = error as? MJPEGServerError else { return nil }
-    return switch error.code {
-    case .invalidConfiguration: .usage
-    case .addressNotFound, .certificate: .noInput
-    case .addressInUse: .busy
-    case .permissionDenied: .noPermission
-    case .invalidState, .system: .unavailable
-    }
-}

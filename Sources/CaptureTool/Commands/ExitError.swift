@@ -99,7 +99,23 @@ extension ExitError {
         case let error as CaptureError: self.init(error, hasInput: hasInput)
         case let error as MediaFileError: self.init(opening: error)
         case let error as CodecError: self.init(error)
-        default: self.init(exitStatus(ofOutputError: error) ?? .unavailable, "\(error)")
+        case let error as any CategorizedError: self.init(ExitStatus(error.category), "\(error)")
+        default: self.init(.unavailable, "\(error)")
         }
+    }
+}
+
+extension ExitStatus {
+    /// The exit code for an error of any part of the framework.
+    init(_ category: ErrorCategory) {
+        self =
+            switch category {
+            case .usage: .usage
+            case .notFound, .invalidData: .noInput
+            case .busy: .busy
+            case .noPermission: .noPermission
+            case .unsupported, .unavailable, .internal: .unavailable
+            case .noSpace, .disconnected, .system, .interrupted: .inputOutput
+            }
     }
 }

@@ -38,25 +38,8 @@ struct PlannedOutput: Sendable {
 
     /// Makes the output; it opens nothing yet.
     ///
-    /// - Throws: the error of a value, under the name of the option that the user wrote.
-    func makeOutput() throws(OptionError) -> any MediaOutput {
-        do {
-            return try entry.makeOutput(request)
-        } catch {
-            throw renamed(error)
-        }
-    }
-
-    /// An error about the text of an output that a short form stands for, in terms of the short form.
-    private func renamed(_ error: OptionError) -> OptionError {
-        guard given.option != "output", error.option == "output" else { return error }
-        for shown in [request.target, nil] {
-            let beginning = OptionError("output", shown, "").description
-            guard error.description.hasPrefix(beginning) else { continue }
-            return OptionError(given.option, given.text, String(error.description.dropFirst(beginning.count)))
-        }
-        return error
-    }
+    /// - Throws: the error of a value.
+    func makeOutput() throws(OptionError) -> any MediaOutput { try entry.makeOutput(request) }
 }
 
 extension CapturePlan {

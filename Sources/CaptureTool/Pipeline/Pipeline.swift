@@ -163,7 +163,7 @@ final class Pipeline: Sendable {
         if isEncoderStalled { stalled.append((nil, "vp8")) }
         for (output, name) in stalled where postedStalls.withLock({ $0.insert(output).inserted }) {
             let error = MediaFileError(
-                .stalled, operation: "write", path: output.map { writers[$0].name.displayName } ?? name,
+                .stalled, operation: "write", subject: output.map { writers[$0].name.displayName } ?? name,
                 message: "The disk has not answered for \(diskTimeout); later frames are not written. Check the disk."
             )
             events.post(RunEvents.Failure(output: output, error: error))

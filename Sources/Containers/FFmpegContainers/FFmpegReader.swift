@@ -125,7 +125,7 @@ public final class FFmpegReader: FrameReader {
     public func seek(to time: Duration) throws {
         guard canSeek else {
             throw MediaFileError(
-                .formatUnsupported, operation: "seek", path: path,
+                .formatUnsupported, operation: "seek", subject: path,
                 message: "A pipe can only be read from front to back; save it as a file first.")
         }
         let time = max(.zero, time)
@@ -198,7 +198,7 @@ extension FFmpegReader {
     static func checkSize(width: Int32, height: Int32, _ path: String) throws(MediaFileError) {
         guard width > 0, height > 0, !isSizeAllowed(width: width, height: height) else { return }
         throw MediaFileError(
-            .limitExceeded, operation: "open the file", path: path,
+            .limitExceeded, operation: "open the file", subject: path,
             message: "The pictures have \(width)x\(height) pixels, of which at most \(maximumPixelCount) in all and "
                 + "\(VideoFormat.maximumSide) on a side are decoded; scale them down first.")
     }

@@ -153,7 +153,7 @@ public final class FileOutput: MediaOutput {
 
     // MARK: Statistics
 
-    public var statistics: OutputStatistics {
+    public var outputStatistics: OutputStatistics {
         let (writer, context) = state.withLock { ($0.writer, $0.context) }
         var bytes: Int64 = 0
         var digest: String?

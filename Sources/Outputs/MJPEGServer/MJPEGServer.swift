@@ -19,7 +19,7 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     private let broadcaster: Broadcaster
     private let connections: Connections
     private let listener = Locked<Listener?>(nil)
-    private let warningList: WarningList
+    let warningList: WarningList
     /// Held during start and stop, so that they do not overlap.
     private let life = Locked(())
 
@@ -166,22 +166,29 @@ public struct MJPEGServerAddress: Sendable, Hashable {
 }
 
 /// The last warnings for the user, each reported once. Safe to use from any thread.
-private final class WarningList: Sendable {
+final class WarningList: Sendable {
     /// The maximum number that are kept.
     private static let capacity = 32
 
-    private let list = Locked<[String]>([])
-    private let onWarning: @Sendable (String) -> Void
+    private struct State {
+        var warnings: [String] = []
+        var handler: @Sendable (String) -> Void
+    }
 
-    init(_ onWarning: @escaping @Sendable (String) -> Void) { self.onWarning = onWarning }
+    private let state: Locked<State>
 
-    var all: [String] { list.withLock { $0 } }
+    init(_ handler: @escaping @Sendable (String) -> Void) { state = Locked(State(handler: handler)) }
+
+    var all: [String] { state.withLock { $0.warnings } }
+
+    func setHandler(_ handler: @escaping @Sendable (String) -> Void) { state.withLock { $0.handler = handler } }
 
     func add(_ warning: String) {
-        list.withLock { list in
-            if list.count >= WarningList.capacity { list.removeFirst() }
-            list.append(warning)
+        let handler = state.withLock { state in
+            if state.warnings.count >= WarningList.capacity { state.warnings.removeFirst() }
+            state.warnings.append(warning)
+            return state.handler
         }
-        onWarning(warning)
+        handler(warning)
     }
 }

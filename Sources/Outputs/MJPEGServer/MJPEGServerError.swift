@@ -7,52 +7,35 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Why a server does not serve: the kind of failure, the operation and its subject, the system's code, and a sentence for
-/// the user.
-public struct MJPEGServerError: Error, Sendable, Hashable {
-    /// The kinds of failure that a program may want to distinguish.
-    public enum Code: String, Sendable, Hashable, CaseIterable {
-        /// A setting is out of range or does not fit the others.
-        case invalidConfiguration
-        /// Another program listens there.
-        case addressInUse
-        /// The machine has no such address.
-        case addressNotFound
-        /// The user may not listen there.
-        case permissionDenied
-        /// The certificate or its key cannot be used.
-        case certificate
-        /// The server serves already.
-        case invalidState
-        /// The operating system refused; see ``MJPEGServerError/systemError``.
-        case system
-    }
+/// An error of a server that cannot serve.
+public typealias MJPEGServerError = MediaError<MJPEGServerErrorCode>
 
-    /// The kind of failure.
-    public var code: Code
-    /// The operation that failed, such as `listen`.
-    public var operation: String
-    /// The subject of the operation, such as `127.0.0.1:8080`.
-    public var subject: String?
-    /// The `errno` of the system call that failed.
-    public var systemError: Int32?
-    /// A sentence for the user, with the next step.
-    public var message: String
+/// What can fail in a server.
+public enum MJPEGServerErrorCode: String, MediaErrorCode {
+    /// A setting is out of range or does not fit the others.
+    case invalidConfiguration
+    /// Another program listens there.
+    case addressInUse
+    /// The machine has no such address.
+    case addressNotFound
+    /// The user may not listen there.
+    case permissionDenied
+    /// The certificate or its key cannot be used.
+    case certificate
+    /// The server serves already.
+    case invalidState
+    /// The operating system refused; see `MediaError.systemError`.
+    case system
 
-    /// Makes an error from its parts.
-    public init(_ code: Code, operation: String, subject: String? = nil, errno: Int32? = nil, message: String) {
-        self.code = code
-        self.operation = operation
-        self.subject = subject
-        self.systemError = errno
-        self.message = message
-    }
-}
-
-extension MJPEGServerError: CustomStringConvertible {
-    /// One line: the subject, the sentence, and in brackets the system's message.
-    public var description: String {
-        describe(subject: subject, operation: operation, message: message, systemError: systemError)
+    public var category: ErrorCategory {
+        switch self {
+        case .invalidConfiguration: .usage
+        case .addressInUse: .busy
+        case .addressNotFound, .certificate: .notFound
+        case .permissionDenied: .noPermission
+        case .invalidState: .internal
+        case .system: .unavailable
+        }
     }
 }
 

@@ -12,11 +12,11 @@ public protocol VideoDecoder: AnyObject {
 /// registry and without making every reader link every codec.
 public struct VideoDecoderFactory: Sendable {
     /// The codec's four-character code, as in `VP80`.
-    public let fourCC: String
+    public let fourCC: FourCC
     /// Makes a decoder. Throws `CodecError`.
     public let makeDecoder: @Sendable () throws -> any VideoDecoder
 
-    public init(fourCC: String, makeDecoder: @escaping @Sendable () throws -> any VideoDecoder) {
+    public init(fourCC: FourCC, makeDecoder: @escaping @Sendable () throws -> any VideoDecoder) {
         self.fourCC = fourCC
         self.makeDecoder = makeDecoder
     }

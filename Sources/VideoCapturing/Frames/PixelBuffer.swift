@@ -18,7 +18,7 @@ import Synchronization
 /// plane 1 …
 /// ```
 ///
-/// Make one with ``PixelBufferPool/makeBuffer(_:width:height:fill:)``, or ``init(wrapping:as:width:height:release:)`` for
+/// Make one with ``PixelBufferPool/makeBuffer(_:width:height:fill:)``, or ``init(wrapping:as:width:height:exporter:release:)`` for
 /// memory that belongs to a driver or a library. May be read from any number of threads at once.
 ///
 /// `@unchecked Sendable`: the memory is written only by a ``PixelWriter``, before the buffer has been
@@ -35,6 +35,7 @@ public final class PixelBuffer: @unchecked Sendable {
 
     @usableFromInline let bases: PlaneList<UnsafeMutableRawPointer>
     private let release: Release
+    let exporter: DMABuffer.Exporter?
     /// Counts finished reads. A read ends with a releasing increment and a pool's reuse begins with an
     /// acquiring load, so the recycled memory is handed over by rule and not by a property of the
     /// reference counts that only the runtime knows of.
@@ -81,6 +82,7 @@ public final class PixelBuffer: @unchecked Sendable {
         self.planes = planes
         self.bases = bases
         self.release = .free(memory)
+        exporter = nil
     }
 
     /// A picture in memory that belongs to a driver or to another library.
@@ -93,11 +95,12 @@ public final class PixelBuffer: @unchecked Sendable {
     ///   - height: the height in pixels.
     ///   - release: called once, on the thread that releases the last reference to the buffer; must return soon.
     ///     Not called when this initializer throws.
+    ///   - exporter: exports the memory for other devices, as ``dmaBuffers``; nil when it cannot be.
     /// - Throws: `invalidConfiguration` when a plane is missing, a row is shorter than its samples, or
     ///   the rows do not fit into the bytes.
     public init(
         wrapping memory: PlaneList<PlaneMemory>, as pixelFormat: PixelFormat, width: Int, height: Int,
-        release: @escaping @Sendable () -> Void
+        exporter: DMABuffer.Exporter? = nil, release: @escaping @Sendable () -> Void
     ) throws(CaptureError) {
         try VideoFormat.validate(width: width, height: height)
         guard memory.count == pixelFormat.planeCount else {
@@ -135,6 +138,7 @@ public final class PixelBuffer: @unchecked Sendable {
         self.planes = planes
         self.bases = bases
         self.release = .call(release)
+        self.exporter = exporter
     }
 
     deinit {

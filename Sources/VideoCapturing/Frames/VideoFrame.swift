@@ -2,7 +2,7 @@
 ///
 /// A value that holds one reference to its pixels. To keep a frame is to keep the value: nothing
 /// dangles, and nothing is copied.
-public struct VideoFrame: Sendable {
+public struct VideoFrame: AttributedFrame {
     /// The pixels.
     public var buffer: PixelBuffer
     /// The same picture as its source had it (``PixelFormat/mjpeg``), for consumers that pass it on as it is; nil when
@@ -20,37 +20,6 @@ public struct VideoFrame: Sendable {
     /// Whether this frame shows the picture of the frame before it again, to keep a minimum rate or
     /// while the capture is muted.
     public var isRepeat: Bool
-
-    /// The clockwise rotation to apply for display.
-    @inlinable public var orientation: VideoOrientation {
-        get { attributes.orientation }
-        set { attributes.orientation = newValue }
-    }
-    /// Whether a local preview is to show the frame mirrored, left to right.
-    @inlinable public var isMirrored: Bool {
-        get { attributes.isMirrored }
-        set { attributes.isMirrored = newValue }
-    }
-    /// Color matrix and range.
-    @inlinable public var color: ColorDescription {
-        get { attributes.color }
-        set { attributes.color = newValue }
-    }
-    /// The rate measured over the last frames; nil until there are two.
-    @inlinable public var estimatedFrameRate: FrameRate? {
-        get { attributes.estimatedFrameRate }
-        set { attributes.estimatedFrameRate = newValue }
-    }
-    /// The time from exposure to delivery; nil when unknown.
-    @inlinable public var estimatedCaptureDelay: Duration? {
-        get { attributes.estimatedCaptureDelay }
-        set { attributes.estimatedCaptureDelay = newValue }
-    }
-    /// Bytes that travel with the frame; nil when there are none.
-    @inlinable public var metadata: FrameMetadata? {
-        get { attributes.metadata }
-        set { attributes.metadata = newValue }
-    }
 
     /// The width in pixels, before the orientation is applied.
     public var width: Int { buffer.width }

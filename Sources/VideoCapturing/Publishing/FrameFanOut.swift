@@ -80,16 +80,14 @@ final class FrameFanOut: Sendable {
     /// the last frame, or nil when there was none.
     func repeatLastFrame(ifOlderThan interval: Duration) -> MediaTime? {
         emission.withLock { emission in
-            guard var frame = emission.lastFrame else { return nil }
+            guard let last = emission.lastFrame else { return nil }
             let now = clock.now
-            guard now - frame.timestamp >= interval else { return frame.timestamp }
-            frame.isRepeat = true
-            frame.damage = []
+            guard now - last.timestamp >= interval else { return last.timestamp }
+            var frame = last.repeated(at: now)
             if settings.withLock({ $0.mute == .black }) {
                 emission.accumulator.invalidate()
-                guard FrameFanOut.hide(&frame, mode: .black, emission: &emission) else { return frame.timestamp }
+                guard FrameFanOut.hide(&frame, mode: .black, emission: &emission) else { return last.timestamp }
             }
-            frame.timestamp = now
             emission.sequencer.placeRepeat(&frame)
             settings.withLock { $0.repeats += 1 }
             send(frame, emission: &emission)
@@ -262,35 +260,7 @@ struct FrameSequencer {
         let number = lastNumber.map { $0 &+ step } ?? frame.sequenceNumber
         lastNumber = number
         frame.sequenceNumber = number
-        if let lastTimestamp, frame.timestamp <= lastTimestamp {
-            frame.timestamp = lastTimestamp.advanced(by: .nanoseconds(1))
-        }
+        frame.timestamp = frame.timestamp.increasing(after: lastTimestamp)
         lastTimestamp = frame.timestamp
-    }
-}
-
-/// Sees to a minimum rate: a thread that sends the last frame again when none has come for an interval.
-final class FrameRepeater: Sendable {
-    private let wake = ManualResetEvent()
-    private let thread: CaptureThread
-
-    init(interval: Duration, clock: any CaptureClock, fanOut: FrameFanOut) throws(CaptureError) {
-        thread = try CaptureThread(name: "repeat") { [wake, weak fanOut] in
-            while !wake.isRaised {
-                guard let last = fanOut?.repeatLastFrame(ifOlderThan: interval) else {
-                    // Nothing was sent yet.
-                    guard fanOut != nil else { break }
-                    clock.wait(until: clock.now.advanced(by: interval), or: wake)
-                    continue
-                }
-                clock.wait(until: last.advanced(by: interval), or: wake)
-            }
-        }
-    }
-
-    /// Ends the thread. When it returns, no repeat is being sent and none will be.
-    func stop() {
-        wake.raise()
-        thread.join()
     }
 }

@@ -16,25 +16,10 @@ public final class PublisherSubscription: Sendable {
     private let onWants: @Sendable () -> Void
     /// The consumer, while it is connected to the capture.
     private let feedbackConsumer: Locked<(any FeedbackConsumer)?>
-    private let gate = Locked(RateGate())
+    /// Leaves out frames beyond the rate that this consumer wants, where the capture delivers more.
+    private let gate = Locked(FrameRateGate())
     /// Whether `gate` has a limit; read without its lock for each frame.
     private let isRateLimited = Atomic(false)
-
-    /// Leaves out frames beyond the rate that this consumer wants, where the capture delivers more.
-    private struct RateGate {
-        var limit: FrameRate?
-        var limiter = FrameRateLimiter()
-        var accumulator = DamageAccumulator()
-
-        mutating func admit(_ frame: inout VideoFrame) -> Bool {
-            guard limiter.shouldPass(frame.timestamp, sequenceNumber: frame.sequenceNumber, at: limit) else {
-                accumulator.add(frame)
-                return false
-            }
-            accumulator.flush(into: &frame)
-            return true
-        }
-    }
 
     private struct Delivery {
         var delivered: UInt64 = 0
@@ -108,7 +93,12 @@ public final class PublisherSubscription: Sendable {
     func push(_ frame: VideoFrame) {
         var frame = frame
         if isRateLimited.load(ordering: .relaxed) {
-            guard gate.withLock({ $0.admit(&frame) }) else { return }
+            let isDue = gate.withLock { gate in
+                guard gate.admits(frame) else { return false }
+                gate.accumulator.flush(into: &frame)
+                return true
+            }
+            guard isDue else { return }
         }
         guard let consumer = immediate.withLock({ $0 }) else {
             queue.push(frame)
@@ -179,61 +169,5 @@ public final class PublisherSubscription: Sendable {
 
     private var isOnOwnThread: Bool {
         delivery.withLock { $0.thread == CaptureThread.currentIdentifier } || queue.isDeliveringInlineHere
-    }
-}
-
-/// The line of one consumer's frames: those of the publisher, and the last one again where the consumer wants a
-/// minimum rate.
-///
-/// A repeat stands where a frame taken now would stand: as long after the frame as it is shown after it. So it does
-/// not overtake a frame that was taken already and is still in flight, as one with the present time would.
-struct ConsumerTimeline {
-    /// The last frame, while it may have to be repeated.
-    private var last: VideoFrame?
-    /// When `last` was shown, on `CLOCK_MONOTONIC`.
-    private var lastShown = MediaTime.zero
-    private var lastTimestamp: MediaTime?
-    /// From when on the time to the next repeat counts; nil when there is nothing to repeat.
-    private(set) var lastTurn: MediaTime?
-    private var interval = Duration.zero
-
-    /// Places a frame of the publisher; times go on increasing.
-    mutating func place(_ frame: inout VideoFrame) {
-        if let lastTimestamp, frame.timestamp <= lastTimestamp {
-            frame.timestamp = lastTimestamp.advanced(by: .nanoseconds(1))
-        }
-        lastTimestamp = frame.timestamp
-    }
-
-    /// Keeps a frame that was shown at `time`, for repeats.
-    mutating func keep(_ frame: VideoFrame, shownAt time: MediaTime) {
-        last = frame
-        lastShown = time
-        lastTurn = time
-    }
-
-    /// Lets go of the last frame.
-    mutating func forget() {
-        last = nil
-        lastTurn = nil
-    }
-
-    /// The last frame again, shown at `time`; its number stays, since it is no other frame of the capture.
-    mutating func makeRepeat(at time: MediaTime, rate: FrameRate?) -> VideoFrame? {
-        guard var frame = last else { return nil }
-        interval = rate?.frameInterval ?? .zero
-        frame.timestamp = frame.timestamp.advanced(by: time - lastShown)
-        frame.isRepeat = true
-        frame.damage = []
-        frame.estimatedFrameRate = rate ?? frame.estimatedFrameRate
-        lastTurn = time
-        place(&frame)
-        return frame
-    }
-
-    /// Notes that a repeat took until `time`. A consumer that takes long rests for half an interval between two.
-    mutating func endRepeat(at time: MediaTime) {
-        guard let began = lastTurn else { return }
-        lastTurn = max(began, time.advanced(by: interval / -2))
     }
 }

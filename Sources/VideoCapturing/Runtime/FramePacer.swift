@@ -24,7 +24,7 @@ struct FramePacer {
     init(pacing: FramePacing, context: FrameContext, after last: MediaTime?) {
         self.pacing = pacing
         let now = context.now
-        epoch = last.map { max(now, $0.advanced(by: .nanoseconds(1))) } ?? now
+        epoch = now.increasing(after: last)
         if case .rate(let rate) = pacing { self.rate = rate }
     }
 

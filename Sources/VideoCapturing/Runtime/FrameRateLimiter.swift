@@ -4,7 +4,7 @@
 /// drift, and an irregular frame moves none after it. Each such time takes the frame nearest to it, which is
 /// found without waiting for the next: a frame is due from half a frame's distance before the time on. So
 /// no two frames go to one time, and a stream that is slower than the rate passes whole.
-package struct FrameRateLimiter {
+public struct FrameRateLimiter: Sendable {
     private var rate: FrameRate?
     /// The first frame, for which time number 0 stands.
     private var origin = MediaTime.zero
@@ -17,11 +17,17 @@ package struct FrameRateLimiter {
     /// The usual distance of the frames that come, in nanoseconds; zero until known.
     private var distance: Int64 = 0
 
-    package init() {}
+    /// A limiter that has seen no frame.
+    public init() {}
 
-    /// Whether the frame of this time is to be passed on. Timestamps are expected to increase; one that does
-    /// not is taken for the start of a new stream.
-    package mutating func shouldPass(_ timestamp: MediaTime, sequenceNumber: UInt64, at limit: FrameRate?) -> Bool {
+    /// Whether a frame is to be passed on. Timestamps are expected to increase; one that does not is taken for the start
+    /// of a new stream.
+    ///
+    /// - Parameters:
+    ///   - timestamp: the frame's.
+    ///   - sequenceNumber: the frame's; a gap says how many frames are missing before it.
+    ///   - limit: the lower rate; nil to pass all.
+    public mutating func shouldPass(_ timestamp: MediaTime, sequenceNumber: UInt64, at limit: FrameRate?) -> Bool {
         defer { lastSequenceNumber = sequenceNumber }
         guard let limit else {
             lastIndex = nil
@@ -66,5 +72,23 @@ package struct FrameRateLimiter {
         let step = (timestamp - lastTimestamp).nanoseconds / Int64(clamping: steps)
         lastTimestamp = timestamp
         distance = distance == 0 ? step : distance + (step - distance) / 8
+    }
+}
+
+/// Lowers the rate of the frames of one consumer, and remembers what the frames left out have changed.
+package struct FrameRateGate {
+    /// The rate; nil to pass all.
+    package var limit: FrameRate?
+    /// What was changed by frames that did not go on, for the next one that does.
+    package var accumulator = DamageAccumulator()
+    private var limiter = FrameRateLimiter()
+
+    package init(limit: FrameRate? = nil) { self.limit = limit }
+
+    /// Whether the frame goes on; if not, its damage is kept.
+    package mutating func admits(_ frame: VideoFrame) -> Bool {
+        if limiter.shouldPass(frame.timestamp, sequenceNumber: frame.sequenceNumber, at: limit) { return true }
+        accumulator.add(frame)
+        return false
     }
 }

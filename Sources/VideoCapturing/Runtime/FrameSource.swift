@@ -86,7 +86,7 @@ public enum FramePacing: Sendable, Hashable {
 }
 
 /// A frame as a source gives it; the capturer adds what a ``VideoFrame`` has besides.
-public struct SourceFrame: Sendable {
+public struct SourceFrame: AttributedFrame {
     /// The pixels.
     public var buffer: PixelBuffer
     /// The same picture as the source has it, compressed; nil when there is none, or ``buffer`` is compressed itself.
@@ -113,31 +113,5 @@ extension SourceFrame {
         self.init(
             buffer: buffer, timestamp: timestamp,
             attributes: FrameAttributes(color: .assumed(for: buffer.pixelFormat)))
-    }
-
-    /// The clockwise rotation to apply for display.
-    @inlinable public var orientation: VideoOrientation {
-        get { attributes.orientation }
-        set { attributes.orientation = newValue }
-    }
-    /// Whether a local preview is to show the frame mirrored, left to right.
-    @inlinable public var isMirrored: Bool {
-        get { attributes.isMirrored }
-        set { attributes.isMirrored = newValue }
-    }
-    /// Color matrix and range.
-    @inlinable public var color: ColorDescription {
-        get { attributes.color }
-        set { attributes.color = newValue }
-    }
-    /// The time from exposure to delivery; nil when unknown.
-    @inlinable public var captureDelay: Duration? {
-        get { attributes.estimatedCaptureDelay }
-        set { attributes.estimatedCaptureDelay = newValue }
-    }
-    /// Bytes that travel with the frame; nil when there are none.
-    @inlinable public var metadata: FrameMetadata? {
-        get { attributes.metadata }
-        set { attributes.metadata = newValue }
     }
 }

@@ -18,8 +18,7 @@ struct FrameTimeline {
 
     /// The whole frame; a timestamp that does not increase is moved to a nanosecond after the last one.
     mutating func stamp(_ frame: SourceFrame, timestamp: MediaTime, nominal: FrameRate?) -> VideoFrame {
-        var timestamp = timestamp
-        if let lastTimestamp, timestamp <= lastTimestamp { timestamp = lastTimestamp.advanced(by: .nanoseconds(1)) }
+        let timestamp = timestamp.increasing(after: lastTimestamp)
         lastTimestamp = timestamp
         let sequenceNumber = nextSequenceNumber
         nextSequenceNumber &+= 1

@@ -21,7 +21,7 @@ struct RealBufferTests {
         try capture.startCapture()
         #expect(consumer.waitForFrames(1))
         let frame = try #require(consumer.frames.first)
-        let buffers = try capture.dmaBuffers(of: frame)
+        let buffers = try frame.buffer.dmaBuffers
         guard capture.cameraStatistics.framesLent > 0 else {
             #expect(buffers == nil, "a converted frame is in no buffer of the driver's")
             return
@@ -40,6 +40,6 @@ struct RealBufferTests {
             #expect(isSame, "row \(row)")
         }
         try capture.stopCapture()
-        #expect(try capture.dmaBuffers(of: frame) == nil, "the stream has ended")
+        #expect(try frame.buffer.dmaBuffers == nil, "the stream has ended")
     }
 }

@@ -81,7 +81,7 @@ final class PictureMaker {
         let layout = av_get_pix_fmt_name(AVPixelFormat(frame.pointee.format)).map { String(cString: $0) } ?? "unknown"
         let space = av_color_space_name(frame.pointee.colorspace).map { String(cString: $0) } ?? "unknown"
         return MediaFileError(
-            .formatUnsupported, operation: "decode the file", path: path,
+            .formatUnsupported, operation: "decode the file", subject: path,
             message: "The pictures are \(layout) with the color matrix \(space), which cannot be converted; use "
                 + "`ffmpeg -i in -pix_fmt yuv420p -colorspace bt709 out.mp4`.")
     }

@@ -114,7 +114,7 @@ final class Demuxer {
         guard let found = try InputProbe.demuxer(for: file) else {
             guard try file.peek(1, { $0.count }) > 0 else {
                 throw MediaFileError(
-                    .corruptData, operation: "open the file", path: file.path,
+                    .corruptData, operation: "open the file", subject: file.path,
                     message: "The file is empty; check that it was written to its end.")
             }
             throw .unsupported(file.path, "The file is no video and no picture that is known; check that it is one.")
@@ -166,7 +166,7 @@ final class Demuxer {
         if code == clibav_out_of_memory { return .outOfMemory(request.path) }
         guard let file = request.file else {
             return MediaFileError(
-                .notFound, operation: "open the file", path: request.path,
+                .notFound, operation: "open the file", subject: request.path,
                 message: "There is no picture of this name with a number up to 1000; check the folder and the pattern.")
         }
         if !file.isSeekable {

@@ -1,3 +1,5 @@
+import VideoCapturing
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -41,7 +43,7 @@ public final class InputFile {
         let isFIFO = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
         let descriptor = openFile(path, isFIFO ? O_RDONLY | O_NONBLOCK : O_RDONLY)
         guard descriptor >= 0 else {
-            throw MediaFileError(errno: -descriptor, operation: "open the file", path: path)
+            throw MediaFileError(errno: -descriptor, operation: "open the file", subject: path)
         }
         self.init(descriptor: descriptor, name: path, closing: true)
     }
@@ -185,11 +187,11 @@ public final class InputFile {
     public func seek(to offset: Int64) throws(MediaFileError) {
         guard isSeekable else {
             throw MediaFileError(
-                .formatUnsupported, operation: "rewind", path: path,
+                .formatUnsupported, operation: "rewind", subject: path,
                 message: "A pipe cannot be read twice; save it as a file first.")
         }
         guard lseek(descriptor, off_t(base + max(0, offset)), SEEK_SET) >= 0 else {
-            throw MediaFileError(errno: errno, operation: "rewind", path: path)
+            throw MediaFileError(errno: errno, operation: "rewind", subject: path)
         }
         unread = 0..<0
         consumed = max(0, offset)
@@ -241,11 +243,11 @@ public final class InputFile {
             count = readSome(descriptor, into: bytes, isRegular: isSeekable, interrupt: interruptDescriptor)
             if count == -Int(ECANCELED) {
                 throw MediaFileError(
-                    .interrupted, operation: "read the file", path: path,
+                    .interrupted, operation: "read the file", subject: path,
                     message: "The wait for data was ended; nothing is lost.")
             }
             guard count >= 0 else {
-                throw MediaFileError(errno: Int32(-count), operation: "read the file", path: path)
+                throw MediaFileError(errno: Int32(-count), operation: "read the file", subject: path)
             }
         }
         rereading.keep(UnsafeRawBufferPointer(rebasing: bytes[..<count]))

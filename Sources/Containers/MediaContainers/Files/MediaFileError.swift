@@ -6,76 +6,56 @@ import VideoCapturing
     import Musl
 #endif
 
-/// An error of reading or writing a media file; of the same shape as `CaptureError`.
-public struct MediaFileError: Error, Sendable, Hashable {
-    /// The kinds of failure that a program may want to distinguish.
-    public enum Code: String, Sendable, Hashable, CaseIterable {
-        /// The file to be written exists already.
-        case fileExists
-        /// There is no such file or folder.
-        case notFound
-        /// The user may not read or write there.
-        case permissionDenied
-        /// The file system is mounted for reading only.
-        case readOnly
-        /// The disk, or the user's share of it, is full.
-        case noSpace
-        /// The pipe or socket no longer has a reader.
-        case closedPipe
-        /// The reader of a pipe has taken nothing for the stall timeout; see ``OutputFile/stallTimeout``.
-        case stalled
-        /// The data are damaged, or of another format than the name states.
-        case corruptData
-        /// The format is unknown, or cannot hold or deliver this.
-        case formatUnsupported
-        /// A size is beyond what the format, the system or this library allows.
-        case limitExceeded
-        /// A wait for data was interrupted by the caller; nothing is lost, and the same call can be repeated.
-        case interrupted
-        /// The operating system refused; see ``MediaFileError/systemError``.
-        case system
-    }
+/// An error of reading or writing a media file.
+public typealias MediaFileError = MediaError<MediaFileErrorCode>
 
-    /// The kind of failure.
-    public var code: Code
-    /// The operation that failed, as in `write the file`.
-    public var operation: String
-    /// The file; `standard output` and `standard input` for `-`.
-    public var path: String?
-    /// The underlying `errno`, when a system call failed.
-    public var systemError: Int32?
-    /// A sentence for the user, with the next step.
-    public var message: String
+/// What can fail in reading or writing a media file.
+public enum MediaFileErrorCode: String, MediaErrorCode {
+    /// The file to be written exists already.
+    case fileExists
+    /// There is no such file or folder.
+    case notFound
+    /// The user may not read or write there.
+    case permissionDenied
+    /// The file system is mounted for reading only.
+    case readOnly
+    /// The disk, or the user's share of it, is full.
+    case noSpace
+    /// The pipe or socket no longer has a reader.
+    case closedPipe
+    /// The reader of a pipe has taken nothing for the stall timeout; see ``OutputFile/stallTimeout``.
+    case stalled
+    /// The data are damaged, or of another format than the name states.
+    case corruptData
+    /// The format is unknown, or cannot hold or deliver this.
+    case formatUnsupported
+    /// A size is beyond what the format, the system or this library allows.
+    case limitExceeded
+    /// A wait for data was interrupted by the caller; nothing is lost, and the same call can be repeated.
+    case interrupted
+    /// The operating system refused; see `MediaError.systemError`.
+    case system
 
-    /// Creates an error. User names and passwords in URLs (`//user:password@`) are masked in the path and the message.
-    ///
-    /// - Parameters:
-    ///   - code: the kind of failure.
-    ///   - operation: the operation that failed, as in `write the file`.
-    ///   - path: the file.
-    ///   - errno: the underlying `errno`.
-    ///   - message: a sentence for the user, with the next step.
-    public init(_ code: Code, operation: String, path: String? = nil, errno: Int32? = nil, message: String) {
-        self.code = code
-        self.operation = operation
-        self.path = path.map(maskingUserInfo)
-        self.systemError = errno
-        self.message = maskingUserInfo(in: message)
-    }
-}
-
-extension MediaFileError: CustomStringConvertible {
-    /// One line: the path, the message, and the system error in brackets.
-    public var description: String {
-        describe(subject: path, operation: operation, message: message, systemError: systemError)
+    public var category: ErrorCategory {
+        switch self {
+        case .fileExists: .usage
+        case .notFound: .notFound
+        case .permissionDenied, .readOnly: .noPermission
+        case .noSpace: .noSpace
+        case .closedPipe, .stalled: .disconnected
+        case .corruptData: .invalidData
+        case .formatUnsupported: .unsupported
+        case .interrupted: .interrupted
+        case .limitExceeded, .system: .system
+        }
     }
 }
 
 extension MediaFileError {
     /// The error for a failed system call: the only mapping from an `errno` to a code and a message.
-    init(errno code: Int32, operation: String, path: String) {
+    init(errno code: Int32, operation: String, subject: String) {
         let (kind, message) = MediaFileError.explain(code)
-        self.init(kind, operation: operation, path: path, errno: code, message: message)
+        self.init(kind, operation: operation, subject: subject, errno: code, message: message)
     }
 
     private static func explain(_ code: Int32) -> (Code, String) {

@@ -20,7 +20,7 @@ import VideoCapturing
 ///
 /// A write waits for a pipe whose reader reads nothing, indefinitely unless there is a ``stallTimeout``.
 ///
-/// A pipe without a reader is reported as ``MediaFileError/Code/closedPipe`` only in a process that ignores
+/// A pipe without a reader is reported as ``MediaFileErrorCode/closedPipe`` only in a process that ignores
 /// `SIGPIPE`; otherwise the signal ends the process.
 ///
 /// Thread-safe, but writes of two threads would interleave: one writer at a time owns a file.
@@ -171,7 +171,7 @@ public final class OutputFile: Sendable {
                 offset >= 0 && offset + Int64(bytes.count) <= state.boundary, "a patch lies within whole records")
             guard state.descriptor >= 0 else { throw closedError }
             let code = writeAll(state.descriptor, bytes, at: state.base + offset)
-            guard code == 0 else { throw MediaFileError(errno: code, operation: "rewrite a header", path: path) }
+            guard code == 0 else { throw MediaFileError(errno: code, operation: "rewrite a header", subject: path) }
         }
     }
 
@@ -188,7 +188,7 @@ public final class OutputFile: Sendable {
             }
             // Linux frees the descriptor even when close is interrupted: never again.
             if state.ownsDescriptor, closeDescriptor(state.descriptor) != 0, errno != EINTR, state.failure == nil {
-                state.failure = MediaFileError(errno: errno, operation: "close the file", path: path)
+                state.failure = MediaFileError(errno: errno, operation: "close the file", subject: path)
             }
             state.descriptor = -1
             state.target.close()
@@ -205,7 +205,7 @@ public final class OutputFile: Sendable {
         let failure =
             result.code == ETIMEDOUT
             ? stalled(unwritten: block.count + bytes.count - result.written)
-            : MediaFileError(errno: result.code, operation: "write", path: path)
+            : MediaFileError(errno: result.code, operation: "write", subject: path)
         state.failure = failure
         // An unknown part of the incomplete record has been written: it no longer counts, and is truncated where the
         // file is our own. Where it cannot be, players stop at the incomplete record.
@@ -226,7 +226,7 @@ public final class OutputFile: Sendable {
 
     private func stalled(unwritten: Int) -> MediaFileError {
         MediaFileError(
-            .stalled, operation: "write", path: path,
+            .stalled, operation: "write", subject: path,
             message: "The reader has taken nothing for \(stallTimeout ?? .zero); \(unwritten) bytes, and what follows, "
                 + "were not written. Check the program that reads it.")
     }
@@ -237,7 +237,7 @@ public final class OutputFile: Sendable {
     }
 
     private var closedError: MediaFileError {
-        MediaFileError(.system, operation: "write", path: path, message: "The file is closed; open it again.")
+        MediaFileError(.system, operation: "write", subject: path, message: "The file is closed; open it again.")
     }
 }
 
@@ -252,12 +252,12 @@ extension OutputFile {
         let mode = overwrite ? O_TRUNC : O_EXCL
         let descriptor = openFile(path, O_WRONLY | O_CREAT | mode)
         if descriptor >= 0 { return descriptor }
-        guard descriptor == -EEXIST else { throw MediaFileError(errno: -descriptor, operation: operation, path: path) }
+        guard descriptor == -EEXIST else { throw MediaFileError(errno: -descriptor, operation: operation, subject: path) }
         // Neither created nor truncated, so that a regular file that has replaced it meanwhile stays unchanged.
         let existing = openFile(path, O_WRONLY)
         if existing >= 0, fstat(existing, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return existing }
         if existing >= 0 { _ = closeDescriptor(existing) }
-        throw MediaFileError(errno: existing == -EISDIR ? EISDIR : EEXIST, operation: operation, path: path)
+        throw MediaFileError(errno: existing == -EISDIR ? EISDIR : EEXIST, operation: operation, subject: path)
     }
 
     /// Without blocking, which only a signal could end. There is no event for the arrival of a reader.
@@ -266,12 +266,12 @@ extension OutputFile {
             let descriptor = openFile(path, O_WRONLY | O_NONBLOCK)
             if descriptor >= 0 { return descriptor }
             guard descriptor == -ENXIO else {
-                throw MediaFileError(errno: -descriptor, operation: operation, path: path)
+                throw MediaFileError(errno: -descriptor, operation: operation, subject: path)
             }
             usleep(20_000)
         }
         throw MediaFileError(
-            .interrupted, operation: operation, path: path, message: "The wait for a reader was ended.")
+            .interrupted, operation: operation, subject: path, message: "The wait for a reader was ended.")
     }
 }
 

@@ -23,9 +23,9 @@ public final class DecodingFrameReader: FrameReader {
     ///   errors of the decoder other than a damaged packet.
     public init(_ packets: any PacketReader, decoders: [VideoDecoderFactory]) throws {
         guard let factory = decoders.first(where: { $0.fourCC == packets.fourCC }) else {
-            let known = decoders.isEmpty ? "none" : decoders.map(\.fourCC).joined(separator: ", ")
+            let known = decoders.isEmpty ? "none" : decoders.map(\.fourCC.description).joined(separator: ", ")
             throw MediaFileError(
-                .formatUnsupported, operation: "choose a decoder", path: packets.path,
+                .formatUnsupported, operation: "choose a decoder", subject: packets.path,
                 message: "The video is in \(packets.fourCC), for which there is no decoder (there is: \(known)); "
                     + "convert it to VP8 with `ffmpeg -i in -c:v libvpx out.ivf`.")
         }
@@ -84,7 +84,7 @@ public final class DecodingFrameReader: FrameReader {
         while ready.isEmpty {
             guard let packet = try packets.nextPacket() else {
                 throw MediaFileError(
-                    .corruptData, operation: "read the file", path: packets.path,
+                    .corruptData, operation: "read the file", subject: packets.path,
                     message: "The file holds no picture that can be decoded (\(damaged) damaged packets).")
             }
             if try !decode(packet, decoder, into: &ready) { damaged += 1 }

@@ -34,7 +34,7 @@ public final class IVFReader: PacketReader {
     deinit { block.deallocate() }
 
     public var path: String { file.path }
-    public var fourCC: String { header.fourCC }
+    public var fourCC: FourCC { header.fourCC }
     public var width: Int { header.width }
     public var height: Int { header.height }
     /// Also nil when the header's length must be FFmpeg's duration: when the file is too small for that many packets of
@@ -151,7 +151,7 @@ struct IVFHeader {
     static let minimumLength = 32
 
     let length: Int
-    let fourCC: String
+    let fourCC: FourCC
     let width: Int
     let height: Int
     /// A timestamp counts `numerator` / `denominator` seconds.
@@ -166,8 +166,7 @@ struct IVFHeader {
             throw IVFHeader.corrupt(path, "The file does not begin with an IVF header; check that it is an IVF file.")
         }
         length = Int(bytes.littleEndian(at: 6, UInt16.self))
-        fourCC = String(
-            decoding: bytes[8..<12].map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+        fourCC = FourCC(rawValue: bytes.littleEndian(at: 8, UInt32.self))
         width = Int(bytes.littleEndian(at: 12, UInt16.self))
         height = Int(bytes.littleEndian(at: 14, UInt16.self))
         denominator = bytes.littleEndian(at: 16, UInt32.self)
@@ -192,7 +191,7 @@ struct IVFHeader {
     }
 
     private static func corrupt(_ path: String, _ message: String) -> MediaFileError {
-        MediaFileError(.corruptData, operation: "read the file", path: path, message: message)
+        MediaFileError(.corruptData, operation: "read the file", subject: path, message: message)
     }
 }
 

@@ -39,7 +39,7 @@ public enum MediaFileReader {
         let contents = try file.peek(16, contents(of:))
         if contents == .empty {
             throw MediaFileError(
-                .corruptData, operation: "open the file", path: file.path,
+                .corruptData, operation: "open the file", subject: file.path,
                 message: "The file is empty; check that it was written to its end.")
         }
         // Other readers would occasionally mistake raw samples for their format.
@@ -90,7 +90,7 @@ public enum MediaFileReader {
             if let made = try reader.open(FrameReaderRequest(path: path, frameRate: frameRate)) { return made }
         }
         throw MediaFileError(
-            .notFound, operation: "open the files", path: path,
+            .notFound, operation: "open the files", subject: path,
             message: readers.isEmpty
                 ? "Numbered pictures are read by other readers than this program's own; \(linkHint)."
                 : "There are no pictures of such names; check the pattern and the folder.")
@@ -116,7 +116,7 @@ public enum MediaFileReader {
                 "The file is neither Y4M nor IVF; \(linkHint), convert it with "
                 + "`ffmpeg -i in -pix_fmt yuv420p out.y4m`, or state pixel format, size and rate if it is raw video."
         }
-        return MediaFileError(.formatUnsupported, operation: "open the file", path: file.path, message: message)
+        return MediaFileError(.formatUnsupported, operation: "open the file", subject: file.path, message: message)
     }
 
     private static let linkHint = "link FFmpegContainers and hand in FrameReaderFactory.ffmpeg for other formats"

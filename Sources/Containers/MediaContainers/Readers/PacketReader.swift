@@ -6,7 +6,7 @@ public protocol PacketReader: AnyObject {
     var path: String { get }
 
     /// The codec's four-character code, as in `VP80`.
-    var fourCC: String { get }
+    var fourCC: FourCC { get }
 
     /// The width in pixels that the header states; the packets may differ.
     var width: Int { get }

@@ -7,12 +7,9 @@ public final class RawFrameReader: FrameReader {
     public let estimatedFrameCount: Int64?
 
     private let file: InputFile
-    private let rate: FrameRate
-    private let frameBytes: Int
     private let pool = PixelBufferPool()
     // Touched for each frame, by one thread at a time.
-    @exclusivity(unchecked) private var index: Int64 = 0
-    @exclusivity(unchecked) private var hasEnded = false
+    @exclusivity(unchecked) private var frames: EqualFrames
 
     /// Creates a reader.
     ///
@@ -26,41 +23,34 @@ public final class RawFrameReader: FrameReader {
         guard !format.pixelFormat.isCompressed, sides.contains(format.imageWidth), sides.contains(format.imageHeight)
         else {
             throw MediaFileError(
-                .formatUnsupported, operation: "read raw frames", path: file.path,
+                .formatUnsupported, operation: "read raw frames", subject: file.path,
                 message: "\(format.pixelFormat) \(format.imageWidth)x\(format.imageHeight) is no raw format; give an "
                     + "uncompressed one with sides of 1 to \(VideoFormat.maximumSide) pixels.")
         }
         self.file = file
-        rate = format.estimatedFramesPerSecond ?? 30
+        let rate = format.estimatedFramesPerSecond ?? 30
         self.format = VideoFormat(
             format.pixelFormat, width: format.imageWidth, height: format.imageHeight, estimatedFramesPerSecond: rate)
         self.color = color ?? .assumed(for: format.pixelFormat)
-        frameBytes = format.pixelFormat.packedByteCount(width: format.imageWidth, height: format.imageHeight)
-        estimatedFrameCount = file.bytesRemaining.map { [frameBytes] in $0 / Int64(frameBytes) }
+        let frames = EqualFrames(
+            start: 0,
+            frameBytes: format.pixelFormat.packedByteCount(width: format.imageWidth, height: format.imageHeight),
+            rate: rate)
+        estimatedFrameCount = file.bytesRemaining.map(frames.count)
+        self.frames = frames
     }
 
     public var canRewind: Bool { file.isSeekable }
     public var sourceDescription: String { "raw \(format.pixelFormat)" }
 
     public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
-        guard !hasEnded else { return nil }
-        // True until the frame is complete, so that nothing follows an error.
-        hasEnded = true
-        do {
-            guard let buffer = try file.whole(readPicture) else { return nil }
-            hasEnded = false
-            defer { index += 1 }
-            return (buffer, rate.time(ofFrame: index))
-        } catch let error as MediaFileError where error.code == .interrupted {
-            hasEnded = false
-            throw error
-        }
+        try frames.next(file, readPicture)
     }
 
     /// Nil at the end of the file.
     private func readPicture() throws -> PixelBuffer? {
         guard try hasMore() else { return nil }
-        try file.checkHolds(frameBytes)
+        try file.checkHolds(frames.frameBytes)
         return try pool.makeBuffer(format.pixelFormat, width: format.imageWidth, height: format.imageHeight) {
             pixels in
             guard try file.readPixels(into: pixels) else { throw file.endsWithinFrame() }
@@ -69,16 +59,13 @@ public final class RawFrameReader: FrameReader {
 
     public func rewind() throws {
         try file.rewind()
-        index = 0
-        hasEnded = false
+        frames.moveOn(to: 0)
     }
 
     public func seek(to time: Duration) throws {
-        let count = file.size.map { $0 / Int64(frameBytes) } ?? 0
-        let wanted = max(0, min(rate.frameIndex(at: time), count - 1))
-        try file.seek(to: wanted * Int64(frameBytes))
-        index = wanted
-        hasEnded = false
+        let wanted = frames.frameIndex(at: time, in: file)
+        try file.seek(to: frames.offset(of: wanted))
+        frames.moveOn(to: wanted)
     }
 
     /// Of a pipe, by reading ahead, which costs a copy; of a file, by its size.
@@ -127,6 +114,6 @@ extension InputFile {
     }
 
     func corrupt(_ message: String) -> MediaFileError {
-        MediaFileError(.corruptData, operation: "read the file", path: path, message: message)
+        MediaFileError(.corruptData, operation: "read the file", subject: path, message: message)
     }
 }

@@ -15,12 +15,11 @@ public final class Y4MReader: FrameReader {
 
     private let file: InputFile
     private let header: Y4MHeader
-    private let rate: FrameRate
-    private let frameBytes: Int
+    /// The bytes of a frame's samples.
+    private let sampleBytes: Int
     private let pool = PixelBufferPool()
-    private let headerBytes: Int64
-    private var index: Int64 = 0
-    private var hasEnded = false
+    // Touched for each frame, by one thread at a time.
+    @exclusivity(unchecked) private var frames: EqualFrames
 
     /// Reads the header.
     ///
@@ -30,40 +29,31 @@ public final class Y4MReader: FrameReader {
     public init(_ file: InputFile) throws(MediaFileError) {
         let start = file.position
         header = try Y4MReader.readHeader(file)
-        headerBytes = file.position - start
+        let headerBytes = file.position - start
         self.file = file
-        rate = header.rate
         format = VideoFormat(.i420, width: header.width, height: header.height, estimatedFramesPerSecond: header.rate)
         color = ColorDescription(matrix: .bt601, range: header.range)
-        frameBytes =
+        sampleBytes =
             header.chroma == .monochrome
             ? header.width * header.height
             : PixelFormat.i420.packedByteCount(width: header.width, height: header.height)
-        estimatedFrameCount = file.bytesRemaining.map { [frameBytes] in $0 / Int64(frameBytes + 6) }
+        let frames = EqualFrames(
+            start: headerBytes, frameBytes: Y4MReader.plainFrameLine.utf8.count + sampleBytes, rate: header.rate)
+        estimatedFrameCount = file.bytesRemaining.map(frames.count)
+        self.frames = frames
     }
 
     public var canRewind: Bool { file.isSeekable }
     public var sourceDescription: String { "Y4M" }
 
     public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
-        guard !hasEnded else { return nil }
-        // True until the frame is complete, so that nothing follows an error.
-        hasEnded = true
-        do {
-            guard let buffer = try file.whole(readPicture) else { return nil }
-            hasEnded = false
-            defer { index += 1 }
-            return (buffer, rate.time(ofFrame: index))
-        } catch let error as MediaFileError where error.code == .interrupted {
-            hasEnded = false
-            throw error
-        }
+        try frames.next(file, readPicture)
     }
 
     /// Nil at the end of the file.
     private func readPicture() throws -> PixelBuffer? {
         guard try takeFrameHeader() else { return nil }
-        try file.checkHolds(frameBytes)
+        try file.checkHolds(sampleBytes)
         return try pool.makeBuffer(.i420, width: header.width, height: header.height) { pixels in
             if header.chroma == .monochrome {
                 guard try file.readPixels(into: pixels, plane: 0) else { throw file.endsWithinFrame() }
@@ -78,25 +68,21 @@ public final class Y4MReader: FrameReader {
     public func rewind() throws {
         try file.rewind()
         _ = try Y4MReader.readHeader(file)
-        index = 0
-        hasEnded = false
+        frames.moveOn(to: 0)
     }
 
     /// Seeks directly; where frames have parameters, so that their lengths differ, from frame to frame.
     public func seek(to time: Duration) throws {
-        let frame = Int64(Y4MReader.plainFrameLine.utf8.count + frameBytes)
-        let count = file.size.map { ($0 - headerBytes) / frame } ?? 0
-        let wanted = max(0, min(rate.frameIndex(at: time), count - 1))
-        try file.seek(to: headerBytes + wanted * frame)
+        let wanted = frames.frameIndex(at: time, in: file)
+        try file.seek(to: frames.offset(of: wanted))
         if try file.peek(Y4MReader.plainFrameLine.utf8.count, { $0.elementsEqual(Y4MReader.plainFrameLine.utf8) }) {
-            index = wanted
-            hasEnded = false
+            frames.moveOn(to: wanted)
             return
         }
         try rewind()
-        while index < wanted, try takeFrameHeader() {
-            guard try file.skip(frameBytes) == frameBytes else { throw file.endsWithinFrame() }
-            index += 1
+        while frames.index < wanted, try takeFrameHeader() {
+            guard try file.skip(sampleBytes) == sampleBytes else { throw file.endsWithinFrame() }
+            frames.moveOn(to: frames.index + 1)
         }
     }
 
@@ -169,7 +155,7 @@ struct Y4MHeader {
         }
         guard side <= VideoFormat.maximumSide else {
             throw MediaFileError(
-                .limitExceeded, operation: "read the file", path: path,
+                .limitExceeded, operation: "read the file", subject: path,
                 message: "The \(name) is \(side) pixels; scale the video to at most \(VideoFormat.maximumSide).")
         }
         return side
@@ -193,7 +179,7 @@ struct Y4MHeader {
         case "mono": return .monochrome
         default:
             throw MediaFileError(
-                .formatUnsupported, operation: "read the file", path: path,
+                .formatUnsupported, operation: "read the file", subject: path,
                 message: "The file's pixels are C\(text.prefix(32)); only 8-bit 4:2:0 and mono are read. Convert it "
                     + "with `ffmpeg -i in.y4m -pix_fmt yuv420p out.y4m`.")
         }
@@ -206,6 +192,6 @@ struct Y4MHeader {
     }
 
     private static func corrupt(_ path: String, _ message: String) -> MediaFileError {
-        MediaFileError(.corruptData, operation: "read the file", path: path, message: message)
+        MediaFileError(.corruptData, operation: "read the file", subject: path, message: message)
     }
 }

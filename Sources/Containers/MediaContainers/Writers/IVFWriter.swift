@@ -61,7 +61,7 @@ public final class IVFWriter: PacketWriter {
     }
 
     private func refusal(_ message: String) -> MediaFileError {
-        MediaFileError(.formatUnsupported, operation: "begin the file", path: file.path, message: message)
+        MediaFileError(.formatUnsupported, operation: "begin the file", subject: file.path, message: message)
     }
 
     /// Adds a packet and passes it to the kernel, so that a kill loses no packet. An empty packet is ignored.

@@ -34,7 +34,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
         let known = OutputFormat.allCases.flatMap(\.extensions)
         guard let ending = fileExtension(of: path) else {
             throw MediaFileError(
-                .formatUnsupported, operation: "choose a format", path: path,
+                .formatUnsupported, operation: "choose a format", subject: path,
                 message: "The name has no extension that says what to write; use one of "
                     + "\(known.map { ".\($0)" }.joined(separator: ", ")), or name the format.")
         }
@@ -107,7 +107,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
     private static func unknown(_ name: String, what: String, path: String?, known: [String]) -> MediaFileError {
         let guess = nearestName(to: name, in: known).map { " Did you mean \($0)?" } ?? ""
         return MediaFileError(
-            .formatUnsupported, operation: "choose a format", path: path,
+            .formatUnsupported, operation: "choose a format", subject: path,
             message: "No format has the \(what) \(name).\(guess) There are \(known.joined(separator: ", ")).")
     }
 }
@@ -224,7 +224,7 @@ extension OutputFormat {
     /// Thrown before a file is created.
     private func unaccepted(path: String) -> MediaFileError {
         MediaFileError(
-            .formatUnsupported, operation: "open the output", path: path,
+            .formatUnsupported, operation: "open the output", subject: path,
             message: acceptsPackets
                 ? "\(name) holds encoded packets; encode the frames, or choose y4m."
                 : "\(name) holds pictures, not encoded packets; choose webm or ivf.")

@@ -46,7 +46,7 @@ struct FrameShape {
     mutating func check(_ frame: VideoFrame, path: String) throws(MediaFileError) {
         guard frame.pixelFormat == pixelFormat else {
             throw MediaFileError(
-                .formatUnsupported, operation: "write a frame", path: path,
+                .formatUnsupported, operation: "write a frame", subject: path,
                 message: "The file holds \(pixelFormat), but the frame is \(frame.pixelFormat); convert it first.")
         }
         guard let size else {
@@ -55,7 +55,7 @@ struct FrameShape {
         }
         guard size == (frame.width, frame.height) else {
             throw MediaFileError(
-                .formatUnsupported, operation: "write a frame", path: path,
+                .formatUnsupported, operation: "write a frame", subject: path,
                 message: "The file began with \(size.width)x\(size.height), but the frame is "
                     + "\(frame.width)x\(frame.height); scale the frames to one size or start a new file.")
         }

@@ -1,0 +1,137 @@
+public import MediaPublishing
+public import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+extension MJPEGServer: MediaOutput {
+    /// `serve://` and the configured address.
+    public var name: String {
+        let host = configuration.address
+        return "serve://\(host.contains(":") ? "[\(host)]" : host):\(address?.port ?? configuration.port)"
+    }
+
+    /// `mjpeg`.
+    public var kind: String { "mjpeg" }
+
+    /// Frames as they are, the newest only.
+    public var feed: OutputFeed {
+        .frames(.init(isConverted: false, queue: .init(capacity: 1, policy: .dropOldest)))
+    }
+
+    /// Starts to serve, with the limit of open files raised; warnings go to the context.
+    public func open(_ context: OutputContext) throws -> OutputDestination {
+        warningList.setHandler(context.warn)
+        raiseDescriptorLimit()
+        try start()
+        return .consumer(self)
+    }
+
+    /// Disconnects the viewers.
+    public func close(at end: MediaTime?) { stop() }
+
+    public var outputStatistics: OutputStatistics {
+        let report = statistics
+        let url = address?.url ?? ""
+        var result = OutputStatistics(bytes: Int64(clamping: report.bytesSent))
+        result.status = report.viewers.count == 1 ? "1 viewer" : "\(report.viewers.count) viewers"
+        result.announcement =
+            "Serving \(url) to browsers; the MJPEG stream is \(url)stream, a JPEG image \(url)snapshot."
+        let frames = report.framesSent == 1 ? "1 frame" : "\(report.framesSent) frames"
+        result.summary =
+            "Served \(frames), \(scaled(Double(report.bytesSent), "B")); skipped \(report.framesSkipped) for slow viewers."
+        result.details = [
+            ("url", .string(url)), ("viewers", .integer(Int64(report.viewers.count))),
+            ("framesEncoded", .count(report.framesEncoded)),
+            ("framesPassedThrough", .count(report.framesPassedThrough)), ("framesSent", .count(report.framesSent)),
+            ("framesSkipped", .count(report.framesSkipped)),
+            ("latencyMillisecondsMedian", report.p50Latency.map { .number($0.seconds * 1000) } ?? .null),
+            ("latencyMilliseconds99", report.p99Latency.map { .number($0.seconds * 1000) } ?? .null),
+        ]
+        return result
+    }
+}
+
+extension OutputEntry {
+    /// The server, as `serve://[ADDRESS:]PORT`.
+    public static let mjpegServer = OutputEntry(
+        name: "serve", summary: "live to browsers: MJPEG over HTTP, with a page", schemes: ["serve"],
+        options: [
+            OptionDescription("jpeg-quality", .text("N"), "quality of JPEG images, 1 to 100", default: "80"),
+            OptionDescription(
+                "serve-login", .secret("NAME:PW|@FILE"), "the name and password that viewers need", default: "none"),
+            OptionDescription("serve-certificate", .file, "certificate for https, in PEM", default: "http"),
+            OptionDescription(
+                "serve-key", .file, "key of the certificate, in PEM", default: "in the file of the certificate"),
+            OptionDescription(
+                "drop-same-frames", .text("N"), "leaves out up to N unchanged frames in a row", default: "0"),
+        ],
+        make: { request throws(OptionError) in MJPEGServer(configuration: try MJPEGServerConfiguration(request)) })
+}
+
+extension MJPEGServerConfiguration {
+    /// The configuration that the options of ``OutputEntry/mjpegServer`` describe.
+    init(_ request: OutputRequest) throws(OptionError) {
+        self.init()
+        (address, port) = try MJPEGServerConfiguration.parseAddress(request.target)
+        let options = request.options
+        if let login = try options.login("serve-login") {
+            guard !login.password.isEmpty else {
+                throw OptionError(
+                    "serve-login", nil, "the password is empty, which anyone can guess; give NAME:PASSWORD.")
+            }
+            authentication = MJPEGServerAuthentication(user: login.name, password: login.password)
+        }
+        switch (options["serve-certificate"], options["serve-key"]) {
+        case (let path?, let keyPath): tls = MJPEGServerTLS(certificateChain: path, privateKey: keyPath ?? path)
+        case (nil, _?): throw OptionError("serve-key", nil, "there is no certificate; add --serve-certificate FILE.")
+        case (nil, nil): break
+        }
+        if let quality = try options.count("jpeg-quality", in: 1...100) { self.quality = quality }
+        if let count = try options.count("drop-same-frames", in: 0...1_000_000) { dropSameFrames = count }
+    }
+
+    /// The address of `serve://8080`, `serve://192.168.1.5:8080`, `serve://[::1]:8080`, `serve://localhost:0`; loopback
+    /// where none is given. For port 0 the system picks a port.
+    static func parseAddress(_ url: String) throws(OptionError) -> (address: String, port: Int) {
+        var text = url[...]
+        if text.hasPrefix("serve://") { text = text.dropFirst("serve://".count) }
+        if text.hasSuffix("/") { text = text.dropLast() }
+        let shown = String(text)
+        let colon = text.lastIndex(of: ":")
+        let portText = colon.map { text[text.index(after: $0)...] } ?? text
+        var address = colon.map { String(text[..<$0]) } ?? "127.0.0.1"
+        if address.hasPrefix("["), address.hasSuffix("]") {
+            address = String(address.dropFirst().dropLast())
+        } else if address.contains(":") {
+            throw OptionError("serve", shown, "write an IPv6 address in brackets, such as [::1]:8080.")
+        }
+        guard let port = Int(portText), (0...65535).contains(port), portText.utf8.allSatisfy({ (48...57).contains($0) })
+        else {
+            throw OptionError(
+                "serve", shown, "give [ADDRESS:]PORT, such as 8080 or 0.0.0.0:8080; a port is 0 to 65535.")
+        }
+        guard !address.isEmpty else {
+            throw OptionError("serve", shown, "the address is empty; write 0.0.0.0:\(port) for all networks.")
+        }
+        return (address, port)
+    }
+}
+
+/// Raises the limit of open files to the number of connections that the server may have, as far as the hard limit
+/// (`ulimit -Hn`) permits. Shells and services set 1024 for the sake of programs that use `select`; this one does not.
+private func raiseDescriptorLimit() {
+    #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+        let resource = RLIMIT_NOFILE
+    #endif
+    var limits = rlimit()
+    guard getrlimit(resource, &limits) == 0, limits.rlim_cur < 4096 else { return }
+    limits.rlim_cur = min(4096, limits.rlim_max)
+    // On failure the server accepts fewer connections, and warns.
+    _ = setrlimit(resource, &limits)
+}
