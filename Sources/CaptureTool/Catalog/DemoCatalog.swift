@@ -1,28 +1,49 @@
+// The one file of the tool that knows capturers, codecs and outputs by name. A new one is a line here.
+import CameraCapturer
+import FFmpegContainers
+import FileCapturer
+import FileOutput
+import FrameProcessing
+import MJPEGCapturer
+import MJPEGServer
+import MediaPublishing
 import NoiseCapturer
+import ScreenCapturer
+import VP8Codec
 import VideoCapturing
 
-/// The sources that the tool offers. A new source is a line here and an entry in its own file.
-public let demoCatalog = CapturerCatalog([
-    .noise,
-    .camera,
-    .screen,
-    .file,
-    .mjpeg,
-])
-
-extension CapturerEntry {
-    static let noise = CapturerEntry(
-        name: "noise", summary: "White noise: every byte of every frame is new. Needs no device.",
-        schemes: ["noise"],
-        options: [
-            Option("size", "WIDTHxHEIGHT from 2x2, or a name such as vga or 720p", default: "640x480"),
-            Option("pixel-format", "nv12, i420 or argb", default: "nv12"),
-            Option("fps", "frames per second (30, 12.5, 30000/1001), or max", default: "30"),
-            Option("seed", "a number; the same number makes the same noise", default: "0"),
-        ],
-        make: { request throws(CaptureError) in
-            NoiseCapturer(
-                format: request.format(default: .nv12(width: 640, height: 480)),
-                frameRate: request.frameRate(default: 30), seed: request.seed ?? 0)
-        })
-}
+/// What `capturer-demo` offers.
+let demoCatalog = ToolCatalog(
+    sources: CapturerCatalog([
+        .noise,
+        .camera,
+        .screen,
+        .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
+        .mjpeg,
+    ]),
+    encoders: [
+        .vp8
+    ],
+    outputs: OutputCatalog(
+        OutputEntry.files + [
+            .mjpegServer,
+            .terminal,
+        ]),
+    shorthands: [
+        OutputShorthand(
+            option: OptionDescription(
+                "serve", .text("PORT"), "live to browsers at PORT or ADDRESS:PORT; short for -o serve://PORT",
+                default: "off"),
+            prefix: "serve://", replacesDefault: true),
+        OutputShorthand(
+            option: .flag("preview", "shows the frames in the terminal; short for -o terminal"),
+            prefix: OutputEntry.terminalName, replacesDefault: false),
+    ],
+    checks: [{ Finding.vp8() }, { Finding.pixels() }],
+    examples: [
+        ("--source noise", "to capture.webm, until Ctrl-C"),
+        ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
+        ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
+        ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
+        ("--input http://host/stream --login @FILE --serve 8080", "a network camera, to browsers"),
+    ])

@@ -1,4 +1,3 @@
-import ArgumentParser
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -7,20 +6,18 @@ import VideoCapturing
     import Musl
 #endif
 
-/// `capturer-demo doctor`: checks what this machine can do, and says how to fix what is missing.
-struct DoctorCommand: ToolCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Checks what this machine can do, and says how to fix what is missing.",
-        discussion: "Exit code 0 when noise can be captured to a file, 69 otherwise.")
-
-    @Flag(help: "One JSON object, for programs.") var json = false
-
-    func execute(_ context: ToolContext) throws(ExitError) -> ExitStatus {
-        let report = DoctorReport(findings: LibraryChecks.run() + MachineChecks.run())
-        let style = TextStyle(isTerminal: isatty(STDOUT_FILENO) == 1, environment: environmentVariable)
-        try StandardOutput.write(json ? report.json.text : report.text(style))
-        return report.canCapture ? .success : .unavailable
-    }
+extension ToolCommand {
+    /// `capturer-demo doctor`: checks what this machine can do, and says how to fix what is missing.
+    static let doctor = ToolCommand(
+        name: "doctor", summary: "checks what this machine can do, and says how to fix what is missing",
+        discussion: "Exit code 0 when noise can be captured to a file, 69 otherwise.",
+        options: { _ in [OptionGroup(owner: .tool, options: [.flag("json", "one JSON object, for programs")])] },
+        run: { (arguments, context) throws(ExitError) in
+            let report = DoctorReport(findings: DoctorReport.check(context.catalog))
+            let style = TextStyle(isTerminal: isatty(STDOUT_FILENO) == 1, environment: environmentVariable)
+            try StandardOutput.write(arguments.values.contains("json") ? report.json.text : report.text(style))
+            return report.canCapture ? .success : .unavailable
+        })
 }
 
 /// The findings of the doctor, as text and as JSON.
@@ -70,31 +67,33 @@ struct DoctorReport: Sendable {
     }
 }
 
-/// The result of one check.
-struct Finding: Sendable, Hashable {
-    enum State: String, Sendable, Hashable {
-        /// Present and working.
-        case ok
-        /// Missing; only what needs it is unavailable.
-        case missing
-        /// Broken; nothing can be captured without it.
-        case broken
+extension DoctorReport {
+    /// Checks what the catalog has and the machine, with the findings of a topic together.
+    static func check(_ catalog: ToolCatalog) -> [Finding] {
+        var findings = [LanguageCheck.finding] + catalog.checks.map { $0() }
+        findings += catalog.encoders.compactMap { entry in
+            entry.problem().map { Finding("encoders", entry.name, .missing, entry.summary, remedy: $0) }
+        }
+        findings += MachineChecks.system + catalog.sources.entries.flatMap { $0.check?() ?? [] }
+        findings += MachineChecks.session()
+        var topics: [String] = []
+        for finding in findings where !topics.contains(finding.topic) { topics.append(finding.topic) }
+        return topics.flatMap { topic in findings.filter { $0.topic == topic } }
     }
+}
 
-    /// The part of the machine: `libraries`, `devices`, `display`, `programs`, `place`.
-    var topic: String
-    var name: String
-    var state: State
-    /// The version, or the result.
-    var detail: String
-    /// How to fix it; nil where nothing needs fixing.
-    var remedy: String?
-
-    init(_ topic: String, _ name: String, _ state: State, _ detail: String, remedy: String? = nil) {
-        self.topic = topic
-        self.name = name
-        self.state = state
-        self.detail = detail
-        self.remedy = remedy
+/// The Swift version that the program was built with.
+private enum LanguageCheck {
+    static var finding: Finding {
+        #if compiler(>=6.4)
+            let version = "6.4 or later"
+        #elseif compiler(>=6.3)
+            let version = "6.3"
+        #elseif compiler(>=6.2)
+            let version = "6.2"
+        #else
+            let version = "6.1 or earlier"
+        #endif
+        return Finding("libraries", "Swift", .ok, "\(version) (built with)")
     }
 }

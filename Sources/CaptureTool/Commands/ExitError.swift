@@ -1,4 +1,3 @@
-import MJPEGServer
 import MediaContainers
 import VideoCapturing
 
@@ -34,9 +33,8 @@ struct ExitError: Error, Sendable, Hashable {
 }
 
 extension ExitError {
-    /// The operation of the errors that the tool itself throws for options that do not fit the input: usage errors, not
-    /// input errors.
-    static let checkingOptions = "compare with the options"
+    /// An option that cannot be used.
+    init(_ error: OptionError) { self.init(.usage, error.description) }
 
     /// A capture that could not be set up or started.
     ///
@@ -89,16 +87,35 @@ extension ExitError {
         self.init(error.code == .invalidConfiguration ? .usage : .unavailable, "\(error)")
     }
 
-    /// A server that could not be started.
-    init(_ error: MJPEGServerError) {
-        let status: ExitStatus =
-            switch error.code {
-            case .invalidConfiguration: .usage
-            case .addressNotFound, .certificate: .noInput
-            case .addressInUse: .busy
-            case .permissionDenied: .noPermission
-            case .invalidState, .system: .unavailable
+    /// Anything that has kept a run from starting.
+    ///
+    /// - Parameters:
+    ///   - error: what was thrown by the source, an encoder or an output.
+    ///   - hasInput: whether invalid data are the fault of an input that the user named.
+    init(starting error: any Error, hasInput: Bool) {
+        switch error {
+        case let error as ExitError: self = error
+        case let error as OptionError: self.init(error)
+        case let error as CaptureError: self.init(error, hasInput: hasInput)
+        case let error as MediaFileError: self.init(opening: error)
+        case let error as CodecError: self.init(error)
+        case let error as any CategorizedError: self.init(ExitStatus(error.category), "\(error)")
+        default: self.init(.unavailable, "\(error)")
+        }
+    }
+}
+
+extension ExitStatus {
+    /// The exit code for an error of any part of the framework.
+    init(_ category: ErrorCategory) {
+        self =
+            switch category {
+            case .usage: .usage
+            case .notFound, .invalidData: .noInput
+            case .busy: .busy
+            case .noPermission: .noPermission
+            case .unsupported, .unavailable, .internal: .unavailable
+            case .noSpace, .disconnected, .system, .interrupted: .inputOutput
             }
-        self.init(status, "\(error)")
     }
 }

@@ -1,50 +1,159 @@
+import MediaPublishing
 import VideoCapturing
 
-/// The help: one screen, written by hand and ordered by task. A test checks that it names every option.
+/// The help, made from the catalog and the tables of options and commands.
 enum HelpText {
-    static func text(_ catalog: CapturerCatalog) -> String {
-        let sources = catalog.names.joined(separator: ", ")
-        return """
-            capturer-demo: captures video, writes it to files and serves it to browsers.
-              capturer-demo --source noise           to capture.webm, until Ctrl-C
-              capturer-demo --source camera --preset 352x288 --fps 30
-              capturer-demo --source screen --window firefox -o a.webm -o a.y4m
-              capturer-demo --input clip.mp4 --fps max -o clip.webm
-              capturer-demo --input http://host/stream --login @login.txt --serve 8080
-              capturer-demo list [--modes --controls]  sources; cameras with modes; screens, windows
-              capturer-demo doctor [--json]          what this machine can do, and how to fix it
+    /// The columns of the help.
+    private static let width = 96
+    /// The column in which explanations begin.
+    private static let column = 30
 
-            Source
-              --source NAME             \(sources); noise without it
-              --input PATH|URL          any video or image file; - is standard input; a network
-                                        camera's URL; --login NAME:PW|@FILE; --ca-file PEM, --insecure
-              --preset, --size SIZE     640x480, or a name: cif, vga, 720p, 1080p, 4k …
-              --fps RATE                30, 12.5, 30000/1001, or max for as fast as possible
-              --pixel-format, --seed    nv12, i420, argb; the seed of the noise
-              --device, --control       the camera, by path or name; brightness=128, repeatable
-              --capture-format FORMAT   the camera's own: NV12, YUYV, MJPG …; the best without it
-              --keep-rate, --explain    keeps its rate in low light; prints how its mode was chosen
-              --display, --monitor NAME the X display, such as :0; one monitor of it, or primary
-              --window ID|TITLE|click   one window; --region X,Y,WxH a part; --no-cursor
-              --rate, --loop, --start, --end  of a file: 0.5 is half speed; the part in seconds
-              --orientation, --content-hint  0, 90, 180, 270; none, motion, detail, text
-            Output
-              --frames, --duration N    ends after N frames; after N seconds, such as 2.5
-              -o, --output PATH         .webm .ivf (VP8) .y4m .yuv .nv12 .md5; null; md5; - is
-                                        WebM to standard output, y4m:- another format; repeatable
-              --serve [ADDRESS:]PORT    live to browsers; --jpeg-quality 80; --serve-login NAME:PW, or
-                                        @FILE with it; https by --serve-certificate, --serve-key;
-                                        --drop-same-frames 29 leaves out unchanged frames
-              -f, --force, --keep-going overwrites files; goes on when one fails or stalls for 5 s
-              --bitrate BITS            per second: 800k, 1.5M; by size and rate without it
-              --keyframe-interval TIME  seconds (2) or frames (60f); --threads 1 to 64, or auto
-            Watching
-              --preview, -q, --quiet    shows frames in the terminal; prints errors only
-              --stats STYLE             text, json (one object per line, on standard error), none
-              -h, --help, --version
+    /// What `help NAME` explains.
+    static func topics(_ catalog: ToolCatalog) -> [String] {
+        catalog.sources.names + catalog.outputs.entries.map(\.name) + catalog.encoders.map(\.name)
+            + ToolCommand.all.map(\.name)
+    }
 
-            Exit codes: 0 done, 64 usage, 66 no such input, 69 library missing, 74 input or output
-            failed, 75 device busy, 77 not allowed, 130 interrupted twice.
-            """
+    /// The help on a topic; nil for the overview.
+    ///
+    /// - Throws: a usage error that names the topic that was probably meant.
+    static func text(_ topic: String?, _ catalog: ToolCatalog) throws(ExitError) -> String {
+        guard let topic else { return overview(catalog) }
+        if topic == "all" { return ([overview(catalog)] + everything(catalog)).joined(separator: "\n\n") }
+        let found = sections(catalog).filter { $0.name == topic.lowercased() }.map(\.text)
+        guard found.isEmpty else { return found.joined(separator: "\n\n") }
+        let guess = nearestName(to: topic, in: topics(catalog)).map { " Did you mean \($0)?" } ?? ""
+        throw ExitError(
+            .usage, "\(printable(topic, limit: 60)): there is no such source, output, encoder or command.\(guess)")
+    }
+
+    /// One screen, in the order of the tasks.
+    static func overview(_ catalog: ToolCatalog) -> String {
+        var lines = ["capturer-demo: captures video, writes it to files and serves it to browsers."]
+        let longest = catalog.examples.map(\.arguments.count).max() ?? 0
+        for example in catalog.examples {
+            let padding = String(repeating: " ", count: longest - example.arguments.count)
+            lines.append("  capturer-demo \(example.arguments)\(padding)  \(example.help)")
+        }
+        for section in ToolOptions.sections(catalog) {
+            lines += ["", section.title] + section.options.map { line($0, isShort: true) }
+            switch section.title {
+            case "Source": lines += shared(catalog.sourceGroups) + own(catalog.sourceGroups, besides: section.options)
+            case "Output": lines += own(catalog.outputGroups, besides: section.options)
+            case "Encoding": lines += own(catalog.encoderGroups, besides: section.options)
+            default: break
+            }
+        }
+        lines += ["", "Commands"]
+        for command in ToolCommand.all.dropFirst() {
+            let words = [command.name, command.operand?.placeholder].compactMap(\.self).joined(separator: " ")
+            lines += row("  \(words)", command.summary)
+        }
+        lines += ["", "-h, --help, --version. Exit codes: 0 done, 64 usage, 66 no such input, 69 library missing,"]
+        lines.append("74 input or output failed, 75 device busy, 77 not allowed, 130 interrupted twice.")
+        return lines.joined(separator: "\n")
+    }
+
+    /// The options that several parts have, with their explanation.
+    private static func shared(_ groups: [OptionGroup]) -> [String] {
+        groups.merged.filter { $0.owners.count > 1 && $0.option.name != "input" }
+            .map { line($0.option, isShort: true) }
+    }
+
+    /// For each part the options that it alone has, by name.
+    private static func own(_ groups: [OptionGroup], besides known: [OptionDescription]) -> [String] {
+        let merged = groups.merged.filter { option in !known.contains { $0.name == option.option.name } }
+        // Parts with the same options, such as those of all files, are one line.
+        return groups.flatMap { group -> [String] in
+            let options = merged.filter { $0.owners == [group.owner] }.map(\.option)
+            guard !options.isEmpty else { return [] }
+            let names = options.map { option in
+                option.isFlag ? "--\(option.name)" : "--\(option.name) \(option.placeholder)"
+            }
+            return row("  \(group.owner.name):", names, separator: ", ")
+        }
+    }
+
+    /// What `help NAME` prints, for each name.
+    private static func sections(_ catalog: ToolCatalog) -> [(name: String, text: String)] {
+        let sources = catalog.sources.entries.map { source in
+            var text = entry("--source \(source.name)", source.summary, source.options)
+            if !source.schemes.isEmpty {
+                text += "\n\nChosen by an --input that begins with "
+                text += source.schemes.map { "\($0):" }.joined(separator: ", ") + "."
+            }
+            if let devices = source.devices { text += "\nIts \(devices.name): capturer-demo list" }
+            return (source.name, text)
+        }
+        let outputs = catalog.outputs.entries.map { output in
+            (output.name, entry("-o \(output.example)", output.listed, output.options))
+        }
+        let encoders = catalog.encoders.map { encoder in
+            let shared = ToolOptions.sections(catalog).flatMap(\.options)
+                .filter { EncodingSettings.optionNames.contains($0.name) && $0.name != "encoder" && $0.name != "codec" }
+            return (encoder.name, entry("--encoder \(encoder.name)", encoder.summary, shared + encoder.options))
+        }
+        let commands = ToolCommand.all.map { command in (command.name, text(of: command, catalog)) }
+        return sources + outputs + encoders + commands
+    }
+
+    private static func everything(_ catalog: ToolCatalog) -> [String] { sections(catalog).map(\.text) }
+
+    private static func text(of command: ToolCommand, _ catalog: ToolCatalog) -> String {
+        let isCapture = command.name == ToolCommand.capture.name
+        let operand = command.operand.map { " [\($0.placeholder)]" } ?? ""
+        let usage = "capturer-demo \(command.name)\(operand)"
+        let options = isCapture ? ToolOptions.sections(catalog).flatMap(\.options) : command.options(catalog).merged.map(\.option)
+        let text = entry(usage, command.summary, options)
+        return command.discussion.isEmpty ? text : "\(text)\n\n\(command.discussion)"
+    }
+
+    /// A heading, and a line for each option.
+    static func entry(_ name: String, _ summary: String, _ options: [OptionDescription]) -> String {
+        (["\(name): \(summary)"] + options.map { line($0, isShort: false) }).joined(separator: "\n")
+    }
+
+    /// The lines of an option.
+    ///
+    /// - Parameter isShort: whether the default is left out where it goes without saying.
+    static func line(_ option: OptionDescription, isShort: Bool) -> String {
+        let letter = ToolOptions.letters.first { $0.name == option.name }.map { "-\($0.letter), " } ?? ""
+        let names = ([option.name] + option.aliases).map { "--\($0)" }.joined(separator: ", ")
+        let value = option.isFlag ? "" : " \(option.placeholder)"
+        let help = option.help + (option.isRepeatable && !option.help.contains("repeatable") ? "; repeatable" : "")
+        let isObvious = option.isFlag || isShort && ["none", "no limit"].contains(option.defaultText ?? "none")
+        let standard = option.defaultText.map { isObvious ? "" : " (default: \($0))" } ?? (isShort ? "" : " (required)")
+        return row("  \(letter)\(names)\(value)", help + standard).joined(separator: "\n")
+    }
+
+    /// Words behind a heading, wrapped.
+    private static func row(_ head: String, _ text: String) -> [String] {
+        row(head, text.split(separator: " ").map(String.init), separator: " ")
+    }
+
+    private static func row(_ head: String, _ words: [String], separator: String) -> [String] {
+        let indent = String(repeating: " ", count: column)
+        var lines: [String] = []
+        var line = head + String(repeating: " ", count: max(2, column - head.count))
+        var isEmpty = true
+        for (index, word) in words.enumerated() {
+            let word = word + (index + 1 < words.count ? separator.filter { $0 != " " } : "")
+            if !isEmpty, line.count + 1 + word.count > width {
+                lines.append(line)
+                line = indent
+                isEmpty = true
+            }
+            line += (isEmpty ? "" : " ") + word
+            isEmpty = false
+        }
+        return lines + [line]
+    }
+}
+
+extension OutputEntry {
+    /// How it is written behind `-o`.
+    var example: String {
+        if let scheme = schemes.first { return "\(scheme)://…" }
+        return extensions.first.map { "FILE.\($0)" } ?? name
     }
 }

@@ -1,161 +1,128 @@
-import ArgumentParser
-import CameraCapturer
-import FrameProcessing
+import MediaPublishing
 import VideoCapturing
 
-/// `capturer-demo list`: the sources with their options, the cameras with their modes and controls, and the screens
-/// with their monitors and windows.
-struct ListCommand: ToolCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Lists the sources with their options, the cameras and the screens.",
-        discussion: "With --modes, --controls or --device only the cameras; exit code 66 when there is none.")
+extension ToolCommand {
+    /// `capturer-demo list`: sources, encoders and outputs with their options, and the devices of the sources.
+    static let list = ToolCommand(
+        name: "list", summary: "lists sources, encoders and outputs with their options, and the devices",
+        discussion: "With an option of the devices, only the devices that have it; exit code 66 when there is none.",
+        options: { catalog in
+            [OptionGroup(owner: .tool, options: [.flag("json", "one JSON object, for programs")])]
+                + catalog.deviceGroups
+        },
+        run: { (arguments, context) throws(ExitError) in
+            let listings = try DeviceListings(arguments.values, context.catalog)
+            let isJSON = arguments.values.contains("json")
+            try StandardOutput.write(isJSON ? listings.json.text : listings.text)
+            return .success
+        })
+}
 
-    @Flag(help: "The formats, sizes and rates of the cameras, and which one would be chosen.") var modes = false
-    @Flag(help: "The controls of the cameras, which --control sets.") var controls = false
-    @Option(help: "Only this camera: a path, an id, or a part of its name.") var device: String?
-    @Option(
-        name: [.customLong("preset"), .customLong("size")],
-        help: "With --modes, the size to choose a mode for; 640x480 without it.") var size: String?
-    @Option(help: "With --modes, the rate to choose a mode for; 30 without it.") var fps: String?
-    @Option(help: "With --modes, the only format to choose.") var captureFormat: String?
-    @Flag(help: "One JSON object, for programs.") var json = false
+/// The devices of the sources, and what else a catalog has.
+struct DeviceListings {
+    private let catalog: ToolCatalog
+    /// Each source with devices; nil where only another one's devices were asked for.
+    private let listings: [(name: String, listing: DeviceListing?)]
+    /// Whether only devices were asked for.
+    private let isQuery: Bool
 
-    func execute(_ context: ToolContext) throws(ExitError) -> ExitStatus {
-        let inquiry = try inquiry()
-        let reports: [CameraReport]
-        do throws(CaptureError) {
-            reports = try inquiry.reports()
-        } catch {
-            // A format that the camera does not have is a usage error, not an input error.
-            throw ExitError(error, hasInput: error.code != .formatUnsupported)
-        }
-        if json {
-            let screens = inquiry.needsCamera ? [] : ScreenReport.all()
-            try StandardOutput.write(ListCommand.json(demoCatalog, cameras: reports, screens: screens).text)
-        } else {
-            let cameras = CameraText.lines(reports).joined(separator: "\n")
-            guard !inquiry.needsCamera else {
-                try StandardOutput.write(cameras)
-                return .success
+    /// Lists the devices.
+    ///
+    /// - Parameters:
+    ///   - values: with options of devices, only these devices are listed, and one must answer.
+    ///   - catalog: what the tool offers.
+    init(_ values: OptionValues, _ catalog: ToolCatalog) throws(ExitError) {
+        self.catalog = catalog
+        let directories = catalog.sources.entries.compactMap(\.devices)
+        let queried = directories.filter { $0.options.contains { values.contains($0.name) } }
+        isQuery = !queried.isEmpty
+        var listings: [(name: String, listing: DeviceListing?)] = []
+        for directory in directories {
+            guard queried.isEmpty || queried.contains(where: { $0.name == directory.name }) else {
+                listings.append((directory.name, nil))
+                continue
             }
-            let screens = ScreenReport.lines(ScreenReport.all()).joined(separator: "\n")
-            try StandardOutput.write("\(ListCommand.text(demoCatalog))\n\n\(cameras)\n\n\(screens)")
+            let own = values.filter { name in directory.options.contains { $0.name == name } }
+            do {
+                listings.append((directory.name, try directory.list(own)))
+            } catch let error as OptionError {
+                throw ExitError(error)
+            } catch let error as CaptureError {
+                // A format that a device does not have is a usage error, not an input error.
+                throw ExitError(error, hasInput: error.code != .formatUnsupported)
+            } catch {
+                throw ExitError(.unavailable, "\(error)")
+            }
         }
-        return .success
+        self.listings = listings
     }
 
-    /// The query about cameras that the options describe.
-    func inquiry() throws(ExitError) -> CameraInquiry {
-        var inquiry = CameraInquiry(device: device.map(cameraName), wantsControls: controls)
-        do throws(OptionError) {
-            if let device = inquiry.device { try DeviceOption.check(device, of: .camera) }
-            let size = try size.map { text throws(OptionError) in try PictureSizeOption.parse(text) }
-            let rate = try fps.map { text throws(OptionError) in try RateOption.parse(text) }
-            let format = try captureFormat.map { text throws(OptionError) in try CaptureFormatOption.parse(text) }
-            guard modes else {
-                let given = [("--preset", self.size), ("--fps", fps), ("--capture-format", captureFormat)]
-                if let (name, value) = given.first(where: { $0.1 != nil }) {
-                    throw OptionError(name, value, "chooses among the modes of a camera; add --modes.")
-                }
-                return inquiry
-            }
-            inquiry.modes = CameraModeRequest(
-                size: size.map { PixelSize(width: $0.width, height: $0.height) } ?? .vga640x480,
-                rate: cameraRate(rate), requiredFourCC: format)
-            return inquiry
-        } catch {
-            throw ExitError(.usage, error.description)
-        }
+    /// As text.
+    var text: String {
+        let devices = listings.compactMap(\.listing).map { $0.lines.joined(separator: "\n") }
+        guard !isQuery else { return devices.joined(separator: "\n\n") }
+        let sources = catalog.sources.entries.map { HelpText.entry($0.name, $0.summary, $0.options) }
+        let encoders = catalog.encoders.map { HelpText.entry("encoder \($0.name)", $0.summary, $0.options) }
+        let outputs = catalog.outputs.entries.map { HelpText.entry("output \($0.name)", $0.listed, $0.options) }
+        let heads = [encoders, outputs].map { $0.joined(separator: "\n") }
+        return (sources + heads + devices).joined(separator: "\n\n")
     }
 
-    static func text(_ catalog: CapturerCatalog) -> String {
-        catalog.entries.map { entry in
-            let width = (entry.options.map(\.name.count).max() ?? 0) + 4
-            let options = entry.options.map { option in
-                let padding = String(repeating: " ", count: width - option.name.count)
-                let value = option.defaultValue.map { " (default: \($0))" } ?? " (required)"
-                return "\n  --\(option.name)\(padding)\(option.meaning)\(value)"
-            }
-            return "\(entry.name): \(entry.summary)" + options.joined()
-        }.joined(separator: "\n\n")
-    }
-
-    static func json(_ catalog: CapturerCatalog, cameras: [CameraReport], screens: [ScreenReport]) -> JSONValue {
-        let sources = catalog.entries.map { entry in
+    /// For programs. Within a version members may be added, but none changes its meaning.
+    var json: JSONValue {
+        func texts(_ values: [String]) -> JSONValue { .array(values.map { .string($0) }) }
+        let sources = catalog.sources.entries.map { entry in
             JSONValue.object([
-                ("name", .string(entry.name)), ("summary", .string(entry.summary)),
-                ("schemes", .array(entry.schemes.map { .string($0) })),
-                (
-                    "options",
-                    .array(
-                        entry.options.map { option in
-                            .object([
-                                ("name", .string(option.name)), ("meaning", .string(option.meaning)),
-                                ("default", option.defaultValue.map { .string($0) } ?? .null),
-                                ("required", .bool(option.defaultValue == nil)),
-                            ])
-                        })
-                ),
+                ("name", .string(entry.name)), ("summary", .string(entry.summary)), ("schemes", texts(entry.schemes)),
+                ("options", .array(entry.options.map(\.json))),
             ])
         }
+        let encoders = catalog.encoders.map { entry in
+            JSONValue.object([
+                ("name", .string(entry.name)), ("summary", .string(entry.summary)),
+                ("codec", .string(entry.codec.rawValue)), ("options", .array(entry.options.map(\.json))),
+            ])
+        }
+        let outputs = catalog.outputs.entries.map { entry in
+            JSONValue.object([
+                ("name", .string(entry.name)), ("summary", .string(entry.summary)),
+                ("extensions", texts(entry.extensions)), ("schemes", texts(entry.schemes)),
+                ("options", .array(entry.options.map(\.json))),
+            ])
+        }
+        return .object(
+            [
+                ("version", .integer(2)), ("sources", .array(sources)), ("encoders", .array(encoders)),
+                ("outputs", .array(outputs)),
+            ] + listings.map { ($0.name, .array($0.listing?.json ?? [])) })
+    }
+}
+
+extension OutputEntry {
+    /// The summary with the extensions and schemes by which it is chosen.
+    var listed: String {
+        let ways = extensions.map { ".\($0)" } + schemes.map { "\($0)://" }
+        return ways.isEmpty ? summary : "\(summary) (\(ways.joined(separator: ", ")))"
+    }
+}
+
+extension OptionDescription {
+    /// For programs.
+    fileprivate var json: JSONValue {
+        let kind: String
+        var choices: [String] = []
+        switch value {
+        case .flag: kind = "flag"
+        case .text: kind = "text"
+        case .choice(let words): (kind, choices) = ("choice", words)
+        case .file: kind = "file"
+        case .secret: kind = "secret"
+        }
         return .object([
-            ("version", .integer(1)), ("sources", .array(sources)),
-            ("cameras", .array(cameras.map(CameraJSON.camera))), ("screens", .array(screens.map(\.json))),
+            ("name", .string(name)), ("aliases", .array(aliases.map { .string($0) })), ("kind", .string(kind)),
+            ("value", .string(placeholder)), ("choices", .array(choices.map { .string($0) })),
+            ("help", .string(help)), ("default", defaultText.map { .string($0) } ?? .null),
+            ("required", .bool(defaultText == nil)), ("repeatable", .bool(isRepeatable)),
         ])
     }
-}
-
-/// A query of `list` about cameras.
-struct CameraInquiry: Sendable {
-    /// The camera to query; nil for all.
-    var device: String?
-    /// The size, rate and format to choose a mode for; nil without `--modes`.
-    var modes: CameraModeRequest?
-    var wantsControls = false
-
-    /// Whether the query fails without a camera.
-    var needsCamera: Bool { device != nil || modes != nil || wantsControls }
-
-    /// Queries the cameras. The report on a camera that does not answer contains its error.
-    ///
-    /// - Throws: the error of the camera when only one was queried, or when none answers.
-    func reports(in directory: CameraDirectory = CameraDirectory()) throws(CaptureError) -> [CameraReport] {
-        guard device == nil else {
-            let report = report(try CameraSelector(device).resolve(in: directory))
-            if let problem = report.problem { throw problem }
-            return [report]
-        }
-        let reports = try directory.cameras().map(report)
-        guard needsCamera else { return reports }
-        // Throws an error that says what to do.
-        if reports.isEmpty { _ = try CameraSelector().resolve(in: directory) }
-        if reports.allSatisfy({ $0.problem != nil }), let problem = reports.first?.problem { throw problem }
-        return reports
-    }
-
-    private func report(_ camera: CameraDevice) -> CameraReport {
-        var report = CameraReport(camera: camera)
-        do throws(CaptureError) {
-            if let error = camera.accessError { throw error }
-            if let modes {
-                report.modes = try camera.modes()
-                report.decision = try camera.decide(modes)
-            }
-            if wantsControls { report.controls = try camera.controls() }
-        } catch {
-            report.problem = error
-        }
-        return report
-    }
-}
-
-/// What is reported about a camera.
-struct CameraReport: Sendable {
-    var camera: CameraDevice
-    /// Nil when they were not queried, or the camera did not answer.
-    var modes: [CameraModeGroup]?
-    var decision: CameraModeDecision?
-    var controls: [CameraControl]?
-    /// Why the camera cannot be used, or did not answer.
-    var problem: CaptureError?
 }

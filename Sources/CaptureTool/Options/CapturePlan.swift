@@ -1,190 +1,211 @@
-import FrameProcessing
-import MediaContainers
-import VP8Codec
+import MediaPublishing
 import VideoCapturing
 
 /// A capture as the options describe it, checked as far as possible without opening anything.
 struct CapturePlan: Sendable {
     var source: CapturerEntry
     var request = CaptureRequest()
-    /// Whether to print how the source chose its mode.
-    var explains = false
     var orientation = VideoOrientation.up
     var contentHint: VideoContentHint?
     var frames: UInt64?
     var duration: Duration?
-    var outputs: [OutputName]
+    var outputs: [PlannedOutput]
+    /// The encoders that the program has.
+    var encoders: [EncoderEntry]
+    var encoding = EncodingSettings()
+    /// Whether existing files are replaced.
     var overwrites: Bool
     /// Whether the other outputs continue when one fails.
     var keepsGoing: Bool
-    var encoding = EncodingPlan()
-    /// The settings of the server; nil for none.
-    var serving: ServingPlan?
-    var showsPreview: Bool
     var statistics: StatisticsStyle
     var isQuiet: Bool
 
+    /// Whether to print how the source chose its mode.
+    var explains: Bool { request.options.contains("explain") }
     /// Whether a stalled output would block others.
-    var hasSeveralOutputs: Bool { outputs.count + (serving == nil ? 0 : 1) > 1 }
+    var hasSeveralOutputs: Bool { outputs.count > 1 }
 }
 
-/// The given settings of the encoder; nil for defaults that depend on the frames.
-struct EncodingPlan: Sendable {
-    var bitrate: Int?
-    var keyFrameInterval: KeyFrameIntervalOption?
-    var threads: Int?
+/// An output of a plan.
+struct PlannedOutput: Sendable {
+    var entry: OutputEntry
+    var request: OutputRequest
+    /// What the user wrote: the option, and its value.
+    var given: (option: String, text: String)
+
+    /// Whether it writes lines of text, so that it may share standard output with messages.
+    var isText: Bool { entry.defaultTarget == "-" }
+
+    /// Makes the output; it opens nothing yet.
+    ///
+    /// - Throws: the error of a value.
+    func makeOutput() throws(OptionError) -> any MediaOutput { try entry.makeOutput(request) }
 }
 
 extension CapturePlan {
     /// Parses the options, in the order of the help.
-    init(_ options: CaptureOptions, catalog: CapturerCatalog) throws(OptionError) {
-        source = try CapturePlan.source(options, catalog)
-        let deviceOption = CapturePlan.deviceOption(options, of: source, catalog)
-        let given = CapturePlan.common(options, deviceOption) + options.further.map { ($0.name, $0.values.first) }
-        for (name, value) in given where value != nil && source.option(named: name) == nil {
-            // Passwords are not shown.
-            throw OptionError(
-                "--\(name)", value == "" || name == "login" ? nil : value,
-                "\(source.name) has no such option; see capturer-demo list.")
-        }
-        for option in source.options where option.defaultValue == nil {
-            guard let value = given.first(where: { $0.name == option.name })?.value, !value.isEmpty else {
-                throw OptionError("--source \(source.name)", nil, "needs --\(option.name), \(option.meaning).")
-            }
-        }
-        if let device = deviceOption == "device" ? options.input.map(cameraName) : options.device {
-            try DeviceOption.check(device, of: source)
-        }
-        request.input = options.input ?? options.device ?? options.display
-        for (name, values) in options.further where !values.isEmpty { request.further[name] = values }
-        explains = options.explain
-        if let text = options.size {
-            let size = try PictureSizeOption.parse(text)
-            request.size = (size.width, size.height)
-        }
-        if let text = options.fps { request.rate = try RateOption.parse(text) }
-        if let text = options.pixelFormat { request.pixelFormat = try ChoiceOption.pixelFormat(text) }
-        if let text = options.seed {
-            request.seed = try CountOption.parse(text, option: "--seed", range: 0...UInt64.max)
-        }
-        if let text = options.orientation { orientation = try ChoiceOption.orientation(text) }
-        if let text = options.contentHint { contentHint = try ChoiceOption.contentHint(text) }
-        if let text = options.frames {
-            frames = try CountOption.parse(text, option: "--frames", range: 1...UInt64(Int64.max))
-        }
-        if let text = options.duration { duration = try TimeOption.parse(text, option: "--duration") }
+    init(_ arguments: ParsedArguments, catalog: ToolCatalog) throws(OptionError) {
+        let values = arguments.values
+        let choice = SourceChoice(values, catalog)
+        source = try choice.entry()
+        request = try choice.request(for: source)
+        orientation = try values.choice("orientation", ToolOptions.orientations) ?? .up
+        contentHint = try values.choice("content-hint", ToolOptions.contentHints)
+        frames = try values.count("frames", in: 1...UInt64(Int64.max))
+        duration = try values.time("duration")
 
-        serving = try ServingPlan(options)
-        outputs = []
-        for text in options.output.isEmpty && serving == nil ? ["capture.webm"] : options.output {
-            outputs.append(try OutputName.parse(text))
+        overwrites = values.contains("force")
+        keepsGoing = values.contains("keep-going")
+        outputs = try CapturePlan.outputs(values, catalog, source)
+        encoders = catalog.encoders
+        encoding = try EncodingSettings(values, encoders: catalog.encoders)
+        try CapturePlan.check(outputs, values, catalog)
+
+        statistics = try values.choice("stats", StatisticsStyle.allCases.map { ($0.rawValue, $0) }) ?? .text
+        isQuiet = values.contains("quiet")
+        if isQuiet, statistics != .none, let stats = values["stats"] {
+            throw OptionError("stats", stats, "cannot be combined with --quiet; leave one out.")
         }
-        let toStandardOutput = outputs.filter(\.isStandardOutput).count
+        if statistics == .json, let output = outputs.first(where: { $0.entry.name == OutputEntry.terminalName }) {
+            throw OptionError(
+                output.given.option, nil,
+                "cannot be combined with --stats json, since both write to the terminal.")
+        }
+    }
+
+    /// The outputs, with the options that each of them has.
+    private static func outputs(
+        _ values: OptionValues, _ catalog: ToolCatalog, _ source: CapturerEntry
+    ) throws(OptionError) -> [PlannedOutput] {
+        var given = values.all("output").map { (option: "output", text: $0, value: $0) }
+        let shorthands = catalog.shorthands.filter { values.contains($0.option.name) }
+        if given.isEmpty, !shorthands.contains(where: \.replacesDefault) {
+            given = [("output", catalog.defaultOutput, catalog.defaultOutput)]
+        }
+        for shorthand in shorthands {
+            let name = shorthand.option.name
+            for value in values.all(name) { given.append((name, shorthand.prefix + value, value)) }
+        }
+        var outputs: [PlannedOutput] = []
+        for (option, text, value) in given {
+            let (entry, target) = try catalog.outputs.resolve(text)
+            let own = values.filter { name in entry.options.contains { $0.name == name } }
+            let request = OutputRequest(target: target, options: own, overwrites: values.contains("force"))
+            outputs.append(PlannedOutput(entry: entry, request: request, given: (option, value)))
+        }
+        for (owner, option) in catalog.outputGroups.merged.map({ ($0.owners, $0.option) })
+        where values.contains(option.name) && source.option(named: option.name) == nil {
+            guard !outputs.contains(where: { $0.entry.options.contains { $0.name == option.name } }) else { continue }
+            throw OptionError(
+                option.name, nil, "has no effect without an output that has it; add \(advice(owner, catalog)).")
+        }
+        return outputs
+    }
+
+    /// How to add one of several outputs: by a short form where there is one.
+    private static func advice(_ owners: [OptionGroup.Owner], _ catalog: ToolCatalog) -> String {
+        let entries = catalog.outputs.entries.filter { owners.contains(.output($0.name)) }
+        for shorthand in catalog.shorthands {
+            guard let (entry, _) = try? catalog.outputs.resolve(shorthand.prefix),
+                entries.contains(where: { $0.name == entry.name })
+            else { continue }
+            return "--\(shorthand.option.name) \(shorthand.option.placeholder)"
+        }
+        return entries.map { entry in
+            if let scheme = entry.schemes.first { return "-o \(scheme)://…" }
+            return "-o " + (entry.extensions.first.map { "FILE.\($0)" } ?? entry.name)
+        }.joined(separator: " or ")
+    }
+
+    /// Makes the outputs, for their errors and for what they take.
+    private static func check(
+        _ outputs: [PlannedOutput], _ values: OptionValues, _ catalog: ToolCatalog
+    ) throws(OptionError) {
+        var isEncoded = false
+        var toStandardOutput = 0
+        for output in outputs {
+            let made = try output.makeOutput()
+            if case .packets = made.feed { isEncoded = true }
+            if made.path == "-" { toStandardOutput += 1 }
+        }
         guard toStandardOutput <= 1 else {
             throw OptionError(
-                "--output", nil, "only one output can go to standard output; \(toStandardOutput) were given.")
+                "output", nil, "only one output can go to standard output; \(toStandardOutput) were given.")
         }
-        overwrites = options.force
-        keepsGoing = options.keepGoing
-
-        if let text = options.bitrate { encoding.bitrate = try BitrateOption.parse(text) }
-        if let text = options.keyframeInterval {
-            encoding.keyFrameInterval = try KeyFrameIntervalOption.parse(text)
-        }
-        if let text = options.threads, text.lowercased() != "auto" {
-            encoding.threads = try CountOption.parse(text, option: "--threads", range: 1...64)
-        }
-        if !outputs.contains(where: \.isEncoded) {
-            let settings = [
-                ("--bitrate", options.bitrate), ("--keyframe-interval", options.keyframeInterval),
-                ("--threads", options.threads),
-            ]
-            if let (name, value) = settings.first(where: { $0.1 != nil }) {
-                throw OptionError(name, value, "no output is encoded; add one that ends in .webm or .ivf.")
-            }
-        }
-        showsPreview = options.preview
-        statistics = try options.stats.map { text throws(OptionError) in try ChoiceOption.statistics(text) } ?? .text
-        isQuiet = options.quiet
-        if isQuiet, let stats = options.stats, statistics != .none {
-            throw OptionError("--stats", stats, "cannot be combined with --quiet; leave one out.")
-        }
-        if showsPreview, statistics == .json {
+        guard !isEncoded else { return }
+        let encoderOptions = catalog.encoderGroups.merged.map(\.option.name)
+        if let name = (EncodingSettings.optionNames + encoderOptions).first(where: { values.contains($0) }),
+            !outputs.contains(where: { $0.entry.options.contains { $0.name == name } })
+        {
             throw OptionError(
-                "--preview", nil, "cannot be combined with --stats json, since both write to the terminal.")
+                name, values[name], "no output is encoded; add one such as -o \(catalog.defaultOutput).")
         }
-    }
-
-    /// The given values of the options that ``CaptureRequest`` has members for.
-    private static func common(
-        _ options: CaptureOptions, _ deviceOption: String?
-    ) -> [(name: String, value: String?)] {
-        [
-            ("input", deviceOption == nil ? options.input : nil),
-            ("device", deviceOption == "device" ? options.input : options.device),
-            ("display", deviceOption == "display" ? options.input : options.display),
-            ("size", options.size), ("fps", options.fps), ("pixel-format", options.pixelFormat),
-            ("seed", options.seed), ("explain", options.explain ? "" : nil),
-        ]
-    }
-
-    /// The option that the input stands for when it is the URL of a device: `--device` or `--display`.
-    private static func deviceOption(
-        _ options: CaptureOptions, of source: CapturerEntry, _ catalog: CapturerCatalog
-    ) -> String? {
-        guard let input = options.input, catalog.entry(forURL: input)?.name == source.name else { return nil }
-        if options.device == nil, source.option(named: "device") != nil { return "device" }
-        if options.display == nil, source.option(named: "display") != nil { return "display" }
-        return nil
-    }
-
-    /// The source: by its name, by an option that only it has, or by the input's scheme; a file for other inputs, and
-    /// noise without an input.
-    private static func source(
-        _ options: CaptureOptions, _ catalog: CapturerCatalog
-    ) throws(OptionError) -> CapturerEntry {
-        if let name = options.source {
-            return try ChoiceOption.parse(
-                name, option: "--source", choices: catalog.entries.map { ($0.name, $0) })
-        }
-        let distinctive = [
-            ("device", options.device), ("display", options.display), ("monitor", options.monitor),
-            ("window", options.window), ("region", options.region),
-        ]
-        for (name, value) in distinctive where value != nil {
-            if let entry = catalog.entries.first(where: { $0.option(named: name) != nil }) { return entry }
-        }
-        guard let input = options.input else { return catalog.entries[0] }
-        if let entry = catalog.entry(forURL: input) ?? catalog.entry(named: "file") { return entry }
-        throw OptionError("--input", input, "add --source, to say which source reads this input.")
     }
 }
 
-extension OutputName {
-    /// Whether it takes packets of the encoder rather than frames.
-    var isEncoded: Bool { !format.acceptsFrames }
+extension OutputEntry {
+    /// The name of the output that shows frames in the terminal.
+    static let terminalName = "terminal"
 }
 
-/// Checks the name of a device.
-enum DeviceOption {
-    /// Throws for an empty name, which a script passes when a variable is not set: it means neither a device nor the
-    /// default.
-    static func check(_ text: String, of source: CapturerEntry) throws(OptionError) {
-        guard text.allSatisfy(\.isWhitespace), let option = source.option(named: "device") else { return }
-        let instead = option.defaultValue.map { ", or leave it out for \($0)" } ?? ""
-        throw OptionError("--device", text, "names no device; give \(option.meaning)\(instead).")
+/// Finds the source of a command line, and what is requested of it.
+private struct SourceChoice {
+    let values: OptionValues
+    let catalog: ToolCatalog
+    private let own: [String]
+
+    init(_ values: OptionValues, _ catalog: ToolCatalog) {
+        self.values = values
+        self.catalog = catalog
+        let others = catalog.encoderGroups.names + catalog.outputGroups.names
+        own = ToolOptions.sections(catalog).flatMap(\.options).map(\.name) + others
     }
-}
 
-extension EncodingPlan {
-    /// The encoder's configuration for frames of a format.
-    func configuration(for format: VideoFormat, rate: FrameRate, hint: VideoContentHint) -> VP8EncoderConfiguration {
-        let suggested = VP8EncoderConfiguration.suggestedBitrate(
-            width: format.imageWidth, height: format.imageHeight, frameRate: rate)
-        var configuration = VP8EncoderConfiguration(bitrate: bitrate ?? suggested, contentHint: hint, purpose: .file)
-        configuration.frameRate = rate
-        configuration.threads = threads
-        if let keyFrameInterval { configuration.keyFrameInterval = keyFrameInterval.duration(at: rate) }
-        return configuration
+    /// The source: by its name; by the input's scheme, or the one that reads files; by an option that only it has; or the
+    /// first.
+    func entry() throws(OptionError) -> CapturerEntry {
+        let entries = catalog.sources.entries
+        if let entry = try values.choice("source", entries.map { ($0.name, $0) }) { return entry }
+        if let input = values["input"] {
+            if let entry = catalog.sources.entry(forURL: input) { return entry }
+            let files = entries.first { entry in
+                entry.inputOption.flatMap { entry.option(named: $0) }.map { $0.name == "input" && $0.value == .file }
+                    ?? false
+            }
+            if let files { return files }
+            throw OptionError("input", input, "add --source, to say which source reads this input.")
+        }
+        for name in values.names where !own.contains(name) {
+            let owners = entries.filter { $0.option(named: name) != nil }
+            if owners.count == 1 { return owners[0] }
+        }
+        return entries[0]
+    }
+
+    /// What is requested of a source.
+    func request(for source: CapturerEntry) throws(OptionError) -> CaptureRequest {
+        var options = values
+        // The URL of a device stands for the device.
+        if let input = values["input"], let name = source.inputOption, !options.contains(name),
+            catalog.sources.entry(forURL: input)?.name == source.name
+        {
+            options["input"] = nil
+            options[name] = input
+        }
+        for name in options.names where source.option(named: name) == nil {
+            guard name == "input" || !own.contains(name) else { continue }
+            let option = catalog.sourceGroups.named(name)
+            let isShown = options[name] != "" && !option.contains { $0.option.isSecret }
+            let owners = option.map(\.owner.name).joined(separator: ", ")
+            let hint = owners.isEmpty ? "" : "; \(owners) \(option.count == 1 ? "has" : "have") it"
+            throw OptionError(
+                name, isShown ? options[name] : nil, "\(source.name) has no such option\(hint).")
+        }
+        for option in source.options where option.defaultText == nil && options[option.name] ?? "" == "" {
+            throw OptionError("source \(source.name)", nil, "needs --\(option.name), \(option.help).")
+        }
+        let input = source.inputOption.flatMap { options[$0] }
+        let requested = options.filter { $0 != source.inputOption && source.option(named: $0) != nil }
+        return CaptureRequest(input: input, options: requested)
     }
 }

@@ -1,4 +1,4 @@
-import MediaContainers
+import MediaPublishing
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -22,11 +22,19 @@ enum OutputCheck {
         var error = STDERR_FILENO
     }
 
+    /// Where an output writes.
+    struct Place {
+        /// The path, `-` for standard output; nil for none.
+        var path: String?
+        /// Whether it writes lines of text.
+        var isText = false
+    }
+
     /// Checks that the outputs can be written, that no two are the same file, and that none is the input.
     ///
     /// - Parameter input: the path of the input, a pattern of numbered images, or `-`; nil for none.
     static func run(
-        _ outputs: [OutputName], input: String?, overwrites: Bool, streams: Streams = Streams()
+        _ outputs: [Place], input: String?, overwrites: Bool, streams: Streams = Streams()
     ) throws(ExitError) {
         let inputs = input.map { identities(ofInput: $0, streams.input) } ?? []
         let log = opened(streams.error)
@@ -41,7 +49,7 @@ enum OutputCheck {
                 throw ExitError(.usage, "--output \(path): \(name) is the input; choose another name.")
             }
             // A checksum is a line of text among others.
-            if identity == log, output.format != .md5 {
+            if identity == log, !output.isText {
                 throw ExitError(.usage, "--output \(path): standard error goes to the same file; choose another one.")
             }
             if let other = seen.updateValue(name, forKey: identity) {

@@ -201,8 +201,3 @@ final class Terminal: Sendable {
         if result.written > 0 { state.isCut = state.isStalled }
     }
 }
-
-/// A variable of the environment.
-func environmentVariable(_ name: String) -> String? {
-    getenv(name).map { String(cString: $0) }
-}

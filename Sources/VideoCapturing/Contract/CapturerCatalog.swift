@@ -3,17 +3,18 @@
 ///
 /// ```swift
 /// let catalog = CapturerCatalog([
-///     CapturerEntry(name: "noise", summary: "White noise.") { request in
-///         NoiseCapturer(format: request.format(default: .nv12(width: 640, height: 480)))
-///     }
+///     .noise, .camera,
+///     CapturerEntry(name: "gradient", summary: "A gradient.", options: [.size(default: "640x480")]) { request in
+///         CatalogSource(GradientCapturer(size: try request.size() ?? .vga640x480))
+///     },
 /// ])
-/// let capture = try catalog.entry(named: "noise")?.makeCapture(CaptureRequest())
+/// let source = try catalog.entry(named: "noise")?.make(CaptureRequest())
 /// ```
 public struct CapturerCatalog: Sendable {
-    /// The capturers, in the order in which they are to be shown.
+    /// The capturers, in the order in which they are shown.
     public let entries: [CapturerEntry]
 
-    /// Names and schemes are to be unique; the first of two with the same name is found.
+    /// Names and schemes must be unique; the first of two with the same name is found.
     public init(_ entries: [CapturerEntry]) {
         self.entries = entries
     }
@@ -48,112 +49,53 @@ public struct CapturerCatalog: Sendable {
     }
 }
 
-/// One capturer of a ``CapturerCatalog``: what it is called, what it can be told, and how it is made.
+/// One capturer of a ``CapturerCatalog``: what it is called, its options, and how it is made. All that a program shows of
+/// a capturer, reads for it from a command line, and does with it comes from here.
 public struct CapturerEntry: Sendable {
-    /// Something that the capturer can be told in a ``CaptureRequest``.
-    public struct Option: Sendable, Hashable {
-        /// The name, as a command line has it: `size`, `fps`, `pixel-format`, `input`, `seed`.
-        public var name: String
-        /// What it means, in a few words.
-        public var meaning: String
-        /// What is taken when it is left out, in words; nil when it must be given.
-        public var defaultValue: String?
-
-        public init(_ name: String, _ meaning: String, default defaultValue: String?) {
-            self.name = name
-            self.meaning = meaning
-            self.defaultValue = defaultValue
-        }
-    }
-
     /// The name by which it is chosen; upper and lower case are the same.
-    public let name: String
+    public var name: String
     /// What it captures, in one sentence.
-    public let summary: String
+    public var summary: String
     /// The URL schemes that it serves, without the colon; upper and lower case are the same.
-    public let schemes: [String]
-    /// What it can be told.
-    public let options: [Option]
+    public var schemes: [String]
+    /// The options of a ``CaptureRequest`` that it reads.
+    public var options: [OptionDescription]
+    /// The option whose value is ``CaptureRequest/input``, such as `input` or `device`; nil for a capturer without one.
+    public var inputOption: String?
+    /// The devices that it captures from; nil for a capturer without devices.
+    public var devices: DeviceDirectory?
+    /// Checks its libraries and devices on this machine; nil when there is nothing to check.
+    public var check: (@Sendable () -> [Finding])?
+    /// Makes the capture of a request. It opens nothing yet, `initCapture` does. What is not among ``options`` is
+    /// ignored. Throws `OptionError` for an invalid value or combination.
+    public var make: @Sendable (CaptureRequest) throws -> CatalogSource
 
-    private let make: @Sendable (CaptureRequest) throws(CaptureError) -> any VideoCapture
-
+    /// An entry.
+    ///
     /// - Parameters:
     ///   - name: the name by which it is chosen; upper and lower case are the same.
     ///   - summary: one sentence on what it captures.
     ///   - schemes: the URL schemes that it serves, without the colon; upper and lower case are the same.
-    ///   - options: what a ``CaptureRequest`` can tell it.
-    ///   - make: makes the capture; it opens nothing yet, `initCapture` does.
+    ///   - options: the options of a ``CaptureRequest`` that it reads.
+    ///   - inputOption: the option whose value is ``CaptureRequest/input``.
+    ///   - devices: the devices that it captures from.
+    ///   - check: checks its libraries and devices.
+    ///   - make: makes the capture; it opens nothing yet.
     public init(
-        name: String, summary: String, schemes: [String] = [], options: [Option] = [],
-        make: @escaping @Sendable (CaptureRequest) throws(CaptureError) -> any VideoCapture
+        name: String, summary: String, schemes: [String] = [], options: [OptionDescription] = [],
+        inputOption: String? = nil, devices: DeviceDirectory? = nil, check: (@Sendable () -> [Finding])? = nil,
+        make: @escaping @Sendable (CaptureRequest) throws -> CatalogSource
     ) {
         self.name = name
         self.summary = summary
         self.schemes = schemes
         self.options = options
+        self.inputOption = inputOption
+        self.devices = devices
+        self.check = check
         self.make = make
     }
 
-    /// The option of that name; nil when the capturer cannot be told so.
-    public func option(named name: String) -> Option? { options.first { $0.name == name } }
-
-    /// A capture as asked for. What does not apply to the capturer is ignored; see ``options``.
-    ///
-    /// - Throws: `invalidConfiguration` when something that must be given is missing.
-    public func makeCapture(_ request: CaptureRequest) throws(CaptureError) -> any VideoCapture {
-        try make(request)
-    }
-}
-
-/// What a program asks of a capturer that it knows by name only. Nil stands for the capturer's own choice.
-public struct CaptureRequest: Sendable, Hashable {
-    /// The rate that is asked for.
-    public enum Rate: Sendable, Hashable {
-        /// A number of frames per second.
-        case frames(FrameRate)
-        /// As fast as consumers take them.
-        case maximum
-    }
-
-    /// The size in pixels.
-    public var size: (width: Int, height: Int)? {
-        get { width.flatMap { width in height.map { (width, $0) } } }
-        set {
-            width = newValue?.width
-            height = newValue?.height
-        }
-    }
-    private var width: Int?
-    private var height: Int?
-
-    /// How the samples shall lie in memory.
-    public var pixelFormat: PixelFormat?
-    /// The rate.
-    public var rate: Rate?
-    /// The device, file or address.
-    public var input: String?
-    /// What chooses among pictures that are made by chance.
-    public var seed: UInt64?
-    /// Options that only some capturers know, by name, each with the values that were given for it; a switch that is on
-    /// has one empty value.
-    public var further: [String: [String]] = [:]
-
-    /// A request that leaves everything to the capturer.
-    public init() {}
-
-    /// The format asked for, with what is left open taken from `standard`.
-    public func format(default standard: VideoFormat) -> VideoFormat {
-        VideoFormat(
-            pixelFormat ?? standard.pixelFormat, width: width ?? standard.imageWidth,
-            height: height ?? standard.imageHeight, estimatedFramesPerSecond: standard.estimatedFramesPerSecond)
-    }
-
-    /// The rate asked for, or `standard`; nil for as fast as consumers take the frames.
-    public func frameRate(default standard: FrameRate) -> FrameRate? {
-        switch rate {
-        case .frames(let rate): rate
-        case .maximum: nil
-        case nil: standard
-        }
-    }
+    /// The option of that name or alias; nil when the capturer has none.
+    public func option(named name: String) -> OptionDescription? { options.first { $0.isNamed(name) } }
 }

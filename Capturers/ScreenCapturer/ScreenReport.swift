@@ -1,7 +1,6 @@
-import ScreenCapturer
 import VideoCapturing
 
-/// What `list` and `doctor` report about a display.
+/// What listings and self-tests report about a display.
 struct ScreenReport: Sendable {
     var display: String
     var monitors: [ScreenMonitor] = []
@@ -17,7 +16,7 @@ struct ScreenReport: Sendable {
             names.removeAll { own == $0 || own.hasPrefix("\($0).") }
             names.insert(own, at: 0)
         }
-        return names.map(ScreenReport.init)
+        return names.map(ScreenReport.init(asking:))
     }
 
     private init(asking display: String) {
@@ -63,6 +62,28 @@ extension ScreenReport {
         return lines
     }
 
+    /// The displays, and whether they can be captured.
+    static func findings(_ reports: [ScreenReport]) -> [Finding] {
+        guard !reports.isEmpty else {
+            return [
+                Finding(
+                    "display", "display", .missing, "no X server runs here, and DISPLAY is not set",
+                    remedy: "Log in to an X11 session, or export DISPLAY. Only screens, windows and players need one.")
+            ]
+        }
+        return reports.map { report in
+            let name = "display \(printable(report.display, limit: 40))"
+            if let problem = report.problem {
+                return Finding(
+                    "display", name, .missing, "cannot be captured",
+                    remedy: printable(problem.message, limit: 500))
+            }
+            let monitors = report.monitors.map { "\(printable($0.name, limit: 30)) \($0.frame.sizeText)" }
+            return Finding(
+                "display", name, .ok, "\(monitors.joined(separator: ", ")), \(report.windows.count) windows")
+        }
+    }
+
     /// Within a version members may be added, but none changes its meaning.
     var json: JSONValue {
         .object([
@@ -97,7 +118,7 @@ extension ScreenWindow {
 }
 
 extension PixelRect {
-    var sizeText: String { "\(width)x\(height)" }
+    fileprivate var sizeText: String { "\(width)x\(height)" }
 
     fileprivate var json: JSONValue {
         .object([

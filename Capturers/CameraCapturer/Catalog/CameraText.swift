@@ -1,4 +1,3 @@
-import CameraCapturer
 import VideoCapturing
 
 /// Cameras as text, in lines of at most ``columns`` columns; error messages are not wrapped.

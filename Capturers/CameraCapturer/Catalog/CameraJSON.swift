@@ -1,4 +1,3 @@
-import CameraCapturer
 import VideoCapturing
 
 /// Cameras as JSON. Within a version members may be added, but none changes its meaning.

@@ -1,0 +1,56 @@
+import VideoCapturing
+
+extension CapturerEntry {
+    /// Network cameras, as the source `mjpeg` of a program.
+    public static let mjpeg = CapturerEntry(
+        name: "mjpeg", summary: "A network camera: MJPEG over HTTP, or a JPEG image that is polled.",
+        schemes: ["http", "https"],
+        options: [
+            OptionDescription("input", .text("URL"), "the URL, such as http://host/stream", default: nil),
+            OptionDescription(
+                "login", .secret("NAME:PASSWORD"), "who to log in as; @FILE has that in its first line",
+                default: "that of the URL, or of $CAPTURER_LOGIN"),
+            .flag("insecure", "accepts any certificate of an https server"),
+            .pixelFormat([.nv12, .i420], default: "nv12"),
+            OptionDescription("ca-file", .file, "the certificates to trust, in PEM", default: "the system's"),
+        ],
+        inputOption: "input",
+        make: { request in
+            let configuration = try MJPEGCapturerConfiguration(request, environment: environmentVariable)
+            let capture = MJPEGCapturer(url: request.input ?? "", configuration: configuration)
+            var source = CatalogSource(capture)
+            source.setNoticeHandler = { handler in
+                capture.setEventHandler { event in
+                    if case .connected = event { return }
+                    handler("\(event)")
+                }
+            }
+            source.isInputAtFault = { true }
+            return source
+        })
+}
+
+extension MJPEGCapturerConfiguration {
+    /// The configuration that options describe.
+    ///
+    /// - Parameter environment: where `CAPTURER_LOGIN` is looked up.
+    init(_ request: CaptureRequest, environment: (String) -> String?) throws(OptionError) {
+        self.init()
+        if let pixelFormat = try request.pixelFormat() { self.pixelFormat = pixelFormat }
+        if let path = request.options["ca-file"] { trust = .authorities(path: path) }
+        if request.options.contains("insecure") { trust = .acceptsSelfSigned }
+        if let login = try MJPEGCapturerConfiguration.login(request, environment) {
+            credential = MJPEGCredential(user: login.name, password: login.password)
+        }
+    }
+
+    /// The name and password from the option; without it, and without a login in the URL, those from the environment.
+    private static func login(
+        _ request: CaptureRequest, _ environment: (String) -> String?
+    ) throws(OptionError) -> (name: String, password: String)? {
+        if let login = try request.options.login("login") { return login }
+        let url = request.input ?? ""
+        guard maskingUserInfo(in: url) == url else { return nil }
+        return try loginFromEnvironment("CAPTURER_LOGIN", environment)
+    }
+}

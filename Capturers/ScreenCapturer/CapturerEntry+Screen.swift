@@ -1,0 +1,78 @@
+import VideoCapturing
+
+extension CapturerEntry {
+    /// X11 screens, as the source `screen` of a program.
+    public static let screen = CapturerEntry(
+        name: "screen", summary: "An X11 screen, a monitor or a window; only changes cost processor time.",
+        schemes: ["x11"],
+        options: [
+            OptionDescription("display", .text("NAME"), "the X display, such as :0", default: "$DISPLAY"),
+            OptionDescription(
+                "monitor", .text("NAME"), "one monitor, by its name, or primary", default: "all of the display"),
+            OptionDescription(
+                "window", .text("ID|TITLE"), "one window: its id (0x…), its title or a part of it, or click",
+                default: "none"),
+            OptionDescription("region", .text("X,Y,SIZE"), "a part of it: 10,20,640x480", default: "all of it"),
+            .flag("no-cursor", "leaves the pointer out"),
+            .pixelFormat([.nv12, .i420, .argb], default: "nv12"),
+            .frameRate("the maximum number of frames per second, or max", default: "30"),
+        ],
+        inputOption: "display",
+        devices: DeviceDirectory(name: "screens") { _ in
+            let reports = ScreenReport.all()
+            return DeviceListing(lines: ScreenReport.lines(reports), json: reports.map(\.json))
+        },
+        check: { ScreenReport.findings(ScreenReport.all()) },
+        make: { request in CatalogSource(ScreenCapturer(try ScreenConfiguration(request))) })
+}
+
+extension ScreenConfiguration {
+    /// The configuration that options describe.
+    init(_ request: CaptureRequest) throws(OptionError) {
+        self.init(display: request.input.map(ScreenConfiguration.displayName))
+        pixelFormat = try request.pixelFormat() ?? .nv12
+        switch try request.rate() {
+        case .frames(let rate): frameRate = rate
+        // Above the rate of any screen.
+        case .maximum: frameRate = 1000
+        case nil: frameRate = 30
+        }
+        showsPointer = !request.options.contains("no-cursor")
+        let monitor = request.options["monitor"]
+        let window = request.options["window"]
+        if let monitor, window != nil {
+            throw OptionError("monitor", monitor, "captured is either a monitor or a --window; leave one out.")
+        }
+        if let monitor { target = .monitor(monitor) }
+        if let window { target = try ScreenConfiguration.windowTarget(window) }
+        region = try request.options.parsed("region", ScreenConfiguration.parseRegion)
+    }
+
+    /// An identifier in hexadecimal or decimal, `click`, or else a title.
+    private static func windowTarget(_ text: String) throws(OptionError) -> ScreenTarget {
+        guard !text.isEmpty else {
+            throw OptionError(
+                "window", text, "give an id such as 0x2a00007, a title, or click to choose one with the pointer.")
+        }
+        if text.lowercased() == "click" { return .clickedWindow }
+        let isHexadecimal = text.lowercased().hasPrefix("0x")
+        if let id = isHexadecimal ? UInt32(text.dropFirst(2), radix: 16) : UInt32(text) { return .window(id) }
+        return .windowTitled(text)
+    }
+
+    /// A part of a frame: `10,20,640x480`, the left and top edge and the size.
+    private static func parseRegion(_ text: String, _ option: String) throws(OptionError) -> PixelRect {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        let maximum = VideoFormat.maximumSide
+        guard parts.count == 3, let x = parseDigits(parts[0], as: Int.self),
+            let y = parseDigits(parts[1], as: Int.self), x <= maximum, y <= maximum,
+            let size = try? OptionValues(["size": [parts[2]]]).size("size")
+        else { throw OptionError(option, text, "give X,Y,WIDTHxHEIGHT, such as 0,0,640x480.") }
+        return PixelRect(x: x, y: y, width: size.width, height: size.height)
+    }
+
+    /// A display's name without the scheme, of `x11::0`.
+    private static func displayName(_ input: String) -> String {
+        CapturerCatalog.scheme(of: input) == "x11" ? String(input.dropFirst("x11:".count)) : input
+    }
+}

@@ -1,0 +1,104 @@
+import MediaPublishing
+import VideoCapturing
+
+/// What a tool offers: the one value from which its help, listings, parsing, shell completion and manual come.
+struct ToolCatalog: Sendable {
+    /// The sources. The first one is used where the command line names none.
+    var sources: CapturerCatalog
+    /// The encoders, in order of preference.
+    var encoders: [EncoderEntry]
+    /// The outputs.
+    var outputs: OutputCatalog
+    /// Options that stand for an output.
+    var shorthands: [OutputShorthand] = []
+    /// The output of a command line that names none.
+    var defaultOutput = "capture.webm"
+    /// Checks of the libraries that the program links, for its self-test.
+    var checks: [@Sendable () -> Finding] = []
+    /// Command lines with what they do, for the help.
+    var examples: [(arguments: String, help: String)] = []
+}
+
+/// An option that stands for an output, such as `--serve 8080` for `-o serve://8080`.
+struct OutputShorthand: Sendable {
+    /// The option.
+    var option: OptionDescription
+    /// The text of the output before the option's value.
+    var prefix: String
+    /// Whether the default output is left out with it.
+    var replacesDefault: Bool
+}
+
+/// The options of one part of the tool.
+struct OptionGroup: Sendable {
+    /// What a group belongs to.
+    enum Owner: Sendable, Hashable {
+        /// The tool itself, or one of its commands.
+        case tool
+        case source(String)
+        /// The devices of a source.
+        case devices(String)
+        case encoder(String)
+        case output(String)
+
+        /// The name in messages.
+        var name: String {
+            switch self {
+            case .tool: "capturer-demo"
+            case .source(let name), .devices(let name), .encoder(let name), .output(let name): name
+            }
+        }
+    }
+
+    var owner: Owner
+    var options: [OptionDescription]
+}
+
+extension [OptionGroup] {
+    /// The options of that name or alias, with their owners. Options that share a name mean the same.
+    func named(_ name: String) -> [(owner: OptionGroup.Owner, option: OptionDescription)] {
+        compactMap { group in group.options.first { $0.isNamed(name) }.map { (group.owner, $0) } }
+    }
+
+    /// Each option once, in order, with the names of its owners.
+    var merged: [(option: OptionDescription, owners: [OptionGroup.Owner])] {
+        var result: [(option: OptionDescription, owners: [OptionGroup.Owner])] = []
+        for group in self {
+            for option in group.options {
+                if let index = result.firstIndex(where: { $0.option.name == option.name }) {
+                    result[index].owners.append(group.owner)
+                } else {
+                    result.append((option, [group.owner]))
+                }
+            }
+        }
+        return result
+    }
+
+    /// All names and aliases.
+    var names: [String] { merged.flatMap { [$0.option.name] + $0.option.aliases } }
+}
+
+extension ToolCatalog {
+    /// The options of the sources.
+    var sourceGroups: [OptionGroup] {
+        sources.entries.map { OptionGroup(owner: .source($0.name), options: $0.options) }
+    }
+
+    /// The options of the encoders.
+    var encoderGroups: [OptionGroup] {
+        encoders.map { OptionGroup(owner: .encoder($0.name), options: $0.options) }
+    }
+
+    /// The options of the outputs.
+    var outputGroups: [OptionGroup] {
+        outputs.entries.map { OptionGroup(owner: .output($0.name), options: $0.options) }
+    }
+
+    /// The options of the devices that sources list.
+    var deviceGroups: [OptionGroup] {
+        sources.entries.compactMap { entry in
+            entry.devices.map { OptionGroup(owner: .devices($0.name), options: $0.options) }
+        }
+    }
+}

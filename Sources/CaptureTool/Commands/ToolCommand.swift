@@ -1,0 +1,144 @@
+import VideoCapturing
+
+/// A command of the tool: its name, options and action in one place, for parsing, help, completion and the manual.
+struct ToolCommand: Sendable {
+    var name: String
+    /// What it does, in a few words.
+    var summary: String
+    /// What stands for the words behind it; nil for a command without any.
+    var operand: Operand?
+    /// Further sentences for its help.
+    var discussion = ""
+    /// Its own options, and those of the catalog that it reads.
+    var options: @Sendable (ToolCatalog) -> [OptionGroup]
+    /// Whether it handles signals itself.
+    var handlesSignals = false
+    /// Runs it, and throws the sentence for the user with the exit code.
+    var run: @Sendable (ParsedArguments, ToolContext) throws(ExitError) -> ExitStatus
+
+    /// The words behind a command.
+    struct Operand: Sendable {
+        /// `NAME`, `bash|zsh|fish`.
+        var placeholder: String
+        /// The words that are valid.
+        var words: @Sendable (ToolCatalog) -> [String]
+    }
+}
+
+/// What every command gets.
+struct ToolContext {
+    let terminal: Terminal
+    let catalog: ToolCatalog
+}
+
+extension ToolCommand {
+    /// All commands; the first one is meant where none is named.
+    static let all: [ToolCommand] = [capture, list, doctor, help, completion, manual]
+
+    /// The command of that name; nil when there is none.
+    static func named(_ name: String) -> ToolCommand? { all.first { $0.name == name } }
+
+    /// Each option once, with those that every command has.
+    func allOptions(_ catalog: ToolCatalog) -> [OptionDescription] {
+        options(catalog).merged.map(\.option) + ToolOptions.common
+    }
+
+    /// Finds the command of a command line, and parses the rest.
+    ///
+    /// - Returns: the command and its words; for `--help` the command `help` with the name of the command.
+    static func parse(
+        _ arguments: [String], _ catalog: ToolCatalog
+    ) throws(ExitError) -> (command: ToolCommand, arguments: ParsedArguments) {
+        var words = arguments[...]
+        var command = capture
+        var isNamed = false
+        if let first = words.first, !first.hasPrefix("-"), !first.isEmpty {
+            guard let named = named(first) else { throw unknown(first) }
+            command = named
+            isNamed = true
+            words.removeFirst()
+        }
+        // Also in a command line with errors.
+        if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+            var help = ParsedArguments()
+            if isNamed { help.operands = [command.name] }
+            return (.help, help)
+        }
+        let others = all.filter { $0.name != command.name }.map { other in
+            (command: other.name, options: other.options(catalog).merged.map(\.option))
+        }
+        let parsed = try ParsedArguments(Array(words), options: command.allOptions(catalog), others: others)
+        if let word = parsed.operands.first, command.operand == nil { throw unexpected(word, command) }
+        if parsed.operands.count > 1, command.operand != nil { throw unexpected(parsed.operands[1], command) }
+        return (command, parsed)
+    }
+
+    private static func unknown(_ word: String) -> ExitError {
+        let guess = nearestName(to: word, in: all.map(\.name)).map { "Did you mean capturer-demo \($0)?" }
+        return ExitError(
+            .usage, "\(printable(word, limit: 60)): no such command. \(guess ?? "See capturer-demo --help.")")
+    }
+
+    private static func unexpected(_ word: String, _ command: ToolCommand) -> ExitError {
+        let shown = printable(word, limit: 60)
+        let isCapture = command.name == capture.name
+        return ExitError(
+            .usage,
+            "\(shown): \(isCapture ? "not an option; a file to play is --input, one to write is -o" : "one word too many").")
+    }
+
+    /// `capturer-demo [options]`: captures.
+    static let capture = ToolCommand(
+        name: "capture", summary: "captures until Ctrl-C or a limit; meant where no command is named",
+        options: { catalog in
+            [OptionGroup(owner: .tool, options: ToolOptions.sections(catalog).flatMap(\.options))]
+                + catalog.sourceGroups + catalog.encoderGroups + catalog.outputGroups
+        }, handlesSignals: true,
+        run: { (arguments, context) throws(ExitError) in
+            let plan: CapturePlan
+            let signals: SignalWatcher
+            do throws(OptionError) {
+                plan = try CapturePlan(arguments, catalog: context.catalog)
+            } catch {
+                throw ExitError(error)
+            }
+            do throws(CaptureError) {
+                signals = try SignalWatcher(context.terminal)
+            } catch {
+                throw ExitError(.unavailable, "\(error)")
+            }
+            return try CaptureRun(plan: plan, terminal: context.terminal, signals: signals).run()
+        })
+
+    /// `capturer-demo help [NAME]`.
+    static let help = ToolCommand(
+        name: "help", summary: "explains a source, an output, an encoder or a command; all of them with all",
+        operand: Operand(placeholder: "NAME") { HelpText.topics($0) + ["all"] }, options: { _ in [] },
+        run: { (arguments, context) throws(ExitError) in
+            try StandardOutput.write(try HelpText.text(arguments.operands.first, context.catalog))
+            return .success
+        })
+
+    /// `capturer-demo completion SHELL`.
+    static let completion = ToolCommand(
+        name: "completion", summary: "prints a script that completes words in a shell",
+        operand: Operand(placeholder: "bash|zsh|fish") { _ in Completion.allCases.map(\.rawValue) },
+        discussion: "For bash: eval \"$(capturer-demo completion bash)\" in ~/.bashrc.", options: { _ in [] },
+        run: { (arguments, context) throws(ExitError) in
+            let names = Completion.allCases.map(\.rawValue)
+            guard let name = arguments.operands.first, let shell = Completion(rawValue: name) else {
+                let given = arguments.operands.first.map { "\(printable($0, limit: 60)): " } ?? ""
+                throw ExitError(.usage, "\(given)name a shell: \(names.joined(separator: ", ")).")
+            }
+            try StandardOutput.write(shell.script(context.catalog))
+            return .success
+        })
+
+    /// `capturer-demo manual`.
+    static let manual = ToolCommand(
+        name: "manual", summary: "prints the manual, for man: capturer-demo manual | man -l -", options: { _ in [] },
+        run: { (_, context) throws(ExitError) in
+            try StandardOutput.write(Manual.text(context.catalog))
+            return .success
+        })
+}

@@ -1,0 +1,101 @@
+import MediaPublishing
+import VideoCapturing
+
+/// The options of the tool itself. Those of sources, encoders and outputs come from their entries in the catalog.
+enum ToolOptions {
+    /// A heading of the help, with the options below it.
+    struct Section: Sendable {
+        var title: String
+        var options: [OptionDescription]
+    }
+
+    /// The options of a capture, in the order of the help.
+    static func sections(_ catalog: ToolCatalog) -> [Section] {
+        [
+            Section(title: "Source", options: source(catalog)),
+            Section(title: "Output", options: output(catalog)),
+            Section(title: "Encoding", options: encoding(catalog)),
+            Section(title: "Watching", options: watching),
+        ]
+    }
+
+    private static func source(_ catalog: ToolCatalog) -> [OptionDescription] {
+        [
+            OptionDescription(
+                "source", .choice(catalog.sources.names), "what is captured",
+                default: "by the input, or \(catalog.sources.names.first ?? "")"),
+            OptionDescription(
+                "input", .text("PATH|URL"), "a file, - for standard input, or the URL of a camera or a display",
+                default: "none"),
+            OptionDescription(
+                "orientation", .choice(orientations.map(\.name)), "the clockwise rotation of the frames for display",
+                default: "the source's"),
+            OptionDescription(
+                "content-hint", .choice(contentHints.map(\.name)), "what the frames show", default: "the source's"),
+            OptionDescription("frames", .text("N"), "ends after N frames", default: "no limit"),
+            OptionDescription("duration", .text("TIME"), "ends after 10, 2.5, 500ms, 5m or 1h", default: "no limit"),
+        ]
+    }
+
+    private static func output(_ catalog: ToolCatalog) -> [OptionDescription] {
+        [
+            OptionDescription(
+                "output", .text("PATH|URL"), "where it goes: a file by its extension, NAME:FILE, NAME or a URL",
+                default: catalog.defaultOutput, isRepeatable: true)
+        ] + catalog.shorthands.map(\.option) + [
+            .flag("force", "overwrites existing files"),
+            .flag("keep-going", "goes on with the other outputs when one fails"),
+        ]
+    }
+
+    private static func encoding(_ catalog: ToolCatalog) -> [OptionDescription] {
+        var codecs: [String] = []
+        for codec in catalog.encoders.map(\.codec.rawValue) where !codecs.contains(codec) { codecs.append(codec) }
+        return [
+            OptionDescription("codec", .choice(codecs), "the codec", default: "the first that the output takes"),
+            OptionDescription(
+                "encoder", .choice(catalog.encoders.map(\.name)), "the encoder", default: "the first of the codec"),
+            OptionDescription(
+                "bitrate", .text("BITS"), "bits per second: 800k, 1.5M", default: "by size and rate"),
+            OptionDescription(
+                "keyframe-interval", .text("TIME"), "at most between key frames: seconds (2) or frames (60f)",
+                default: "the encoder's"),
+        ]
+    }
+
+    private static let watching = [
+        OptionDescription(
+            "stats", .choice(StatisticsStyle.allCases.map(\.rawValue)),
+            "how the run is reported on standard error; json is an object per line", default: "text"),
+        .flag("quiet", "prints errors only"),
+    ]
+
+    /// The options that every command has.
+    static let common = [
+        OptionDescription.flag("help", "prints the help"),
+        OptionDescription.flag("version", "prints the version"),
+    ]
+
+    /// The letters that stand for options.
+    static let letters: [(letter: Character, name: String)] = [
+        ("o", "output"), ("f", "force"), ("q", "quiet"), ("h", "help"),
+    ]
+
+    /// The rotations by their degrees.
+    static let orientations: [(name: String, value: VideoOrientation)] = [
+        ("0", .up), ("90", .left), ("180", .down), ("270", .right),
+    ]
+
+    /// The content hints by their names.
+    static let contentHints = VideoContentHint.allCases.map { (name: $0.rawValue, value: $0) }
+}
+
+/// How the tool reports statistics while it runs.
+public enum StatisticsStyle: String, Sendable, Hashable, CaseIterable {
+    /// Text for people.
+    case text
+    /// One JSON object on each line.
+    case json
+    /// Only a line for each output, at the end.
+    case none
+}

@@ -1,0 +1,37 @@
+import CLibVPX
+import VideoCapturing
+
+extension Finding {
+    /// The version of libvpx, and whether it encodes and decodes on this machine.
+    package static func vp8() -> Finding {
+        let version = String(cString: vpx_codec_version_str())
+        do {
+            let bytes = try encodedBytes()
+            return Finding("libraries", "libvpx", .ok, "\(version); VP8 encodes and decodes (\(bytes) bytes)")
+        } catch {
+            return Finding(
+                "libraries", "libvpx", .broken, "\(version); VP8 does not work: \(error)",
+                remedy: "sudo apt-get install --reinstall libvpx7, and run this again.")
+        }
+    }
+
+    /// Encodes a small frame and decodes it again.
+    ///
+    /// - Returns: the number of encoded bytes.
+    private static func encodedBytes() throws -> Int {
+        let buffer = try PixelBuffer.black(.nv12, width: 64, height: 48, color: .bt601)
+        let encoder = try VP8Encoder(VP8EncoderConfiguration(bitrate: 100_000))
+        let decoder = try VP8Decoder()
+        var bytes = 0
+        var frames = 0
+        try encoder.encode(VideoFrame(buffer: buffer, timestamp: MonotonicClock().now)) { packet in
+            bytes += packet.data.count
+            try packet.data.withUnsafeBytes { data in try decoder.decode(data) { _ in frames += 1 } }
+        }
+        guard frames == 1 else {
+            throw CodecError(
+                .library, operation: "encode a frame", subject: "VP8", message: "One frame was decoded as \(frames).")
+        }
+        return bytes
+    }
+}
