@@ -25,7 +25,7 @@ public enum CapturerDemo {
     /// - Parameter arguments: the command line without the program's name.
     /// - Returns: the exit code.
     public static func run(_ arguments: [String]) -> Int32 {
-        let terminal = Terminal()
+        let terminal = Terminal.shared
         do {
             return try execute(arguments, ToolContext(terminal: terminal, catalog: demoCatalog)).rawValue
         } catch {
