@@ -25,7 +25,7 @@ public enum CapturerDemo {
     /// - Parameter arguments: the command line without the program's name.
     /// - Returns: the exit code.
     public static func run(_ arguments: [String]) -> Int32 {
-        let terminal = Terminal()
+        let terminal = Terminal.shared
         do {
             return try execute(arguments, ToolContext(terminal: terminal, catalog: demoCatalog)).rawValue
         } catch {
@@ -42,5 +42,24 @@ public enum CapturerDemo {
             return .success
         }
         return try command.run(arguments, context)
+    }
+}
+
+/// Parses command lines without running them, for fuzzing only.
+@_spi(Fuzzing)
+public enum CommandLineProbe {
+    /// The error of a command line; nil when it is valid. Makes the source, which opens nothing.
+    ///
+    /// - Parameter words: the command line without the program's name.
+    public static func error(of words: [String]) -> String? {
+        do {
+            let (command, arguments) = try ToolCommand.parse(words, demoCatalog)
+            guard command.name == ToolCommand.capture.name else { return nil }
+            let plan = try CapturePlan(arguments, catalog: demoCatalog)
+            _ = try plan.source.make(plan.request)
+            return nil
+        } catch {
+            return ExitError(starting: error, hasInput: false).message
+        }
     }
 }
