@@ -134,6 +134,14 @@ public final class MediaPublisher: Sendable {
 
     // MARK: Life
 
+    /// Initializes the capture, so that its format is known. ``open()`` does it where it has not been done.
+    ///
+    /// - Throws: what the capture throws.
+    public func initCapture() throws(CaptureError) {
+        setOpening(true)
+        try capture.initCapture()
+    }
+
     /// Initializes the capture, makes the encoders and opens the outputs that were added. ``start()`` does it where it has
     /// not been done.
     ///
@@ -141,8 +149,7 @@ public final class MediaPublisher: Sendable {
     ///   created is removed.
     public func open() throws {
         guard !state.withLock({ $0.isOpen }) else { return }
-        setOpening(true)
-        try capture.initCapture()
+        try initCapture()
         let records = state.withLock { $0.records }
         do {
             try connect(records)

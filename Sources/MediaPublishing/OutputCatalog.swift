@@ -56,7 +56,8 @@ public struct OutputCatalog: Sendable {
                 guard !rest.isEmpty || !entry.needsTarget else {
                     throw OptionError("output", text, "give a file name after the colon, or - for standard output.")
                 }
-                return (entry, entry.needsTarget ? rest : entry.defaultTarget ?? "")
+                guard let standard = entry.defaultTarget else { return (entry, entry.needsTarget ? rest : "") }
+                return (entry, rest.isEmpty ? standard : rest)
             }
             // `photos:today.webm` is a file name; `yuf:-` is a misspelled format, `rtmq://host` a misspelled scheme.
             if rest == "-" { throw unknown(name, "name", entries.map(\.name), text) }

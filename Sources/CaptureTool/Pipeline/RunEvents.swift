@@ -1,60 +1,38 @@
+import MediaPublishing
 import VideoCapturing
 
 /// The events of a run, posted from any thread, for which the main thread waits.
 final class RunEvents: Sendable {
-    /// Why a run ends.
-    enum End: Sendable {
-        /// The requested number of frames, or duration, was reached.
-        case limitReached
-        /// A signal.
-        case asked
-        /// The capture has stopped on its own: at the end of a file, or after an error.
-        case captureStopped(StopReason)
-        /// An output has failed, and the run does not continue without it.
-        case outputFailed
-    }
-
-    /// An output that has failed.
+    /// Outputs that have failed, several when it is their encoder.
     struct Failure: Sendable {
-        /// The output's index in the plan; nil for the encoder, and with it all its outputs.
-        var output: Int?
+        var outputs: [MediaPublisher.OutputID]
         var error: any Error
-    }
-
-    private struct State {
-        var end: End?
-        var failures: [Failure] = []
-        var warnings: [String] = []
-        var notices: [String] = []
     }
 
     /// The events since the last wait.
     struct News: Sendable {
-        var end: End?
+        /// Why the run ends; stays.
+        var end: MediaPublisher.Event.End?
         var failures: [Failure] = []
         /// Sentences for the user, about problems that lose no data.
         var warnings: [String] = []
         /// Sentences for the user, for information.
         var notices: [String] = []
+
+        var isEmpty: Bool { end == nil && failures.isEmpty && warnings.isEmpty && notices.isEmpty }
     }
 
-    private let state = Locked(State())
+    private let state = Locked(News())
 
-    /// Posts the reason why the run ends; the first one counts.
-    func post(_ end: End) {
-        state.withLock { $0.end = $0.end ?? end }
-        state.wakeAll()
-    }
-
-    /// Posts the failure of an output.
-    func post(_ failure: Failure) {
-        state.withLock { $0.failures.append(failure) }
-        state.wakeAll()
-    }
-
-    /// Posts a problem that loses no data.
-    func post(warning: String) {
-        state.withLock { $0.warnings.append(warning) }
+    /// Posts an event of the publisher.
+    func post(_ event: MediaPublisher.Event) {
+        state.withLock { state in
+            switch event {
+            case .ended(let end): state.end = state.end ?? end
+            case .outputsFailed(let outputs, let error): state.failures.append(Failure(outputs: outputs, error: error))
+            case .warning(let warning): state.warnings.append(warning)
+            }
+        }
         state.wakeAll()
     }
 
@@ -68,15 +46,9 @@ final class RunEvents: Sendable {
     /// are returned once.
     func wait(until deadline: MediaTime) -> News {
         let news = state.wait(until: deadline) { state -> News? in
-            let isQuiet = state.failures.isEmpty && state.warnings.isEmpty && state.notices.isEmpty
-            guard state.end != nil || !isQuiet else { return nil }
-            defer {
-                state.failures = []
-                state.warnings = []
-                state.notices = []
-            }
-            return News(
-                end: state.end, failures: state.failures, warnings: state.warnings, notices: state.notices)
+            guard !state.isEmpty else { return nil }
+            defer { state = News(end: state.end) }
+            return state
         }
         return news ?? News()
     }

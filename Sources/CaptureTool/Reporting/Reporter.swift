@@ -1,3 +1,4 @@
+import MediaPublishing
 import VideoCapturing
 
 /// Reports a run on standard error. Used on the main thread.
@@ -8,14 +9,15 @@ final class Reporter {
     private(set) var nextTick = MediaTime(nanoseconds: .max)
 
     private let plan: CapturePlan
-    private let pipeline: Pipeline
+    private let source: CatalogSource
+    private let publisher: MediaPublisher
     private let terminal: Terminal
     private let interval: Duration
-    private var failedOutputs: Set<Int> = []
 
-    init(plan: CapturePlan, pipeline: Pipeline, terminal: Terminal) {
+    init(plan: CapturePlan, source: CatalogSource, publisher: MediaPublisher, terminal: Terminal) {
         self.plan = plan
-        self.pipeline = pipeline
+        self.source = source
+        self.publisher = publisher
         self.terminal = terminal
         switch plan.statistics {
         case .json: interval = .seconds(1)
@@ -34,11 +36,9 @@ final class Reporter {
         let run = snapshot(at: start)
         if plan.statistics == .json {
             terminal.writeLine(StatisticsJSON.line("start", run))
-        } else if plan.statistics == .text, !plan.showsPreview {
-            terminal.writeLine(Summary.beginning(run))
-        }
-        if plan.statistics != .json, !plan.showsPreview, let line = Summary.servingLine(run) {
-            terminal.writeLine(line)
+        } else if !terminal.showsPreview {
+            if plan.statistics == .text { terminal.writeLine(Summary.beginning(run)) }
+            for line in Summary.announcements(run) { terminal.writeLine(line) }
         }
     }
 
@@ -61,12 +61,10 @@ final class Reporter {
         reportFailure(message, output: nil)
     }
 
-    /// Reports that an output has failed, or without an index the encoder, even with `--quiet`.
-    func fail(_ message: String, output: Int?) {
-        // The encoder fails with all its outputs.
-        let failed = output.map { [$0] } ?? pipeline.writers.indices.filter { pipeline.writers[$0].name.isEncoded }
-        failedOutputs.formUnion(failed)
-        reportFailure(message, output: output.map { pipeline.writers[$0].name.displayName })
+    /// Reports that outputs have failed, several when it is their encoder, even with `--quiet`.
+    func fail(_ message: String, outputs: [MediaPublisher.OutputID]) {
+        let name = outputs.count == 1 ? publisher.statistics.outputs.first { $0.id == outputs[0] }?.name : nil
+        reportFailure(message, output: name)
     }
 
     private func reportFailure(_ message: String, output: String?) {
@@ -116,6 +114,6 @@ final class Reporter {
     }
 
     private func snapshot(at now: MediaTime) -> RunSnapshot {
-        RunSnapshot(pipeline, plan: plan, elapsed: now - start, failedOutputs: failedOutputs)
+        RunSnapshot(publisher, plan: plan, source: source, elapsed: now - start)
     }
 }

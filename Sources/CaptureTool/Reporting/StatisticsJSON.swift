@@ -1,6 +1,4 @@
-import FileCapturer
-import MJPEGServer
-import MediaContainers
+import MediaPublishing
 import VideoCapturing
 
 /// One line of statistics for programs. `version` is raised when a member changes its meaning or is removed; new
@@ -8,7 +6,7 @@ import VideoCapturing
 ///
 /// Events: `start`, `status` each second, `notice`, `warning`, `error`, and `summary`, the last line.
 enum StatisticsJSON {
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     static func line(_ event: String, _ run: RunSnapshot) -> String {
         JSONValue.object([
@@ -27,9 +25,7 @@ enum StatisticsJSON {
                 ])
             ),
             ("progress", run.progress.map(progress) ?? .null),
-            ("encoder", run.encoding.map { encoder($0, run) } ?? .null),
-            ("consumers", .array(run.consumers.map(consumer))), ("outputs", .array(run.outputs.map(output))),
-            ("serving", run.serving.map { serving($0, url: run.url ?? "") } ?? .null),
+            ("encoders", .array(run.encoders.map(encoder))), ("outputs", .array(run.outputs.map(output))),
         ]).text
     }
 
@@ -46,7 +42,7 @@ enum StatisticsJSON {
         ]).text
     }
 
-    private static func progress(_ progress: FileProgress) -> JSONValue {
+    private static func progress(_ progress: PlaybackProgress) -> JSONValue {
         .object([
             ("positionSeconds", .number(progress.position.seconds)),
             ("durationSeconds", progress.duration.map { .number($0.seconds) } ?? .null),
@@ -55,23 +51,25 @@ enum StatisticsJSON {
         ])
     }
 
-    private static func encoder(_ encoding: EncodingStatistics, _ run: RunSnapshot) -> JSONValue {
-        .object([
-            ("codec", .string("VP8")), ("frames", .count(encoding.framesIn)), ("packets", .count(encoding.packets)),
+    private static func encoder(_ encoder: MediaStatistics.Encoder) -> JSONValue {
+        let encoding = encoder.encoding
+        return .object([
+            ("name", .string(encoder.name)), ("codec", .string(encoder.codec.rawValue)),
+            ("frames", .count(encoding.framesIn)), ("packets", .count(encoding.packets)),
             ("keyFrames", .count(encoding.keyFrames)), ("dropped", .count(encoding.framesDropped)),
-            ("unchanged", .count(encoding.framesUnchanged)),
-            ("bytes", .count(encoding.bytes)),
-            ("bitsPerSecondAsked", run.targetBitrate.map { .integer(Int64($0)) } ?? .null),
+            ("unchanged", .count(encoding.framesUnchanged)), ("bytes", .count(encoding.bytes)),
+            ("bitsPerSecondAsked", .count(encoder.targetBitrate)),
             ("bitsPerSecondMeasured", encoding.bitrate.map { .number($0) } ?? .null),
             ("encodeMillisecondsMedian", milliseconds(encoding.p50EncodeTime)),
             ("encodeMilliseconds99", milliseconds(encoding.p99EncodeTime)),
             ("latencyMillisecondsMedian", milliseconds(encoding.p50Latency)),
             ("latencyMilliseconds99", milliseconds(encoding.p99Latency)),
             ("overheadMilliseconds99", milliseconds(encoding.p99Overhead)),
+            ("consumer", consumer(encoder.consumer)),
         ])
     }
 
-    private static func consumer(_ consumer: RunSnapshot.Consumer) -> JSONValue {
+    private static func consumer(_ consumer: ConsumerStatistics) -> JSONValue {
         .object([
             ("name", .string(consumer.name)), ("delivered", .count(consumer.delivered)),
             ("dropped", drops(consumer.dropped)), ("ageMillisecondsMedian", milliseconds(consumer.p50Age)),
@@ -79,33 +77,15 @@ enum StatisticsJSON {
         ])
     }
 
-    private static func output(_ output: RunSnapshot.Output) -> JSONValue {
-        .object([
-            ("format", .string(output.name.format.name)), ("path", output.name.path.map { .string($0) } ?? .null),
-            ("bytes", .integer(output.bytes)), ("failed", .bool(output.hasFailed)),
-            ("md5", output.digest.map { .string($0) } ?? .null),
-            ("constantRate", output.constantRate.map(constantRate) ?? .null),
-        ])
-    }
-
-    private static func constantRate(_ statistics: ConstantRateStatistics) -> JSONValue {
-        .object([
-            ("framesPerSecond", rate(statistics.rate)), ("seconds", .number(statistics.duration.seconds)),
-            ("frames", .count(statistics.framesWritten)), ("repeated", .count(statistics.framesRepeated)),
-            ("dropped", .count(statistics.framesDropped)), ("secondsLeftOut", .number(statistics.timeLeftOut.seconds)),
-        ])
-    }
-
-    private static func serving(_ serving: MJPEGServerStatistics, url: String) -> JSONValue {
-        .object([
-            ("url", .string(url)), ("viewers", .integer(Int64(serving.viewers.count))),
-            ("framesEncoded", .count(serving.framesEncoded)),
-            ("framesPassedThrough", .count(serving.framesPassedThrough)),
-            ("framesSent", .count(serving.framesSent)), ("framesSkipped", .count(serving.framesSkipped)),
-            ("bytesSent", .count(serving.bytesSent)),
-            ("latencyMillisecondsMedian", milliseconds(serving.p50Latency)),
-            ("latencyMilliseconds99", milliseconds(serving.p99Latency)),
-        ])
+    /// The members that every output has, then its own.
+    private static func output(_ output: MediaStatistics.Output) -> JSONValue {
+        .object(
+            [
+                ("name", .string(output.name)), ("format", .string(output.kind)),
+                ("path", output.path.map { .string($0) } ?? .null), ("bytes", .integer(output.statistics.bytes)),
+                ("failed", .bool(output.hasFailed)), ("status", output.statistics.status.map { .string($0) } ?? .null),
+                ("consumer", output.consumer.map(consumer) ?? .null),
+            ] + output.statistics.details)
     }
 
     private static func drops(_ counts: DropCounts) -> JSONValue {

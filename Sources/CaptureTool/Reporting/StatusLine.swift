@@ -1,4 +1,4 @@
-import MJPEGServer
+import MediaPublishing
 import VideoCapturing
 
 /// The status of a run, on one line.
@@ -31,19 +31,17 @@ struct StatusLine: Sendable {
         ]
         if let progress = run.progress { parts.append(Part(text: progressText(progress), rank: 1)) }
         if run.isInterrupted { parts.append(Part(text: "waiting", rank: 0, isAlarming: true)) }
-        if run.encoding != nil {
-            parts.append(Part(text: run.encoding?.bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 2))
+        if !run.encoders.isEmpty {
+            parts.append(Part(text: run.bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 2))
         }
-        if let viewers = run.serving?.viewers.count {
-            parts.append(Part(text: viewers == 1 ? "1 viewer" : "\(viewers) viewers", rank: 1))
-        }
+        for status in run.outputs.compactMap(\.statistics.status) { parts.append(Part(text: status, rank: 1)) }
         parts.append(Part(text: "cap \(run.captured)", rank: 2))
         if lost > 0 { parts.append(Part(text: "lost \(lost)", rank: 2, isAlarming: true)) }
         for (index, consumer) in run.consumers.enumerated() {
             // The encoder may drop frames too.
-            let isEncoder = index == 0 && run.encoding != nil
-            let dropped = consumer.dropped.total + (isEncoder ? run.encoding?.framesDropped ?? 0 : 0)
-            let done = isEncoder ? run.encoding?.packets ?? 0 : consumer.delivered
+            let encoding = index < run.encoders.count ? run.encoders[index].encoding : nil
+            let dropped = consumer.dropped.total + (encoding?.framesDropped ?? 0)
+            let done = encoding?.packets ?? consumer.delivered
             parts.append(
                 Part(text: "\(consumer.name) \(done) drop \(dropped)", rank: 4 + index, isAlarming: dropped > 0))
         }

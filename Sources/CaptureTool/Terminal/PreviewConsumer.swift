@@ -7,7 +7,6 @@ final class PreviewConsumer: VideoCaptureConsumer {
     private static let rate: FrameRate = 10
 
     private let terminal: Terminal
-    private let keepsStatusRow: Bool
     private let processor = FrameProcessor(capacity: 2)
     private let state: Locked<State>
 
@@ -16,10 +15,8 @@ final class PreviewConsumer: VideoCaptureConsumer {
         var renderer: HalfBlockRenderer
     }
 
-    /// - Parameter keepsStatusRow: whether the last row is for the status line.
-    init(_ terminal: Terminal, keepsStatusRow: Bool) {
+    init(_ terminal: Terminal) {
         self.terminal = terminal
-        self.keepsStatusRow = keepsStatusRow
         state = Locked(State(renderer: HalfBlockRenderer(terminal.style.colors)))
     }
 
@@ -32,8 +29,9 @@ final class PreviewConsumer: VideoCaptureConsumer {
             let terminal = self.terminal
             let size = terminal.size
             let upright = frame.orientation.swapsDimensions ? (frame.height, frame.width) : (frame.width, frame.height)
+            // The last row is for the status line.
             let fitted = HalfBlockRenderer.fit(
-                width: upright.0, height: upright.1, columns: size.columns, rows: size.rows - (keepsStatusRow ? 1 : 0))
+                width: upright.0, height: upright.1, columns: size.columns, rows: size.rows - 1)
             let transform = FrameTransform(
                 size: PixelSize(width: fitted.width, height: fitted.height), appliesOrientation: true,
                 pixelFormat: .argb)

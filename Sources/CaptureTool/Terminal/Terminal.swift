@@ -14,6 +14,9 @@ import VideoCapturing
 /// else to report it. When a terminal or pipe has blocked for two seconds, later writes do not wait for it until it
 /// accepts text again; so nothing depends on its reader.
 final class Terminal: Sendable {
+    /// That of this process.
+    static let shared = Terminal()
+
     /// Whether it is a terminal, rather than a file or a pipe.
     let isInteractive: Bool
     let style: TextStyle
@@ -59,6 +62,9 @@ final class Terminal: Sendable {
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
         return (Int(size.ws_col), Int(size.ws_row))
     }
+
+    /// Whether a preview is shown: lines are held until its end.
+    var showsPreview: Bool { isPreviewShown.load(ordering: .relaxed) }
 
     // MARK: Lines
 

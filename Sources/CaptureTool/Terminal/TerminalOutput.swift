@@ -1,0 +1,34 @@
+import MediaPublishing
+import VideoCapturing
+
+/// The preview in the terminal.
+final class TerminalOutput: MediaOutput {
+    private let terminal: Terminal
+
+    init(_ terminal: Terminal) { self.terminal = terminal }
+
+    var name: String { "terminal" }
+    var kind: String { "preview" }
+    var feed: OutputFeed {
+        .frames(.init(isConverted: false, queue: .init(capacity: 1, policy: .dropOldest)))
+    }
+
+    func open(_ context: OutputContext) throws -> OutputDestination {
+        guard terminal.isInteractive else {
+            throw OptionError("preview", nil, "standard error is not a terminal; leave it out.")
+        }
+        terminal.enterPreview()
+        return .consumer(PreviewConsumer(terminal))
+    }
+
+    func close(at end: MediaTime?) { terminal.leavePreview() }
+
+    var outputStatistics: OutputStatistics { OutputStatistics(bytes: 0) }
+}
+
+extension OutputEntry {
+    /// The preview in the terminal, as `-o terminal`.
+    static let terminal = OutputEntry(
+        name: OutputEntry.terminalName, summary: "the frames in this terminal, as text", needsTarget: false,
+        make: { _ in TerminalOutput(.shared) })
+}

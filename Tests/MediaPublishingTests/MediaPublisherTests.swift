@@ -1,0 +1,147 @@
+import FileOutput
+import MediaContainers
+import NoiseCapturer
+import TestTools
+import Testing
+import VP8Codec
+import VideoCapturing
+
+@testable import MediaPublishing
+
+@Suite struct MediaPublisherTests {
+    @Test func everyOutputGetsEveryFrame() throws {
+        let folder = TemporaryFolder()
+        let publisher = noisePublisher(frames: 5)
+        let log = RunLog(publisher)
+        for name in ["a.webm", "b.ivf", "c.y4m", "d.yuv"] { try publisher.add(FileOutput(folder.file(name))) }
+        try publisher.add(FileOutput("", format: .null))
+        try publisher.start()
+        #expect(try log.waitForEnd() == .limitReached)
+        try publisher.stop()
+        #expect(log.failures.isEmpty)
+        let statistics = publisher.statistics
+        #expect(statistics.framesPublished == 5)
+        #expect(statistics.encoders.map(\.name) == ["vp8"], "one for both")
+        #expect(statistics.encoders[0].encoding.packets == 5)
+        #expect(statistics.outputs.map(\.kind) == ["webm", "ivf", "y4m", "yuv", "null"])
+        #expect(statistics.outputs.map(\.encoder) == [0, 0, nil, nil, nil])
+        #expect(statistics.outputs[2...].allSatisfy { $0.consumer?.delivered == 5 })
+        #expect(statistics.outputs[3].statistics.bytes == 5 * 16 * 8 * 3 / 2)
+        #expect(statistics.outputs[4].statistics.bytes == 5 * 16 * 8 * 3 / 2)
+        let reader = try MediaFileReader.open(path: folder.file("c.y4m"), decoders: [])
+        var frames = 0
+        while try reader.nextFrame() != nil { frames += 1 }
+        #expect(frames == 5)
+    }
+
+    @Test(arguments: [1, 2, 1000] as [UInt64])
+    func exactlySoManyFrames(count: UInt64) throws {
+        let publisher = noisePublisher(frames: count)
+        let log = RunLog(publisher)
+        let consumer = Locked<UInt64>(0)
+        try publisher.add(FileOutput("", format: .null))
+        try publisher.start()
+        #expect(try log.waitForEnd() == .limitReached)
+        try publisher.stop()
+        consumer.withLock { $0 = publisher.statistics.outputs[0].consumer?.delivered ?? 0 }
+        #expect(consumer.withLock { $0 } == count)
+        #expect(publisher.statistics.framesPublished == count)
+    }
+
+    @Test func soLongByTheFramesOwnTimes() throws {
+        let publisher = noisePublisher(rate: FrameRate(200, per: 1)!) { settings in
+            settings.maximumDuration = .milliseconds(100)
+            settings.orientation = .left
+        }
+        let log = RunLog(publisher)
+        let frames = FrameTimes()
+        try publisher.video.add(frames, queue: .init(capacity: 100, policy: .block))
+        try publisher.start()
+        #expect(try log.waitForEnd() == .limitReached)
+        let missed = publisher.statistics.capture.framesDropped.late
+        try publisher.stop()
+        let first = try #require(frames.all.first)
+        #expect(frames.all.allSatisfy { $0.time - first.time < .milliseconds(100) && $0.orientation == .left })
+        // A busy machine may miss frames, and says so.
+        #expect(UInt64(frames.all.count) + missed >= 20)
+    }
+
+    @Test func anOutputWithABandwidthOfItsOwnHasItsOwnEncoder() throws {
+        let publisher = noisePublisher(frames: 3)
+        let log = RunLog(publisher)
+        let sinks = [ProbeSink(), ProbeSink(), ProbeSink()]
+        try publisher.add(ProbeOutput(sinks[0], .init(codecs: [.vp8])))
+        try publisher.add(ProbeOutput(sinks[1], .init(codecs: [.vp8], needsOwnEncoder: true)))
+        try publisher.add(ProbeOutput(sinks[2], .init(codecs: [.h264, .vp8])), encoding: .init(bitrate: 1_000_000))
+        try publisher.start()
+        _ = try log.waitForEnd()
+        try publisher.stop()
+        #expect(publisher.statistics.outputs.map(\.encoder) == [0, 1, 2])
+        #expect(publisher.statistics.encoders[2].targetBitrate == 1_000_000)
+        #expect(sinks.allSatisfy { $0.packets.count == 3 && $0.isFinished })
+    }
+
+    @Test func outputsComeAndGoWhileOthersGoOn() throws {
+        let publisher = noisePublisher(rate: FrameRate(100, per: 1)!)
+        let log = RunLog(publisher)
+        let first = ProbeSink()
+        try publisher.add(ProbeOutput(first, .init(codecs: [.vp8])))
+        try publisher.start()
+        try first.waitForPackets(3)
+        let second = ProbeSink()
+        let output = ProbeOutput(second, .init(codecs: [.vp8]))
+        let id = try publisher.add(output)
+        try second.waitForPackets(3)
+        publisher.remove(id)
+        #expect(second.isFinished && output.log == ["open", "close"])
+        #expect(second.packets[0].isKeyFrame, "a late output begins with a key frame")
+        let count = second.packets.count
+        try first.waitForPackets(first.packets.count + 3)
+        #expect(second.packets.count == count && publisher.isActive)
+        try publisher.stop()
+        #expect(first.isFinished && log.failures.isEmpty)
+        #expect(publisher.statistics.encoders.count == 1)
+        // All that was encoded while there was one output or two.
+        let numbers = first.packets.map(\.sequenceNumber)
+        #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
+    }
+
+    @Test func eventsAsAStream() async throws {
+        let publisher = noisePublisher(frames: 2)
+        try publisher.add(FileOutput("", format: .null))
+        let events = publisher.events()
+        try publisher.start()
+        var ends: [MediaPublisher.Event.End] = []
+        for await event in events {
+            guard case .ended(let end) = event else { continue }
+            ends.append(end)
+            publisher.close()
+        }
+        #expect(ends == [.limitReached])
+    }
+
+    @Test func aFrameIsConvertedOnceForAll() throws {
+        let shared = FrameConverter(pixelFormat: .i420, reach: 4)
+        shared.addUser()
+        let buffer = try PixelBuffer.black(.nv12, width: 6, height: 4, color: .bt601)
+        let frame = VideoFrame(buffer: buffer, timestamp: .zero, sequenceNumber: 3, orientation: .left)
+        let first = try shared.convert(frame)
+        #expect(first.pixelFormat == .i420)
+        #expect((first.width, first.height) == (4, 6))
+        #expect(first.orientation == .up)
+        #expect(try shared.convert(frame).buffer === first.buffer)
+        let own = FrameConverter(pixelFormat: .nv12, reach: 4)
+        #expect(try own.convert(VideoFrame(buffer: buffer, timestamp: .zero)).buffer === buffer)
+    }
+}
+
+/// Keeps what is known of each frame, but the pixels.
+private final class FrameTimes: VideoCaptureConsumer {
+    private let frames = Locked<[(time: MediaTime, orientation: VideoOrientation)]>([])
+
+    var all: [(time: MediaTime, orientation: VideoOrientation)] { frames.withLock { $0 } }
+
+    func consumeFrame(_ frame: VideoFrame) {
+        frames.withLock { $0.append((frame.timestamp, frame.orientation)) }
+    }
+}
