@@ -59,7 +59,7 @@ public enum CommandLineProbe {
             _ = try plan.source.make(plan.request)
             return nil
         } catch {
-            return ExitError(starting: error, hasInput: false).message
+            return ExitError(opening: error, isInputAtFault: false).message
         }
     }
 }

@@ -91,12 +91,12 @@ extension ExitError {
     ///
     /// - Parameters:
     ///   - error: what was thrown by the source, an encoder or an output.
-    ///   - hasInput: whether invalid data are the fault of an input that the user named.
-    init(starting error: any Error, hasInput: Bool) {
+    ///   - isInputAtFault: whether invalid data are the fault of an input that the user named.
+    init(opening error: any Error, isInputAtFault: Bool) {
         switch error {
         case let error as ExitError: self = error
         case let error as OptionError: self.init(error)
-        case let error as CaptureError: self.init(error, hasInput: hasInput)
+        case let error as CaptureError: self.init(error, hasInput: isInputAtFault)
         case let error as MediaFileError: self.init(opening: error)
         case let error as CodecError: self.init(error)
         case let error as any CategorizedError: self.init(ExitStatus(error.category), "\(error)")
