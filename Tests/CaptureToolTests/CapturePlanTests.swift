@@ -47,7 +47,8 @@ import VideoCapturing
         (["--input", "http://h/"], "mjpeg", "http://h/"), (["--device", "C920"], "camera", "C920"),
         (["--input", "v4l2:/dev/video2"], "camera", "v4l2:/dev/video2"), (["--keep-rate"], "camera", nil),
         (["--display", ":0"], "screen", ":0"), (["--input", "x11::7"], "screen", "x11::7"),
-        (["--window", "a"], "screen", nil), (["--monitor", "a"], "screen", nil), (["--region", "0,0,2x2"], "screen", nil),
+        (["--window", "a"], "screen", nil), (["--monitor", "a"], "screen", nil),
+        (["--region", "0,0,2x2"], "screen", nil),
         (["--seed", "1"], "noise", nil), (["--fps", "5"], "noise", nil), (["--bitrate", "1M"], "noise", nil),
         (["--source", "mjpeg", "--input", "x"], "mjpeg", "x"),
     ])

@@ -116,7 +116,7 @@ private let hasFish = shell("command -v fish").code == 0
         #expect(complete("list", "--sour") == [])
         #expect(complete("--source", "noise", "--mod") == [])
         #expect(complete("help", "cam") == ["camera"])
-        #expect(complete("completion", "") .filter { !$0.hasPrefix("-") } == ["bash", "fish", "zsh"])
+        #expect(complete("completion", "").filter { !$0.hasPrefix("-") } == ["bash", "fish", "zsh"])
         for option in ToolCommand.capture.allOptions(demoCatalog) {
             #expect(complete("--\(option.name)").contains("--\(option.name)"))
         }

@@ -16,16 +16,20 @@ import VideoCapturing
         try ParsedArguments(words, options: options, others: [("list", [.flag("modes", "modes")])])
     }
 
-    @Test(arguments: [
-        (["--output", "a"], ["output": ["a"]]), (["--output=a"], ["output": ["a"]]), (["-o", "a"], ["output": ["a"]]),
-        (["-oa"], ["output": ["a"]]), (["-qf"], ["quiet": [""], "force": [""]]),
-        (["-qfo", "a"], ["quiet": [""], "force": [""], "output": ["a"]]),
-        (["-foa"], ["force": [""], "output": ["a"]]), (["-o", "a", "-o", "b"], ["output": ["a", "b"]]),
-        (["--preset", "cif"], ["size": ["cif"]]), (["-o", "-"], ["output": ["-"]]), (["--output="], ["output": [""]]),
-        (["--output", ""], ["output": [""]]), (["--output=a=b"], ["output": ["a=b"]]), (["--fps=-1"], ["fps": ["-1"]]),
-        (["--fps", "-1"], ["fps": ["-1"]]), (["--output=--force"], ["output": ["--force"]]),
-        (["--force", "--force"], ["force": [""]]), ([], [:]),
-    ] as [([String], [String: [String]])])
+    @Test(
+        arguments: [
+            (["--output", "a"], ["output": ["a"]]), (["--output=a"], ["output": ["a"]]),
+            (["-o", "a"], ["output": ["a"]]),
+            (["-oa"], ["output": ["a"]]), (["-qf"], ["quiet": [""], "force": [""]]),
+            (["-qfo", "a"], ["quiet": [""], "force": [""], "output": ["a"]]),
+            (["-foa"], ["force": [""], "output": ["a"]]), (["-o", "a", "-o", "b"], ["output": ["a", "b"]]),
+            (["--preset", "cif"], ["size": ["cif"]]), (["-o", "-"], ["output": ["-"]]),
+            (["--output="], ["output": [""]]),
+            (["--output", ""], ["output": [""]]), (["--output=a=b"], ["output": ["a=b"]]),
+            (["--fps=-1"], ["fps": ["-1"]]),
+            (["--fps", "-1"], ["fps": ["-1"]]), (["--output=--force"], ["output": ["--force"]]),
+            (["--force", "--force"], ["force": [""]]), ([], [:]),
+        ] as [([String], [String: [String]])])
     func values(words: [String], values: [String: [String]]) throws {
         let parsed = try parse(words)
         #expect(parsed.values == OptionValues(values))

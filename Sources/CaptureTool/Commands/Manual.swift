@@ -22,7 +22,9 @@ enum Manual {
         for source in catalog.sources.entries {
             lines += heading("SOURCE \(source.name)", source.summary, source.options)
         }
-        for encoder in catalog.encoders { lines += heading("ENCODER \(encoder.name)", encoder.summary, encoder.options) }
+        for encoder in catalog.encoders {
+            lines += heading("ENCODER \(encoder.name)", encoder.summary, encoder.options)
+        }
         for output in catalog.outputs.entries {
             lines += heading(
                 "OUTPUT \(output.name)", output.listed, output.options, prefix: "\\-o \(escaped(output.example)): ")
