@@ -36,7 +36,6 @@ let package = Package(
         .trait(name: "TLS", description: "HTTPS in MJPEGServer. Builds BoringSSL, which takes minutes.")
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
@@ -129,10 +128,8 @@ let package = Package(
             name: "CaptureTool",
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaContainers", "CameraCapturer", "NoiseCapturer",
-                "MediaPublishing", "FileOutput",
-                "FFmpegContainers", "FileCapturer", "MJPEGCapturer", "MJPEGServer", "ScreenCapturer", "CLibVPX",
-                "CLibYUV",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "MediaPublishing", "FileOutput", "FFmpegContainers", "FileCapturer", "MJPEGCapturer", "MJPEGServer",
+                "ScreenCapturer",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -215,9 +212,8 @@ let package = Package(
         .testTarget(
             name: "CaptureToolTests",
             dependencies: [
-                "CaptureTool", "CameraCapturer", "FileCapturer", "FrameProcessing", "MediaContainers", "NoiseCapturer",
-                "ScreenCapturer", "TestTools", "VideoCapturing",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CaptureTool", "FileCapturer", "FileOutput", "FrameProcessing", "MediaContainers", "MediaPublishing",
+                "NoiseCapturer", "TestTools", "VP8Codec", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "ScreenCapturerTests",

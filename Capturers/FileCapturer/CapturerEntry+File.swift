@@ -12,7 +12,8 @@ extension CapturerEntry {
     ) -> CapturerEntry {
         let others = readers.isEmpty ? "as" : "in any format that \(readers.map(\.name).joined(separator: ", ")) reads,"
         return CapturerEntry(
-            name: "file", summary: "A video or image file \(others) Y4M, IVF or raw frames.", schemes: ["file"], options: fileOptions,
+            name: "file", summary: "A video or image file \(others) Y4M, IVF or raw frames.", schemes: ["file"],
+            options: fileOptions,
             inputOption: "input",
             make: { request in
                 let path = localPath(ofURL: request.input ?? "")

@@ -1,6 +1,4 @@
-import ArgumentParser
-import FileCapturer
-import MediaContainers
+import MediaPublishing
 import Testing
 import VideoCapturing
 
@@ -11,9 +9,11 @@ import VideoCapturing
         let plan = try plan()
         #expect(plan.source.name == "noise")
         #expect(plan.request == CaptureRequest())
-        #expect(plan.outputs == [OutputName(format: .webm, path: "capture.webm")])
-        #expect(!plan.overwrites)
+        #expect(plan.outputs.map(\.request) == [OutputRequest(target: "capture.webm")])
+        #expect(plan.outputs[0].entry.name == "webm")
+        #expect(!plan.overwrites && !plan.hasSeveralOutputs && !plan.explains)
         #expect(plan.statistics == .text)
+        #expect(plan.encoding == EncodingSettings())
     }
 
     @Test func everythingIsTaken() throws {
@@ -21,72 +21,103 @@ import VideoCapturing
             "--source", "noise", "--preset", "cif", "--fps", "max", "--pixel-format", "argb", "--seed", "7",
             "--orientation", "90", "--content-hint", "text", "--frames", "10", "--duration", "2", "-o", "a.ivf",
             "--output", "-", "--force", "--keep-going", "--bitrate", "1M", "--keyframe-interval", "30f", "--threads",
-            "2", "--preview", "--stats", "none", "--quiet")
-        #expect(plan.request.size! == (352, 288))
-        #expect(plan.request.rate == .maximum)
-        #expect(plan.request.pixelFormat == .argb)
-        #expect(plan.request.seed == 7)
+            "2", "--preview", "--stats", "none", "--quiet", "--codec", "vp8")
+        // An alias is the option itself.
+        #expect(
+            plan.request.options
+                == OptionValues(["size": ["cif"], "fps": ["max"], "pixel-format": ["argb"], "seed": ["7"]]))
+        #expect(plan.request.input == nil)
         #expect(plan.orientation == .left)
         #expect(plan.contentHint == .text)
         #expect(plan.frames == 10)
         #expect(plan.duration == .seconds(2))
-        #expect(plan.outputs.map(\.format) == [.ivf, .webm])
-        #expect(plan.overwrites && plan.keepsGoing && plan.showsPreview && plan.isQuiet)
+        #expect(plan.outputs.map(\.entry.name) == ["ivf", "webm", "terminal"])
+        #expect(plan.outputs.map(\.request.target) == ["a.ivf", "-", ""])
+        #expect(plan.outputs.allSatisfy(\.request.overwrites))
+        #expect(plan.overwrites && plan.keepsGoing && plan.isQuiet && plan.hasSeveralOutputs)
         #expect(plan.encoding.bitrate == 1_000_000)
+        #expect(plan.encoding.codec == .vp8)
         #expect(plan.encoding.keyFrameInterval == .frames(30))
-        #expect(plan.encoding.threads == 2)
+        #expect(plan.encoding.options == OptionValues(["threads": ["2"]]))
         #expect(plan.statistics == .none)
     }
 
-    @Test func anInputChoosesItsSource() throws {
-        #expect(try plan("--input", "a.y4m").source.name == "file")
-        #expect(try plan("--input", "file:///a.y4m").source.name == "file")
+    @Test(arguments: [
+        (["--input", "a.y4m"], "file", "a.y4m"), (["--input", "file:///a.y4m"], "file", "file:///a.y4m"),
+        (["--input", "http://h/"], "mjpeg", "http://h/"), (["--device", "C920"], "camera", "C920"),
+        (["--input", "v4l2:/dev/video2"], "camera", "v4l2:/dev/video2"), (["--keep-rate"], "camera", nil),
+        (["--display", ":0"], "screen", ":0"), (["--input", "x11::7"], "screen", "x11::7"),
+        (["--window", "a"], "screen", nil), (["--monitor", "a"], "screen", nil),
+        (["--region", "0,0,2x2"], "screen", nil),
+        (["--seed", "1"], "noise", nil), (["--fps", "5"], "noise", nil), (["--bitrate", "1M"], "noise", nil),
+        (["--source", "mjpeg", "--input", "x"], "mjpeg", "x"),
+    ])
+    func theSourceIsFound(arguments: [String], name: String, input: String?) throws {
+        let plan = try plan(arguments)
+        #expect(plan.source.name == name)
+        #expect(plan.request.input == input)
+        // The input is not an option as well.
+        #expect(!plan.request.options.contains("input") && !plan.request.options.contains("device"))
     }
 
     @Test(arguments: [
         (["--source", "niose"], "Did you mean noise?"), (["--source", "file"], "needs --input"),
-        (["--source", "file", "--input", ""], "needs --input"),
-        (["--source", "noise", "--input", "x"], "no such option"),
-        (["--input", "x", "--seed", "1"], "no such option"), (["--frames", "0"], "from 1 to"),
-        (["--threads", "65"], "from 1 to 64"), (["-o", "-", "-o", "md5"], "only one output"),
+        (["--source", "file", "--input", ""], "needs --input"), (["--loop"], "--source file: needs --input"),
+        (["--source", "noise", "--input", "x"], "noise has no such option; file, mjpeg have it."),
+        (["--input", "x", "--seed", "1"], "--seed '1': file has no such option; noise has it."),
+        (["--frames", "0"], "from 1 to"), (["-o", "-", "-o", "md5"], "only one output"),
         (["-o", "a.y4m", "--bitrate", "1M"], "no output is encoded"),
+        (["-o", "a.y4m", "--threads", "2"], "no output is encoded"),
+        (["-o", "a.y4m", "--codec", "vp8"], "no output is encoded"),
         (["--quiet", "--stats", "json"], "cannot be combined with --quiet"),
-        (["--preview", "--stats", "json"], "cannot be combined with --stats json"),
-        (["--device", ""], "--device '': names no device; give /dev/videoN, "),
-        (["--source", "camera", "--device", " "], "or leave it out for the first that can be used."),
-        (["--input", "v4l2:"], "--device '': names no device; "),
+        (["--preview", "--stats", "json"], "--preview: cannot be combined with --stats json"),
+        (["-o", "terminal", "--stats", "json"], "--output: cannot be combined with --stats json"),
+        (["-o", "a.wbem"], "webm"), (["-o", ""], "give a file name"),
+        (["--jpeg-quality", "50"], "--jpeg-quality: has no effect without an output that has it; add --serve PORT."),
+        (["--serve-login", "a:b"], "add --serve PORT"), (["--serve", "99999"], "--serve '99999': give [ADDRESS:]PORT"),
+        (["--serve", "0", "--jpeg-quality", "101"], "from 1 to 100"),
+        (["--serve", "0", "--serve-login", "geheim"], "give NAME:PASSWORD"),
     ])
     func whatDoesNotFitTogether(arguments: [String], reason: String) throws {
-        let options = try CaptureOptions.parse(arguments)
-        let error = try #require(
-            error { () throws(OptionError) in try CapturePlan(options, catalog: demoCatalog) })
-        #expect(error.description.contains(reason))
+        let error = #expect(throws: OptionError.self) { try plan(arguments) }
+        #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
     }
 
-    @Test func theOptionsOfPlaying() throws {
-        func playback(_ arguments: String...) throws -> FilePlayback {
-            try filePlayback(
-                CapturePlan(CaptureOptions.parse(["--input", "a.y4m"] + arguments), catalog: demoCatalog).request)
-        }
-        #expect(try playback() == .realTime)
-        #expect(try playback("--fps", "max") == .asFastAsPossible)
-        #expect(try playback("--fps", "10") == FilePlayback(frameRate: 10))
-        #expect(
-            try playback("--rate", "0.5x", "--loop", "--start", "1.5", "--end", "20s")
-                == FilePlayback(rate: 0.5, plays: nil, start: .milliseconds(1500), end: .seconds(20)))
-        for arguments in [["--rate", "1x2"], ["--rate", "0.001"], ["--start", "x"], ["--start", "2", "--end", "2"]] {
-            let plan = try CapturePlan(
-                CaptureOptions.parse(["--input", "a.y4m"] + arguments), catalog: demoCatalog)
-            let failure = try #require(error { () throws(CaptureError) in try filePlayback(plan.request) })
-            #expect(failure.message.contains(arguments[arguments.count - 2]))
-        }
+    @Test(arguments: [
+        ["--source", "noise", "--control", "x=1"], ["--source", "noise", "--keep-rate"],
+        ["--source", "noise", "--explain"], ["--source", "noise", "--capture-format", "NV12"],
+        ["--source", "file", "--input", "a.y4m", "--device", "0"], ["--source", "camera", "--seed", "1"],
+        ["--source", "camera", "--input", "a.y4m"], ["--source", "camera", "--pixel-format", "nv12"],
+        ["--source", "noise", "--login", "bob:geheim"],
+    ])
+    func optionsOfOtherSourcesAreRefused(arguments: [String]) throws {
+        let error = #expect(throws: OptionError.self) { try plan(arguments) }
+        #expect(error?.description.contains("has no such option") == true)
+        #expect(error?.description.contains("''") == false)
+        #expect(error?.description.contains("geheim") == false)
     }
 
-    @Test func fileURLs() {
-        #expect(localPath("a.y4m") == "a.y4m")
-        #expect(localPath("file:a.y4m") == "a.y4m")
-        #expect(localPath("file:///tmp/a%20b.y4m") == "/tmp/a b.y4m")
-        #expect(localPath("file://localhost/tmp/a.y4m") == "/tmp/a.y4m")
-        #expect(localPath("file:%zz%") == "%zz%")
+    @Test func aServerTakesThePlaceOfTheFile() throws {
+        #expect(try plan("--serve", "0").outputs.map(\.entry.name) == ["serve"])
+        #expect(try plan("-o", "serve://0").outputs.map(\.entry.name) == ["serve"])
+        #expect(try plan("--serve", "0", "-o", "a.y4m").outputs.map(\.entry.name) == ["y4m", "serve"])
+        #expect(try plan("--preview").outputs.map(\.entry.name) == ["webm", "terminal"])
+        #expect(try plan("-o", "terminal").outputs.map(\.entry.name) == ["terminal"])
+        let plan = try plan("--serve", "0", "-o", "null", "--jpeg-quality", "50")
+        // Each output gets what it has, and nothing else.
+        #expect(plan.outputs[0].request.options == OptionValues())
+        #expect(plan.outputs[1].request.options == OptionValues(["jpeg-quality": ["50"]]))
+    }
+
+    /// Values of a source's options are read when the source is made, which opens nothing.
+    @Test(arguments: [
+        (["--size", "0x0"], "--size"), (["--fps", "0"], "--fps"), (["--seed", "x"], "--seed"),
+        (["--pixel-format", "x"], "--pixel-format"), (["--device", " "], "names no device"),
+        (["--input", "v4l2:"], "names no device"), (["--input", "a.y4m", "--rate", "0"], "--rate"),
+    ])
+    func valuesOfSources(arguments: [String], reason: String) throws {
+        let plan = try plan(arguments)
+        let error = #expect(throws: OptionError.self) { try plan.source.make(plan.request) }
+        #expect(error?.description.contains(reason) == true)
     }
 }

@@ -1,85 +1,161 @@
-import ArgumentParser
-import ScreenCapturer
+import MediaPublishing
 import Testing
 import VideoCapturing
 
-@testable import CameraCapturer
 @testable import CaptureTool
 
 @Suite struct CommandTests {
-    /// The help is written by hand; this is what keeps it true.
-    @Test func theHelpHasEveryOptionAndFitsAScreen() {
-        let help = HelpText.text(demoCatalog)
-        let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.count <= 40)
-        #expect((lines.map(\.count).max() ?? 0) <= 90)
-        let generated = CaptureCommand.helpMessage(columns: 200)
-        let options = generated.split { !($0.isLetter || $0.isNumber || $0 == "-") }.filter { $0.hasPrefix("--") }
-        #expect(options.count > 20)
-        for option in options { #expect(help.contains(option), "\(option) is missing") }
-        for source in demoCatalog.names { #expect(help.contains(source)) }
-    }
-
     @Test(arguments: [
-        (["lst"], "capturer-demo list"), (["--durations", "1"], "--duration"), (["docter"], "capturer-demo doctor"),
-        (["--fps"], "--fps"),
+        (["lst"], "lst: no such command. Did you mean capturer-demo list?"), (["--durations", "1"], "--duration"),
+        (["docter"], "Did you mean capturer-demo doctor?"), (["--fps"], "--fps"),
+        (["capture", "x"], "not an option; a file to play is --input"), (["list", "x"], "one word too many"),
+        (["help", "a", "b"], "b: one word too many"), (["--modes"], "--modes: is an option of capturer-demo list."),
+        (["list", "--seed", "1"], "--seed: is an option of capturer-demo capture."),
+        (["\u{1B}[2J"], "?[2J: no such command."),
     ])
-    func aWrongCommandLineIsToldOnOneLine(arguments: [String], hint: String) {
-        do {
-            _ = try RootCommand.parseAsRoot(arguments)
-            Issue.record("\(arguments) was taken")
-        } catch {
-            let message = CapturerDemo.message(for: error, arguments: arguments)
-            #expect(message.contains(hint))
-            #expect(!message.contains { $0.isNewline })
-        }
+    func aWrongCommandLineIsReportedOnOneLine(arguments: [String], hint: String) {
+        let error = error { () throws(ExitError) in try ToolCommand.parse(arguments, demoCatalog) }
+        #expect(error?.status == .usage)
+        #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains { $0.isNewline } == false)
     }
 
     @Test func withoutACommandItCaptures() throws {
-        let command = try RootCommand.parseAsRoot(["--source", "noise"]) as? CaptureCommand
-        #expect(command?.options.source == "noise")
-        #expect(try RootCommand.parseAsRoot(["list", "--json"]) is ListCommand)
+        let (command, arguments) = try ToolCommand.parse(["--source", "noise"], demoCatalog)
+        #expect(command.name == "capture")
+        #expect(arguments.values["source"] == "noise")
+        #expect(try ToolCommand.parse(["capture", "-q"], demoCatalog).arguments.values.contains("quiet"))
+        #expect(try ToolCommand.parse(["list", "--json"], demoCatalog).command.name == "list")
+        #expect(try ToolCommand.parse([], demoCatalog).command.name == "capture")
     }
 
-    @Test func theListSaysWhatIsRequired() {
-        let text = ListCommand.text(demoCatalog)
-        #expect(text.contains("--input"))
-        #expect(text.contains("(required)"))
-        #expect(ListCommand.json(demoCatalog, cameras: [], screens: []).text.contains(#""name":"noise""#))
+    @Test func helpIsGivenWhateverElseIsWrong() throws {
+        #expect(try ToolCommand.parse(["--bogus", "-h"], demoCatalog).command.name == "help")
+        let list = try ToolCommand.parse(["list", "--help"], demoCatalog)
+        #expect(list.command.name == "help" && list.arguments.operands == ["list"])
+        // Behind -- it is a word.
+        #expect(throws: ExitError.self) { try ToolCommand.parse(["--", "--help"], demoCatalog) }
     }
 
-    @Test func theDoctorFindsTheLibrariesWorking() {
-        let findings = LibraryChecks.run()
-        #expect(findings.map(\.name) == ["Swift", "libvpx", "libyuv", "libv4l2"])
-        #expect(findings.allSatisfy { $0.state == .ok })
+    @Test func theLibrariesWork() {
+        let findings = DoctorReport.check(demoCatalog)
+        let libraries = findings.filter { $0.topic == "libraries" }
+        #expect(libraries.map(\.name) == ["Swift", "libvpx", "libyuv", "libv4l2"])
+        #expect(libraries.allSatisfy { $0.state == .ok })
         #expect(DoctorReport(findings: findings).canCapture)
+        // What belongs together is together.
+        let topics = findings.map(\.topic)
+        #expect(zip(topics, topics.dropFirst()).filter { $0 != $1 }.count + 1 == Set(topics).count)
+        #expect(Set(topics).isSuperset(of: ["system", "devices", "display", "programs", "place"]))
     }
 
     @Test func theDoctorSaysHowToFixIt() {
-        let none = MachineChecks.cameras(machineWithoutCamera)
-        #expect(none.map(\.state) == [.missing])
-        #expect(none[0].remedy?.contains("There is no camera") == true)
-        let access = DeviceAccess(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
-        let closed = MachineChecks.finding(webcam(access: .noPermission(access)))
-        #expect(closed.state == .missing)
-        #expect(closed.detail == "HD Pro Webcam C920, no permission")
-        #expect(closed.remedy?.contains("sudo usermod -aG video ann") == true)
-        #expect(MachineChecks.finding(webcam()).state == .ok)
-        #expect(MachineChecks.displays([]).map(\.state) == [.missing])
-        let refused = CaptureError(.permissionDenied, operation: "connect", message: "Not let in.")
-        let displays = MachineChecks.displays([
-            ScreenReport(
-                display: ":0",
-                monitors: [
-                    ScreenMonitor(
-                        name: "HDMI-1", frame: PixelRect(x: 0, y: 0, width: 640, height: 480), isPrimary: true)
-                ]), ScreenReport(display: ":1", problem: refused),
-        ])
-        #expect(displays.map(\.state) == [.ok, .missing])
-        #expect(displays[0].detail == "HDMI-1 640x480, 0 windows")
-        #expect(displays[1].remedy == "Not let in.")
         let broken = DoctorReport(findings: [Finding("libraries", "x", .broken, "1", remedy: "reinstall it")])
         #expect(!broken.canCapture)
         #expect(broken.text(.plain).contains("to fix it: reinstall it"))
+        #expect(broken.json.text.contains(#""state":"broken","detail":"1","remedy":"reinstall it""#))
+    }
+
+    @Test func anEncoderThatDoesNotWorkIsFound() {
+        var catalog = demoCatalog
+        catalog.checks = []
+        catalog.encoders = [
+            EncoderEntry(
+                name: "h264", codec: .h264, summary: "H.264 in hardware", problem: { "There is no such device." },
+                make: { _ in throw CodecError(.library, operation: "open", message: "No.") })
+        ]
+        let finding = DoctorReport.check(catalog).first { $0.topic == "encoders" }
+        #expect(finding?.state == .missing)
+        #expect(finding?.remedy == "There is no such device.")
+    }
+}
+
+/// What a program reads and people see of the catalog.
+@Suite struct CatalogTests {
+    /// Options that share a name must be parsed in one way.
+    @Test func optionsWithOneNameAreAlike() {
+        for command in ToolCommand.all {
+            let groups = command.options(demoCatalog) + [OptionGroup(owner: .tool, options: ToolOptions.common)]
+            let options = groups.flatMap(\.options)
+            for option in options {
+                for name in [option.name] + option.aliases {
+                    let same = options.filter { $0.isNamed(name) }
+                    #expect(same.allSatisfy { $0.isFlag == option.isFlag && $0.name == option.name }, "\(name)")
+                }
+                #expect(!option.help.isEmpty && !option.help.hasSuffix("."), "\(option.name)")
+                #expect(option.name.allSatisfy { $0.isLowercase || $0 == "-" }, "\(option.name)")
+            }
+        }
+    }
+
+    @Test func namesAreUnique() {
+        let topics = HelpText.topics(demoCatalog)
+        #expect(Set(topics).count == topics.count)
+        for (letter, name) in ToolOptions.letters {
+            let count = ToolCommand.capture.allOptions(demoCatalog).filter { $0.name == name }.count
+            #expect(count == 1, "\(letter)")
+        }
+        let schemes = demoCatalog.sources.entries.flatMap(\.schemes)
+        #expect(Set(schemes).count == schemes.count)
+        #expect(
+            demoCatalog.sources.entries.allSatisfy { entry in
+                entry.inputOption.map { entry.option(named: $0) != nil } ?? true
+            })
+        #expect(throws: Never.self) { try demoCatalog.outputs.resolve(demoCatalog.defaultOutput) }
+        for shorthand in demoCatalog.shorthands {
+            #expect(throws: Never.self) { try demoCatalog.outputs.resolve(shorthand.prefix) }
+        }
+    }
+
+    @Test func theListHasEverything() throws {
+        let listings = try DeviceListings(OptionValues(), demoCatalog)
+        let text = listings.text
+        #expect(text.contains("--input") && text.contains("(required)") && text.contains("encoder vp8: "))
+        #expect(text.contains("output webm: ") && text.contains("(.webm)") && text.contains("(serve://)"))
+        let json = listings.json.text
+        #expect(json.hasPrefix(#"{"version":2,"sources":[{"name":"noise","#))
+        #expect(json.contains(#""cameras":["#) && json.contains(#""screens":["#))
+        #expect(json.contains(#"{"name":"size","aliases":["preset"],"kind":"text","value":"SIZE","choices":[],"#))
+        #expect(json.contains(#""encoders":[{"name":"vp8","#) && json.contains(#""outputs":["#))
+        #expect(json.contains(#""kind":"secret""#) && json.contains(#""kind":"choice""#))
+        for entry in demoCatalog.sources.entries {
+            for option in entry.options { #expect(json.contains(#"{"name":"\#(option.name)","#)) }
+        }
+    }
+
+    /// An option of a kind of device chooses it, and needs one.
+    @Test func aQueryNeedsADevice() {
+        let values = OptionValues(["device": ["/dev/null"]])
+        let error = error { () throws(ExitError) in try DeviceListings(values, demoCatalog) }
+        #expect(error?.status == .noInput)
+        #expect(error?.message.contains("not a camera") == true)
+        let invalid = OptionValues(["modes": [""], "size": ["huge"]])
+        let usage = CaptureToolTests.error { () throws(ExitError) in try DeviceListings(invalid, demoCatalog) }
+        #expect(usage?.status == .usage)
+        #expect(usage?.message.hasPrefix("--size 'huge'") == true)
+    }
+
+    @Test func sourcesOfStrangersWork() throws {
+        var catalog = demoCatalog
+        let bars = CapturerEntry(
+            name: "bars", summary: "Bars.",
+            options: [OptionDescription("count", .text("N"), "how many bars", default: "8")],
+            devices: DeviceDirectory(name: "bars") { _ in DeviceListing(lines: ["bar 1"], json: [.string("bar 1")]) },
+            check: { [Finding("bars", "bars", .ok, "eight")] },
+            make: { request in
+                _ = try request.options.count("count", in: 1...8)
+                return CatalogSource(PushCapturer(format: .i420(width: 2, height: 2)))
+            })
+        catalog.sources = CapturerCatalog(demoCatalog.sources.entries + [bars])
+        let (_, arguments) = try ToolCommand.parse(["--count", "9"], catalog)
+        let plan = try CapturePlan(arguments, catalog: catalog)
+        #expect(plan.source.name == "bars")
+        #expect(throws: OptionError.self) { try plan.source.make(plan.request) }
+        #expect(HelpText.overview(catalog).contains("--count N"))
+        #expect(Completion.bash.script(catalog).contains("--count"))
+        #expect(Manual.text(catalog).contains(#"\fB\-\-count\fR \fIN\fR"#))
+        let listings = try DeviceListings(OptionValues(), catalog)
+        #expect(listings.json.text.hasSuffix(#""bars":["bar 1"]}"#))
+        #expect(DoctorReport.check(catalog).contains { $0.topic == "bars" })
     }
 }

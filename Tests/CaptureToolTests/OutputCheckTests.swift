@@ -1,4 +1,3 @@
-import MediaContainers
 import TestTools
 import Testing
 import VideoCapturing
@@ -20,7 +19,7 @@ import VideoCapturing
     ) -> ExitError? {
         error { () throws(ExitError) in
             try OutputCheck.run(
-                paths.map { OutputName(format: .webm, path: $0) }, input: input, overwrites: overwrites,
+                paths.map { OutputCheck.Place(path: $0) }, input: input, overwrites: overwrites,
                 streams: streams)
         }
     }
@@ -129,8 +128,8 @@ import VideoCapturing
     /// A fault in the last output leaves nothing of the first behind.
     @Test func allOutputsAreOpenedOrNone() throws {
         let outputs = [
-            OutputName(format: .webm, path: "\(folder.path)/good.webm"),
-            OutputName(format: .y4m, path: "\(folder.path)/no/bad.y4m"),
+            OutputCheck.Place(path: "\(folder.path)/good.webm"),
+            OutputCheck.Place(path: "\(folder.path)/no/bad.y4m"),
         ]
         let failure = error { () throws(MediaFileError) in
             try OutputWriter.open(outputs, overwrites: false, timing: .constant(30))

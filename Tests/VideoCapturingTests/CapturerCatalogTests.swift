@@ -5,15 +5,14 @@ import VideoCapturing
     private let catalog = CapturerCatalog([
         CapturerEntry(
             name: "empty", summary: "Nothing.", schemes: ["empty"],
-            options: [.init("input", "where from", default: nil)]
-        ) { request throws(CaptureError) in
-            guard request.input != nil else {
-                throw CaptureError(.invalidConfiguration, operation: "make a capture", message: "Name an input.")
-            }
-            return PushCapturer(format: request.format(default: .nv12(width: 8, height: 4)))
+            options: [OptionDescription("input", .file, "where from", default: nil), .size(default: "8x4")],
+            inputOption: "input"
+        ) { request in
+            guard request.input != nil else { throw OptionError("input", nil, "name an input.") }
+            return CatalogSource(PushCapturer(format: try request.format(default: .nv12(width: 8, height: 4))))
         },
-        CapturerEntry(name: "web", summary: "The web.", schemes: ["http", "https"]) { _ throws(CaptureError) in
-            PushCapturer(format: .i420(width: 2, height: 2))
+        CapturerEntry(name: "web", summary: "The web.", schemes: ["http", "https"]) { _ in
+            CatalogSource(PushCapturer(format: .i420(width: 2, height: 2)))
         },
     ])
 
@@ -28,8 +27,8 @@ import VideoCapturing
 
     @Test func theCaseOfAnEntryDoesNotMatter() {
         let catalog = CapturerCatalog([
-            CapturerEntry(name: "Noise", summary: "Noise.", schemes: ["Noise"]) { _ throws(CaptureError) in
-                PushCapturer(format: .i420(width: 2, height: 2))
+            CapturerEntry(name: "Noise", summary: "Noise.", schemes: ["Noise"]) { _ in
+                CatalogSource(PushCapturer(format: .i420(width: 2, height: 2)))
             }
         ])
         for name in ["Noise", "noise", "NOISE"] {
@@ -47,16 +46,22 @@ import VideoCapturing
     }
 
     @Test func aRequestFillsInWhatIsLeftOpen() throws {
-        var request = CaptureRequest()
-        request.input = "x"
-        request.size = (640, 480)
-        let capture = try #require(try catalog.entry(named: "empty")?.makeCapture(request))
-        let format = capture.captureSettings().format
+        let entry = try #require(catalog.entry(named: "empty"))
+        var request = CaptureRequest(input: "x")
+        request.options["size"] = "640x480"
+        let source = try entry.make(request)
+        let format = source.capture.captureSettings().format
         #expect(format.pixelFormat == .nv12)
         #expect((format.imageWidth, format.imageHeight) == (640, 480))
-        #expect(request.frameRate(default: 25) == 25)
-        request.rate = .maximum
-        #expect(request.frameRate(default: 25) == nil)
-        #expect(throws: CaptureError.self) { try catalog.entry(named: "empty")?.makeCapture(CaptureRequest()) }
+        #expect(try request.frameRate(default: 25) == 25)
+        #expect(!request.asksForMaximumRate)
+        request.options["fps"] = "Max"
+        #expect(try request.frameRate(default: 25) == nil)
+        #expect(request.asksForMaximumRate)
+        #expect(throws: OptionError.self) { try entry.make(CaptureRequest()) }
+        #expect(entry.option(named: "preset")?.name == "size")
+        // What an entry does not say has no effect.
+        #expect(!source.isRecording && source.inputPath == nil && source.progress() == nil)
+        try source.checkOptions()
     }
 }

@@ -44,3 +44,22 @@ public enum CapturerDemo {
         return try command.run(arguments, context)
     }
 }
+
+/// Parses command lines without running them, for fuzzing only.
+@_spi(Fuzzing)
+public enum CommandLineProbe {
+    /// The error of a command line; nil when it is valid. Makes the source, which opens nothing.
+    ///
+    /// - Parameter words: the command line without the program's name.
+    public static func error(of words: [String]) -> String? {
+        do {
+            let (command, arguments) = try ToolCommand.parse(words, demoCatalog)
+            guard command.name == ToolCommand.capture.name else { return nil }
+            let plan = try CapturePlan(arguments, catalog: demoCatalog)
+            _ = try plan.source.make(plan.request)
+            return nil
+        } catch {
+            return ExitError(opening: error, isInputAtFault: false).message
+        }
+    }
+}

@@ -1,3 +1,4 @@
+import MediaPublishing
 import VideoCapturing
 
 /// A script that completes the words of a command line in a shell, made from the catalog.
@@ -103,9 +104,9 @@ private enum ZshCompletion {
             let operand = command.operand.map { operand in
                 ["\(Completion.quoted("1: :(\(operand.words(catalog).joined(separator: " ")))"))"]
             }
-            let specs = command.allOptions(catalog).flatMap { specs($0, catalog) } + (operand ?? [])
+            let words = command.allOptions(catalog).flatMap { specs($0, catalog) } + (operand ?? [])
             return "        \(command.name))\n            _arguments \\\n                "
-                + specs.joined(separator: " \\\n                ") + ";;"
+                + words.joined(separator: " \\\n                ") + ";;"
         }
         let names = ToolCommand.all.map { Completion.quoted("\($0.name):\($0.summary)") }
         return """

@@ -39,9 +39,9 @@ extension ExitError {
     ///
     /// - Parameters:
     ///   - error: what was thrown.
-    ///   - hasInput: whether an input that the user named is at fault for what a capture does not accept; that is an input
+    ///   - isInputAtFault: whether an input that the user named is at fault for what a capture does not accept; that is an input
     ///     error then, rather than a usage error.
-    init(starting error: any Error, hasInput: Bool) {
+    init(opening error: any Error, isInputAtFault: Bool) {
         if let error = error as? ExitError {
             self = error
             return
@@ -53,7 +53,7 @@ extension ExitError {
         let isOfCapture = error is CaptureError
         let status: ExitStatus =
             switch error.category {
-            case .usage, .unsupported: isOfCapture && hasInput ? .noInput : .usage
+            case .usage, .unsupported: isOfCapture && isInputAtFault ? .noInput : .usage
             case .notFound: .noInput
             case .invalidData: isOfCapture ? .noInput : .inputOutput
             case .busy: .busy

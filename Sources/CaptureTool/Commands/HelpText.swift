@@ -103,7 +103,8 @@ enum HelpText {
         let isCapture = command.name == ToolCommand.capture.name
         let operand = command.operand.map { " [\($0.placeholder)]" } ?? ""
         let usage = "capturer-demo \(command.name)\(operand)"
-        let options = isCapture ? ToolOptions.sections(catalog).flatMap(\.options) : command.options(catalog).merged.map(\.option)
+        let options =
+            isCapture ? ToolOptions.sections(catalog).flatMap(\.options) : command.options(catalog).merged.map(\.option)
         let text = entry(usage, command.summary, options)
         return command.discussion.isEmpty ? text : "\(text)\n\n\(command.discussion)"
     }

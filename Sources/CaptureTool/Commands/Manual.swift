@@ -22,9 +22,12 @@ enum Manual {
         for source in catalog.sources.entries {
             lines += heading("SOURCE \(source.name)", source.summary, source.options)
         }
-        for encoder in catalog.encoders { lines += heading("ENCODER \(encoder.name)", encoder.summary, encoder.options) }
+        for encoder in catalog.encoders {
+            lines += heading("ENCODER \(encoder.name)", encoder.summary, encoder.options)
+        }
         for output in catalog.outputs.entries {
-            lines += heading("OUTPUT \(output.name)", "\\-o \(escaped(output.example)): ", output.listed, output.options)
+            lines += heading(
+                "OUTPUT \(output.name)", output.listed, output.options, prefix: "\\-o \(escaped(output.example)): ")
         }
         lines.append(".SH COMMANDS")
         for command in ToolCommand.all.dropFirst() {
@@ -55,7 +58,7 @@ enum Manual {
     ]
 
     private static func heading(
-        _ title: String, _ prefix: String = "", _ summary: String, _ options: [OptionDescription]
+        _ title: String, _ summary: String, _ options: [OptionDescription], prefix: String = ""
     ) -> [String] {
         [".SH \"\(escaped(title.uppercased()))\"", prefix + sentence(summary)] + options.flatMap(paragraph)
     }

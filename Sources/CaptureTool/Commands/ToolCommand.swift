@@ -84,7 +84,8 @@ extension ToolCommand {
         let isCapture = command.name == capture.name
         return ExitError(
             .usage,
-            "\(shown): \(isCapture ? "not an option; a file to play is --input, one to write is -o" : "one word too many").")
+            "\(shown): \(isCapture ? "not an option; a file to play is --input, one to write is -o" : "one word too many")."
+        )
     }
 
     /// `capturer-demo [options]`: captures.

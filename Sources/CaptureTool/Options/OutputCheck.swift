@@ -1,4 +1,4 @@
-import MediaPublishing
+import MediaContainers
 import VideoCapturing
 
 #if canImport(Glibc)

@@ -1,5 +1,5 @@
-import ArgumentParser
 import MediaContainers
+import Testing
 import VideoCapturing
 
 @testable import CaptureTool
@@ -12,7 +12,14 @@ import VideoCapturing
 
 /// The plan that a command line makes.
 func plan(_ arguments: String...) throws -> CapturePlan {
-    try CapturePlan(CaptureOptions.parse(arguments), catalog: demoCatalog)
+    try plan(arguments)
+}
+
+/// The plan that a command line makes.
+func plan(_ arguments: [String]) throws -> CapturePlan {
+    let (command, parsed) = try ToolCommand.parse(arguments, demoCatalog)
+    #expect(command.name == "capture")
+    return try CapturePlan(parsed, catalog: demoCatalog)
 }
 
 /// The error with which something fails; nil when it does not.

@@ -1,7 +1,6 @@
 import VideoCapturing
 
 @testable import CameraCapturer
-@testable import CaptureTool
 
 /// A machine without any video node; its folders are not there.
 let machineWithoutCamera = CameraDirectory(places: MachinePlaces(root: "/nowhere"))

@@ -2,7 +2,6 @@ import Testing
 import VideoCapturing
 
 @testable import CameraCapturer
-@testable import CaptureTool
 
 @Suite struct CameraTextTests {
     @Test func aCameraInAFewLines() {

@@ -1,0 +1,59 @@
+import TestTools
+import Testing
+import VideoCapturing
+
+@testable import MJPEGCapturer
+
+/// The options of the source `mjpeg`; above all where the name and password come from.
+@Suite struct MJPEGEntryTests {
+    private func login(
+        _ url: String = "http://camera/", option: String? = nil, environment: String? = nil
+    ) throws(OptionError) -> MJPEGCredential? {
+        var request = CaptureRequest(input: url)
+        request.options["login"] = option
+        return try MJPEGCapturerConfiguration(request) { $0 == "CAPTURER_LOGIN" ? environment : nil }.credential
+    }
+
+    private func user(_ name: String, _ password: String) -> MJPEGCredential {
+        MJPEGCredential(user: name, password: password)
+    }
+
+    @Test func theOptionComesFirst() throws {
+        #expect(try login(option: "bob:ge:heim") == user("bob", "ge:heim"))
+        #expect(try login("http://ann:x@camera/", option: "bob:y", environment: "eve:z") == user("bob", "y"))
+        #expect(try login(environment: "eve:z") == user("eve", "z"))
+        // The capturer takes those of the URL then.
+        #expect(try login("http://ann:x@camera/", environment: "eve:z") == nil)
+        #expect(try login(environment: "") == nil)
+        #expect(try login() == nil)
+    }
+
+    @Test func aFileHoldsIt() throws {
+        let folder = TemporaryFolder()
+        let path = try folder.write(Array("bob:geheim\r\nmore\n".utf8), to: "login")
+        #expect(try login(option: "@\(path)") == user("bob", "geheim"))
+        #expect(try login(environment: "@\(path)") == user("bob", "geheim"))
+        let error = #expect(throws: OptionError.self) { try login(option: "@\(path).none") }
+        #expect(error?.description.contains("\(path).none' cannot be read: ") == true)
+    }
+
+    @Test func noErrorShowsThePassword() {
+        let advice = "give NAME:PASSWORD, or @FILE with that in its first line."
+        let option = #expect(throws: OptionError.self) { try login(option: "geheim") }
+        #expect(option?.description == "--login: \(advice)")
+        let variable = #expect(throws: OptionError.self) { try login(environment: "x") }
+        #expect(variable?.description == "CAPTURER_LOGIN: \(advice)")
+    }
+
+    @Test func everyOtherOptionArrives() throws {
+        var request = CaptureRequest(input: "https://camera/")
+        request.options["pixel-format"] = "I420"
+        request.options["ca-file"] = "ca.pem"
+        var configuration = try MJPEGCapturerConfiguration(request) { _ in nil }
+        #expect(configuration.pixelFormat == .i420)
+        #expect(configuration.trust == .authorities(path: "ca.pem"))
+        request.options["insecure"] = ""
+        configuration = try MJPEGCapturerConfiguration(request) { _ in nil }
+        #expect(configuration.trust == .acceptsSelfSigned)
+    }
+}
