@@ -25,7 +25,7 @@ struct CaptureRun {
             publisher = MediaPublisher(video: source.capture, settings: plan.publisherSettings(for: source))
             for (_, output) in outputs { try publisher.add(output) }
         } catch {
-            throw ExitError(starting: error, hasInput: false)
+            throw ExitError(opening: error, isInputAtFault: false)
         }
         defer { publisher.close() }
         publisher.setEventHandler { events.post($0) }
@@ -37,7 +37,7 @@ struct CaptureRun {
         } catch {
             // Opening failed because a stop was requested.
             if publisher.isStopRequested { return endWithoutFrames() }
-            throw ExitError(starting: error, hasInput: source.isInputAtFault())
+            throw ExitError(opening: error, isInputAtFault: source.isInputAtFault())
         }
         if publisher.isStopRequested, publisher.statistics.framesPublished == 0 {
             publisher.close()
