@@ -31,7 +31,7 @@ private let hasFish = shell("command -v fish").code == 0
     @Test func theHelpHasEveryOptionAndFitsAScreen() {
         let help = HelpText.overview(demoCatalog)
         let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.count <= 56)
+        #expect(lines.count <= 50)
         #expect((lines.map(\.count).max() ?? 0) <= 98)
         for option in ToolCommand.capture.allOptions(demoCatalog) {
             for name in [option.name] + option.aliases { #expect(help.contains("--\(name)"), "\(name)") }
@@ -63,7 +63,7 @@ private let hasFish = shell("command -v fish").code == 0
 
     @Test(.enabled(if: hasMan)) func theManualIsRenderedWithoutAWarning() throws {
         let folder = TemporaryFolder()
-        let path = try folder.write(Array(Manual.text(demoCatalog).utf8 + "\n".utf8), to: "capturer-demo.1")
+        let path = try folder.write(Array((Manual.text(demoCatalog) + "\n").utf8), to: "capturer-demo.1")
         let warnings = shell("LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l '\(path)' > '\(folder.path)/text'")
         #expect(warnings.text.isEmpty && warnings.code == 0, "\(warnings.text)")
         let text = shell("cat '\(folder.path)/text'").text

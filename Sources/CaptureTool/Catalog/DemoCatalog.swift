@@ -32,11 +32,11 @@ let demoCatalog = ToolCatalog(
     shorthands: [
         OutputShorthand(
             option: OptionDescription(
-                "serve", .text("PORT"), "live to browsers at PORT or ADDRESS:PORT; short for -o serve://PORT",
+                "serve", .text("PORT"), "live to browsers at [ADDRESS:]PORT; as -o serve://PORT",
                 default: "off"),
             prefix: "serve://", replacesDefault: true),
         OutputShorthand(
-            option: .flag("preview", "shows the frames in the terminal; short for -o terminal"),
+            option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
             prefix: OutputEntry.terminalName, replacesDefault: false),
     ],
     checks: [{ Finding.vp8() }, { Finding.pixels() }],

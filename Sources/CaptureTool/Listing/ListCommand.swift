@@ -4,7 +4,7 @@ import VideoCapturing
 extension ToolCommand {
     /// `capturer-demo list`: sources, encoders and outputs with their options, and the devices of the sources.
     static let list = ToolCommand(
-        name: "list", summary: "lists sources, encoders and outputs with their options, and the devices",
+        name: "list", summary: "sources, encoders, outputs with their options; cameras and the like",
         discussion: "With an option of the devices, only the devices that have it; exit code 66 when there is none.",
         options: { catalog in
             [OptionGroup(owner: .tool, options: [.flag("json", "one JSON object, for programs")])]
