@@ -49,7 +49,7 @@ struct DeviceListings {
                 throw ExitError(error)
             } catch let error as CaptureError {
                 // A format that a device does not have is a usage error, not an input error.
-                throw ExitError(error, hasInput: error.code != .formatUnsupported)
+                throw ExitError(opening: error, isInputAtFault: error.code != .formatUnsupported)
             } catch {
                 throw ExitError(.unavailable, "\(error)")
             }
