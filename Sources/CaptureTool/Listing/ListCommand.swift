@@ -45,13 +45,10 @@ struct DeviceListings {
             let own = values.filter { name in directory.options.contains { $0.name == name } }
             do {
                 listings.append((directory.name, try directory.list(own)))
-            } catch let error as OptionError {
-                throw ExitError(error)
-            } catch let error as CaptureError {
-                // A format that a device does not have is a usage error, not an input error.
-                throw ExitError(opening: error, isInputAtFault: error.code != .formatUnsupported)
             } catch {
-                throw ExitError(.unavailable, "\(error)")
+                // A format that a device does not have is a usage error, not an input error.
+                let isFormat = (error as? CaptureError)?.code == .formatUnsupported
+                throw ExitError(opening: error, isInputAtFault: !isFormat)
             }
         }
         self.listings = listings
