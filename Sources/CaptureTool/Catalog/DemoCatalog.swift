@@ -45,5 +45,5 @@ let demoCatalog = ToolCatalog(
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
-        ("--input http://host/stream --login @FILE --serve 8080", "a network camera, to browsers"),
+        ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])

@@ -75,7 +75,7 @@ enum HelpText {
             let names = options.map { option in
                 option.isFlag ? "--\(option.name)" : "--\(option.name) \(option.placeholder)"
             }
-            return row("  \(group.owner.name):", names, separator: ", ")
+            return row("  \(group.owner.name):", names, separator: ", ", column: 12)
         }
     }
 
@@ -141,14 +141,17 @@ enum HelpText {
         row(head, text.split(separator: " ").map(String.init), separator: " ")
     }
 
-    private static func row(_ head: String, _ words: [String], separator: String) -> [String] {
+    private static func row(
+        _ head: String, _ words: [String], separator: String, column: Int = column
+    ) -> [String] {
         let indent = String(repeating: " ", count: column)
         var lines: [String] = []
         var line = head + String(repeating: " ", count: max(2, column - head.count))
         var isEmpty = true
         for (index, word) in words.enumerated() {
             let word = word + (index + 1 < words.count ? separator.filter { $0 != " " } : "")
-            if !isEmpty, line.count + 1 + word.count > width {
+            if line.count + 1 + word.count > width, line != indent {
+                while line.last == " " { line.removeLast() }
                 lines.append(line)
                 line = indent
                 isEmpty = true
