@@ -34,8 +34,9 @@ extension CapturerEntry {
         OptionDescription(
             "input", .file, "the file to play, - for standard input, or numbered images: img%03d.png", default: nil),
         .size("the size of raw frames, which a raw file does not state", default: "the file's"),
-        .pixelFormat(
-            PixelFormat.allCases, "the pixel format of raw frames", default: "the file's, or by its extension"),
+        OptionDescription(
+            "pixel-format", .text("FORMAT"), "the pixel format of raw frames, such as nv12",
+            default: "the file's, or by its extension"),
         .frameRate("max for as fast as possible; the rate of raw frames", default: "the file's, or 30"),
         OptionDescription(
             "rate", .text("FACTOR"), "the playback speed: 0.5 is half speed, 2 is double speed", default: "1"),

@@ -6,7 +6,7 @@ extension CapturerEntry {
         name: "noise", summary: "White noise: every byte of every frame is new. Needs no device.",
         schemes: ["noise"],
         options: [
-            .size("WIDTHxHEIGHT from 2x2, or a name such as cif, vga or 720p", default: "640x480"),
+            .size(default: "640x480"),
             .pixelFormat([.nv12, .i420, .argb], default: "nv12"),
             .frameRate(default: "30"),
             OptionDescription(

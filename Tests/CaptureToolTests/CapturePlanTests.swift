@@ -33,7 +33,7 @@ import VideoCapturing
         #expect(plan.duration == .seconds(2))
         #expect(plan.outputs.map(\.entry.name) == ["ivf", "webm", "terminal"])
         #expect(plan.outputs.map(\.request.target) == ["a.ivf", "-", ""])
-        #expect(plan.outputs.allSatisfy(\.request.overwrites))
+        #expect(plan.outputs.map(\.request.overwrites) == [true, true, true])
         #expect(plan.overwrites && plan.keepsGoing && plan.isQuiet && plan.hasSeveralOutputs)
         #expect(plan.encoding.bitrate == 1_000_000)
         #expect(plan.encoding.codec == .vp8)
@@ -42,16 +42,17 @@ import VideoCapturing
         #expect(plan.statistics == .none)
     }
 
-    @Test(arguments: [
-        (["--input", "a.y4m"], "file", "a.y4m"), (["--input", "file:///a.y4m"], "file", "file:///a.y4m"),
-        (["--input", "http://h/"], "mjpeg", "http://h/"), (["--device", "C920"], "camera", "C920"),
-        (["--input", "v4l2:/dev/video2"], "camera", "v4l2:/dev/video2"), (["--keep-rate"], "camera", nil),
-        (["--display", ":0"], "screen", ":0"), (["--input", "x11::7"], "screen", "x11::7"),
-        (["--window", "a"], "screen", nil), (["--monitor", "a"], "screen", nil),
-        (["--region", "0,0,2x2"], "screen", nil),
-        (["--seed", "1"], "noise", nil), (["--fps", "5"], "noise", nil), (["--bitrate", "1M"], "noise", nil),
-        (["--source", "mjpeg", "--input", "x"], "mjpeg", "x"),
-    ])
+    @Test(
+        arguments: [
+            (["--input", "a.y4m"], "file", "a.y4m"), (["--input", "file:///a.y4m"], "file", "file:///a.y4m"),
+            (["--input", "http://h/"], "mjpeg", "http://h/"), (["--device", "C920"], "camera", "C920"),
+            (["--input", "v4l2:/dev/video2"], "camera", "v4l2:/dev/video2"), (["--keep-rate"], "camera", nil),
+            (["--display", ":0"], "screen", ":0"), (["--input", "x11::7"], "screen", "x11::7"),
+            (["--window", "a"], "screen", nil), (["--monitor", "a"], "screen", nil),
+            (["--region", "0,0,2x2"], "screen", nil),
+            (["--seed", "1"], "noise", nil), (["--fps", "5"], "noise", nil), (["--bitrate", "1M"], "noise", nil),
+            (["--source", "mjpeg", "--input", "x"], "mjpeg", "x"),
+        ] as [([String], String, String?)])
     func theSourceIsFound(arguments: [String], name: String, input: String?) throws {
         let plan = try plan(arguments)
         #expect(plan.source.name == name)
@@ -60,24 +61,29 @@ import VideoCapturing
         #expect(!plan.request.options.contains("input") && !plan.request.options.contains("device"))
     }
 
-    @Test(arguments: [
-        (["--source", "niose"], "Did you mean noise?"), (["--source", "file"], "needs --input"),
-        (["--source", "file", "--input", ""], "needs --input"), (["--loop"], "--source file: needs --input"),
-        (["--source", "noise", "--input", "x"], "noise has no such option; file, mjpeg have it."),
-        (["--input", "x", "--seed", "1"], "--seed '1': file has no such option; noise has it."),
-        (["--frames", "0"], "from 1 to"), (["-o", "-", "-o", "md5"], "only one output"),
-        (["-o", "a.y4m", "--bitrate", "1M"], "no output is encoded"),
-        (["-o", "a.y4m", "--threads", "2"], "no output is encoded"),
-        (["-o", "a.y4m", "--codec", "vp8"], "no output is encoded"),
-        (["--quiet", "--stats", "json"], "cannot be combined with --quiet"),
-        (["--preview", "--stats", "json"], "--preview: cannot be combined with --stats json"),
-        (["-o", "terminal", "--stats", "json"], "--output: cannot be combined with --stats json"),
-        (["-o", "a.wbem"], "webm"), (["-o", ""], "give a file name"),
-        (["--jpeg-quality", "50"], "--jpeg-quality: has no effect without an output that has it; add --serve PORT."),
-        (["--serve-login", "a:b"], "add --serve PORT"), (["--serve", "99999"], "--serve '99999': give [ADDRESS:]PORT"),
-        (["--serve", "0", "--jpeg-quality", "101"], "from 1 to 100"),
-        (["--serve", "0", "--serve-login", "geheim"], "give NAME:PASSWORD"),
-    ])
+    @Test(
+        arguments: [
+            (["--source", "niose"], "Did you mean noise?"), (["--source", "file"], "needs --input"),
+            (["--source", "file", "--input", ""], "needs --input"), (["--loop"], "--source file: needs --input"),
+            (["--source", "noise", "--input", "x"], "noise has no such option; file, mjpeg have it."),
+            (["--input", "x", "--seed", "1"], "--seed '1': file has no such option; noise has it."),
+            (["--frames", "0"], "from 1 to"), (["-o", "-", "-o", "md5"], "only one output"),
+            (["-o", "a.y4m", "--bitrate", "1M"], "no output is encoded"),
+            (["-o", "a.y4m", "--threads", "2"], "no output is encoded"),
+            (["-o", "a.y4m", "--codec", "vp8"], "no output is encoded"),
+            (["--quiet", "--stats", "json"], "cannot be combined with --quiet"),
+            (["--preview", "--stats", "json"], "--preview: cannot be combined with --stats json"),
+            (["-o", "terminal", "--stats", "json"], "--output: cannot be combined with --stats json"),
+            (["-o", "a.wbem"], "webm"), (["-o", ""], "give a file name"),
+            (
+                ["--jpeg-quality", "50"],
+                "--jpeg-quality: has no effect without an output that has it; add --serve PORT."
+            ),
+            (["--serve-login", "a:b"], "add --serve PORT"),
+            (["--serve", "99999"], "--serve '99999': give [ADDRESS:]PORT"),
+            (["--serve", "0", "--jpeg-quality", "101"], "from 1 to 100"),
+            (["--serve", "0", "--serve-login", "geheim"], "give NAME:PASSWORD"),
+        ] as [([String], String)])
     func whatDoesNotFitTogether(arguments: [String], reason: String) throws {
         let error = #expect(throws: OptionError.self) { try plan(arguments) }
         #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")

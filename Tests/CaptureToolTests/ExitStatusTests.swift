@@ -12,13 +12,16 @@ import VideoCapturing
         (.formatUnsupported, .usage),
     ])
     func capturesThatCannotBegin(code: CaptureError.Code, status: CaptureTool.ExitStatus) {
-        #expect(ExitError(CaptureError(code, operation: "open", message: "No."), hasInput: false).status == status)
+        #expect(
+            ExitError(
+                opening: CaptureError(code, operation: "open", message: "No."), isInputAtFault: false
+            ).status == status)
     }
 
     /// Where the user names a file, what is wrong with it is not the command line's fault.
     @Test func filesThatCannotBeRead() {
         let error = CaptureError(.formatUnsupported, operation: "open", subject: "a.y4m", message: "No.")
-        #expect(ExitError(error, hasInput: true) == ExitError(.noInput, "a.y4m: No."))
+        #expect(ExitError(opening: error, isInputAtFault: true) == ExitError(.noInput, "a.y4m: No."))
     }
 
     @Test(arguments: [
@@ -27,7 +30,10 @@ import VideoCapturing
         (.readOnly, .noPermission), (.noSpace, .inputOutput), (.system, .inputOutput),
     ])
     func outputsThatCannotBeOpened(code: MediaFileError.Code, status: CaptureTool.ExitStatus) {
-        #expect(ExitError(opening: MediaFileError(code, operation: "open", message: "No.")).status == status)
+        #expect(
+            ExitError(
+                opening: MediaFileError(code, operation: "open", message: "No."), isInputAtFault: true
+            ).status == status)
     }
 
     @Test func failuresWhileRunning() {

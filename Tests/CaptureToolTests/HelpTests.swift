@@ -63,7 +63,7 @@ private let hasFish = shell("command -v fish").code == 0
 
     @Test(.enabled(if: hasMan)) func theManualIsRenderedWithoutAWarning() throws {
         let folder = TemporaryFolder()
-        let path = try folder.write(Array(Manual.text(demoCatalog).utf8 + "\n".utf8), to: "capturer-demo.1")
+        let path = try folder.write(Array((Manual.text(demoCatalog) + "\n").utf8), to: "capturer-demo.1")
         let warnings = shell("LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l '\(path)' > '\(folder.path)/text'")
         #expect(warnings.text.isEmpty && warnings.code == 0, "\(warnings.text)")
         let text = shell("cat '\(folder.path)/text'").text

@@ -124,19 +124,6 @@ import VideoCapturing
         link("\(folder.path)/a.y4m", "\(folder.path)/b.webm")
         #expect(check("\(folder.path)/b.webm", input: "\(folder.path)/a.y4m", overwrites: true)?.status == .usage)
     }
-
-    /// A fault in the last output leaves nothing of the first behind.
-    @Test func allOutputsAreOpenedOrNone() throws {
-        let outputs = [
-            OutputCheck.Place(path: "\(folder.path)/good.webm"),
-            OutputCheck.Place(path: "\(folder.path)/no/bad.y4m"),
-        ]
-        let failure = error { () throws(MediaFileError) in
-            try OutputWriter.open(outputs, overwrites: false, timing: .constant(30))
-        }
-        #expect(failure?.code == .notFound)
-        #expect(access("\(folder.path)/good.webm", F_OK) != 0)
-    }
 }
 
 /// `open`, under a name that the suite's own does not hide.

@@ -42,16 +42,17 @@ import VideoCapturing
         #expect(parsed.values == OptionValues(["force": [""]]))
     }
 
-    @Test(arguments: [
-        (["--szie", "1"], "--szie: unknown option. Did you mean --size? See capturer-demo --help."),
-        (["--present=1"], "Did you mean --preset?"), (["--fps"], "--fps: needs a value, RATE;"),
-        (["--fps", "--force"], "--fps: needs a value"), (["-o"], "--output: needs a value, PATH;"),
-        (["-o", "-f"], "--output: needs a value"), (["--force=1"], "--force: takes no value"),
-        (["-x"], "-x: unknown option."), (["-qx"], "-x: unknown option."), (["--"], ""),
-        (["--modes"], "--modes: is an option of capturer-demo list."), (["--=1"], "--: unknown option."),
-        (["--\u{1B}[2J"], "--?[2J: unknown option."),
-        (["--" + String(repeating: "x", count: 1_000_000)], "…: unknown option."),
-    ])
+    @Test(
+        arguments: [
+            (["--szie", "1"], "--szie: unknown option. Did you mean --size? See capturer-demo --help."),
+            (["--present=1"], "Did you mean --preset?"), (["--fps"], "--fps: needs a value, RATE;"),
+            (["--fps", "--force"], "--fps: needs a value"), (["-o"], "--output: needs a value, PATH;"),
+            (["-o", "-f"], "--output: needs a value"), (["--force=1"], "--force: takes no value"),
+            (["-x"], "-x: unknown option."), (["-qx"], "-x: unknown option."), (["--"], ""),
+            (["--modes"], "--modes: is an option of capturer-demo list."), (["--=1"], "--: unknown option."),
+            (["--\u{1B}[2J"], "--?[2J: unknown option."),
+            (["--" + String(repeating: "x", count: 1_000_000)], "…: unknown option."),
+        ] as [([String], String)])
     func errors(words: [String], message: String) {
         let error = error { () throws(ExitError) in try parse(words) }
         #expect((error == nil) == message.isEmpty)

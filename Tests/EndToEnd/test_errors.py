@@ -190,3 +190,28 @@ class HelpTests(ToolTestCase):
         text = self.succeed("doctor").stdout.decode().lower()
         for word in ("vpx", "yuv", "swift"):
             self.assertIn(word, text)
+
+    def test_help_of_a_name(self):
+        self.assertIn("--device", self.succeed("help", "camera").stdout.decode())
+        self.assertIn("--jpeg-quality", self.succeed("help", "serve").stdout.decode())
+        self.assertEqual(self.succeed("list", "--help").stdout, self.succeed("help", "list").stdout)
+        for name in ("camera", "webm", "vp8", "doctor"):
+            self.assertIn(name, self.succeed("help", "all").stdout.decode())
+        self.assertRefused(self.run_tool("help", "camra"), USAGE, "camera")
+        self.assertRefused(self.run_tool("lst"), USAGE, "capturer-demo list")
+
+    def test_completion(self):
+        script = self.folder / "completion"
+        script.write_bytes(self.succeed("completion", "bash").stdout)
+        for words, expected in (("--sour", "--source"), ("--source cam", "camera"), ("list --mod", "--modes")):
+            with self.subTest(words=words):
+                asked = f". {script}; COMP_WORDS=(capturer-demo {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); " \
+                    "_capturer_demo; echo \"${COMPREPLY[@]}\""
+                run = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True)
+                self.assertEqual((run.stdout.strip(), run.stderr), (expected, ""))
+        self.assertRefused(self.run_tool("completion", "tcsh"), USAGE, "bash, zsh, fish")
+
+    def test_manual(self):
+        text = self.succeed("manual").stdout.decode()
+        self.assertTrue(text.startswith(".TH "))
+        self.assertIn("keyframe", text)

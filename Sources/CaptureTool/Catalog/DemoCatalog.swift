@@ -32,11 +32,11 @@ let demoCatalog = ToolCatalog(
     shorthands: [
         OutputShorthand(
             option: OptionDescription(
-                "serve", .text("PORT"), "live to browsers at PORT or ADDRESS:PORT; short for -o serve://PORT",
+                "serve", .text("PORT"), "live to browsers at [ADDRESS:]PORT; as -o serve://PORT",
                 default: "off"),
             prefix: "serve://", replacesDefault: true),
         OutputShorthand(
-            option: .flag("preview", "shows the frames in the terminal; short for -o terminal"),
+            option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
             prefix: OutputEntry.terminalName, replacesDefault: false),
     ],
     checks: [{ Finding.vp8() }, { Finding.pixels() }],
@@ -45,5 +45,5 @@ let demoCatalog = ToolCatalog(
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
-        ("--input http://host/stream --login @FILE --serve 8080", "a network camera, to browsers"),
+        ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])

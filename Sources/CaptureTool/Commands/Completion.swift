@@ -63,7 +63,7 @@ private enum BashCompletion {
             let words = catalog.words(for: option)?.joined(separator: " ") ?? ""
             let files = catalog.completesFiles(option) ? "-f " : ""
             let reply = "mapfile -t COMPREPLY < <(compgen \(files)-W \(Completion.quoted(words)) -- \"$cur\")"
-            values.append("        \(pattern)) \(words.isEmpty && files.isEmpty ? "" : reply); return;;")
+            values.append("        \(pattern)) \(words.isEmpty && files.isEmpty ? "" : "\(reply); ")return;;")
         }
         let commands = ToolCommand.all.map { command in
             let words = command.allOptions(catalog).flatMap { [$0.name] + $0.aliases }.map { "--\($0)" }

@@ -4,7 +4,7 @@ import VideoCapturing
 /// The help, made from the catalog and the tables of options and commands.
 enum HelpText {
     /// The columns of the help.
-    private static let width = 96
+    private static let width = 98
     /// The column in which explanations begin.
     private static let column = 30
 
@@ -57,7 +57,12 @@ enum HelpText {
     /// The options that several parts have, with their explanation.
     private static func shared(_ groups: [OptionGroup]) -> [String] {
         groups.merged.filter { $0.owners.count > 1 && $0.option.name != "input" }
-            .map { line($0.option, isShort: true) }
+            .map { shared in
+                // Each part has a default of its own.
+                var option = shared.option
+                option.defaultText = "none"
+                return line(option, isShort: true)
+            }
     }
 
     /// For each part the options that it alone has, by name.
@@ -70,7 +75,7 @@ enum HelpText {
             let names = options.map { option in
                 option.isFlag ? "--\(option.name)" : "--\(option.name) \(option.placeholder)"
             }
-            return row("  \(group.owner.name):", names, separator: ", ")
+            return row("  \(group.owner.name):", names, separator: ", ", column: 12)
         }
     }
 
@@ -116,15 +121,19 @@ enum HelpText {
 
     /// The lines of an option.
     ///
-    /// - Parameter isShort: whether the default is left out where it goes without saying.
+    /// - Parameter isShort: whether the default is left out where it goes without saying, or needs a line.
     static func line(_ option: OptionDescription, isShort: Bool) -> String {
         let letter = ToolOptions.letters.first { $0.name == option.name }.map { "-\($0.letter), " } ?? ""
         let names = ([option.name] + option.aliases).map { "--\($0)" }.joined(separator: ", ")
         let value = option.isFlag ? "" : " \(option.placeholder)"
         let help = option.help + (option.isRepeatable && !option.help.contains("repeatable") ? "; repeatable" : "")
-        let isObvious = option.isFlag || isShort && ["none", "no limit"].contains(option.defaultText ?? "none")
-        let standard = option.defaultText.map { isObvious ? "" : " (default: \($0))" } ?? (isShort ? "" : " (required)")
-        return row("  \(letter)\(names)\(value)", help + standard).joined(separator: "\n")
+        let short = row("  \(letter)\(names)\(value)", help)
+        guard !option.isFlag, !(isShort && ["none", "no limit", "off"].contains(option.defaultText)) else {
+            return short.joined(separator: "\n")
+        }
+        let standard = option.defaultText.map { " (default: \($0))" } ?? " (required)"
+        let long = row("  \(letter)\(names)\(value)", help + standard)
+        return (isShort && long.count > short.count ? short : long).joined(separator: "\n")
     }
 
     /// Words behind a heading, wrapped.
@@ -132,14 +141,17 @@ enum HelpText {
         row(head, text.split(separator: " ").map(String.init), separator: " ")
     }
 
-    private static func row(_ head: String, _ words: [String], separator: String) -> [String] {
+    private static func row(
+        _ head: String, _ words: [String], separator: String, column: Int = column
+    ) -> [String] {
         let indent = String(repeating: " ", count: column)
         var lines: [String] = []
         var line = head + String(repeating: " ", count: max(2, column - head.count))
         var isEmpty = true
         for (index, word) in words.enumerated() {
             let word = word + (index + 1 < words.count ? separator.filter { $0 != " " } : "")
-            if !isEmpty, line.count + 1 + word.count > width {
+            if line.count + 1 + word.count > width, line != indent {
+                while line.last == " " { line.removeLast() }
                 lines.append(line)
                 line = indent
                 isEmpty = true

@@ -6,7 +6,9 @@ enum Manual {
     static func text(_ catalog: ToolCatalog) -> String {
         var lines = [
             ".TH CAPTURER\\-DEMO 1 \"\" \"capturer\\-demo \(escaped(CapturerDemo.version))\"",
-            ".SH NAME", "capturer\\-demo \\- captures video, writes it to files and serves it to browsers",
+            // Without hyphenation and justification, which tear options apart.
+            ".nh", ".ad l", ".SH NAME",
+            "capturer\\-demo \\- captures video, writes it to files and serves it to browsers",
             ".SH SYNOPSIS", ".B capturer\\-demo", "[\\fIOPTION\\fR]...",
         ]
         for command in ToolCommand.all.dropFirst() {

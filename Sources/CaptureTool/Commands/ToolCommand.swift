@@ -113,7 +113,7 @@ extension ToolCommand {
 
     /// `capturer-demo help [NAME]`.
     static let help = ToolCommand(
-        name: "help", summary: "explains a source, an output, an encoder or a command; all of them with all",
+        name: "help", summary: "explains a source, output, encoder or command, or all",
         operand: Operand(placeholder: "NAME") { HelpText.topics($0) + ["all"] }, options: { _ in [] },
         run: { (arguments, context) throws(ExitError) in
             try StandardOutput.write(try HelpText.text(arguments.operands.first, context.catalog))

@@ -4,7 +4,7 @@ import VideoCapturing
 extension ToolCommand {
     /// `capturer-demo list`: sources, encoders and outputs with their options, and the devices of the sources.
     static let list = ToolCommand(
-        name: "list", summary: "lists sources, encoders and outputs with their options, and the devices",
+        name: "list", summary: "sources, encoders, outputs with their options; cameras and the like",
         discussion: "With an option of the devices, only the devices that have it; exit code 66 when there is none.",
         options: { catalog in
             [OptionGroup(owner: .tool, options: [.flag("json", "one JSON object, for programs")])]
@@ -45,13 +45,10 @@ struct DeviceListings {
             let own = values.filter { name in directory.options.contains { $0.name == name } }
             do {
                 listings.append((directory.name, try directory.list(own)))
-            } catch let error as OptionError {
-                throw ExitError(error)
-            } catch let error as CaptureError {
-                // A format that a device does not have is a usage error, not an input error.
-                throw ExitError(opening: error, isInputAtFault: error.code != .formatUnsupported)
             } catch {
-                throw ExitError(.unavailable, "\(error)")
+                // A format that a device does not have is a usage error, not an input error.
+                let isFormat = (error as? CaptureError)?.code == .formatUnsupported
+                throw ExitError(opening: error, isInputAtFault: !isFormat)
             }
         }
         self.listings = listings

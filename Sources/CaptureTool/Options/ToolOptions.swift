@@ -40,7 +40,7 @@ enum ToolOptions {
     private static func output(_ catalog: ToolCatalog) -> [OptionDescription] {
         [
             OptionDescription(
-                "output", .text("PATH|URL"), "where it goes: a file by its extension, NAME:FILE, NAME or a URL",
+                "output", .text("PATH|URL"), "a file by its extension, NAME:FILE, NAME or a URL",
                 default: catalog.defaultOutput, isRepeatable: true)
         ] + catalog.shorthands.map(\.option) + [
             .flag("force", "overwrites existing files"),
@@ -58,7 +58,7 @@ enum ToolOptions {
             OptionDescription(
                 "bitrate", .text("BITS"), "bits per second: 800k, 1.5M", default: "by size and rate"),
             OptionDescription(
-                "keyframe-interval", .text("TIME"), "at most between key frames: seconds (2) or frames (60f)",
+                "keyframe-interval", .text("TIME"), "at most between key frames: 2 (seconds), 60f (frames)",
                 default: "the encoder's"),
         ]
     }
@@ -66,7 +66,7 @@ enum ToolOptions {
     private static let watching = [
         OptionDescription(
             "stats", .choice(StatisticsStyle.allCases.map(\.rawValue)),
-            "how the run is reported on standard error; json is an object per line", default: "text"),
+            "the report on standard error; json is an object per line", default: "text"),
         .flag("quiet", "prints errors only"),
     ]
 
