@@ -16,11 +16,11 @@ import VideoCapturing
     }
 
     @Test(arguments: [
-        ("window", "0x2A00007", ScreenTarget.window(0x2A00007)), ("window", "123", .window(123)),
+        ("window", "0x2A00007", ScreenConfiguration.Target.window(0x2A00007)), ("window", "123", .window(123)),
         ("window", "click", .clickedWindow), ("window", "0xyz", .windowTitled("0xyz")),
         ("window", "Mozilla Firefox", .windowTitled("Mozilla Firefox")), ("monitor", "HDMI-1", .monitor("HDMI-1")),
     ])
-    func findsTheTarget(option: String, value: String, target: ScreenTarget) throws {
+    func findsTheTarget(option: String, value: String, target: ScreenConfiguration.Target) throws {
         #expect(try configuration([option: [value]]).target == target)
     }
 
@@ -55,10 +55,10 @@ import VideoCapturing
     private let report = ScreenReport(
         display: ":0",
         monitors: [
-            ScreenMonitor(name: "HDMI-1", frame: PixelRect(x: 1280, y: 0, width: 1920, height: 1080), isPrimary: true)
+            ScreenDirectory.Monitor(name: "HDMI-1", frame: PixelRect(x: 1280, y: 0, width: 1920, height: 1080), isPrimary: true)
         ],
         windows: [
-            ScreenWindow(
+            ScreenDirectory.Window(
                 id: 0x20000C, title: "A \u{1B}[31mred\u{7} title", className: "XTerm", processID: 7,
                 frame: PixelRect(x: 0, y: 0, width: 484, height: 394))
         ])
@@ -90,7 +90,7 @@ import VideoCapturing
             ScreenReport(
                 display: ":0",
                 monitors: [
-                    ScreenMonitor(
+                    ScreenDirectory.Monitor(
                         name: "HDMI-1", frame: PixelRect(x: 0, y: 0, width: 640, height: 480), isPrimary: true)
                 ]), ScreenReport(display: ":1", problem: refused),
         ])
