@@ -49,7 +49,7 @@ extension ScreenConfiguration {
     }
 
     /// An identifier in hexadecimal or decimal, `click`, or else a title.
-    private static func windowTarget(_ text: String) throws(OptionError) -> ScreenTarget {
+    private static func windowTarget(_ text: String) throws(OptionError) -> ScreenConfiguration.Target {
         guard !text.isEmpty else {
             throw OptionError(
                 "window", text, "give an id such as 0x2a00007, a title, or click to choose one with the pointer.")

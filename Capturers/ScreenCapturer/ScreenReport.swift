@@ -3,8 +3,8 @@ import VideoCapturing
 /// What listings and self-tests report about a display.
 struct ScreenReport: Sendable {
     var display: String
-    var monitors: [ScreenMonitor] = []
-    var windows: [ScreenWindow] = []
+    var monitors: [ScreenDirectory.Monitor] = []
+    var windows: [ScreenDirectory.Window] = []
     /// Why it cannot be captured.
     var problem: CaptureError?
 
@@ -30,7 +30,7 @@ struct ScreenReport: Sendable {
         }
     }
 
-    init(display: String, monitors: [ScreenMonitor] = [], windows: [ScreenWindow] = [], problem: CaptureError? = nil) {
+    init(display: String, monitors: [ScreenDirectory.Monitor] = [], windows: [ScreenDirectory.Window] = [], problem: CaptureError? = nil) {
         self.display = display
         self.monitors = monitors
         self.windows = windows
@@ -113,7 +113,7 @@ extension ScreenReport {
     }
 }
 
-extension ScreenWindow {
+extension ScreenDirectory.Window {
     fileprivate var idText: String { "0x" + String(id, radix: 16) }
 }
 

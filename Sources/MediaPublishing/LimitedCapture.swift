@@ -42,7 +42,7 @@ final class LimitedCapture: VideoCapture {
     func adapt(to wants: CaptureWants) { capture.adapt(to: wants) }
     func requestRefreshFrame() { capture.requestRefreshFrame() }
     var state: CaptureState { capture.state }
-    func stateChanges() -> AsyncStream<CaptureStateChange> { capture.stateChanges() }
+    func stateChanges() -> AsyncStream<CaptureState.Change> { capture.stateChanges() }
     var statistics: CaptureStatistics { capture.statistics }
 }
 

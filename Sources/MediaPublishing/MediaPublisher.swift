@@ -66,7 +66,7 @@ public final class MediaPublisher: Sendable {
             /// ``MediaPublisher/requestStop()`` was called.
             case stopRequested
             /// The capture has stopped on its own: at the end of a file, or after an error.
-            case captureStopped(StopReason)
+            case captureStopped(CaptureState.StopReason)
         }
 
         /// The run ends; comes once.

@@ -13,7 +13,7 @@ public struct MediaStatistics: Sendable {
         /// What was encoded.
         public var encoding: EncodingStatistics
         /// The frames that it was given.
-        public var consumer: ConsumerStatistics
+        public var consumer: PublisherStatistics.Consumer
     }
 
     /// An output.
@@ -31,7 +31,7 @@ public struct MediaStatistics: Sendable {
         /// Whether it has failed.
         public var hasFailed: Bool
         /// The frames that it was given; nil where it takes packets.
-        public var consumer: ConsumerStatistics?
+        public var consumer: PublisherStatistics.Consumer?
         /// The index of its encoder in ``MediaStatistics/encoders``; nil where it takes frames.
         public var encoder: Int?
     }
@@ -59,7 +59,7 @@ extension MediaPublisher {
                 MediaStatistics.Encoder(
                     name: stage.name, codec: stage.codec, targetBitrate: stage.bitrate,
                     encoding: stage.encoding.statistics,
-                    consumer: stage.subscription?.statistics ?? ConsumerStatistics(name: stage.name))
+                    consumer: stage.subscription?.statistics ?? PublisherStatistics.Consumer(name: stage.name))
             },
             outputs: records.map { record in
                 MediaStatistics.Output(

@@ -21,7 +21,7 @@ struct RunSnapshot: Sendable {
     /// The duration of those frames, by their timestamps.
     var capturedTime: Duration
     /// Frames that the source or the capture has lost.
-    var lost: DropCounts
+    var lost: CaptureStatistics.DropCounts
     /// Whether the source is interrupted.
     var isInterrupted = false
     /// The playback progress of a file; nil for other sources.
@@ -30,7 +30,7 @@ struct RunSnapshot: Sendable {
     var outputs: [MediaStatistics.Output] = []
 
     /// What takes frames, with its counts: the encoders, then the outputs.
-    var consumers: [ConsumerStatistics] { encoders.map(\.consumer) + outputs.compactMap(\.consumer) }
+    var consumers: [PublisherStatistics.Consumer] { encoders.map(\.consumer) + outputs.compactMap(\.consumer) }
 
     /// The bits per second of all encoders, as measured; nil until there are enough packets.
     var bitrate: Double? {

@@ -69,7 +69,7 @@ enum StatisticsJSON {
         ])
     }
 
-    private static func consumer(_ consumer: ConsumerStatistics) -> JSONValue {
+    private static func consumer(_ consumer: PublisherStatistics.Consumer) -> JSONValue {
         .object([
             ("name", .string(consumer.name)), ("delivered", .count(consumer.delivered)),
             ("dropped", drops(consumer.dropped)), ("ageMillisecondsMedian", milliseconds(consumer.p50Age)),
@@ -88,7 +88,7 @@ enum StatisticsJSON {
             ] + output.statistics.details)
     }
 
-    private static func drops(_ counts: DropCounts) -> JSONValue {
+    private static func drops(_ counts: CaptureStatistics.DropCounts) -> JSONValue {
         .object([
             ("total", .count(counts.total)), ("late", .count(counts.late)), ("source", .count(counts.source)),
             ("corrupt", .count(counts.corrupt)), ("noConsumer", .count(counts.noConsumer)),

@@ -141,7 +141,7 @@ public final class FileOutput: MediaOutput {
     public var limitsOwnWaits: Bool { state.withLock { $0.file?.waitsForReader ?? false } }
 
     /// How frames are timed in a format of one frame rate.
-    static func timing(_ context: OutputContext) -> FrameTiming {
+    static func timing(_ context: OutputContext) -> OutputFormat.Timing {
         let rate = context.format.estimatedFramesPerSecond
         switch context.pacing {
         case .playback: return .measured(stated: rate)
@@ -157,7 +157,7 @@ public final class FileOutput: MediaOutput {
         let (writer, context) = state.withLock { ($0.writer, $0.context) }
         var bytes: Int64 = 0
         var digest: String?
-        var constantRate: ConstantRateStatistics?
+        var constantRate: ConstantRateWriter.Statistics?
         switch writer {
         case .frames(let frames, _):
             bytes = frames.bytesWritten
@@ -177,7 +177,7 @@ public final class FileOutput: MediaOutput {
         return statistics
     }
 
-    private static func json(_ statistics: ConstantRateStatistics) -> JSONValue {
+    private static func json(_ statistics: ConstantRateWriter.Statistics) -> JSONValue {
         .object([
             ("framesPerSecond", statistics.rate.map { .number($0.framesPerSecond) } ?? .null),
             ("seconds", .number(statistics.duration.seconds)), ("frames", .count(statistics.framesWritten)),

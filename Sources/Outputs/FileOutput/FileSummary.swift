@@ -7,7 +7,7 @@ struct FileSummary {
     let output: FileOutput
     let bytes: Int64
     let digest: String?
-    let constantRate: ConstantRateStatistics?
+    let constantRate: ConstantRateWriter.Statistics?
     let context: OutputContext?
 
     var text: String {
@@ -21,7 +21,7 @@ struct FileSummary {
     }
 
     /// The duration of a file with a constant frame rate, and the frames that were repeated and dropped for it.
-    private static func text(_ statistics: ConstantRateStatistics) -> String {
+    private static func text(_ statistics: ConstantRateWriter.Statistics) -> String {
         guard let rate = statistics.rate, statistics.framesWritten > 0 else { return "" }
         var text = ", \(fixed(statistics.duration.seconds, 1)) s at \(rate) fps, "
         text += "\(statistics.framesRepeated) repeated, \(statistics.framesDropped) dropped"

@@ -83,10 +83,10 @@ extension MJPEGServerConfiguration {
                 throw OptionError(
                     "serve-login", nil, "the password is empty, which anyone can guess; give NAME:PASSWORD.")
             }
-            authentication = MJPEGServerAuthentication(user: login.name, password: login.password)
+            authentication = MJPEGServerConfiguration.Authentication(user: login.name, password: login.password)
         }
         switch (options["serve-certificate"], options["serve-key"]) {
-        case (let path?, let keyPath): tls = MJPEGServerTLS(certificateChain: path, privateKey: keyPath ?? path)
+        case (let path?, let keyPath): tls = MJPEGServerConfiguration.TLS(certificateChain: path, privateKey: keyPath ?? path)
         case (nil, _?): throw OptionError("serve-key", nil, "there is no certificate; add --serve-certificate FILE.")
         case (nil, nil): break
         }

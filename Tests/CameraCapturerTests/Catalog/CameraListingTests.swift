@@ -63,7 +63,7 @@ import VideoCapturing
         let none = CameraReport.findings(machineWithoutCamera)
         #expect(none.map(\.state) == [.missing])
         #expect(none[0].remedy?.contains("There is no camera") == true)
-        let access = DeviceAccess(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
+        let access = CameraDevice.Denial(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
         let closed = CameraReport.finding(webcam(access: .noPermission(access)))
         #expect(closed.state == .missing)
         #expect(closed.detail == "HD Pro Webcam C920, no permission")
