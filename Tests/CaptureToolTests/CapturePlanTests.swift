@@ -64,7 +64,7 @@ import VideoCapturing
     @Test(
         arguments: [
             (["--source", "niose"], "Did you mean noise?"), (["--source", "file"], "needs --input"),
-            (["--source", "file", "--input", ""], "needs --input"), (["--loop"], "--source file: needs --input"),
+            (["--source", "file", "--input", ""], "needs --input"), (["--loop"], "--source 'file': needs --input"),
             (["--source", "noise", "--input", "x"], "noise has no such option; file, mjpeg have it."),
             (["--input", "x", "--seed", "1"], "--seed '1': file has no such option; noise has it."),
             (["--frames", "0"], "from 1 to"), (["-o", "-", "-o", "md5"], "only one output"),

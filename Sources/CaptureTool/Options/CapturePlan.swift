@@ -202,7 +202,7 @@ private struct SourceChoice {
                 name, isShown ? options[name] : nil, "\(source.name) has no such option\(hint).")
         }
         for option in source.options where option.defaultText == nil && options[option.name] ?? "" == "" {
-            throw OptionError("source \(source.name)", nil, "needs --\(option.name), \(option.help).")
+            throw OptionError("source", source.name, "needs --\(option.name), \(option.help).")
         }
         let input = source.inputOption.flatMap { options[$0] }
         let requested = options.filter { $0 != source.inputOption && source.option(named: $0) != nil }
