@@ -46,10 +46,4 @@ import VideoCapturing
         _ = try catalog.makeOutput("a.webm", options: options)
     }
 
-    @Test func summariesSayHowToPlay() throws {
-        #expect(shellQuoted("a.webm") == "a.webm")
-        #expect(shellQuoted("it's.webm") == "'it'\\''s.webm'")
-        #expect(shellQuoted("-a.webm") == "./-a.webm")
-        #expect(shellQuoted("$HOME.webm") == "'$HOME.webm'")
-    }
 }

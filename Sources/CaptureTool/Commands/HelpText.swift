@@ -67,7 +67,7 @@ enum HelpText {
 
     /// For each part the options that it alone has, by name.
     private static func own(_ groups: [OptionGroup], besides known: [OptionDescription]) -> [String] {
-        let merged = groups.merged.filter { option in !known.contains { $0.name == option.name } }
+        let merged = groups.merged.filter { option in !known.contains { $0.name == option.option.name } }
         // Parts with the same options, such as those of all files, are one line.
         return groups.flatMap { group -> [String] in
             let options = merged.filter { $0.owners == [group.owner] }.map(\.option)

@@ -1,8 +1,8 @@
-import MediaContainers
 import Testing
 import VideoCapturing
 
 @testable import CaptureTool
+@testable import MediaPublishing
 
 #if canImport(Glibc)
     import Glibc
@@ -33,23 +33,43 @@ func error<Failure: Error, Value>(of body: () throws(Failure) -> Value) -> Failu
 }
 
 /// Twelve seconds into a run.
+///
+/// - Parameter consumers: the encoder's, where something is encoded, and those of outputs.
 func snapshot(
-    consumers: [RunSnapshot.Consumer] = [consumer("vp8", 360)], outputs: [RunSnapshot.Output] = [],
+    consumers: [PublisherStatistics.Consumer] = [consumer("vp8", 360)], outputs: [MediaStatistics.Output] = [],
     encoding: EncodingStatistics? = encoding(), lost: UInt64 = 0
 ) -> RunSnapshot {
     var drops = CaptureStatistics.DropCounts()
     drops.late = lost
+    let encoders = encoding.map { encoding in
+        [
+            MediaStatistics.Encoder(
+                name: "vp8", codec: .vp8, targetBitrate: 922_000, encoding: encoding, consumer: consumers[0])
+        ]
+    }
+    let others = consumers.dropFirst(encoding == nil ? 0 : 1).map { output($0.name, consumer: $0) }
     return RunSnapshot(
         elapsed: .milliseconds(12_040), source: "noise", width: 640, height: 480, pixelFormat: .nv12,
         askedRate: 30, measuredRate: FrameRate("29.5"), captured: 360, capturedTime: .seconds(12), lost: drops,
-        encoding: encoding, targetBitrate: encoding == nil ? nil : 922_000, consumers: consumers, outputs: outputs)
+        encoders: encoders ?? [], outputs: outputs + others)
 }
 
-func consumer(_ name: String, _ delivered: UInt64, dropped: UInt64 = 0) -> RunSnapshot.Consumer {
-    var drops = CaptureStatistics.DropCounts()
-    drops.abandoned = dropped
-    return RunSnapshot.Consumer(
-        name: name, delivered: delivered, dropped: drops, p50Age: .milliseconds(1), p99Age: .milliseconds(2))
+func output(
+    _ name: String, kind: String = "y4m", bytes: Int64 = 10, summary: String = "", hasFailed: Bool = false,
+    consumer: PublisherStatistics.Consumer? = nil
+) -> MediaStatistics.Output {
+    MediaStatistics.Output(
+        id: MediaPublisher.OutputID(index: 0), name: name, kind: kind, path: name,
+        statistics: OutputStatistics(bytes: bytes, summary: summary), hasFailed: hasFailed, consumer: consumer)
+}
+
+func consumer(_ name: String, _ delivered: UInt64, dropped: UInt64 = 0) -> PublisherStatistics.Consumer {
+    var result = PublisherStatistics.Consumer(name: name)
+    result.delivered = delivered
+    result.dropped.abandoned = dropped
+    result.p50Age = .milliseconds(1)
+    result.p99Age = .milliseconds(2)
+    return result
 }
 
 func encoding() -> EncodingStatistics {
