@@ -142,7 +142,7 @@ enum HelpText {
     }
 
     private static func row(
-        _ head: String, _ words: [String], separator: String, column: Int = column
+        _ head: String, _ words: [String], separator: String, column: Int = HelpText.column
     ) -> [String] {
         let indent = String(repeating: " ", count: column)
         var lines: [String] = []
