@@ -255,7 +255,8 @@ extension MediaPublisher {
             self?.handle(failure, ofStage: number)
         }
         let stage = EncoderStage(
-            number, key, codec: entry.codec, bitrate: request.bitrate, isShared: !feed.needsOwnEncoder, encoding: consumer)
+            number, key, codec: entry.codec, bitrate: request.bitrate, isShared: !feed.needsOwnEncoder,
+            encoding: consumer)
         new.append(stage)
         return stage
     }

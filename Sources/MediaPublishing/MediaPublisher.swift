@@ -1,4 +1,3 @@
-public import CaptureCore
 public import VideoCapturing
 
 /// Publishes a capture to any number of outputs: makes the encoders that they need, shares them where it can, and keeps a
@@ -199,10 +198,12 @@ public final class MediaPublisher: Sendable {
     ///
     /// - Throws: what stopping the capture throws; the outputs are complete all the same.
     public func stop() throws(CaptureError) {
-        guard state.withLock({ state in
-            defer { state.hasStopped = true }
-            return !state.hasStopped
-        }) else { return }
+        guard
+            state.withLock({ state in
+                defer { state.hasStopped = true }
+                return !state.hasStopped
+            })
+        else { return }
         watchdog.raise()
         let end = endOfLastFrame
         let result = Result { () throws(CaptureError) in try video.stop() }

@@ -1,4 +1,4 @@
-public import CaptureCore
+public import VideoCapturing
 
 /// The outputs that a program offers, by name, file extension and URL scheme: a value that the program makes, so that it
 /// links only what it lists.

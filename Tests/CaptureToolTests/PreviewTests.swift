@@ -101,7 +101,7 @@ import VideoCapturing
         terminal.writeLine("said meanwhile")
         let frame = VideoFrame(
             buffer: try PixelBuffer.black(.nv12, width: 16, height: 8, color: .bt601), timestamp: .zero)
-        let preview = PreviewConsumer(terminal, keepsStatusRow: true)
+        let preview = PreviewConsumer(terminal)
         preview.consumeFrame(frame)
         let before = pseudo.seen()
         #expect(before.hasPrefix("\u{1B}[?1049h\u{1B}[?25l"))

@@ -19,7 +19,8 @@ import VideoCapturing
     @Test(arguments: [
         ("capture.webm", "webm", "capture.webm"), ("a/b.c/x.Y4M", "y4m", "a/b.c/x.Y4M"), ("ivf:-", "ivf", "-"),
         ("y4m:/dev/fd/3", "y4m", "/dev/fd/3"), ("-", "webm", "-"), ("null", "null", ""), ("md5", "md5", "-"),
-        ("md5:sum.txt", "md5", "sum.txt"), ("md5:", "md5", "-"), ("photos:today.webm", "webm", "photos:today.webm"), ("null:x", "null", ""),
+        ("md5:sum.txt", "md5", "sum.txt"), ("md5:", "md5", "-"), ("photos:today.webm", "webm", "photos:today.webm"),
+        ("null:x", "null", ""),
         ("serve://8080", "serve", "serve://8080"), ("x.i420", "yuv", "x.i420"), ("./md5", "", ""),
     ])
     func whatATextStandsFor(text: String, name: String, target: String) {

@@ -105,23 +105,24 @@ struct CaptureRun {
     private func wait(
         for events: RunEvents, _ publisher: MediaPublisher, _ reporter: Reporter, _ status: inout ExitStatus
     ) -> MediaPublisher.Event.End? {
+        let limit = timeLimit(publisher, reporter.start)
         while true {
-            let news = events.wait(until: min(reporter.nextTick, timeLimit(reporter.start)))
+            let news = events.wait(until: min(reporter.nextTick, limit))
             handle(news.failures, reporter, &status)
             for warning in news.warnings { reporter.warn(warning) }
             for notice in news.notices { reporter.notify(notice) }
             if let end = news.end { return end }
             if !news.failures.isEmpty, !plan.keepsGoing || !publisher.isActive { return nil }
             let now = MonotonicClock().now
-            if now >= timeLimit(reporter.start) { return .limitReached }
+            if now >= limit { return .limitReached }
             if now >= reporter.nextTick { reporter.tick(at: now) }
         }
     }
 
     /// When `--duration` ends a source that is slow or silent: slightly later than the frames' timestamps would.
-    private func timeLimit(_ start: MediaTime) -> MediaTime {
+    private func timeLimit(_ publisher: MediaPublisher, _ start: MediaTime) -> MediaTime {
         // A recording that is read as fast as possible has timestamps that do not follow the clock.
-        guard let duration = plan.duration, !plan.isUnpaced else { return MediaTime(nanoseconds: .max) }
+        guard let duration = plan.duration, publisher.settings.pacing != .playback(isPaced: false) else { return MediaTime(nanoseconds: .max) }
         return start.advanced(by: duration + .milliseconds(250))
     }
 
@@ -136,9 +137,6 @@ struct CaptureRun {
 }
 
 extension CapturePlan {
-    /// Whether a recording is read as fast as possible.
-    var isUnpaced: Bool { request.asksForMaximumRate && source.option(named: "rate") != nil }
-
     /// How to publish the capture.
     func publisherSettings(for source: CatalogSource) -> MediaPublisher.Settings {
         var settings = MediaPublisher.Settings(encoders: encoders)

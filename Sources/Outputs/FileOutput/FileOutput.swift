@@ -167,9 +167,10 @@ public final class FileOutput: MediaOutput {
         case nil: break
         }
         var statistics = OutputStatistics(bytes: bytes)
-        statistics.summary = FileSummary(
-            output: self, bytes: bytes, digest: digest, constantRate: constantRate, context: context
-        ).text
+        statistics.summary =
+            FileSummary(
+                output: self, bytes: bytes, digest: digest, constantRate: constantRate, context: context
+            ).text
         statistics.details = [
             ("md5", digest.map { .string($0) } ?? .null),
             ("constantRate", constantRate.map(FileOutput.json) ?? .null),
@@ -184,5 +185,19 @@ public final class FileOutput: MediaOutput {
             ("repeated", .count(statistics.framesRepeated)), ("dropped", .count(statistics.framesDropped)),
             ("secondsLeftOut", .number(statistics.timeLeftOut.seconds)),
         ])
+    }
+}
+
+extension OutputEntry {
+    /// Every format that `MediaContainers` writes, each by its name and its extensions.
+    public static var files: [OutputEntry] { OutputFormat.allCases.map { file($0) } }
+
+    /// Files of one format.
+    public static func file(_ format: OutputFormat) -> OutputEntry {
+        let needsTarget = format != .null && format != .md5
+        return OutputEntry(
+            name: format.name, summary: format.description, extensions: format.extensions,
+            needsTarget: needsTarget, defaultTarget: format == .md5 ? "-" : nil,
+            make: { request in FileOutput(request.target, format: format, overwrites: request.overwrites) })
     }
 }
