@@ -26,6 +26,7 @@ import Testing
         let contract =
             try comments(of: "Sources/VideoCapturing/Contract/VideoCapture.swift")
             + comments(of: "Sources/VideoCapturing/Frames/VideoFrame.swift")
+            + comments(of: "Sources/CaptureCore/FrameAttributes.swift")
         for rule in ConformanceSuite.Rule.allCases {
             #expect(contract.contains(rule.sentence), "\(rule): \(rule.sentence)")
         }

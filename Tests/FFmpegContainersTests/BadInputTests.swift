@@ -21,7 +21,7 @@ import VideoCapturing
         #expect(empty?.code == .corruptData && empty?.message.contains("empty") == true)
         let text = try error(Array("Dear diary,\ntoday I wrote nothing.\n".utf8))
         #expect(text?.code == .formatUnsupported)
-        #expect(text?.path == folder.file("a"))
+        #expect(text?.subject == folder.file("a"))
         let zeros = try error([UInt8](repeating: 0, count: 100_000))
         #expect(zeros != nil)
     }

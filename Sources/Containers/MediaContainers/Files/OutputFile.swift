@@ -252,7 +252,9 @@ extension OutputFile {
         let mode = overwrite ? O_TRUNC : O_EXCL
         let descriptor = openFile(path, O_WRONLY | O_CREAT | mode)
         if descriptor >= 0 { return descriptor }
-        guard descriptor == -EEXIST else { throw MediaFileError(errno: -descriptor, operation: operation, subject: path) }
+        guard descriptor == -EEXIST else {
+            throw MediaFileError(errno: -descriptor, operation: operation, subject: path)
+        }
         // Neither created nor truncated, so that a regular file that has replaced it meanwhile stays unchanged.
         let existing = openFile(path, O_WRONLY)
         if existing >= 0, fstat(existing, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return existing }

@@ -1,4 +1,5 @@
 import NIOCore
+import VideoCapturing
 
 #if TLS
     import NIOSSL
