@@ -70,7 +70,7 @@ public final class CameraCapturer: ForwardingVideoCapture {
     public var decision: CameraModeDecision? { status.contents.withLock { $0.decision } }
 
     /// Statistics of the camera, in addition to `VideoCapture.statistics`.
-    public var cameraStatistics: CameraStatistics { status.contents.withLock { $0.statistics } }
+    public var cameraStatistics: CameraCapturer.Statistics { status.contents.withLock { $0.statistics } }
 
     /// The camera's controls with their values; also available while it captures.
     ///
@@ -87,7 +87,7 @@ public final class CameraCapturer: ForwardingVideoCapture {
     /// - Returns: the value that the driver has set: drivers round to their steps.
     /// - Throws: `invalidState` before `initCapture`, and the errors of ``CameraDevice/setControl(_:to:)``.
     @discardableResult
-    public func setControl(_ name: String, to value: String) throws(CaptureError) -> CameraControlValue {
+    public func setControl(_ name: String, to value: String) throws(CaptureError) -> CameraControl.Value {
         let done = try knownDevice("set the control").setControl(name, to: value, calls)
         status.recordControl(id: done.id, value: done.value)
         return done.value

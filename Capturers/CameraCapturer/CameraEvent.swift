@@ -26,19 +26,21 @@ public enum CameraEvent: Sendable, Hashable {
     /// The camera delivers fewer frames than negotiated.
     case slow(measured: FrameRate, negotiated: FrameRate)
     /// There is no usable signal at the input.
-    case signal(SignalProblem)
+    case signal(CameraEvent.SignalProblem)
     /// The value of a control could not be restored.
     case controlNotRestored(name: String, reason: String)
 }
 
-/// Why an input of a grabber has no usable signal.
-public enum SignalProblem: Sendable, Hashable {
-    /// Nothing is connected, or it is switched off (`ENOLINK`).
-    case none
-    /// There is a signal, but the device cannot lock to it (`ENOLCK`).
-    case unstable
-    /// The device does not support the timings of the signal (`ERANGE`).
-    case unsupported
+extension CameraEvent {
+    /// Why an input of a grabber has no usable signal.
+    public enum SignalProblem: Sendable, Hashable {
+        /// Nothing is connected, or it is switched off (`ENOLINK`).
+        case none
+        /// There is a signal, but the device cannot lock to it (`ENOLCK`).
+        case unstable
+        /// The device does not support the timings of the signal (`ERANGE`).
+        case unsupported
+    }
 }
 
 extension CameraEvent: CustomStringConvertible {

@@ -1,28 +1,30 @@
 import VideoCapturing
 
-/// Statistics of a camera since `initCapture`, in addition to `CaptureStatistics`.
-public struct CameraStatistics: Sendable, Hashable {
-    /// Frames delivered in the driver's own memory.
-    public var framesLent: UInt64 = 0
-    /// Frames copied since the driver needed its buffer back; JPEG that is delivered as it is, is always copied.
-    public var framesCopied: UInt64 = 0
-    /// Frames converted, scaled or decoded.
-    public var framesConverted: UInt64 = 0
-    /// Frames dropped to keep to the desired rate.
-    public var framesDecimated: UInt64 = 0
-    /// Frames dropped since newer ones were waiting already.
-    public var framesSkipped: UInt64 = 0
-    /// Damaged frames: marked by the driver, truncated, or no JPEG.
-    public var framesDamaged: UInt64 = 0
-    /// Frames whose driver's timestamp failed validation, and that have their time of arrival instead.
-    public var timestampsReplaced: UInt64 = 0
-    /// Restarts of the stream, or openings of the camera, after a failure.
-    public var restarts: UInt64 = 0
-    /// Returns of the camera after it was unplugged.
-    public var reconnects: UInt64 = 0
+extension CameraCapturer {
+    /// Statistics of a camera since `initCapture`, in addition to `CaptureStatistics`.
+    public struct Statistics: Sendable, Hashable {
+        /// Frames delivered in the driver's own memory.
+        public var framesLent: UInt64 = 0
+        /// Frames copied since the driver needed its buffer back; JPEG that is delivered as it is, is always copied.
+        public var framesCopied: UInt64 = 0
+        /// Frames converted, scaled or decoded.
+        public var framesConverted: UInt64 = 0
+        /// Frames dropped to keep to the desired rate.
+        public var framesDecimated: UInt64 = 0
+        /// Frames dropped since newer ones were waiting already.
+        public var framesSkipped: UInt64 = 0
+        /// Damaged frames: marked by the driver, truncated, or no JPEG.
+        public var framesDamaged: UInt64 = 0
+        /// Frames whose driver's timestamp failed validation, and that have their time of arrival instead.
+        public var timestampsReplaced: UInt64 = 0
+        /// Restarts of the stream, or openings of the camera, after a failure.
+        public var restarts: UInt64 = 0
+        /// Returns of the camera after it was unplugged.
+        public var reconnects: UInt64 = 0
 
-    /// All counts at zero.
-    public init() {}
+        /// All counts at zero.
+        public init() {}
+    }
 }
 
 /// The state that the capture thread publishes and any thread may read.
@@ -30,26 +32,26 @@ final class CameraStatus: Sendable {
     struct Contents {
         var device: CameraDevice?
         var decision: CameraModeDecision?
-        var statistics = CameraStatistics()
+        var statistics = CameraCapturer.Statistics()
         var eventHandler: (@Sendable (CameraEvent) -> Void)?
         /// The values that this program has set and the capture thread has not taken yet, by the control's identifier.
-        var controlsSet: [UInt32: CameraControlValue] = [:]
+        var controlsSet: [UInt32: CameraControl.Value] = [:]
     }
 
     let contents = Locked(Contents())
 
-    func count(_ change: (inout CameraStatistics) -> Void) {
+    func count(_ change: (inout CameraCapturer.Statistics) -> Void) {
         contents.withLock { change(&$0.statistics) }
     }
 
     /// Records a control that the program has set on another thread, so that the capture thread learns of it even where
     /// the camera is unplugged before its driver sends the event.
-    func recordControl(id: UInt32, value: CameraControlValue) {
+    func recordControl(id: UInt32, value: CameraControl.Value) {
         contents.withLock { $0.controlsSet[id] = value }
     }
 
     /// The values recorded since the last call.
-    func takeControls() -> [UInt32: CameraControlValue] {
+    func takeControls() -> [UInt32: CameraControl.Value] {
         contents.withLock { contents in
             defer { contents.controlsSet.removeAll() }
             return contents.controlsSet

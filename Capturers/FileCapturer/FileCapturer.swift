@@ -108,7 +108,7 @@ public final class FileCapturer: ForwardingVideoCapture {
     public var duration: Duration? { control.contents.withLock { $0.duration } }
 
     /// The progress of the playback, and the time left.
-    public var progress: FileProgress { control.progress(playback, now: clock.now) }
+    public var progress: FileCapturer.Progress { control.progress(playback, now: clock.now) }
 
     /// The format of the file, before the changes by the playback and the wants of consumers; nil before it is open.
     public var fileFormat: VideoFormat? { control.contents.withLock { $0.format } }
@@ -117,27 +117,29 @@ public final class FileCapturer: ForwardingVideoCapture {
     public var sourceDescription: String { control.contents.withLock { $0.sourceDescription } }
 }
 
-/// The progress of a ``FileCapturer``.
-public struct FileProgress: Sendable, Hashable {
-    /// The position in the part that is played, in the file's time.
-    public var position: Duration
-    /// The duration of that part; nil when it is unknown.
-    public var duration: Duration?
-    /// The estimated time until the end, by the clock: from the speed, or as fast as possible from the pace so far. Nil
-    /// when unknown, and for a file that is repeated indefinitely.
-    public var timeLeft: Duration?
+extension FileCapturer {
+    /// The progress of a ``FileCapturer``.
+    public struct Progress: Sendable, Hashable {
+        /// The position in the part that is played, in the file's time.
+        public var position: Duration
+        /// The duration of that part; nil when it is unknown.
+        public var duration: Duration?
+        /// The estimated time until the end, by the clock: from the speed, or as fast as possible from the pace so far. Nil
+        /// when unknown, and for a file that is repeated indefinitely.
+        public var timeLeft: Duration?
 
-    /// Creates a progress.
-    public init(position: Duration, duration: Duration? = nil, timeLeft: Duration? = nil) {
-        self.position = position
-        self.duration = duration
-        self.timeLeft = timeLeft
-    }
+        /// Creates a progress.
+        public init(position: Duration, duration: Duration? = nil, timeLeft: Duration? = nil) {
+            self.position = position
+            self.duration = duration
+            self.timeLeft = timeLeft
+        }
 
-    /// The position as a fraction of the duration, 0 to 1; nil when unknown.
-    public var fraction: Double? {
-        guard let duration, duration > .zero else { return nil }
-        return min(1, max(0, position.seconds / duration.seconds))
+        /// The position as a fraction of the duration, 0 to 1; nil when unknown.
+        public var fraction: Double? {
+            guard let duration, duration > .zero else { return nil }
+            return min(1, max(0, position.seconds / duration.seconds))
+        }
     }
 }
 

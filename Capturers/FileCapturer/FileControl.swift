@@ -30,14 +30,14 @@ final class FileControl: Sendable {
         wake.raise()
     }
 
-    func progress(_ playback: FilePlayback, now: MediaTime) -> FileProgress {
+    func progress(_ playback: FilePlayback, now: MediaTime) -> FileCapturer.Progress {
         let contents = contents.withLock { $0 }
         let position = max(.zero, contents.position - playback.start)
         guard let end = playback.end.map({ min($0, contents.duration ?? $0) }) ?? contents.duration else {
-            return FileProgress(position: position)
+            return FileCapturer.Progress(position: position)
         }
         let duration = max(.zero, end - playback.start)
-        var progress = FileProgress(position: min(position, duration), duration: duration)
+        var progress = FileCapturer.Progress(position: min(position, duration), duration: duration)
         guard let plays = playback.plays else { return progress }
         // In floating point, which does not overflow whatever duration a file states.
         let playsLeft = max(0, Double(plays) - 1 - Double(contents.playsDone))

@@ -62,7 +62,7 @@ public final class MJPEGCapturer: ForwardingVideoCapture {
     public func stop() throws(CaptureError) { try stopCapture() }
 
     /// Statistics of the stream, in addition to `VideoCapture.statistics`.
-    public var streamStatistics: MJPEGStatistics { status.contents.withLock { $0.statistics } }
+    public var streamStatistics: MJPEGCapturer.Statistics { status.contents.withLock { $0.statistics } }
 
     // The handlers are called on the capture thread, so they must not initialize, start or release the capture.
 
@@ -81,7 +81,7 @@ public final class MJPEGCapturer: ForwardingVideoCapture {
     /// Called when the server demands a user name and a password and none are known, or those known are rejected; returns
     /// them, or nil to give up. It may block while the capture is being initialized. Accepted credentials are reused
     /// without calling it again.
-    public var authenticationHandler: (@Sendable (MJPEGAuthenticationChallenge) -> MJPEGCredential?)? {
+    public var authenticationHandler: (@Sendable (MJPEGCredential.Challenge) -> MJPEGCredential?)? {
         get { status.contents.withLock { $0.authenticationHandler } }
         set { status.contents.withLock { $0.authenticationHandler = newValue } }
     }
@@ -95,50 +95,52 @@ public final class MJPEGCapturer: ForwardingVideoCapture {
     }
 }
 
-/// Statistics of a stream since the capture was initialized, in addition to `CaptureStatistics`.
-public struct MJPEGStatistics: Sendable, Hashable {
-    /// Complete frames received.
-    public var framesReceived: UInt64 = 0
-    /// Bytes of bodies received, including those between the frames.
-    public var bytesReceived: UInt64 = 0
-    /// Frames decoded.
-    public var framesDecoded: UInt64 = 0
-    /// Frames skipped because they were truncated, damaged or not JPEG.
-    public var framesDamaged: UInt64 = 0
-    /// Frames skipped because they exceeded the maximum number of bytes.
-    public var framesOversized: UInt64 = 0
-    /// Frames dropped in favor of newer ones.
-    public var framesSkipped: UInt64 = 0
-    /// Frames dropped before decoding to limit the rate to that which consumers want.
-    public var framesDecimated: UInt64 = 0
-    /// Connections that delivered a frame.
-    public var connections: UInt64 = 0
-    /// Connections that delivered a frame after a loss.
-    public var reconnects: UInt64 = 0
-    /// Requests for single images, where the address is not a stream.
-    public var polls: UInt64 = 0
-    /// The reason of the last interruption, in a sentence; nil when there was none.
-    public var lastInterruption: String?
-    /// The `X-Timestamp` of the last frame: since 1970, by the server's clock; nil where the server sends none.
-    public var serverTime: Duration?
+extension MJPEGCapturer {
+    /// Statistics of a stream since the capture was initialized, in addition to `CaptureStatistics`.
+    public struct Statistics: Sendable, Hashable {
+        /// Complete frames received.
+        public var framesReceived: UInt64 = 0
+        /// Bytes of bodies received, including those between the frames.
+        public var bytesReceived: UInt64 = 0
+        /// Frames decoded.
+        public var framesDecoded: UInt64 = 0
+        /// Frames skipped because they were truncated, damaged or not JPEG.
+        public var framesDamaged: UInt64 = 0
+        /// Frames skipped because they exceeded the maximum number of bytes.
+        public var framesOversized: UInt64 = 0
+        /// Frames dropped in favor of newer ones.
+        public var framesSkipped: UInt64 = 0
+        /// Frames dropped before decoding to limit the rate to that which consumers want.
+        public var framesDecimated: UInt64 = 0
+        /// Connections that delivered a frame.
+        public var connections: UInt64 = 0
+        /// Connections that delivered a frame after a loss.
+        public var reconnects: UInt64 = 0
+        /// Requests for single images, where the address is not a stream.
+        public var polls: UInt64 = 0
+        /// The reason of the last interruption, in a sentence; nil when there was none.
+        public var lastInterruption: String?
+        /// The `X-Timestamp` of the last frame: since 1970, by the server's clock; nil where the server sends none.
+        public var serverTime: Duration?
 
-    /// Statistics with all counters zero.
-    public init() {}
+        /// Statistics with all counters zero.
+        public init() {}
+    }
 }
 
 /// The statistics and handlers that the capture thread shares with all others.
 final class MJPEGStatus: Sendable {
     struct Contents {
-        var statistics = MJPEGStatistics()
+        var statistics = MJPEGCapturer.Statistics()
         var eventHandler: (@Sendable (MJPEGEvent) -> Void)?
         var didStartLoading: (@Sendable () -> Void)?
         var didFinishLoading: (@Sendable () -> Void)?
-        var authenticationHandler: (@Sendable (MJPEGAuthenticationChallenge) -> MJPEGCredential?)?
+        var authenticationHandler: (@Sendable (MJPEGCredential.Challenge) -> MJPEGCredential?)?
     }
 
     let contents = Locked(Contents())
 
-    func count(_ change: (inout MJPEGStatistics) -> Void) {
+    func count(_ change: (inout MJPEGCapturer.Statistics) -> Void) {
         contents.withLock { change(&$0.statistics) }
     }
 
@@ -150,7 +152,7 @@ final class MJPEGStatus: Sendable {
 
     func reportFinish() { contents.withLock { $0.didFinishLoading }?() }
 
-    func requestCredential(_ challenge: MJPEGAuthenticationChallenge) -> MJPEGCredential? {
+    func requestCredential(_ challenge: MJPEGCredential.Challenge) -> MJPEGCredential? {
         contents.withLock { $0.authenticationHandler }?(challenge)
     }
 }

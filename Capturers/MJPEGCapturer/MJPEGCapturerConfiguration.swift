@@ -8,13 +8,13 @@ public struct MJPEGCapturerConfiguration: Sendable, Hashable {
     /// hosts after a redirect.
     public var credential: MJPEGCredential?
     /// Which certificates are trusted.
-    public var trust = MJPEGServerTrust.verified
+    public var trust = MJPEGCapturerConfiguration.ServerTrust.verified
     /// The timeout of a connection attempt, including name resolution and TLS.
     public var connectTimeout: Duration = .seconds(10)
     /// How long a stream may be silent before the connection counts as lost.
     public var stallTimeout: Duration = .seconds(10)
     /// The delays between attempts to reconnect.
-    public var reconnect = MJPEGReconnectPolicy.standard
+    public var reconnect = MJPEGCapturerConfiguration.ReconnectPolicy.standard
     /// The maximum number of bytes of one frame; larger ones are skipped and counted.
     public var maximumFrameBytes = 16 << 20
     /// The time between two requests, where the address is a single image and not a stream.
@@ -44,7 +44,7 @@ public struct MJPEGCapturerConfiguration: Sendable, Hashable {
         if reconnect.steps.contains(where: { $0.delay < .zero || $0.attempts < 1 }) {
             throw error("Each step of the reconnect policy has one attempt or more, after no negative time.")
         }
-        if case .pinned(let pin) = trust, MJPEGServerTrust.curlPin(pin) == nil {
+        if case .pinned(let pin) = trust, MJPEGCapturerConfiguration.ServerTrust.curlPin(pin) == nil {
             throw error("The pin is no SHA-256; give 44 characters of base64 or 64 hexadecimal digits.")
         }
         for text in [userAgent, proxy ?? "", credential?.user ?? "", credential?.password ?? ""] {
@@ -62,79 +62,83 @@ public struct MJPEGCapturerConfiguration: Sendable, Hashable {
     }
 }
 
-/// The delays between attempts to restore a lost connection. It restarts from the first step after a frame.
-public struct MJPEGReconnectPolicy: Sendable, Hashable {
-    /// A number of attempts with the same delay.
-    public struct Step: Sendable, Hashable {
-        /// The delay before each attempt.
-        public var delay: Duration
-        /// The number of attempts; the last step is repeated indefinitely.
-        public var attempts: Int
+extension MJPEGCapturerConfiguration {
+    /// The delays between attempts to restore a lost connection. It restarts from the first step after a frame.
+    public struct ReconnectPolicy: Sendable, Hashable {
+        /// A number of attempts with the same delay.
+        public struct Step: Sendable, Hashable {
+            /// The delay before each attempt.
+            public var delay: Duration
+            /// The number of attempts; the last step is repeated indefinitely.
+            public var attempts: Int
 
-        /// Creates a step.
-        public init(delay: Duration, attempts: Int) {
-            self.delay = delay
-            self.attempts = attempts
+            /// Creates a step.
+            public init(delay: Duration, attempts: Int) {
+                self.delay = delay
+                self.attempts = attempts
+            }
         }
-    }
 
-    /// The steps in order; empty for no attempt.
-    public var steps: [Step]
+        /// The steps in order; empty for no attempt.
+        public var steps: [Step]
 
-    /// Creates a policy.
-    ///
-    /// - Parameter steps: the steps in order; empty for no attempt.
-    public init(steps: [Step]) {
-        self.steps = steps
-    }
-
-    /// After 1 s five times, 5 s five times, 10 s ten times, and then every minute, as go2rtc does.
-    public static let standard = MJPEGReconnectPolicy(steps: [
-        Step(delay: .seconds(1), attempts: 5), Step(delay: .seconds(5), attempts: 5),
-        Step(delay: .seconds(10), attempts: 10), Step(delay: .seconds(60), attempts: 1),
-    ])
-
-    /// No attempt: the capture stops when the connection is lost, with the end of the stream where the server has
-    /// closed it regularly.
-    public static let never = MJPEGReconnectPolicy(steps: [])
-
-    /// Attempts with a constant delay.
-    public static func every(_ delay: Duration) -> MJPEGReconnectPolicy {
-        MJPEGReconnectPolicy(steps: [Step(delay: delay, attempts: 1)])
-    }
-
-    /// The delay before attempt number `attempt`, which counts from 1; nil for no attempt.
-    public func delay(beforeAttempt attempt: Int) -> Duration? {
-        var left = attempt
-        for step in steps {
-            if left <= step.attempts { return step.delay }
-            left -= step.attempts
+        /// Creates a policy.
+        ///
+        /// - Parameter steps: the steps in order; empty for no attempt.
+        public init(steps: [Step]) {
+            self.steps = steps
         }
-        return steps.last?.delay
+
+        /// After 1 s five times, 5 s five times, 10 s ten times, and then every minute, as go2rtc does.
+        public static let standard = MJPEGCapturerConfiguration.ReconnectPolicy(steps: [
+            Step(delay: .seconds(1), attempts: 5), Step(delay: .seconds(5), attempts: 5),
+            Step(delay: .seconds(10), attempts: 10), Step(delay: .seconds(60), attempts: 1),
+        ])
+
+        /// No attempt: the capture stops when the connection is lost, with the end of the stream where the server has
+        /// closed it regularly.
+        public static let never = MJPEGCapturerConfiguration.ReconnectPolicy(steps: [])
+
+        /// Attempts with a constant delay.
+        public static func every(_ delay: Duration) -> MJPEGCapturerConfiguration.ReconnectPolicy {
+            MJPEGCapturerConfiguration.ReconnectPolicy(steps: [Step(delay: delay, attempts: 1)])
+        }
+
+        /// The delay before attempt number `attempt`, which counts from 1; nil for no attempt.
+        public func delay(beforeAttempt attempt: Int) -> Duration? {
+            var left = attempt
+            for step in steps {
+                if left <= step.attempts { return step.delay }
+                left -= step.attempts
+            }
+            return steps.last?.delay
+        }
     }
 }
 
-/// The certificates of an `https` server that are trusted.
-public enum MJPEGServerTrust: Sendable, Hashable {
-    /// Those issued for the server's name by an authority that the system trusts.
-    case verified
-    /// Those issued for the server's name by an authority in this PEM file; a self-signed certificate is its own
-    /// authority, so the file may contain the camera's.
-    case authorities(path: String)
-    /// Those with this public key, of any issuer and name: the right choice for a camera with a self-signed certificate.
-    /// The SHA-256 of the key, in base64 (as for curl's `--pinnedpubkey`) or in 64 hexadecimal digits:
-    ///
-    /// ```
-    /// openssl s_client -connect camera:443 </dev/null | openssl x509 -pubkey -noout \
-    ///     | openssl pkey -pubin -outform der | openssl dgst -sha256
-    /// ```
-    /// The key is pinned, and not the certificate, so that a camera can renew its certificate.
-    case pinned(publicKeySHA256: String)
-    /// All. A man in the middle can impersonate the camera, and read the password.
-    case acceptsSelfSigned
+extension MJPEGCapturerConfiguration {
+    /// The certificates of an `https` server that are trusted.
+    public enum ServerTrust: Sendable, Hashable {
+        /// Those issued for the server's name by an authority that the system trusts.
+        case verified
+        /// Those issued for the server's name by an authority in this PEM file; a self-signed certificate is its own
+        /// authority, so the file may contain the camera's.
+        case authorities(path: String)
+        /// Those with this public key, of any issuer and name: the right choice for a camera with a self-signed certificate.
+        /// The SHA-256 of the key, in base64 (as for curl's `--pinnedpubkey`) or in 64 hexadecimal digits:
+        ///
+        /// ```
+        /// openssl s_client -connect camera:443 </dev/null | openssl x509 -pubkey -noout \
+        ///     | openssl pkey -pubin -outform der | openssl dgst -sha256
+        /// ```
+        /// The key is pinned, and not the certificate, so that a camera can renew its certificate.
+        case pinned(publicKeySHA256: String)
+        /// All. A man in the middle can impersonate the camera, and read the password.
+        case acceptsSelfSigned
+    }
 }
 
-extension MJPEGServerTrust {
+extension MJPEGCapturerConfiguration.ServerTrust {
     /// A pin in curl's syntax; nil when the text is not a SHA-256.
     static func curlPin(_ text: String) -> String? {
         var text = text[...]

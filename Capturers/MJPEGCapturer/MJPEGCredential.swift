@@ -18,23 +18,25 @@ extension MJPEGCredential: CustomStringConvertible, CustomDebugStringConvertible
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A server's demand for a user name and a password.
-public struct MJPEGAuthenticationChallenge: Sendable, Hashable {
-    /// The name of the protected area; empty when the server states none.
-    public var realm: String
-    /// The authentication scheme: `Digest`, or `Basic`, which can be read on the network unless the address begins with
-    /// `https`.
-    public var scheme: String
-    /// The server's name or address, with the port where it is not the default one.
-    public var host: String
-    /// The number of credentials that were rejected in this attempt, including those of the configuration and the address.
-    public var previousFailureCount: Int
+extension MJPEGCredential {
+    /// A server's demand for a user name and a password.
+    public struct Challenge: Sendable, Hashable {
+        /// The name of the protected area; empty when the server states none.
+        public var realm: String
+        /// The authentication scheme: `Digest`, or `Basic`, which can be read on the network unless the address begins with
+        /// `https`.
+        public var scheme: String
+        /// The server's name or address, with the port where it is not the default one.
+        public var host: String
+        /// The number of credentials that were rejected in this attempt, including those of the configuration and the address.
+        public var previousFailureCount: Int
 
-    /// Creates a challenge.
-    public init(realm: String, scheme: String, host: String, previousFailureCount: Int) {
-        self.realm = realm
-        self.scheme = scheme
-        self.host = host
-        self.previousFailureCount = previousFailureCount
+        /// Creates a challenge.
+        public init(realm: String, scheme: String, host: String, previousFailureCount: Int) {
+            self.realm = realm
+            self.scheme = scheme
+            self.host = host
+            self.previousFailureCount = previousFailureCount
+        }
     }
 }

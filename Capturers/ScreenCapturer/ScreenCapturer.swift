@@ -30,7 +30,7 @@ public final class ScreenCapturer: ForwardingVideoCapture {
 
     /// The configuration of the capture.
     public let configuration: ScreenConfiguration
-    private let counts = Locked(ScreenStatistics())
+    private let counts = Locked(ScreenCapturer.Statistics())
 
     /// Creates a capture without connecting; `initCapture` connects.
     ///
@@ -48,22 +48,24 @@ public final class ScreenCapturer: ForwardingVideoCapture {
     }
 
     /// Statistics of the screen, in addition to `VideoCapture.statistics`.
-    public var screenStatistics: ScreenStatistics { counts.withLock { $0 } }
+    public var screenStatistics: ScreenCapturer.Statistics { counts.withLock { $0 } }
 }
 
-/// Statistics of a screen, in addition to `VideoCapture.statistics`.
-public struct ScreenStatistics: Sendable, Hashable {
-    /// Pixels fetched from the X server.
-    public var pixelsFetched: UInt64 = 0
-    /// Rectangles fetched from the X server.
-    public var rectanglesFetched: UInt64 = 0
-    /// Reconnections to the X server.
-    public var reconnects: UInt64 = 0
-    /// Whether the server writes pixels into shared memory, rather than sending them.
-    public var usesSharedMemory = false
-    /// Whether the server reports changes; otherwise everything is fetched for each frame.
-    public var usesDamage = false
+extension ScreenCapturer {
+    /// Statistics of a screen, in addition to `VideoCapture.statistics`.
+    public struct Statistics: Sendable, Hashable {
+        /// Pixels fetched from the X server.
+        public var pixelsFetched: UInt64 = 0
+        /// Rectangles fetched from the X server.
+        public var rectanglesFetched: UInt64 = 0
+        /// Reconnections to the X server.
+        public var reconnects: UInt64 = 0
+        /// Whether the server writes pixels into shared memory, rather than sending them.
+        public var usesSharedMemory = false
+        /// Whether the server reports changes; otherwise everything is fetched for each frame.
+        public var usesDamage = false
 
-    /// Statistics with all counters zero.
-    public init() {}
+        /// Statistics with all counters zero.
+        public init() {}
+    }
 }

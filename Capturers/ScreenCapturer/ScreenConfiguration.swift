@@ -5,7 +5,7 @@ public struct ScreenConfiguration: Sendable, Hashable {
     /// The X display, as `:0`, `:0.1` or `host:1`; nil for that of the environment variable `DISPLAY`.
     public var display: String?
     /// The target that is captured.
-    public var target: ScreenTarget
+    public var target: ScreenConfiguration.Target
     /// The part of the target that is captured, in its pixels; nil for all of it.
     public var region: PixelRect?
     /// Whether the pointer is drawn into the frames.
@@ -20,7 +20,8 @@ public struct ScreenConfiguration: Sendable, Hashable {
 
     /// Creates a configuration; see the properties.
     public init(
-        display: String? = nil, target: ScreenTarget = .desktop, region: PixelRect? = nil, showsPointer: Bool = true,
+        display: String? = nil, target: ScreenConfiguration.Target = .desktop, region: PixelRect? = nil,
+        showsPointer: Bool = true,
         frameRate: FrameRate = 30, pixelFormat: PixelFormat = .nv12, reconnects: Bool = true
     ) {
         self.display = display
@@ -55,16 +56,18 @@ extension PixelRect {
     var text: String { "\(x),\(y),\(width)x\(height)" }
 }
 
-/// The part of a display that is captured.
-public enum ScreenTarget: Sendable, Hashable {
-    /// The whole display, with all monitors.
-    case desktop
-    /// One monitor, by its RandR name, as `HDMI-1`; or `primary`.
-    case monitor(String)
-    /// One window, by its identifier.
-    case window(UInt32)
-    /// The window with this title, or else the first one whose title contains it; not case-sensitive.
-    case windowTitled(String)
-    /// The window that is clicked next; `initCapture` waits for it.
-    case clickedWindow
+extension ScreenConfiguration {
+    /// The part of a display that is captured.
+    public enum Target: Sendable, Hashable {
+        /// The whole display, with all monitors.
+        case desktop
+        /// One monitor, by its RandR name, as `HDMI-1`; or `primary`.
+        case monitor(String)
+        /// One window, by its identifier.
+        case window(UInt32)
+        /// The window with this title, or else the first one whose title contains it; not case-sensitive.
+        case windowTitled(String)
+        /// The window that is clicked next; `initCapture` waits for it.
+        case clickedWindow
+    }
 }

@@ -97,7 +97,7 @@ package final class CaptureControl<Media: CaptureMedia>: Sendable {
     }
 
     /// The source failed to start, or while it ran. How the session ends therefore.
-    package func endingOfSession(after failure: CaptureError) -> StopReason {
+    package func endingOfSession(after failure: CaptureError) -> CaptureState.StopReason {
         contents.withLock { contents in
             if contents.phase == .starting, !contents.isStopOrdered { contents.failure = failure }
         }
@@ -111,7 +111,7 @@ package final class CaptureControl<Media: CaptureMedia>: Sendable {
     /// The source has stopped.
     ///
     /// - Parameter ending: why, unless a stop was ordered.
-    package func didStop(_ ending: StopReason) {
+    package func didStop(_ ending: CaptureState.StopReason) {
         update { [waiter] contents, states in
             let wasOrdered = contents.isStopOrdered
             contents.phase = .ready
@@ -124,7 +124,7 @@ package final class CaptureControl<Media: CaptureMedia>: Sendable {
                 if case .stopped = states.state { return }
                 states.transition(to: .stopped(.user), reason: .requested)
             } else {
-                let reason = ending.error.map { CaptureStateChange.Reason.failure($0) } ?? .source
+                let reason = ending.error.map { CaptureState.Change.Reason.failure($0) } ?? .source
                 states.transition(to: .stopped(ending), reason: reason)
             }
         }
@@ -149,7 +149,7 @@ package final class CaptureControl<Media: CaptureMedia>: Sendable {
     }
 
     /// No data come for now, and why; from inside the source.
-    package func reportInterruption(_ reason: InterruptionReason) {
+    package func reportInterruption(_ reason: CaptureState.InterruptionReason) {
         contents.withLock { contents in
             guard contents.phase == .running, !contents.isStopOrdered else { return }
             if !contents.isInterrupted { contents.media.didInterrupt() }

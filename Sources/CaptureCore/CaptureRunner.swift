@@ -134,7 +134,7 @@ package final class CaptureRunner<Media: CaptureMedia>: Sendable {
     /// Nothing is delivered from here on, and the source's waits end.
     @discardableResult
     private func orderStop(
-        state: CaptureState, reason: CaptureStateChange.Reason, andClose: Bool = false
+        state: CaptureState, reason: CaptureState.Change.Reason, andClose: Bool = false
     ) -> (session: UInt64?, life: UInt64?) {
         let order = control.update { [waiter = control.waiter] contents, states in
             if andClose, contents.phase != .idle, contents.phase != .closing { contents.isCloseOrdered = true }

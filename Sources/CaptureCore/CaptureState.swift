@@ -18,68 +18,74 @@ public enum CaptureState: Sendable, Hashable {
     /// Frames come.
     case running
     /// No frames come for now, and the capture resumes automatically when the cause has passed.
-    case interrupted(InterruptionReason)
+    case interrupted(CaptureState.InterruptionReason)
     /// Stop was called; the last frame is in flight.
     case stopping
     /// No frames come until the next start.
-    case stopped(StopReason)
+    case stopped(CaptureState.StopReason)
 }
 
-/// Why a capture delivers no frames for now.
-public enum InterruptionReason: Sendable, Hashable {
-    /// The device was unplugged; it is waited for.
-    case deviceDisconnected
-    /// The device is in use by another program; it is waited for.
-    case deviceBusy
-    /// No frames come although the device is there; it is being restarted.
-    case stalled
-    /// The device is there, but has no signal at its input.
-    case noSignal
-    /// The application has paused the capture, and lets it go on when it likes.
-    case paused
-    /// Anything else, in words for a person.
-    case other(String)
+extension CaptureState {
+    /// Why a capture delivers no frames for now.
+    public enum InterruptionReason: Sendable, Hashable {
+        /// The device was unplugged; it is waited for.
+        case deviceDisconnected
+        /// The device is in use by another program; it is waited for.
+        case deviceBusy
+        /// No frames come although the device is there; it is being restarted.
+        case stalled
+        /// The device is there, but has no signal at its input.
+        case noSignal
+        /// The application has paused the capture, and lets it go on when it likes.
+        case paused
+        /// Anything else, in words for a person.
+        case other(String)
+    }
 }
 
-/// Why a capture has stopped.
-public enum StopReason: Sendable, Hashable {
-    /// Stop or release was called.
-    case user
-    /// The source has no more frames.
-    case endOfStream
-    /// The device has gone and is not waited for.
-    case deviceLost(CaptureError)
-    /// Anything else went wrong.
-    case error(CaptureError)
+extension CaptureState {
+    /// Why a capture has stopped.
+    public enum StopReason: Sendable, Hashable {
+        /// Stop or release was called.
+        case user
+        /// The source has no more frames.
+        case endOfStream
+        /// The device has gone and is not waited for.
+        case deviceLost(CaptureError)
+        /// Anything else went wrong.
+        case error(CaptureError)
 
-    /// The error beneath, if there is one.
-    public var error: CaptureError? {
-        switch self {
-        case .user, .endOfStream: nil
-        case .deviceLost(let error), .error(let error): error
+        /// The error beneath, if there is one.
+        public var error: CaptureError? {
+            switch self {
+            case .user, .endOfStream: nil
+            case .deviceLost(let error), .error(let error): error
+            }
         }
     }
 }
 
-/// One step in the life of a capture.
-public struct CaptureStateChange: Sendable, Hashable {
-    /// Who or what made the state change.
-    public enum Reason: Sendable, Hashable {
-        /// A call of the application.
-        case requested
-        /// The source, which has begun, resumed or run out.
-        case source
-        /// A failure.
-        case failure(CaptureError)
-    }
+extension CaptureState {
+    /// One step in the life of a capture.
+    public struct Change: Sendable, Hashable {
+        /// Who or what made the state change.
+        public enum Reason: Sendable, Hashable {
+            /// A call of the application.
+            case requested
+            /// The source, which has begun, resumed or run out.
+            case source
+            /// A failure.
+            case failure(CaptureError)
+        }
 
-    public var old: CaptureState
-    public var new: CaptureState
-    public var reason: Reason
+        public var old: CaptureState
+        public var new: CaptureState
+        public var reason: Reason
 
-    public init(old: CaptureState, new: CaptureState, reason: Reason) {
-        self.old = old
-        self.new = new
-        self.reason = reason
+        public init(old: CaptureState, new: CaptureState, reason: Reason) {
+            self.old = old
+            self.new = new
+            self.reason = reason
+        }
     }
 }

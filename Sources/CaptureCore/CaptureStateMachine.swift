@@ -2,16 +2,16 @@
 ///
 /// For captures that conform to `VideoCapture` directly; `SourceCapturer` has one already. Safe to use
 /// from any thread.
-public final class CaptureStateMachine: Sendable {
+package final class CaptureStateMachine: Sendable {
     private struct Contents {
         var state = CaptureState.idle
-        var observers: [UInt64: AsyncStream<CaptureStateChange>.Continuation] = [:]
+        var observers: [UInt64: AsyncStream<CaptureState.Change>.Continuation] = [:]
         var nextObserver: UInt64 = 0
     }
 
     private let contents = Locked(Contents())
 
-    public init() {}
+    package init() {}
 
     deinit {
         contents.withLock { contents in
@@ -20,21 +20,21 @@ public final class CaptureStateMachine: Sendable {
     }
 
     /// The state now.
-    public var state: CaptureState { contents.withLock { $0.state } }
+    package var state: CaptureState { contents.withLock { $0.state } }
 
     /// Goes to `state` and tells it; nothing happens when that is the state already.
-    public func transition(to state: CaptureState, reason: CaptureStateChange.Reason) {
+    package func transition(to state: CaptureState, reason: CaptureState.Change.Reason) {
         contents.withLock { contents in
             guard contents.state != state else { return }
-            let change = CaptureStateChange(old: contents.state, new: state, reason: reason)
+            let change = CaptureState.Change(old: contents.state, new: state, reason: reason)
             contents.state = state
             for observer in contents.observers.values { observer.yield(change) }
         }
     }
 
     /// A new stream of all changes from now on; none is left out, however late they are read.
-    public func changes() -> AsyncStream<CaptureStateChange> {
-        let (stream, continuation) = AsyncStream<CaptureStateChange>.makeStream(bufferingPolicy: .unbounded)
+    package func changes() -> AsyncStream<CaptureState.Change> {
+        let (stream, continuation) = AsyncStream<CaptureState.Change>.makeStream(bufferingPolicy: .unbounded)
         let identifier = contents.withLock { contents in
             contents.nextObserver += 1
             contents.observers[contents.nextObserver] = continuation

@@ -12,12 +12,13 @@ public struct FrameAttributes: Sendable, Hashable {
     /// The time from exposure to delivery; nil when unknown.
     public var estimatedCaptureDelay: Duration?
     /// Bytes that travel with the frame, of any length; nil when there are none.
-    public var metadata: FrameMetadata?
+    public var metadata: FrameAttributes.Metadata?
 
     /// Attributes of an upright picture.
     public init(
         orientation: VideoOrientation = .up, isMirrored: Bool = false, color: ColorDescription = .bt601,
-        estimatedFrameRate: FrameRate? = nil, estimatedCaptureDelay: Duration? = nil, metadata: FrameMetadata? = nil
+        estimatedFrameRate: FrameRate? = nil, estimatedCaptureDelay: Duration? = nil,
+        metadata: FrameAttributes.Metadata? = nil
     ) {
         self.orientation = orientation
         self.isMirrored = isMirrored
@@ -62,19 +63,21 @@ extension AttributedFrame {
         set { attributes.estimatedCaptureDelay = newValue }
     }
     /// Bytes that travel with the frame; nil when there are none.
-    @inlinable public var metadata: FrameMetadata? {
+    @inlinable public var metadata: FrameAttributes.Metadata? {
         get { attributes.metadata }
         set { attributes.metadata = newValue }
     }
 }
 
-/// Bytes that an application or a driver attaches to a frame.
-public struct FrameMetadata: Sendable, Hashable {
-    /// The bytes.
-    public var bytes: [UInt8]
+extension FrameAttributes {
+    /// Bytes that an application or a driver attaches to a frame.
+    public struct Metadata: Sendable, Hashable {
+        /// The bytes.
+        public var bytes: [UInt8]
 
-    /// Metadata of these bytes.
-    public init(_ bytes: [UInt8]) {
-        self.bytes = bytes
+        /// Metadata of these bytes.
+        public init(_ bytes: [UInt8]) {
+            self.bytes = bytes
+        }
     }
 }

@@ -3,7 +3,7 @@ import VideoCapturing
 /// Plays the script of a ``FaultInjectingCapturer``.
 struct FaultSource: FrameSource {
     let settings: CaptureSettings
-    let script: [Int: [FrameFault]]
+    let script: [Int: [FaultInjectingCapturer.Fault]]
     var openFailures: [CaptureError]
     var startFailures: [CaptureError]
     let frameCount: Int?
@@ -17,7 +17,7 @@ struct FaultSource: FrameSource {
     private var burstLeft = 0
 
     init(
-        settings: CaptureSettings, script: [Int: [FrameFault]], openFailures: [CaptureError],
+        settings: CaptureSettings, script: [Int: [FaultInjectingCapturer.Fault]], openFailures: [CaptureError],
         startFailures: [CaptureError], frameCount: Int?, stallEnd: Locked<UInt64>
     ) {
         self.settings = settings
@@ -127,7 +127,7 @@ private struct PictureShape {
         }
         // Before memory is taken that would never be freed.
         try VideoFormat(pixelFormat, width: width, height: height).validate()
-        var memory = PlaneList<PlaneMemory>()
+        var memory = PlaneList<PixelBuffer.PlaneMemory>()
         var blocks: [UInt] = []
         for plane in 0..<pixelFormat.planeCount {
             let rowBytes = pixelFormat.rowBytes(ofPlane: plane, width: width)
@@ -142,7 +142,8 @@ private struct PictureShape {
                 }
             }
             memory.append(
-                PlaneMemory(base: UnsafeRawPointer(block.baseAddress!), byteCount: block.count, bytesPerRow: stride))
+                PixelBuffer.PlaneMemory(
+                    base: UnsafeRawPointer(block.baseAddress!), byteCount: block.count, bytesPerRow: stride))
             blocks.append(UInt(bitPattern: block.baseAddress!))
         }
         let freed = blocks
@@ -153,53 +154,55 @@ private struct PictureShape {
     }
 }
 
-/// Something that goes wrong at one frame of a ``FaultInjectingCapturer``.
-public enum FrameFault: Sendable, Hashable {
-    /// The frame comes so much later than its time; its timestamp is the late one.
-    case late(Duration)
-    /// The frame comes so much before its time; its timestamp is the early one.
-    case early(Duration)
-    /// This frame and those that follow it, of this number in all, come at once.
-    case burst(Int)
-    /// The driver lost this number of frames before this one.
-    case gap(UInt64)
-    /// So many frames before this one were damaged and left out.
-    case corrupt(UInt64)
-    /// The source fails in place of the frame. Unlike other faults it is over with that: a restart goes on with
-    /// the next frame.
-    case failure(CaptureError)
-    /// The frame has another size than the settings say.
-    case size(width: Int, height: Int)
-    /// The frame has another pixel format than the settings say.
-    case pixelFormat(PixelFormat)
-    /// The rows of the frame's first plane are this number of bytes further apart than needed, in memory of the frame's
-    /// own.
-    case padding(Int)
-    /// The source hangs before the frame: for the given time, or until ``FaultInjectingCapturer/endStall()``; with
-    /// `honoursStop` a stop ends it too.
-    case stall(Duration?, honoursStop: Bool)
-    /// Frames stop coming before this one for the given time, and the source says why.
-    case interruption(InterruptionReason, Duration)
-    /// There are no more frames; a restart goes on with the next.
-    case endOfStream
+extension FaultInjectingCapturer {
+    /// Something that goes wrong at one frame of a ``FaultInjectingCapturer``.
+    public enum Fault: Sendable, Hashable {
+        /// The frame comes so much later than its time; its timestamp is the late one.
+        case late(Duration)
+        /// The frame comes so much before its time; its timestamp is the early one.
+        case early(Duration)
+        /// This frame and those that follow it, of this number in all, come at once.
+        case burst(Int)
+        /// The driver lost this number of frames before this one.
+        case gap(UInt64)
+        /// So many frames before this one were damaged and left out.
+        case corrupt(UInt64)
+        /// The source fails in place of the frame. Unlike other faults it is over with that: a restart goes on with
+        /// the next frame.
+        case failure(CaptureError)
+        /// The frame has another size than the settings say.
+        case size(width: Int, height: Int)
+        /// The frame has another pixel format than the settings say.
+        case pixelFormat(PixelFormat)
+        /// The rows of the frame's first plane are this number of bytes further apart than needed, in memory of the frame's
+        /// own.
+        case padding(Int)
+        /// The source hangs before the frame: for the given time, or until ``FaultInjectingCapturer/endStall()``; with
+        /// `honoursStop` a stop ends it too.
+        case stall(Duration?, honoursStop: Bool)
+        /// Frames stop coming before this one for the given time, and the source says why.
+        case interruption(CaptureState.InterruptionReason, Duration)
+        /// There are no more frames; a restart goes on with the next.
+        case endOfStream
+    }
 }
 
 /// Pictures whose every byte is known from the number of the frame, so that a test can check all of them.
-public enum TestPicture {
+package enum TestPicture {
     /// The byte at a place of a plane in picture number `index`.
-    public static func byte(plane: Int, column: Int, row: Int, index: Int) -> UInt8 {
+    package static func byte(plane: Int, column: Int, row: Int, index: Int) -> UInt8 {
         UInt8(truncatingIfNeeded: column &* 3 &+ row &* 5 &+ plane &* 64 &+ index &* 7)
     }
 
     /// Writes picture number `index`.
-    public static func fill(_ pixels: borrowing PixelWriter, index: Int) {
+    package static func fill(_ pixels: borrowing PixelWriter, index: Int) {
         for plane in pixels.planes.indices {
             pixels.fill(plane: plane) { column, row in byte(plane: plane, column: column, row: row, index: index) }
         }
     }
 
     /// Whether `buffer` is picture number `index`, to the last byte.
-    public static func matches(_ buffer: PixelBuffer, index: Int) -> Bool {
+    package static func matches(_ buffer: PixelBuffer, index: Int) -> Bool {
         buffer.planes.enumerated().allSatisfy { plane, shape in
             (0..<shape.rows).allSatisfy { row in
                 buffer.withRow(row, ofPlane: plane) { bytes in
@@ -231,7 +234,8 @@ public final class FaultInjectingCapturer: VideoCapture {
     ///   - timeout: as for `SourceCapturer`.
     public init(
         format: VideoFormat = VideoFormat(.nv12, width: 16, height: 8, estimatedFramesPerSecond: 200),
-        script: [Int: [FrameFault]] = [:], openFailures: [CaptureError] = [], startFailures: [CaptureError] = [],
+        script: [Int: [FaultInjectingCapturer.Fault]] = [:], openFailures: [CaptureError] = [],
+        startFailures: [CaptureError] = [],
         frameCount: Int? = nil, clock: any CaptureClock = MonotonicClock(), timeout: Duration = .seconds(10)
     ) {
         let stallEnd = Locked<UInt64>(0)
@@ -267,6 +271,6 @@ public final class FaultInjectingCapturer: VideoCapture {
     public func captureSettings() -> CaptureSettings { capture.captureSettings() }
     public func adapt(to wants: CaptureWants) { capture.adapt(to: wants) }
     public var state: CaptureState { capture.state }
-    public func stateChanges() -> AsyncStream<CaptureStateChange> { capture.stateChanges() }
+    public func stateChanges() -> AsyncStream<CaptureState.Change> { capture.stateChanges() }
     public var statistics: CaptureStatistics { capture.statistics }
 }

@@ -16,7 +16,7 @@ public final class FrameAdapter: FeedbackConsumer {
     private struct State {
         var wants: CaptureWants
         var gate = FrameRateGate()
-        var statistics = FrameAdapterStatistics()
+        var statistics = FrameAdapter.Statistics()
         var lastError: CaptureError?
         var black: (buffer: PixelBuffer, color: ColorDescription)?
         /// The size that went out last; damage of another size means nothing.
@@ -24,15 +24,17 @@ public final class FrameAdapter: FeedbackConsumer {
     }
 
     private let state: Locked<State>
-    private let filter: ScaleFilter
+    private let filter: FrameTransform.Filter
     private let processor = FrameProcessor()
 
     /// - Parameters:
     ///   - consumer: where the frames go.
     ///   - wants: what it can use; may be changed at any time by ``adapt(to:)``.
     ///   - filter: how pixels are mixed when a frame is made smaller.
-    public init(to consumer: any VideoCaptureConsumer, wants: CaptureWants = CaptureWants(), filter: ScaleFilter = .box)
-    {
+    public init(
+        to consumer: any VideoCaptureConsumer, wants: CaptureWants = CaptureWants(),
+        filter: FrameTransform.Filter = .box
+    ) {
         self.consumer = consumer
         self.filter = filter
         state = Locked(State(wants: wants))
@@ -57,7 +59,7 @@ public final class FrameAdapter: FeedbackConsumer {
     }
 
     /// What was done so far.
-    public var statistics: FrameAdapterStatistics { state.withLock { $0.statistics } }
+    public var statistics: FrameAdapter.Statistics { state.withLock { $0.statistics } }
 
     /// Why the last frame that failed did; nil when none has. A frame fails when a JPEG that is to be scaled
     /// is damaged, or when memory is out.
@@ -138,20 +140,22 @@ public final class FrameAdapter: FeedbackConsumer {
     }
 }
 
-/// What a ``FrameAdapter`` has done so far.
-public struct FrameAdapterStatistics: Sendable, Hashable {
-    /// Frames taken in.
-    public var framesIn: UInt64 = 0
-    /// Frames passed on: as they were, scaled or black.
-    public var framesOut: UInt64 = 0
-    /// Frames left out to keep to the rate.
-    public var framesDroppedForRate: UInt64 = 0
-    /// Frames passed on in another size.
-    public var framesScaled: UInt64 = 0
-    /// Frames in whose place a black one was passed on.
-    public var framesBlackened: UInt64 = 0
-    /// Frames left out because they could not be scaled; see ``FrameAdapter/lastError``.
-    public var framesFailed: UInt64 = 0
+extension FrameAdapter {
+    /// What a ``FrameAdapter`` has done so far.
+    public struct Statistics: Sendable, Hashable {
+        /// Frames taken in.
+        public var framesIn: UInt64 = 0
+        /// Frames passed on: as they were, scaled or black.
+        public var framesOut: UInt64 = 0
+        /// Frames left out to keep to the rate.
+        public var framesDroppedForRate: UInt64 = 0
+        /// Frames passed on in another size.
+        public var framesScaled: UInt64 = 0
+        /// Frames in whose place a black one was passed on.
+        public var framesBlackened: UInt64 = 0
+        /// Frames left out because they could not be scaled; see ``FrameAdapter/lastError``.
+        public var framesFailed: UInt64 = 0
 
-    public init() {}
+        public init() {}
+    }
 }

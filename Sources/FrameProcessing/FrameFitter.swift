@@ -5,14 +5,14 @@ import VideoCapturing
 ///
 /// The picture keeps its aspect and lies in the middle, with black around it; it is made smaller where it has to be,
 /// and never larger. `Sendable` without a lock of its own: what it holds is safe to share.
-public final class FrameFitter: Sendable {
+package final class FrameFitter: Sendable {
     private let processor = FrameProcessor()
     private let pool = PixelBufferPool()
     private let black = Locked<(buffer: PixelBuffer, color: ColorDescription)?>(nil)
-    private let filter: ScaleFilter
+    private let filter: FrameTransform.Filter
 
     /// - Parameter filter: how pixels are mixed when a frame is made smaller.
-    public init(filter: ScaleFilter = .box) {
+    package init(filter: FrameTransform.Filter = .box) {
         self.filter = filter
     }
 
@@ -20,7 +20,7 @@ public final class FrameFitter: Sendable {
     ///
     /// - Throws: `invalidConfiguration` for a size out of range, `formatUnsupported` for compressed frames,
     ///   `outOfMemory`.
-    public func fit(_ frame: VideoFrame, width: Int, height: Int) throws(CaptureError) -> VideoFrame {
+    package func fit(_ frame: VideoFrame, width: Int, height: Int) throws(CaptureError) -> VideoFrame {
         guard frame.width != width || frame.height != height else { return frame }
         var result = frame
         // Damage next to the last picture means nothing here.

@@ -47,7 +47,7 @@ extension FrameProcessor {
     /// The frame in another size; both sides in pixels of the buffer, before its orientation is applied.
     /// 4:2:2 and MJPEG become NV12, and RGB24 becomes ARGB.
     public func scale(
-        _ frame: VideoFrame, width: Int, height: Int, filter: ScaleFilter = .box
+        _ frame: VideoFrame, width: Int, height: Int, filter: FrameTransform.Filter = .box
     ) throws(CaptureError) -> VideoFrame {
         try apply(FrameTransform(size: PixelSize(width: width, height: height), filter: filter), to: frame)
     }
@@ -85,7 +85,7 @@ extension FrameProcessor {
 
     /// A picture in another size.
     public func scale(
-        _ buffer: PixelBuffer, width: Int, height: Int, filter: ScaleFilter = .box
+        _ buffer: PixelBuffer, width: Int, height: Int, filter: FrameTransform.Filter = .box
     ) throws(CaptureError) -> PixelBuffer {
         try apply(FrameTransform(size: PixelSize(width: width, height: height), filter: filter), to: buffer).buffer
     }
@@ -120,7 +120,7 @@ extension FrameProcessor {
     /// - Throws: `invalidConfiguration` for a part outside of the picture or one that its format cannot have,
     ///   `formatUnsupported`, `outOfMemory`.
     public func convert(
-        _ memory: PlaneMemory, _ pixelFormat: PixelFormat, color: ColorDescription, into part: PixelRect,
+        _ memory: PixelBuffer.PlaneMemory, _ pixelFormat: PixelFormat, color: ColorDescription, into part: PixelRect,
         of target: borrowing PixelWriter, color targetColor: ColorDescription
     ) throws(CaptureError) {
         guard part.isPart(ofWidth: target.width, height: target.height, as: target.pixelFormat),

@@ -53,7 +53,7 @@ public final class FrameProcessor: Sendable {
     }
 
     func run(
-        _ plan: TransformPlan, filter: ScaleFilter, on buffer: PixelBuffer
+        _ plan: TransformPlan, filter: FrameTransform.Filter, on buffer: PixelBuffer
     ) throws(CaptureError) -> PixelBuffer {
         if plan.isIdentity { return buffer }
         return try scratch.withLock { (scratch) throws(CaptureError) -> PixelBuffer in
@@ -62,7 +62,7 @@ public final class FrameProcessor: Sendable {
     }
 
     private func run(
-        _ plan: TransformPlan, _ filter: ScaleFilter, on buffer: PixelBuffer, _ scratch: inout ScratchMemory
+        _ plan: TransformPlan, _ filter: FrameTransform.Filter, on buffer: PixelBuffer, _ scratch: inout ScratchMemory
     ) throws(CaptureError) -> PixelBuffer {
         var work = CutPicture(buffer: buffer, rect: plan.crop)
         if let format = plan.first {

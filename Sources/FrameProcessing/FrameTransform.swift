@@ -12,7 +12,7 @@ public struct FrameTransform: Sendable, Hashable {
     /// The size of the result, after it was turned; nil to keep that of the part.
     public var size: PixelSize?
     /// How pixels are mixed for a new size.
-    public var filter: ScaleFilter
+    public var filter: FrameTransform.Filter
     /// Whether to turn the picture by the frame's orientation.
     public var appliesOrientation: Bool
     /// Whether to exchange left and right, as seen when upright.
@@ -25,7 +25,8 @@ public struct FrameTransform: Sendable, Hashable {
     public var color: ColorDescription?
 
     public init(
-        crop: PixelRect? = nil, size: PixelSize? = nil, filter: ScaleFilter = .box, appliesOrientation: Bool = false,
+        crop: PixelRect? = nil, size: PixelSize? = nil, filter: FrameTransform.Filter = .box,
+        appliesOrientation: Bool = false,
         mirrors: Bool = false, pixelFormat: PixelFormat? = nil, color: ColorDescription? = nil
     ) {
         self.crop = crop

@@ -59,7 +59,7 @@ import VideoCapturing
         let none = MachineChecks.cameras(machineWithoutCamera)
         #expect(none.map(\.state) == [.missing])
         #expect(none[0].remedy?.contains("There is no camera") == true)
-        let access = DeviceAccess(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
+        let access = CameraDevice.Denial(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
         let closed = MachineChecks.finding(webcam(access: .noPermission(access)))
         #expect(closed.state == .missing)
         #expect(closed.detail == "HD Pro Webcam C920, no permission")
@@ -71,7 +71,7 @@ import VideoCapturing
             ScreenReport(
                 display: ":0",
                 monitors: [
-                    ScreenMonitor(
+                    ScreenDirectory.Monitor(
                         name: "HDMI-1", frame: PixelRect(x: 0, y: 0, width: 640, height: 480), isPrimary: true)
                 ]), ScreenReport(display: ":1", problem: refused),
         ])

@@ -37,7 +37,7 @@ import VideoCapturing
     }
 
     @Test func theSummaryCountsRepeats() {
-        var statistics = ConstantRateStatistics()
+        var statistics = ConstantRateWriter.Statistics()
         statistics.rate = 30
         statistics.framesWritten = 240
         statistics.framesRepeated = 234

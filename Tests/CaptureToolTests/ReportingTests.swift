@@ -63,7 +63,7 @@ import VideoCapturing
     @Test func theProgressOfAFile() {
         func text(_ position: Int, of duration: Int?, left: Int?) -> String {
             progressText(
-                FileProgress(
+                FileCapturer.Progress(
                     position: .seconds(position), duration: duration.map { .seconds($0) },
                     timeLeft: left.map { .seconds($0) }))
         }
@@ -74,7 +74,7 @@ import VideoCapturing
         #expect(text(300, of: 300, left: 0) == "5:00 of 5:00, 100 %, 0:00 left")
         var run = snapshot()
         #expect(StatisticsJSON.line("status", run).contains(#""progress":null"#))
-        run.progress = FileProgress(position: .seconds(1), duration: .seconds(4), timeLeft: .seconds(3))
+        run.progress = FileCapturer.Progress(position: .seconds(1), duration: .seconds(4), timeLeft: .seconds(3))
         #expect(StatusLine(run).text(columns: 120).contains("0:01 of 0:04, 25 %, 0:03 left"))
         #expect(StatisticsJSON.line("status", run).contains(#""percent":25"#))
         #expect(Summary.captureLine(run).contains("up to 0:01 of 0:04"))
@@ -85,7 +85,7 @@ import VideoCapturing
     func absurdTimesAreTold(seconds: Int64) {
         let time = Duration.seconds(seconds)
         var run = snapshot()
-        run.progress = FileProgress(position: time, duration: time, timeLeft: time)
+        run.progress = FileCapturer.Progress(position: time, duration: time, timeLeft: time)
         run.capturedTime = time
         run.elapsed = time
         for event in ["status", "summary"] {

@@ -7,7 +7,7 @@ import VideoCapturing
 
     /// The frames of one start until it ends by itself, on a virtual clock.
     private func frames(
-        _ script: [Int: [FrameFault]], count: Int = 8
+        _ script: [Int: [FaultInjectingCapturer.Fault]], count: Int = 8
     ) throws -> (frames: [VideoFrame], capture: FaultInjectingCapturer) {
         let consumer = RecordingConsumer()
         let capture = FaultInjectingCapturer(

@@ -29,10 +29,10 @@ import VideoCapturing
     @Test func theFactoryLeavesUnknownBytesToOthers() throws {
         let bytes = Array("Dear diary,\n".utf8)
         let file = InputFile(descriptor: try pipeHolding(bytes), name: "pipe", closing: true)
-        #expect(try FrameReaderFactory.ffmpeg.open(FrameReaderRequest(path: "-", file: file)) == nil)
+        #expect(try FrameReaderFactory.ffmpeg.open(FrameReaderFactory.Request(path: "-", file: file)) == nil)
         #expect(try file.peek(100) { Array($0) } == bytes)
         let path = try folder.make("a.mp4", "-c:v libx264")
-        let known = FrameReaderRequest(path: path, file: try InputFile(path: path))
+        let known = FrameReaderFactory.Request(path: path, file: try InputFile(path: path))
         #expect(try FrameReaderFactory.ffmpeg.open(known) is FFmpegReader)
     }
 
@@ -47,7 +47,7 @@ import VideoCapturing
         ] {
             #expect(try error(Array(text.utf8))?.code == .formatUnsupported)
         }
-        let pattern = FrameReaderRequest(path: "http://127.0.0.1:9/img%03d.png", file: nil)
+        let pattern = FrameReaderFactory.Request(path: "http://127.0.0.1:9/img%03d.png", file: nil)
         #expect(mediaFileError { try FFmpegReader(pattern) }?.code == .notFound)
     }
 

@@ -94,7 +94,7 @@ import VideoCapturing
     func aHoleInASequenceIsTold(_ holes: [Int], missing: String, after: Int) throws {
         let pattern = try folder.make("img%03d.png", frames: 5)
         for hole in holes { unlink(folder.file("img00\(hole).png")) }
-        let (count, error) = try read(FFmpegReader(FrameReaderRequest(path: pattern)))
+        let (count, error) = try read(FFmpegReader(FrameReaderFactory.Request(path: pattern)))
         #expect(count == holes[0] - 1)
         #expect(error?.code == .corruptData)
         #expect(error?.message.hasPrefix("\(missing) is missing, so \(after) after it") == true)
@@ -106,7 +106,7 @@ import VideoCapturing
         for name in ["img9.png", "img0009.png", "img.png", "img009.jpg", "img-09.png", "img99999999999.png"] {
             try writeBytes([1], to: folder.file(name))
         }
-        #expect(try read(FFmpegReader(FrameReaderRequest(path: pattern))) == (3, nil))
+        #expect(try read(FFmpegReader(FrameReaderFactory.Request(path: pattern))) == (3, nil))
         #expect(SequenceGap.first(in: folder.file("100%%-%d.png")) == nil)
         for number in [1, 2, 12] { try writeBytes([1], to: folder.file("100%-\(number).png")) }
         #expect(

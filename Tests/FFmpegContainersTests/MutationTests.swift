@@ -30,7 +30,7 @@ import VideoCapturing
                 file = InputFile(descriptor: try pipeHolding(bytes), name: "pipe", closing: true)
             }
             do {
-                let reader = try FFmpegReader(FrameReaderRequest(path: "a", file: file, threads: 1))
+                let reader = try FFmpegReader(FrameReaderFactory.Request(path: "a", file: file, threads: 1))
                 var last: Duration?
                 var frames = 0
                 while frames < 1000, let frame = try reader.nextFrame() {

@@ -94,7 +94,7 @@ import VideoCapturing
     @Test func readsASequenceOfPictures() throws {
         let folder = try MediaFolder()
         let pattern = try folder.make("img%03d.png", frames: 5, "-start_number 7")
-        let reader = try FFmpegReader(FrameReaderRequest(path: pattern, file: nil, frameRate: 10, threads: 1))
+        let reader = try FFmpegReader(FrameReaderFactory.Request(path: pattern, file: nil, frameRate: 10, threads: 1))
         #expect(reader.format.estimatedFramesPerSecond == 10)
         #expect(reader.sourceDescription == "PNG")
         #expect(reader.duration == .milliseconds(500))
@@ -105,7 +105,7 @@ import VideoCapturing
         try reader.seek(to: .milliseconds(250))
         #expect(try reader.nextFrame()?.timestamp == .milliseconds(200))
         let missing = mediaFileError {
-            try FFmpegReader(FrameReaderRequest(path: folder.file("no%03d.png"), file: nil))
+            try FFmpegReader(FrameReaderFactory.Request(path: folder.file("no%03d.png"), file: nil))
         }
         #expect(missing?.code == .notFound)
     }

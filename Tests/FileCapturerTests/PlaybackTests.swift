@@ -98,7 +98,7 @@ import VideoCapturing
 
     @Test func progressInRealTime() throws {
         let capture = try capture(FilePlayback(rate: 0.5, plays: 2, start: .milliseconds(80)))
-        let seen = Locked<[FileProgress]>([])
+        let seen = Locked<[FileCapturer.Progress]>([])
         _ = try run(
             capture, Collector { [unowned capture] _ in seen.withLock { $0.append(capture.progress) } })
         let all = seen.withLock { $0 }
@@ -114,7 +114,7 @@ import VideoCapturing
 
     @Test func progressAsFastAsPossibleGoesByThePace() throws {
         let capture = try capture(.asFastAsPossible)
-        let seen = Locked<[FileProgress]>([])
+        let seen = Locked<[FileCapturer.Progress]>([])
         _ = try run(
             capture,
             Collector { [unowned capture, clock] _ in
@@ -138,7 +138,7 @@ import VideoCapturing
             let capture = try ListReader.capture(in: folder, playback, clock: clock) {
                 ListReader([0, 10, 20, 30], duration: duration)
             }
-            let seen = Locked<[FileProgress]>([])
+            let seen = Locked<[FileCapturer.Progress]>([])
             let collector = Collector { [unowned capture, clock] index in
                 seen.withLock { $0.append(capture.progress) }
                 clock.advance(by: .seconds(1))

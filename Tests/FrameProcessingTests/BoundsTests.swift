@@ -41,8 +41,8 @@ import VideoCapturing
         }
     }
 
-    @Test(arguments: [PixelFormat.i420, .nv12, .argb], ScaleFilter.allCases)
-    func scaling(format: PixelFormat, filter: ScaleFilter) throws {
+    @Test(arguments: [PixelFormat.i420, .nv12, .argb], FrameTransform.Filter.allCases)
+    func scaling(format: PixelFormat, filter: FrameTransform.Filter) throws {
         var scratch = ScratchMemory()
         for placement in GuardedMemory.Placement.allCases {
             for (width, height) in sizes {

@@ -110,7 +110,8 @@ import VideoCapturing
             buffer: try noise(.argb, 8, 8), timestamp: MediaTime(nanoseconds: 77), sequenceNumber: 9,
             orientation: .left, isMirrored: true, color: ColorDescription(matrix: .bt709, range: .full),
             estimatedFrameRate: 25, estimatedCaptureDelay: .milliseconds(3),
-            damage: [PixelRect(x: 3, y: 3, width: 2, height: 1)], metadata: FrameMetadata([1, 2]), isRepeat: true)
+            damage: [PixelRect(x: 3, y: 3, width: 2, height: 1)], metadata: FrameAttributes.Metadata([1, 2]),
+            isRepeat: true)
         let result = try processor.convert(frame, to: .nv12)
         #expect(result.timestamp == frame.timestamp && result.sequenceNumber == 9)
         #expect(result.orientation == .left && result.isMirrored && result.isRepeat)
@@ -134,7 +135,8 @@ import VideoCapturing
         for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: index &* 73) }
         for format in [PixelFormat.argb, .rgba] {
             let wrapped = try PixelBuffer(
-                wrapping: [PlaneMemory(base: memory.baseAddress!, byteCount: 31 * 5, bytesPerRow: 31)], as: format,
+                wrapping: [PixelBuffer.PlaneMemory(base: memory.baseAddress!, byteCount: 31 * 5, bytesPerRow: 31)],
+                as: format,
                 width: 7, height: 5, release: {})
             try check(wrapped, .jpeg, to: .nv12)
             let turned = Samples(try processor.turn(wrapped, clockwise: .left))

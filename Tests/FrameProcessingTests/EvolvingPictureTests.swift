@@ -146,7 +146,7 @@ import VideoCapturing
                     for part in parts {
                         let offset = (part.y * width + part.x) * 4
                         try processor.convert(
-                            PlaneMemory(
+                            PixelBuffer.PlaneMemory(
                                 base: bytes.baseAddress! + offset, byteCount: bytes.count - offset,
                                 bytesPerRow: width * 4),
                             .bgra, color: .jpeg, into: part, of: target, color: .assumed(for: format))
@@ -175,7 +175,8 @@ import VideoCapturing
             try PixelBufferPool().makeBuffer(.nv12, width: 8, height: 8) { target in
                 try bytes.withUnsafeBytes { bytes in
                     try processor.convert(
-                        PlaneMemory(base: bytes.baseAddress!, byteCount: bytes.count - 1, bytesPerRow: 16), .bgra,
+                        PixelBuffer.PlaneMemory(base: bytes.baseAddress!, byteCount: bytes.count - 1, bytesPerRow: 16),
+                        .bgra,
                         color: .jpeg, into: part, of: target, color: .bt601)
                 }
             }

@@ -7,8 +7,8 @@ private let geometric: [PixelFormat] = [.i420, .yv12, .nv12, .nv21, .argb, .bgra
 @Suite struct ScaleTests {
     let processor = FrameProcessor()
 
-    @Test(arguments: geometric, ScaleFilter.allCases)
-    func flatColorStaysFlat(format: PixelFormat, filter: ScaleFilter) throws {
+    @Test(arguments: geometric, FrameTransform.Filter.allCases)
+    func flatColorStaysFlat(format: PixelFormat, filter: FrameTransform.Filter) throws {
         for (width, height) in oddSizes {
             let picture = try flat(format, width, height, (200, 31, 77))
             for (newWidth, newHeight) in [
@@ -16,7 +16,7 @@ private let geometric: [PixelFormat] = [.i420, .yv12, .nv12, .nv21, .argb, .bgra
             ] {
                 let result = try processor.scale(picture, width: newWidth, height: newHeight, filter: filter)
                 #expect(result.width == newWidth && result.height == newHeight && result.pixelFormat == format)
-                // Off by the rounding that `ScaleFilter` tells of, and by nothing when nothing is mixed.
+                // Off by the rounding that `FrameTransform.Filter` tells of, and by nothing when nothing is mixed.
                 let tolerance: Double = filter == .none ? 0 : format.isRGB ? 2 : newWidth * newHeight == 1 ? 3 : 1
                 let samples = Samples(result)
                 var worst = 0.0

@@ -73,7 +73,8 @@ import VideoCapturing
         memory.copyBytes(from: bytes)
         nonisolated(unsafe) let owned = memory
         let tight = try PixelBuffer(
-            wrapping: [PlaneMemory(base: memory.baseAddress!, byteCount: bytes.count, bytesPerRow: 12)], as: .rgb24,
+            wrapping: [PixelBuffer.PlaneMemory(base: memory.baseAddress!, byteCount: bytes.count, bytesPerRow: 12)],
+            as: .rgb24,
             width: 4, height: 2
         ) { owned.deallocate() }
         let digests = try [padded.buffer, tight].map { buffer in

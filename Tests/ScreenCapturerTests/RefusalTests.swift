@@ -92,7 +92,7 @@ extension ScreenCapturerTests {
             var shown = Picture(width: 40, height: 30, seed: 61)
             let window = try XWindow(client, shown.bounds)
             try window.draw(shown)
-            for target in [ScreenTarget.desktop, .window(window.id)] {
+            for target in [ScreenConfiguration.Target.desktop, .window(window.id)] {
                 let configuration = ScreenRun.configuration(screen, target)
                 if let error = refusal(configuration) {
                     #expect(error.code == .unavailable, "\(error)")

@@ -74,7 +74,8 @@ extension ScreenCapturerTests {
             let window = try XWindow(client, PixelRect(x: 30, y: 40, width: 71, height: 53), title: "Quarterly report")
             try window.draw(drawn)
             for target in [
-                ScreenTarget.window(window.id), .windowTitled("Quarterly report"), .windowTitled("quarterly REP"),
+                ScreenConfiguration.Target.window(window.id), .windowTitled("Quarterly report"),
+                .windowTitled("quarterly REP"),
             ] {
                 for format in [PixelFormat.argb, .nv12] {
                     let run = try ScreenRun.running(screen, target) { $0.pixelFormat = format }

@@ -12,14 +12,14 @@ import VideoCapturing
         machine!.transition(to: .starting, reason: .requested)
         #expect(machine!.state == .starting)
         machine = nil
-        var seen: [CaptureStateChange] = []
+        var seen: [CaptureState.Change] = []
         for await change in first { seen.append(change) }
         #expect(
             seen == [
-                CaptureStateChange(old: .idle, new: .initialized, reason: .requested),
-                CaptureStateChange(old: .initialized, new: .starting, reason: .requested),
+                CaptureState.Change(old: .idle, new: .initialized, reason: .requested),
+                CaptureState.Change(old: .initialized, new: .starting, reason: .requested),
             ])
-        var later: [CaptureStateChange] = []
+        var later: [CaptureState.Change] = []
         for await change in second { later.append(change) }
         #expect(later == [seen[1]])
     }

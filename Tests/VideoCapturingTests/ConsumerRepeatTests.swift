@@ -144,8 +144,8 @@ import VideoCapturing
         publisher.close()
     }
 
-    @Test(arguments: [MuteMode.black, .holdLast])
-    func damageIsTrueAroundAMute(mode: MuteMode) throws {
+    @Test(arguments: [VideoPublisher.MuteMode.black, .holdLast])
+    func damageIsTrueAroundAMute(mode: VideoPublisher.MuteMode) throws {
         let (capture, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()
         try publisher.add(consumer, queue: .init(capacity: 8, policy: .block))

@@ -148,7 +148,7 @@ import VideoCapturing
         frame.isMirrored = true
         frame.color = .bt709
         frame.estimatedCaptureDelay = .milliseconds(3)
-        frame.metadata = FrameMetadata([1, 2, 3])
+        frame.metadata = FrameAttributes.Metadata([1, 2, 3])
         #expect(capture.push(frame))
         let seen = try #require(consumer.wait(for: 1).first)
         #expect(seen.compressed === jpeg)

@@ -30,7 +30,7 @@ import VideoCapturing
         let base = UnsafeRawPointer(memory.baseAddress!)
         func wrap(_ width: Int, _ height: Int, stride: Int, count: Int) throws {
             _ = try PixelBuffer(
-                wrapping: [PlaneMemory(base: base, byteCount: count, bytesPerRow: stride)], as: .yuy2,
+                wrapping: [PixelBuffer.PlaneMemory(base: base, byteCount: count, bytesPerRow: stride)], as: .yuy2,
                 width: width, height: height, release: {})
         }
         try wrap(4, 10, stride: 10, count: 98)

@@ -10,7 +10,7 @@ import VideoCapturing
         capture.push(try flatPicture(200))
         _ = consumer.wait(for: 1)
         publisher.mute()
-        capture.push(try flatPicture(201), metadata: FrameMetadata([1]))
+        capture.push(try flatPicture(201), metadata: FrameAttributes.Metadata([1]))
         _ = consumer.wait(for: 2)
         publisher.unmute()
         capture.push(try flatPicture(202))

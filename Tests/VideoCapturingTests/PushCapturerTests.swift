@@ -66,7 +66,7 @@ import VideoCapturing
         let whole = VideoFrame(
             buffer: try flatPicture(2), compressed: jpeg, timestamp: MediaTime(nanoseconds: 2000), orientation: .left,
             isMirrored: true, color: color, estimatedCaptureDelay: .milliseconds(3), damage: damage,
-            metadata: FrameMetadata([7]))
+            metadata: FrameAttributes.Metadata([7]))
         var again = whole
         again.timestamp = MediaTime(nanoseconds: 3000)
         again.damage = []
@@ -84,7 +84,7 @@ import VideoCapturing
             #expect(frame.isMirrored)
             #expect(frame.color == color)
             #expect(frame.estimatedCaptureDelay == .milliseconds(3))
-            #expect(frame.metadata == FrameMetadata([7]))
+            #expect(frame.metadata == FrameAttributes.Metadata([7]))
         }
         #expect(frames.map(\.timestamp.nanoseconds) == [1000, 2000, 3000])
         #expect(frames.map(\.damage) == [nil, damage, []])

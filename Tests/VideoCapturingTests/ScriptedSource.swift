@@ -30,8 +30,8 @@ struct ScriptedSource: FrameSource {
 }
 
 /// What one stream of changes tells, until the capture is idle again.
-func changesOfOneLife(_ stream: AsyncStream<CaptureStateChange>) async -> [CaptureStateChange] {
-    var changes: [CaptureStateChange] = []
+func changesOfOneLife(_ stream: AsyncStream<CaptureState.Change>) async -> [CaptureState.Change] {
+    var changes: [CaptureState.Change] = []
     for await change in stream {
         changes.append(change)
         if change.new == .idle { break }

@@ -4,7 +4,7 @@ import VideoCapturing
 
 /// The states a capture goes through, told change by change.
 @Suite struct SourceCapturerStateTests {
-    private func states(_ changes: [CaptureStateChange]) -> [CaptureState] { changes.map(\.new) }
+    private func states(_ changes: [CaptureState.Change]) -> [CaptureState] { changes.map(\.new) }
 
     @Test func failureToStart() async throws {
         let attempts = Locked(0)
@@ -59,10 +59,10 @@ import VideoCapturing
     }
 
     @Test(arguments: [
-        (lost, StopReason.deviceLost(lost)), (broken, .error(broken)),
+        (lost, CaptureState.StopReason.deviceLost(lost)), (broken, .error(broken)),
         (CaptureError(.endOfStream, operation: "read", message: "x"), .endOfStream),
     ])
-    func failureInMidStream(error: CaptureError, reason: StopReason) async throws {
+    func failureInMidStream(error: CaptureError, reason: CaptureState.StopReason) async throws {
         let stops = Locked(0)
         var source = ScriptedSource()
         source.onFrame = { _, index, _ in

@@ -37,9 +37,9 @@ public struct CameraControl: Sendable, Hashable, Identifiable {
     /// The type and range of the value.
     public let kind: Kind
     /// The driver's default; nil for buttons and texts.
-    public let defaultValue: CameraControlValue?
+    public let defaultValue: CameraControl.Value?
     /// The present value; nil for controls that cannot be read.
-    public internal(set) var value: CameraControlValue?
+    public internal(set) var value: CameraControl.Value?
     /// The driver's flags, `V4L2_CTRL_FLAG_…`.
     let flags: UInt32
     /// Whether the driver takes the value in 64 bits.
@@ -70,39 +70,41 @@ public struct CameraControl: Sendable, Hashable, Identifiable {
     }
 }
 
-/// The value of a camera's control.
-public enum CameraControlValue: Sendable, Hashable {
-    /// A number, or bits.
-    case integer(Int64)
-    /// On or off.
-    case boolean(Bool)
-    /// The index of a menu's item.
-    case menu(Int64)
-    /// A text.
-    case text(String)
+extension CameraControl {
+    /// The value of a camera's control.
+    public enum Value: Sendable, Hashable {
+        /// A number, or bits.
+        case integer(Int64)
+        /// On or off.
+        case boolean(Bool)
+        /// The index of a menu's item.
+        case menu(Int64)
+        /// A text.
+        case text(String)
 
-    /// The number in the driver's interface; nil for a text.
-    var number: Int64? {
-        switch self {
-        case .integer(let number), .menu(let number): number
-        case .boolean(let isOn): isOn ? 1 : 0
-        case .text: nil
+        /// The number in the driver's interface; nil for a text.
+        var number: Int64? {
+            switch self {
+            case .integer(let number), .menu(let number): number
+            case .boolean(let isOn): isOn ? 1 : 0
+            case .text: nil
+            }
         }
-    }
 
-    /// - Parameters:
-    ///   - number: the driver's number.
-    ///   - kind: the control's kind.
-    init(_ number: Int64, _ kind: CameraControl.Kind) {
-        switch kind {
-        case .boolean: self = .boolean(number != 0)
-        case .menu, .integerMenu: self = .menu(number)
-        case .integer, .bitmask, .button, .text: self = .integer(number)
+        /// - Parameters:
+        ///   - number: the driver's number.
+        ///   - kind: the control's kind.
+        init(_ number: Int64, _ kind: CameraControl.Kind) {
+            switch kind {
+            case .boolean: self = .boolean(number != 0)
+            case .menu, .integerMenu: self = .menu(number)
+            case .integer, .bitmask, .button, .text: self = .integer(number)
+            }
         }
     }
 }
 
-extension CameraControlValue: CustomStringConvertible {
+extension CameraControl.Value: CustomStringConvertible {
     /// The text that sets this value: `128`, `on`, `3`.
     public var description: String {
         switch self {
@@ -118,7 +120,7 @@ extension CameraControl {
     /// beginning, case-insensitive), on/off, true/false, yes/no, 1/0; anything for a button.
     ///
     /// - Throws: `invalidConfiguration` with the values that are possible.
-    public func parse(_ text: String) throws(CaptureError) -> CameraControlValue {
+    public func parse(_ text: String) throws(CaptureError) -> CameraControl.Value {
         switch kind {
         case .integer(let range, _):
             guard let number = CameraControl.number(text), range.contains(number) else { throw refusal(of: text) }
@@ -156,7 +158,7 @@ extension CameraControl {
     /// Checks a value as ``parse(_:)`` checks a text.
     ///
     /// - Throws: `invalidConfiguration`.
-    func check(_ value: CameraControlValue) throws(CaptureError) {
+    func check(_ value: CameraControl.Value) throws(CaptureError) {
         switch (kind, value) {
         case (.integer(let range, _), .integer(let number)) where range.contains(number): return
         case (.bitmask(let mask), .integer(let number)) where number & ~mask == 0: return
@@ -204,7 +206,7 @@ extension CameraControl {
     }
 
     /// A value with its name, where it is a menu's: `3 (Aperture Priority Mode)`.
-    func describe(_ value: CameraControlValue) -> String {
+    func describe(_ value: CameraControl.Value) -> String {
         guard case .menu(let items) = kind, let item = items.first(where: { $0.index == value.number }) else {
             return "\(value)"
         }

@@ -5,7 +5,7 @@ struct ControlAccess {
     let node: DeviceNode
 
     /// The value of a control.
-    func value(of control: CameraControl) throws(IoctlFailure) -> CameraControlValue {
+    func value(of control: CameraControl) throws(IoctlFailure) -> CameraControl.Value {
         var argument = v4l2_ext_control()
         argument.id = control.id
         if case .text(let lengths) = control.kind {
@@ -15,13 +15,13 @@ struct ControlAccess {
         switch control.kind {
         case .integer where control.isLong: return .integer(argument.value64)
         case .bitmask: return .integer(Int64(UInt32(bitPattern: argument.value)))
-        default: return CameraControlValue(Int64(argument.value), control.kind)
+        default: return CameraControl.Value(Int64(argument.value), control.kind)
         }
     }
 
     /// Sets a control. Returns the value that the driver has set: it may round to its steps.
     @discardableResult
-    func set(_ control: CameraControl, to value: CameraControlValue) throws(IoctlFailure) -> CameraControlValue {
+    func set(_ control: CameraControl, to value: CameraControl.Value) throws(IoctlFailure) -> CameraControl.Value {
         var argument = v4l2_ext_control()
         argument.id = control.id
         if case .text(let text) = value {
@@ -123,7 +123,7 @@ struct ControlQuery {
             }
         return CameraControl(
             id: query.id, name: CameraControl.name(for: title), title: title, kind: kind,
-            defaultValue: number.map { CameraControlValue($0, kind) }, value: nil, flags: query.flags,
+            defaultValue: number.map { CameraControl.Value($0, kind) }, value: nil, flags: query.flags,
             isLong: query.type == V4L2_CTRL_TYPE_INTEGER64.rawValue)
     }
 

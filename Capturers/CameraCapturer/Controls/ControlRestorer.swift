@@ -12,7 +12,7 @@ import VideoCapturing
 final class ControlRestorer {
     private var snapshot: ControlSnapshot
     /// The value of `exposure_dynamic_framerate` before it was switched off; nil when it was not.
-    private var automaticRate: CameraControlValue?
+    private var automaticRate: CameraControl.Value?
     /// The camera has lost its controls, and not all are restored yet.
     private var hasLoss = false
 
@@ -36,7 +36,7 @@ final class ControlRestorer {
     func record(id: UInt32, value: Int64) { snapshot.record(id: id, value: value) }
 
     /// Records the values that this program has set.
-    func record(_ values: [UInt32: CameraControlValue]) {
+    func record(_ values: [UInt32: CameraControl.Value]) {
         for (id, value) in values { snapshot.record(id: id, value: value) }
     }
 
@@ -76,7 +76,7 @@ struct ControlSnapshot: Sendable, Hashable {
         /// Whether it must be set before the others.
         let comesFirst: Bool
         /// Nil as long as an automatic rules the control: its value was not set by a program then.
-        var value: CameraControlValue?
+        var value: CameraControl.Value?
     }
 
     private(set) var entries: [Entry] = []
@@ -99,11 +99,11 @@ struct ControlSnapshot: Sendable, Hashable {
     mutating func record(id: UInt32, value: Int64) {
         guard let entry = entries.first(where: { $0.id == id }) else { return }
         if case .text = entry.kind { return }
-        record(id: id, value: CameraControlValue(value, entry.kind))
+        record(id: id, value: CameraControl.Value(value, entry.kind))
     }
 
     /// As ``record(id:value:)``, texts included.
-    mutating func record(id: UInt32, value: CameraControlValue) {
+    mutating func record(id: UInt32, value: CameraControl.Value) {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
         entries[index].value = value
     }

@@ -55,19 +55,19 @@ struct ControlSet {
     /// - Throws: `invalidConfiguration` for an unknown control, one that cannot be set now, or an impossible value;
     ///   `deviceLost` when the camera is gone; `system` when it refuses.
     @discardableResult
-    func set(_ name: String, to text: String) throws(CaptureError) -> CameraControlValue {
+    func set(_ name: String, to text: String) throws(CaptureError) -> CameraControl.Value {
         try set(control(named: name), to: text)
     }
 
     /// As ``set(_:to:)-text``, for a control that was looked up.
-    func set(_ control: CameraControl, to text: String) throws(CaptureError) -> CameraControlValue {
+    func set(_ control: CameraControl, to text: String) throws(CaptureError) -> CameraControl.Value {
         try checkSettable(control)
         return try write(control.parse(text), to: control)
     }
 
     /// Sets a control to a value; see ``set(_:to:)-text``.
     @discardableResult
-    func set(_ name: String, to value: CameraControlValue) throws(CaptureError) -> CameraControlValue {
+    func set(_ name: String, to value: CameraControl.Value) throws(CaptureError) -> CameraControl.Value {
         let control = try control(named: name)
         try checkSettable(control)
         try control.check(value)
@@ -88,13 +88,13 @@ struct ControlSet {
     }
 
     /// The value of a control; nil when it cannot be read or the camera does not answer.
-    func value(of control: CameraControl) -> CameraControlValue? {
+    func value(of control: CameraControl) -> CameraControl.Value? {
         control.kind == .button || control.isWriteOnly ? nil : try? access.value(of: control)
     }
 
     /// Sets a control whose value was checked.
     @discardableResult
-    func write(_ value: CameraControlValue, to control: CameraControl) throws(CaptureError) -> CameraControlValue {
+    func write(_ value: CameraControl.Value, to control: CameraControl) throws(CaptureError) -> CameraControl.Value {
         do throws(IoctlFailure) {
             return try access.set(control, to: value)
         } catch {
@@ -117,7 +117,7 @@ struct ControlSet {
             throw invalid(
                 control.name, "This control is inactive while another one rules it; switch the automatic off first.")
         }
-        let manual = CameraControlValue(master.manual, automatic.kind)
+        let manual = CameraControl.Value(master.manual, automatic.kind)
         throw invalid(
             control.name,
             "This control is inactive while \(automatic.name) is \(automatic.describe(value)); "
@@ -135,7 +135,8 @@ struct ControlSet {
         CaptureError(.invalidConfiguration, operation: "set the control", subject: name, message: message)
     }
 
-    private func refusal(_ control: CameraControl, _ value: CameraControlValue, _ failure: IoctlFailure) -> CaptureError
+    private func refusal(_ control: CameraControl, _ value: CameraControl.Value, _ failure: IoctlFailure)
+        -> CaptureError
     {
         func error(_ code: CaptureError.Code, _ message: String) -> CaptureError {
             CaptureError(
@@ -163,16 +164,16 @@ extension ControlSet {
     ///
     /// - Returns: the value for ``restoreFrameRate(_:)``; nil when there is nothing to restore: the camera does not
     ///   have the control, has it off, or refuses.
-    func keepFrameRate() -> CameraControlValue? {
+    func keepFrameRate() -> CameraControl.Value? {
         guard let control = control(id: V4L2_CID_EXPOSURE_AUTO_PRIORITY), let value = control.value,
             value.number != 0, !control.isReadOnly,
-            (try? write(CameraControlValue(0, control.kind), to: control)) != nil
+            (try? write(CameraControl.Value(0, control.kind), to: control)) != nil
         else { return nil }
         return value
     }
 
     /// Restores the control that ``keepFrameRate()`` has changed, unless it was changed since.
-    func restoreFrameRate(_ value: CameraControlValue) {
+    func restoreFrameRate(_ value: CameraControl.Value) {
         guard let control = control(id: V4L2_CID_EXPOSURE_AUTO_PRIORITY), control.value?.number == 0 else { return }
         _ = try? write(value, to: control)
     }

@@ -20,7 +20,7 @@ public struct CameraDevice: Sendable, Hashable, Identifiable {
     /// The driver's name: `uvcvideo`. Empty when the node could not be opened.
     public let driver: String
     /// Whether this program may use it.
-    public let access: CameraAccess
+    public let access: CameraDevice.Access
     /// The names of its links in `/dev/v4l/by-id` and `/dev/v4l/by-path`; none without udev.
     public let links: Links
     /// The kernel's entry of it.
@@ -60,13 +60,13 @@ extension CameraDevice {
     /// - Throws: as ``controls()``, and `invalidConfiguration` for an unknown control, or a value that is not possible
     ///   now.
     @discardableResult
-    public func setControl(_ name: String, to text: String) throws(CaptureError) -> CameraControlValue {
+    public func setControl(_ name: String, to text: String) throws(CaptureError) -> CameraControl.Value {
         try setControl(name, to: text, SystemDeviceCalls()).value
     }
 
     func setControl(
         _ name: String, to text: String, _ calls: any DeviceCalls
-    ) throws(CaptureError) -> (id: UInt32, value: CameraControlValue) {
+    ) throws(CaptureError) -> (id: UInt32, value: CameraControl.Value) {
         let controls = ControlSet(try open(calls))
         let control = try controls.control(named: name)
         return (control.id, try controls.set(control, to: text))
@@ -126,24 +126,26 @@ extension CameraDevice {
     }
 }
 
-/// Whether this program can use a node, and if not, why.
-public enum CameraAccess: Sendable, Hashable {
-    /// It opens, and it is a camera.
-    case usable
-    /// The user is not permitted to open it. Whether it is a camera is not certain.
-    case noPermission(DeviceAccess)
-    /// It opens, and is not a camera.
-    case notACamera(NodeKind)
-    /// The kernel has the camera, but there is no node to open, as in a container without the device.
-    case noNode
-    /// It does not open; the value is the system's `errno`.
-    case failed(Int32)
+extension CameraDevice {
+    /// Whether this program can use a node, and if not, why.
+    public enum Access: Sendable, Hashable {
+        /// It opens, and it is a camera.
+        case usable
+        /// The user is not permitted to open it. Whether it is a camera is not certain.
+        case noPermission(CameraDevice.Denial)
+        /// It opens, and is not a camera.
+        case notACamera(CameraDevice.NodeKind)
+        /// The kernel has the camera, but there is no node to open, as in a container without the device.
+        case noNode
+        /// It does not open; the value is the system's `errno`.
+        case failed(Int32)
 
-    /// Whether it opens, and is a camera.
-    public var isUsable: Bool { self == .usable }
+        /// Whether it opens, and is a camera.
+        public var isUsable: Bool { self == .usable }
+    }
 }
 
-extension CameraAccess: CustomStringConvertible {
+extension CameraDevice.Access: CustomStringConvertible {
     /// For lists: `usable`, `no permission`, `a codec`.
     public var description: String {
         switch self {
@@ -179,8 +181,8 @@ extension CameraDevice {
     /// The error for a refused call while opening the camera.
     func openError(_ failure: IoctlFailure) -> CaptureError {
         switch failure.number {
-        case EBUSY: DeviceHolder.busyError(path: path, errno: EBUSY)
-        case EACCES, EPERM: DeviceAccess.permissionError(path: path, errno: failure.number)
+        case EBUSY: CameraDevice.Holder.busyError(path: path, errno: EBUSY)
+        case EACCES, EPERM: CameraDevice.Denial.permissionError(path: path, errno: failure.number)
         case let number:
             CaptureError(
                 failure.isDeviceGone || number == ENOENT ? .deviceLost : .system, operation: failure.request,

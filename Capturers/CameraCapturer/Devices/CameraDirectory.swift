@@ -113,7 +113,7 @@ public struct CameraDirectory: Sendable {
         case .usable: return true
         case .notACamera: return false
         case .noPermission, .noNode, .failed:
-            if NodeKind(nodeName: device.node.name) != nil { return false }
+            if CameraDevice.NodeKind(nodeName: device.node.name) != nil { return false }
             if let captures = device.node.capturesByUdev(places) { return captures }
             // The second node of a webcam's interface gives metadata.
             return device.node.hardware.usb == nil || device.node.hardware.index == 0
@@ -188,21 +188,21 @@ private struct NodeLinks {
 
 /// The result of opening a node for a moment.
 private struct NodeProbe {
-    let access: CameraAccess
+    let access: CameraDevice.Access
     /// The driver's name for the device, or the kernel's where the driver cannot be asked.
     let name: String
     let bus: String
     let driver: String
 
     init(_ node: VideoNode, places: MachinePlaces, calls: any DeviceCalls) {
-        if let kind = NodeKind(nodeName: node.name) {
+        if let kind = CameraDevice.NodeKind(nodeName: node.name) {
             self.init(access: .notACamera(kind), name: node.title)
             return
         }
         do throws(IoctlFailure) {
             let open = try DeviceNode(opening: node.path, calls: calls)
             let capabilities = open.capabilities
-            var kind = NodeKind(capabilities)
+            var kind = CameraDevice.NodeKind(capabilities)
             if kind == nil, try !NodeProbe.hasFormat(open) { kind = .withoutFormats }
             self.init(
                 access: kind.map { .notACamera($0) } ?? .usable,
@@ -213,7 +213,7 @@ private struct NodeProbe {
         }
     }
 
-    private init(access: CameraAccess, name: String, bus: String = "", driver: String = "") {
+    private init(access: CameraDevice.Access, name: String, bus: String = "", driver: String = "") {
         self.access = access
         self.name = name
         self.bus = bus
@@ -233,10 +233,12 @@ private struct NodeProbe {
         }
     }
 
-    private static func access(_ failure: IoctlFailure, _ node: VideoNode, _ places: MachinePlaces) -> CameraAccess {
+    private static func access(_ failure: IoctlFailure, _ node: VideoNode, _ places: MachinePlaces)
+        -> CameraDevice.Access
+    {
         switch failure.number {
         case EACCES, EPERM:
-            .noPermission(DeviceAccess(path: node.path, errno: failure.number, places))
+            .noPermission(CameraDevice.Denial(path: node.path, errno: failure.number, places))
         case ENOENT:
             .noNode
         case ENOTTY, EINVAL:

@@ -11,12 +11,12 @@ import VideoCapturing
 /// The text is a path (`/dev/video0`, or a link to it), the name of a link in `/dev/v4l/by-id` or `by-path` with or
 /// without its folder, a ``CameraDevice/id``, a number, or a part of the camera's name (case-insensitive). Nil stands
 /// for the first usable camera.
-public struct CameraSelector: Sendable, Hashable {
+package struct CameraSelector: Sendable, Hashable {
     /// The text from the user.
-    public let text: String?
+    package let text: String?
 
     /// Makes a selector; nil stands for the first usable camera.
-    public init(_ text: String? = nil) {
+    package init(_ text: String? = nil) {
         self.text = text
     }
 
@@ -25,7 +25,7 @@ public struct CameraSelector: Sendable, Hashable {
     /// - Throws: `deviceNotFound` for no camera or no such camera; `invalidConfiguration` for an empty name, a device
     ///   that is not a camera, or a name that fits several; `permissionDenied`, `deviceLost`, `deviceBusy` or `system`
     ///   for a camera that does not open.
-    public func resolve(in directory: CameraDirectory = CameraDirectory()) throws(CaptureError) -> CameraDevice {
+    package func resolve(in directory: CameraDirectory = CameraDirectory()) throws(CaptureError) -> CameraDevice {
         if let text, text.allSatisfy(\.isWhitespace) { throw CameraSelector.noName }
         let nodes = try directory.nodes()
         let cameras = nodes.filter(directory.isListed)
@@ -84,12 +84,12 @@ public struct CameraSelector: Sendable, Hashable {
         return nodes.first { $0.path == path }
     }
 
-    private static func kind(_ status: stat, name: String) -> NodeKind {
+    private static func kind(_ status: stat, name: String) -> CameraDevice.NodeKind {
         switch status.st_mode & S_IFMT {
         case S_IFDIR: .folder
         case S_IFREG: .file
         case S_IFCHR where DeviceNumber(status.st_rdev).major == DeviceNumber.videoMajor:
-            NodeKind(nodeName: name) ?? .otherNode
+            CameraDevice.NodeKind(nodeName: name) ?? .otherNode
         default: .otherDevice
         }
     }
@@ -121,11 +121,11 @@ extension CameraSelector {
 
     /// The error for a node that is not a camera by its capabilities.
     static func notACamera(_ path: String, _ capabilities: DeviceCapabilities) -> CaptureError {
-        notACamera(path, NodeKind(capabilities) ?? .otherNode)
+        notACamera(path, CameraDevice.NodeKind(capabilities) ?? .otherNode)
     }
 
     /// The error for a device or file of another kind.
-    static func notACamera(_ path: String, _ kind: NodeKind) -> CaptureError {
+    static func notACamera(_ path: String, _ kind: CameraDevice.NodeKind) -> CaptureError {
         let next = kind.remedy ?? "choose one of the cameras that there are"
         return CaptureError(
             .invalidConfiguration, operation: "open the camera", subject: path,

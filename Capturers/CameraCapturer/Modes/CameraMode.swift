@@ -14,7 +14,7 @@ public struct CameraMode: Sendable, Hashable {
     /// were listed, and the actual one may differ.
     public var isRateVerified: Bool
     /// The cost of converting to NV12.
-    public var cost: ConversionCost
+    public var cost: CameraMode.ConversionCost
     /// The approximate bus traffic in bytes per second; for JPEG a rough estimate.
     public var bytesPerSecond: Int
     /// The position in the driver's lists, from 0.

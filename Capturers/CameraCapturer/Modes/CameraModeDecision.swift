@@ -8,12 +8,12 @@ public struct CameraModeDecision: Sendable, Hashable {
     /// The negotiated mode, with the rate that the driver has confirmed.
     public let negotiated: CameraMode
     /// The processing from the mode's frames to the delivered ones.
-    public let plan: DeliveryPlan
+    package let plan: DeliveryPlan
     /// The rejected modes: those that failed, in the order in which they were tried; then the others, the best first;
     /// then unusable formats.
-    public let rejected: [RejectedMode]
+    public let rejected: [CameraModeDecision.RejectedMode]
 
-    init(requested: CameraModeRequest, negotiated: CameraMode, rejected: [RejectedMode]) {
+    init(requested: CameraModeRequest, negotiated: CameraMode, rejected: [CameraModeDecision.RejectedMode]) {
         self.requested = requested
         self.negotiated = negotiated
         self.rejected = rejected

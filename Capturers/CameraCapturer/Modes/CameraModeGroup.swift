@@ -38,7 +38,7 @@ public struct CameraModeGroup: Sendable, Hashable {
     /// The driver's name of the format, to show: `YUYV 4:2:2`.
     public let name: String
     /// The cost of converting to NV12; nil for an unsupported format.
-    public let cost: ConversionCost?
+    public let cost: CameraMode.ConversionCost?
     /// Whether a library emulates the format, so that it is never chosen.
     public let isEmulated: Bool
     /// The sizes with their rates, in the driver's order. Where it lists no sizes, the common ones that it accepts. A

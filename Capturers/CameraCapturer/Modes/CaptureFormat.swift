@@ -1,40 +1,44 @@
 import VideoCapturing
 
-/// The cost of converting a camera's frames to NV12; the raw value is the weight in the choice of a mode.
-public enum ConversionCost: Int, Sendable, Hashable, Comparable, CaseIterable {
-    /// NV12 already: frames are lent in the driver's own memory.
-    case none = 0
-    /// 4:2:0 in another order: chroma is rearranged.
-    case reorder = 1
-    /// 4:2:2: half of the chroma is dropped.
-    case subsample = 2
-    /// RGB: every pixel is computed.
-    case color = 4
-    /// JPEG: every frame is decoded.
-    case decode = 8
-    /// A raw sensor's, a gray or a vendor's format: decoded by libv4lconvert.
-    case library = 16
+extension CameraMode {
+    /// The cost of converting a camera's frames to NV12; the raw value is the weight in the choice of a mode.
+    public enum ConversionCost: Int, Sendable, Hashable, Comparable, CaseIterable {
+        /// NV12 already: frames are lent in the driver's own memory.
+        case none = 0
+        /// 4:2:0 in another order: chroma is rearranged.
+        case reorder = 1
+        /// 4:2:2: half of the chroma is dropped.
+        case subsample = 2
+        /// RGB: every pixel is computed.
+        case color = 4
+        /// JPEG: every frame is decoded.
+        case decode = 8
+        /// A raw sensor's, a gray or a vendor's format: decoded by libv4lconvert.
+        case library = 16
 
-    public static func < (left: ConversionCost, right: ConversionCost) -> Bool { left.rawValue < right.rawValue }
+        public static func < (left: CameraMode.ConversionCost, right: CameraMode.ConversionCost) -> Bool {
+            left.rawValue < right.rawValue
+        }
+    }
 }
 
 /// A supported pixel format of V4L2, and its handling.
-public struct CaptureFormat: Sendable, Hashable {
+package struct CaptureFormat: Sendable, Hashable {
     /// The format's code in V4L2.
-    public let fourCC: FourCC
+    package let fourCC: FourCC
     /// The pixel format of the driver's buffers; nil for formats that only libv4lconvert can read.
-    public let pixelFormat: PixelFormat?
+    package let pixelFormat: PixelFormat?
     /// The cost of converting to NV12.
-    public let cost: ConversionCost
+    package let cost: CameraMode.ConversionCost
     /// The bits per pixel; for JPEG a rough estimate, since no driver reports it.
-    public let bitsPerPixel: Int
+    package let bitsPerPixel: Int
 
     /// Whether the samples are red, green and blue rather than luma and chroma. False for formats of libv4lconvert.
-    public var isRGB: Bool { pixelFormat?.isRGB ?? false }
+    package var isRGB: Bool { pixelFormat?.isRGB ?? false }
 
     /// The handling of a format without libv4lconvert; nil when it is unsupported.
-    public static func of(_ fourCC: FourCC) -> CaptureFormat? {
-        let known: (PixelFormat, ConversionCost, Int)
+    package static func of(_ fourCC: FourCC) -> CaptureFormat? {
+        let known: (PixelFormat, CameraMode.ConversionCost, Int)
         switch fourCC {
         case .nv12, .nm12: known = (.nv12, .none, 12)
         case .nv21, .nm21: known = (.nv21, .reorder, 12)

@@ -1,16 +1,16 @@
 import VideoCapturing
 
 /// The processing from a mode's frames to the delivered ones: cropped, then scaled down; never scaled up.
-public struct DeliveryPlan: Sendable, Hashable {
+package struct DeliveryPlan: Sendable, Hashable {
     /// The part of the camera's frame to keep: centered, at even offsets and of even size, so that 4:2:0 chroma is
     /// cropped between its samples. Nil for all of it.
-    public let crop: PixelRect?
+    package let crop: PixelRect?
     /// The size of the delivered frames.
-    public let size: PixelSize
+    package let size: PixelSize
     /// The rate to which frames are decimated; nil when the camera's rate does not exceed the desired one.
-    public let decimatedRate: FrameRate?
+    package let decimatedRate: FrameRate?
     /// Whether frames are delivered in the camera's size, neither cropped nor scaled.
-    public let isWhole: Bool
+    package let isWhole: Bool
 
     /// The plan for frames of the size and rate of `mode`.
     init(_ mode: CameraMode, for request: CameraModeRequest) {

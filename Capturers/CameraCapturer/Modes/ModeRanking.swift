@@ -15,10 +15,10 @@ struct ModeRanking: Sendable {
     /// The best first.
     private(set) var entries: [Entry]
     /// The unusable formats, in the driver's order.
-    let unusable: [RejectedMode]
+    let unusable: [CameraModeDecision.RejectedMode]
 
     /// Orders the entries.
-    init(request: CameraModeRequest, entries: [Entry], unusable: [RejectedMode]) {
+    init(request: CameraModeRequest, entries: [Entry], unusable: [CameraModeDecision.RejectedMode]) {
         self.request = request
         self.unusable = unusable
         self.entries = ModeRanking.ordered(entries, for: request)
@@ -79,7 +79,7 @@ struct ModeKey {
     let fit: Fit
     /// The surplus pixels, or for smaller sizes the missing ones.
     let excess: Int
-    let cost: ConversionCost
+    let cost: CameraMode.ConversionCost
     /// The distance of the rate from the desired one: a fraction.
     private let distance: (numerator: Int64, denominator: Int64)
     let bytes: Int

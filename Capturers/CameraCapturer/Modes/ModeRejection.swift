@@ -6,47 +6,49 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Why a mode of a camera was rejected.
-public enum ModeRejection: Sendable, Hashable {
-    /// Its rate is lower by so much that size and cost do not matter.
-    case lowerRate
-    /// It is smaller than the desired size, or covers less of it than the chosen mode.
-    case smallerSize
-    /// It has more pixels than are needed.
-    case largerSize
-    /// It would have to be cropped.
-    case otherAspect
-    /// Converting it costs more.
-    case costlier
-    /// Its rate is further from the desired one.
-    case rateFurtherOff
-    /// It needs more bus bandwidth.
-    case moreBytes
-    /// It is as good, but later in the driver's list.
-    case listedLater
-    /// It is better, but the driver has set another one automatically.
-    case notTried
+extension CameraModeDecision {
+    /// Why a mode of a camera was rejected.
+    public enum RejectionReason: Sendable, Hashable {
+        /// Its rate is lower by so much that size and cost do not matter.
+        case lowerRate
+        /// It is smaller than the desired size, or covers less of it than the chosen mode.
+        case smallerSize
+        /// It has more pixels than are needed.
+        case largerSize
+        /// It would have to be cropped.
+        case otherAspect
+        /// Converting it costs more.
+        case costlier
+        /// Its rate is further from the desired one.
+        case rateFurtherOff
+        /// It needs more bus bandwidth.
+        case moreBytes
+        /// It is as good, but later in the driver's list.
+        case listedLater
+        /// It is better, but the driver has set another one automatically.
+        case notTried
 
-    /// The driver has refused it with this `errno`.
-    case driverRefused(errno: Int32)
-    /// The driver has set another format or size.
-    case substituted(by: FourCC, size: PixelSize)
-    /// The driver has set a rate of less than 90 % of the listed one.
-    case rateNotKept(claimed: FrameRate, readBack: FrameRate)
-    /// The bus has no bandwidth left for it (`ENOSPC`).
-    case noBandwidth
-    /// It needs no less bandwidth than a mode for which there was too little.
-    case noLessBandwidth
+        /// The driver has refused it with this `errno`.
+        case driverRefused(errno: Int32)
+        /// The driver has set another format or size.
+        case substituted(by: FourCC, size: PixelSize)
+        /// The driver has set a rate of less than 90 % of the listed one.
+        case rateNotKept(claimed: FrameRate, readBack: FrameRate)
+        /// The bus has no bandwidth left for it (`ENOSPC`).
+        case noBandwidth
+        /// It needs no less bandwidth than a mode for which there was too little.
+        case noLessBandwidth
 
-    /// The format is not supported.
-    case formatUnusable
-    /// The format is emulated by a library, not native to the camera.
-    case formatEmulated
-    /// The request has excluded the format.
-    case formatExcluded
+        /// The format is not supported.
+        case formatUnusable
+        /// The format is emulated by a library, not native to the camera.
+        case formatEmulated
+        /// The request has excluded the format.
+        case formatExcluded
+    }
 }
 
-extension ModeRejection: CustomStringConvertible {
+extension CameraModeDecision.RejectionReason: CustomStringConvertible {
     /// The reason in a few words.
     public var description: String {
         switch self {
@@ -72,34 +74,36 @@ extension ModeRejection: CustomStringConvertible {
     }
 }
 
-/// A rejected mode, or a format whose modes were all rejected.
-public struct RejectedMode: Sendable, Hashable {
-    /// The format.
-    public let fourCC: FourCC
-    /// The mode; nil when the whole format was rejected.
-    public let mode: CameraMode?
-    /// The reason.
-    public let reason: ModeRejection
+extension CameraModeDecision {
+    /// A rejected mode, or a format whose modes were all rejected.
+    public struct RejectedMode: Sendable, Hashable {
+        /// The format.
+        public let fourCC: FourCC
+        /// The mode; nil when the whole format was rejected.
+        public let mode: CameraMode?
+        /// The reason.
+        public let reason: CameraModeDecision.RejectionReason
 
-    init(_ fourCC: FourCC, _ reason: ModeRejection) {
-        self.fourCC = fourCC
-        mode = nil
-        self.reason = reason
-    }
+        init(_ fourCC: FourCC, _ reason: CameraModeDecision.RejectionReason) {
+            self.fourCC = fourCC
+            mode = nil
+            self.reason = reason
+        }
 
-    init(_ mode: CameraMode, _ reason: ModeRejection) {
-        fourCC = mode.fourCC
-        self.mode = mode
-        self.reason = reason
+        init(_ mode: CameraMode, _ reason: CameraModeDecision.RejectionReason) {
+            fourCC = mode.fourCC
+            self.mode = mode
+            self.reason = reason
+        }
     }
 }
 
-extension RejectedMode: CustomStringConvertible {
+extension CameraModeDecision.RejectedMode: CustomStringConvertible {
     /// `MJPG 640x480 at 30 fps: takes more work to convert`.
     public var description: String { "\(mode.map { "\($0)" } ?? "\(fourCC)"): \(reason)" }
 }
 
-extension ModeRejection {
+extension CameraModeDecision.RejectionReason {
     /// Why a mode that was not tried ranks after the chosen one: by the first part of their keys that differs.
     init(of rejected: ModeKey, against taken: ModeKey) {
         // A smaller size may have the better rate and yet come after the exact size.

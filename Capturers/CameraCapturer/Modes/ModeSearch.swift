@@ -21,20 +21,20 @@ enum ModeSearch {
         subject: String? = nil
     ) throws(CaptureError) -> ModeRanking {
         var entries: [ModeRanking.Entry] = []
-        var unusable: [RejectedMode] = []
+        var unusable: [CameraModeDecision.RejectedMode] = []
         var seen: Set<FourCC> = []
         var pairs = 0
         for entry in try source.formats().prefix(enumerationLimit) where seen.insert(entry.fourCC).inserted {
             guard let format = CaptureFormat.of(entry.fourCC, isConvertible: isConvertible) else {
-                unusable.append(RejectedMode(entry.fourCC, .formatUnusable))
+                unusable.append(CameraModeDecision.RejectedMode(entry.fourCC, .formatUnusable))
                 continue
             }
             if entry.isEmulated {
-                unusable.append(RejectedMode(entry.fourCC, .formatEmulated))
+                unusable.append(CameraModeDecision.RejectedMode(entry.fourCC, .formatEmulated))
                 continue
             }
             guard request.allows(entry.fourCC) else {
-                unusable.append(RejectedMode(entry.fourCC, .formatExcluded))
+                unusable.append(CameraModeDecision.RejectedMode(entry.fourCC, .formatExcluded))
                 continue
             }
             for size in try sizes(of: entry.fourCC, near: request.size, from: &source) where pairs < pairLimit {
@@ -88,7 +88,7 @@ enum ModeSearch {
     }
 
     private static func noFormat(
-        of unusable: [RejectedMode], _ request: CameraModeRequest, _ subject: String?
+        of unusable: [CameraModeDecision.RejectedMode], _ request: CameraModeRequest, _ subject: String?
     ) -> CaptureError {
         let excluded = unusable.filter { $0.reason == .formatExcluded }.map { "\($0.fourCC)" }
         let names = unusable.prefix(12).map { "\($0.fourCC)" }.joined(separator: ", ")

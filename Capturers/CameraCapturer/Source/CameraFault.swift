@@ -44,9 +44,9 @@ struct CameraFault {
         case .disconnected:
             return error(.deviceLost, "The camera is gone; plug it in again, then try again.")
         case .busy:
-            return DeviceHolder.busyError(path: path, errno: failure.number)
+            return CameraDevice.Holder.busyError(path: path, errno: failure.number)
         case .noPermission:
-            return DeviceAccess.permissionError(path: path, errno: failure.number)
+            return CameraDevice.Denial.permissionError(path: path, errno: failure.number)
         case .noBandwidth:
             return error(
                 .formatUnsupported,
@@ -74,7 +74,7 @@ enum CameraStreamError: Error {
     /// The input's signal has changed.
     case sourceChanged
     /// The input has no usable signal, though the driver delivers frames.
-    case noSignal(SignalProblem)
+    case noSignal(CameraEvent.SignalProblem)
     /// A failure that is not the camera's.
     case failed(CaptureError)
 }

@@ -99,7 +99,7 @@ extension CameraSource {
         if !context.isStopping { try resume(context) }
     }
 
-    private func awaitSignal(_ problem: SignalProblem, _ context: FrameContext) throws(CaptureError) {
+    private func awaitSignal(_ problem: CameraEvent.SignalProblem, _ context: FrameContext) throws(CaptureError) {
         guard let session else { return try resume(context) }
         context.reportInterruption(problem == .none ? .noSignal : .other("\(CameraEvent.signal(problem))"))
         if reportedProblem != problem {
@@ -163,7 +163,7 @@ extension CameraSource {
         case .busy:
             context.reportInterruption(.deviceBusy)
             closeSession()
-            if isNew { status.report(.busy(holder: device.flatMap { DeviceHolder.find($0.path)?.description })) }
+            if isNew { status.report(.busy(holder: device.flatMap { CameraDevice.Holder.find($0.path)?.description })) }
         case .noPermission:
             context.reportInterruption(.other("\(CameraEvent.noPermission)"))
             closeSession()

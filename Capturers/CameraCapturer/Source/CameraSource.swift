@@ -50,7 +50,7 @@ final class CameraSource: FrameSource {
     @exclusivity(unchecked) var losses = PendingLosses()
     var absence = Absence.none
     /// The problem of the signal that was reported last, so as not to report it each second.
-    var reportedProblem: SignalProblem?
+    var reportedProblem: CameraEvent.SignalProblem?
 
     init(
         _ configuration: CameraConfiguration, status: CameraStatus, directory: CameraDirectory
@@ -123,7 +123,7 @@ enum CameraInterruption: Hashable {
     /// The user is not permitted to open it.
     case noPermission
     /// The input has no usable signal.
-    case noSignal(SignalProblem)
+    case noSignal(CameraEvent.SignalProblem)
 }
 
 /// Validates a driver's timestamps, frame by frame.

@@ -53,7 +53,7 @@ struct BufferCheck {
     private static func minimumByteCount(of format: StreamFormat, plane: Int, as pixelFormat: PixelFormat) -> Int {
         let stride = format.memoryPlanes[plane].bytesPerRow
         func minimum(_ plane: Int, stride: Int) -> Int {
-            Plane.minimumByteCount(
+            PixelBuffer.Plane.minimumByteCount(
                 rowBytes: pixelFormat.rowBytes(ofPlane: plane, width: format.width), bytesPerRow: stride,
                 rows: pixelFormat.rows(ofPlane: plane, height: format.height))
         }

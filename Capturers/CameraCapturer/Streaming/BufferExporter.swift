@@ -33,10 +33,10 @@ final class BufferExporter: Sendable {
     /// One DMA buffer for each plane of memory of the driver's buffer `index`; nil once the stream has ended.
     ///
     /// - Throws: `system` when the driver does not export its buffers.
-    func export(_ index: Int) throws(CaptureError) -> PlaneList<DMABuffer>? {
-        try state.withLock { (state) throws(CaptureError) -> PlaneList<DMABuffer>? in
+    func export(_ index: Int) throws(CaptureError) -> PlaneList<PixelBuffer.DMABuffer>? {
+        try state.withLock { (state) throws(CaptureError) -> PlaneList<PixelBuffer.DMABuffer>? in
             guard state.descriptor >= 0 else { return nil }
-            var buffers = PlaneList<DMABuffer>()
+            var buffers = PlaneList<PixelBuffer.DMABuffer>()
             for (plane, memory) in format.memoryPlanes.enumerated() {
                 var request = v4l2_exportbuffer()
                 request.type = StreamFormat.bufferType(isMultiplanar: format.isMultiplanar)
@@ -51,7 +51,8 @@ final class BufferExporter: Sendable {
                         message: "The camera's driver does not share its buffers; use the frame's pixels.")
                 }
                 buffers.append(
-                    DMABuffer(descriptor: request.fd, byteCount: memory.byteCount, bytesPerRow: memory.bytesPerRow))
+                    PixelBuffer.DMABuffer(
+                        descriptor: request.fd, byteCount: memory.byteCount, bytesPerRow: memory.bytesPerRow))
             }
             return buffers
         }

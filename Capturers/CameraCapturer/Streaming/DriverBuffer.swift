@@ -31,7 +31,7 @@ final class DriverBuffer {
     /// - Throws: `corruptData` when it does not fit into the buffer.
     func makePixelBuffer(
         _ format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneNumbers,
-        exporter: @escaping DMABuffer.Exporter
+        exporter: @escaping PixelBuffer.DMABuffer.Exporter
     ) throws(CaptureError) -> PixelBuffer {
         let planes = try planes(of: format, as: pixelFormat, offsets: offsets)
         // The closure holds the mappings as long as the pixel buffer lives.
@@ -50,8 +50,8 @@ final class DriverBuffer {
     /// definition derives from luma's ("Multi-planar YUV formats" of the V4L2 specification).
     private func planes(
         of format: StreamFormat, as pixelFormat: PixelFormat, offsets: PlaneNumbers
-    ) throws(CaptureError) -> PlaneList<PlaneMemory> {
-        var planes = PlaneList<PlaneMemory>()
+    ) throws(CaptureError) -> PlaneList<PixelBuffer.PlaneMemory> {
+        var planes = PlaneList<PixelBuffer.PlaneMemory>()
         if mappings.count == 1 {
             let luma = format.memoryPlanes[0].bytesPerRow
             var offset = Int(offsets[0])
@@ -59,7 +59,8 @@ final class DriverBuffer {
                 let stride = plane > 0 && pixelFormat.planeCount == 3 ? luma / 2 : luma
                 let room = mappings[0].byteCount - offset
                 guard room > 0 else { throw DriverBuffer.overrun(format) }
-                planes.append(PlaneMemory(base: mappings[0].address + offset, byteCount: room, bytesPerRow: stride))
+                planes.append(
+                    PixelBuffer.PlaneMemory(base: mappings[0].address + offset, byteCount: room, bytesPerRow: stride))
                 offset += stride * pixelFormat.rows(ofPlane: plane, height: format.height)
             }
             return planes
@@ -70,7 +71,7 @@ final class DriverBuffer {
             let room = mappings[plane].byteCount - offset
             guard room > 0 else { throw DriverBuffer.overrun(format) }
             planes.append(
-                PlaneMemory(
+                PixelBuffer.PlaneMemory(
                     base: mappings[plane].address + offset, byteCount: room,
                     bytesPerRow: format.memoryPlanes[plane].bytesPerRow))
         }

@@ -185,12 +185,13 @@ private final class V4LDecoder {
         let (width, height) = (format.width, format.height)
         memory = .allocate(
             byteCount: PixelFormat.i420.packedByteCount(width: width, height: height) + 64, alignment: 64)
-        var planes = PlaneList<PlaneMemory>()
+        var planes = PlaneList<PixelBuffer.PlaneMemory>()
         var offset = 0
         for plane in 0..<3 {
             let stride = PixelFormat.i420.rowBytes(ofPlane: plane, width: width)
             let byteCount = stride * PixelFormat.i420.rows(ofPlane: plane, height: height)
-            planes.append(PlaneMemory(base: memory.baseAddress! + offset, byteCount: byteCount, bytesPerRow: stride))
+            planes.append(
+                PixelBuffer.PlaneMemory(base: memory.baseAddress! + offset, byteCount: byteCount, bytesPerRow: stride))
             offset += byteCount
         }
         // Freed with this object: the pixel buffer never leaves the frame maker.

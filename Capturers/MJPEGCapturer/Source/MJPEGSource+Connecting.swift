@@ -27,7 +27,7 @@ extension MJPEGSource {
                 if credential != nil { failures += 1 }
                 guard failures < MJPEGSource.maximumAttempts,
                     let given = status.requestCredential(
-                        MJPEGAuthenticationChallenge(
+                        MJPEGCredential.Challenge(
                             realm: best.realm, scheme: best.scheme, host: address.host, previousFailureCount: failures))
                 else { throw error }
                 credential = given

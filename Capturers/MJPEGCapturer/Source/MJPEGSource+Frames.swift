@@ -65,7 +65,7 @@ extension MJPEGSource {
         let bytes = block.bytes
         return try PixelBuffer(
             wrapping: PlaneList(
-                PlaneMemory(base: bytes.baseAddress!, byteCount: bytes.count, bytesPerRow: bytes.count)),
+                PixelBuffer.PlaneMemory(base: bytes.baseAddress!, byteCount: bytes.count, bytesPerRow: bytes.count)),
             as: .mjpeg, width: header.width, height: header.height
         ) { [pool] in pool.giveBack(block) }
     }

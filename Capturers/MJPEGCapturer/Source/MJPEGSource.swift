@@ -65,7 +65,7 @@ final class MJPEGSource: FrameSource {
         try configuration.validate()
         let address = try StreamAddress(url)
         self.address = address
-        status.contents.withLock { $0.statistics = MJPEGStatistics() }
+        status.contents.withLock { $0.statistics = MJPEGCapturer.Statistics() }
         isPolled = false
         leniency = .none
         pictureSize = PixelSize(width: 0, height: 0)

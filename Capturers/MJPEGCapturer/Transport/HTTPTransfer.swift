@@ -230,7 +230,7 @@ extension HTTPTransfer {
         }
     }
 
-    private func set(_ trust: MJPEGServerTrust) throws(CaptureError) {
+    private func set(_ trust: MJPEGCapturerConfiguration.ServerTrust) throws(CaptureError) {
         func isSet(_ result: CURLcode) throws(CaptureError) {
             guard result != CURLE_OK else { return }
             throw CaptureError(
@@ -242,7 +242,9 @@ extension HTTPTransfer {
         case .verified: break
         case .authorities(let path): try isSet(curl_shim_set_string(easy, CURLOPT_CAINFO, path))
         case .pinned(let pin):
-            try isSet(curl_shim_set_string(easy, CURLOPT_PINNEDPUBLICKEY, MJPEGServerTrust.curlPin(pin)))
+            try isSet(
+                curl_shim_set_string(easy, CURLOPT_PINNEDPUBLICKEY, MJPEGCapturerConfiguration.ServerTrust.curlPin(pin))
+            )
             fallthrough
         case .acceptsSelfSigned:
             set(CURLOPT_SSL_VERIFYPEER, 0)

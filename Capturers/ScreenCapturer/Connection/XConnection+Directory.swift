@@ -4,19 +4,19 @@ import VideoCapturing
 extension XConnection {
     /// The application windows: those that the window manager lists (EWMH, `_NET_CLIENT_LIST`), or without one the visible
     /// children of the root.
-    func windows() throws(XFailure) -> [ScreenWindow] {
+    func windows() throws(XFailure) -> [ScreenDirectory.Window] {
         let titleAtoms = [try atom("_NET_WM_NAME"), xcb_atom_t(XCB_ATOM_WM_NAME.rawValue)]
         let processAtom = try atom("_NET_WM_PID")
         var ids = try numbers(atom("_NET_CLIENT_LIST"), of: root)
         if ids.isEmpty { ids = try children(of: root) }
-        var windows: [ScreenWindow] = []
+        var windows: [ScreenDirectory.Window] = []
         for id in ids {
             do throws(XFailure) {
                 guard try isShown(id) else { continue }
                 let title = try titleAtoms.lazy.firstText { (atom) throws(XFailure) in try property(atom, of: id) }
                 let names = try property(xcb_atom_t(XCB_ATOM_WM_CLASS.rawValue), of: id).split(separator: 0)
                 windows.append(
-                    ScreenWindow(
+                    ScreenDirectory.Window(
                         id: id, title: title, className: names.last.map { String(decoding: $0, as: UTF8.self) } ?? "",
                         processID: try numbers(processAtom, of: id).first.map { Int32(bitPattern: $0) },
                         frame: try frame(of: id)))
@@ -95,10 +95,12 @@ extension XConnection {
     }
 
     /// The monitors, the primary one first.
-    func monitors() throws(XFailure) -> [ScreenMonitor] {
+    func monitors() throws(XFailure) -> [ScreenDirectory.Monitor] {
         let size = try geometry(of: root)
         let whole = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
-        guard extensions.randr != nil else { return [ScreenMonitor(name: "screen", frame: whole, isPrimary: true)] }
+        guard extensions.randr != nil else {
+            return [ScreenDirectory.Monitor(name: "screen", frame: whole, isPrimary: true)]
+        }
         let cookie = xcb_randr_get_monitors(handle, root, 1)
         let found: [(atom: xcb_atom_t, frame: PixelRect, isPrimary: Bool)]
         do {
@@ -116,14 +118,15 @@ extension XConnection {
             }
         } catch .refused {
             // RandR before 1.5.
-            return [ScreenMonitor(name: "screen", frame: whole, isPrimary: true)]
+            return [ScreenDirectory.Monitor(name: "screen", frame: whole, isPrimary: true)]
         }
-        var monitors: [ScreenMonitor] = []
+        var monitors: [ScreenDirectory.Monitor] = []
         for monitor in found {
             monitors.append(
-                ScreenMonitor(name: try name(of: monitor.atom), frame: monitor.frame, isPrimary: monitor.isPrimary))
+                ScreenDirectory.Monitor(
+                    name: try name(of: monitor.atom), frame: monitor.frame, isPrimary: monitor.isPrimary))
         }
-        if monitors.isEmpty { return [ScreenMonitor(name: "screen", frame: whole, isPrimary: true)] }
+        if monitors.isEmpty { return [ScreenDirectory.Monitor(name: "screen", frame: whole, isPrimary: true)] }
         return monitors.filter(\.isPrimary) + monitors.filter { !$0.isPrimary }
     }
 }

@@ -19,7 +19,7 @@ final class ScreenSession {
     private(set) var surface: ScreenSurface
 
     private let configuration: ScreenConfiguration
-    private let counts: Locked<ScreenStatistics>
+    private let counts: Locked<ScreenCapturer.Statistics>
     private let processor = FrameProcessor()
     private let color: ColorDescription
     private var fetcher: ImageFetcher
@@ -44,7 +44,7 @@ final class ScreenSession {
     ///   - counts: the statistics to update.
     ///   - stopDescriptor: readable once the capture is being stopped, or released while it opens.
     init(
-        _ configuration: ScreenConfiguration, counts: Locked<ScreenStatistics>, stopDescriptor: Int32
+        _ configuration: ScreenConfiguration, counts: Locked<ScreenCapturer.Statistics>, stopDescriptor: Int32
     ) throws {
         self.configuration = configuration
         self.counts = counts
@@ -232,7 +232,7 @@ final class ScreenSession {
             }
         }
         try processor.convert(
-            PlaneMemory(base: bgra, byteCount: count * 4, bytesPerRow: part.width * 4), .bgra,
+            PixelBuffer.PlaneMemory(base: bgra, byteCount: count * 4, bytesPerRow: part.width * 4), .bgra,
             color: .assumed(for: .bgra), into: part, of: target, color: color)
     }
 

@@ -1,7 +1,7 @@
 import CLibXCB
 import VideoCapturing
 
-/// The desktop, monitor or window that was found for a ``ScreenTarget``.
+/// The desktop, monitor or window that was found for a ``ScreenConfiguration/Target``.
 struct ScreenSubject {
     enum Kind {
         case desktop
@@ -20,7 +20,7 @@ struct ScreenSubject {
 
 extension XConnection {
     /// Finds the subject of a target.
-    func find(_ target: ScreenTarget) throws -> ScreenSubject {
+    func find(_ target: ScreenConfiguration.Target) throws -> ScreenSubject {
         switch target {
         case .desktop:
             return ScreenSubject(kind: .desktop, window: root, name: "desktop")
@@ -69,7 +69,7 @@ extension XConnection {
         }
     }
 
-    func findMonitor(_ name: String) throws -> ScreenMonitor {
+    func findMonitor(_ name: String) throws -> ScreenDirectory.Monitor {
         let monitors = try monitors()
         let match = monitors.first {
             $0.name.lowercased() == name.lowercased() || (name.lowercased() == "primary" && $0.isPrimary)

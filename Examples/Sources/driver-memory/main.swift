@@ -68,10 +68,10 @@ struct DriverSource: FrameSource {
     mutating func open() throws {
         buffers = try (0..<Driver.bufferCount).map { number in
             let base = driver.memory + number * Driver.byteCount
-            var planes = PlaneList<PlaneMemory>()
-            planes.append(PlaneMemory(base: base, byteCount: 64 * 48, bytesPerRow: 64))
-            planes.append(PlaneMemory(base: base + 64 * 48, byteCount: 32 * 24, bytesPerRow: 32))
-            planes.append(PlaneMemory(base: base + 64 * 48 + 32 * 24, byteCount: 32 * 24, bytesPerRow: 32))
+            var planes = PlaneList<PixelBuffer.PlaneMemory>()
+            planes.append(PixelBuffer.PlaneMemory(base: base, byteCount: 64 * 48, bytesPerRow: 64))
+            planes.append(PixelBuffer.PlaneMemory(base: base + 64 * 48, byteCount: 32 * 24, bytesPerRow: 32))
+            planes.append(PixelBuffer.PlaneMemory(base: base + 64 * 48 + 32 * 24, byteCount: 32 * 24, bytesPerRow: 32))
             // A frame may be kept for longer than the source lives, so the buffer keeps the driver.
             return try PixelBuffer(wrapping: planes, as: .i420, width: 64, height: 48) { [driver] in
                 withExtendedLifetime(driver) {}

@@ -9,7 +9,9 @@ import VideoCapturing
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFFmpegMedia(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     withFuzzFiles(UnsafeRawBufferPointer(start: start, count: count)) { file in
-        guard let reader = try? FFmpegReader(FrameReaderRequest(path: "file", file: file, threads: 1)) else { return }
+        guard let reader = try? FFmpegReader(FrameReaderFactory.Request(path: "file", file: file, threads: 1)) else {
+            return
+        }
         // Large pictures of few bytes are slow and show nothing that small ones do not.
         guard reader.format.imageWidth * reader.format.imageHeight < 1 << 16 else { return }
         let frames = countFrames(reader)

@@ -44,7 +44,7 @@ func screenConfiguration(_ request: CaptureRequest) throws(CaptureError) -> Scre
 }
 
 /// An identifier in hexadecimal or decimal, `click`, or else a title.
-private func windowTarget(_ text: String) throws(CaptureError) -> ScreenTarget {
+private func windowTarget(_ text: String) throws(CaptureError) -> ScreenConfiguration.Target {
     guard !text.isEmpty else {
         throw CaptureError(
             .invalidConfiguration, operation: ExitError.checkingOptions, subject: "--window",

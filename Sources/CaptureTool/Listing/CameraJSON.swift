@@ -111,7 +111,7 @@ enum CameraJSON {
         }
     }
 
-    private static func value(_ value: CameraControlValue?) -> JSONValue {
+    private static func value(_ value: CameraControl.Value?) -> JSONValue {
         switch value {
         case .integer(let number), .menu(let number): .integer(number)
         case .boolean(let isOn): .bool(isOn)

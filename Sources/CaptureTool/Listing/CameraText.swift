@@ -141,7 +141,7 @@ enum ControlTable {
     }
 
     /// A value in the form in which `--control` sets it.
-    private static func text(_ value: CameraControlValue?, of control: CameraControl) -> String {
+    private static func text(_ value: CameraControl.Value?, of control: CameraControl) -> String {
         switch (value, control.kind) {
         case (nil, _): "-"
         case (.integer(let bits), .bitmask): hexadecimal(bits)

@@ -4,8 +4,8 @@ import VideoCapturing
 /// What `list` and `doctor` report about a display.
 struct ScreenReport: Sendable {
     var display: String
-    var monitors: [ScreenMonitor] = []
-    var windows: [ScreenWindow] = []
+    var monitors: [ScreenDirectory.Monitor] = []
+    var windows: [ScreenDirectory.Window] = []
     /// Why it cannot be captured.
     var problem: CaptureError?
 
@@ -31,7 +31,10 @@ struct ScreenReport: Sendable {
         }
     }
 
-    init(display: String, monitors: [ScreenMonitor] = [], windows: [ScreenWindow] = [], problem: CaptureError? = nil) {
+    init(
+        display: String, monitors: [ScreenDirectory.Monitor] = [], windows: [ScreenDirectory.Window] = [],
+        problem: CaptureError? = nil
+    ) {
         self.display = display
         self.monitors = monitors
         self.windows = windows
@@ -92,7 +95,7 @@ extension ScreenReport {
     }
 }
 
-extension ScreenWindow {
+extension ScreenDirectory.Window {
     fileprivate var idText: String { "0x" + String(id, radix: 16) }
 }
 

@@ -24,7 +24,7 @@ final class LimitedCapture: VideoCapture {
     }
 
     /// The playback progress of a file; nil for other sources.
-    var fileProgress: FileProgress? { (capture as? FileCapturer)?.progress }
+    var fileProgress: FileCapturer.Progress? { (capture as? FileCapturer)?.progress }
 
     /// The frames that were passed on so far.
     var passed: PassedFrames { gate.passed }
@@ -46,7 +46,7 @@ final class LimitedCapture: VideoCapture {
     func adapt(to wants: CaptureWants) { capture.adapt(to: wants) }
     func requestRefreshFrame() { capture.requestRefreshFrame() }
     var state: CaptureState { capture.state }
-    func stateChanges() -> AsyncStream<CaptureStateChange> { capture.stateChanges() }
+    func stateChanges() -> AsyncStream<CaptureState.Change> { capture.stateChanges() }
     var statistics: CaptureStatistics { capture.statistics }
 }
 

@@ -40,7 +40,7 @@ struct OutputWriter: Sendable {
 
     /// The repeated and dropped frames of a format with a constant frame rate; nil for other formats, and where each
     /// frame is written once.
-    var constantRate: ConstantRateStatistics? {
+    var constantRate: ConstantRateWriter.Statistics? {
         if case .frames(let writer as ConstantRateWriter) = kind { return writer.statistics }
         return nil
     }
@@ -52,7 +52,7 @@ struct OutputWriter: Sendable {
     ///   - duration: the maximum duration of such an output; nil for no limit.
     ///   - isWanted: called while a FIFO has no reader; false ends the wait.
     static func open(
-        _ outputs: [OutputName], overwrites: Bool, timing: FrameTiming, duration: Duration? = nil,
+        _ outputs: [OutputName], overwrites: Bool, timing: OutputFormat.Timing, duration: Duration? = nil,
         isWanted: () -> Bool = { true }
     ) throws(MediaFileError) -> [OutputWriter] {
         var opened: [OutputWriter] = []
@@ -90,7 +90,7 @@ extension CapturePlan {
     /// - Parameters:
     ///   - format: the format of the capture, once it is known.
     ///   - isFile: whether it plays a file, whose stated rate may be an average.
-    func frameTiming(for format: VideoFormat, isFile: Bool) -> FrameTiming {
+    func frameTiming(for format: VideoFormat, isFile: Bool) -> OutputFormat.Timing {
         if isFile { return .measured(stated: format.estimatedFramesPerSecond) }
         guard request.rate == .maximum else {
             return format.estimatedFramesPerSecond.map { .constant($0) } ?? .measured(stated: nil)

@@ -180,7 +180,7 @@ final class Pipeline: Sendable {
     private var isEncoderStalled: Bool { encoderSubscription?.statistics.isStalled ?? false }
 
     /// The statistics of each consumer of the publisher; the encoder first.
-    var consumers: [ConsumerStatistics] {
+    var consumers: [PublisherStatistics.Consumer] {
         let files = ([encoderSubscription] + frameOutputs.map(\.subscription)).compactMap { $0?.statistics }
         return files + (serving.map { [$0.consumer] } ?? [])
     }

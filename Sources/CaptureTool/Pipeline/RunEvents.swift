@@ -9,7 +9,7 @@ final class RunEvents: Sendable {
         /// A signal.
         case asked
         /// The capture has stopped on its own: at the end of a file, or after an error.
-        case captureStopped(StopReason)
+        case captureStopped(CaptureState.StopReason)
         /// An output has failed, and the run does not continue without it.
         case outputFailed
     }

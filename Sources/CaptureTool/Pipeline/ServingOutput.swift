@@ -25,10 +25,10 @@ final class ServingOutput: Sendable {
         configuration.quality = plan.quality
         configuration.dropSameFrames = plan.dropSameFrames
         configuration.authentication = plan.login.map {
-            MJPEGServerAuthentication(user: $0.name, password: $0.password)
+            MJPEGServerConfiguration.Authentication(user: $0.name, password: $0.password)
         }
         configuration.tls = plan.certificate.map {
-            MJPEGServerTLS(certificateChain: $0.path, privateKey: $0.keyPath)
+            MJPEGServerConfiguration.TLS(certificateChain: $0.path, privateKey: $0.keyPath)
         }
         server = MJPEGServer(configuration: configuration) {
             // Parts of them come from the network, and may be long.
@@ -43,10 +43,10 @@ final class ServingOutput: Sendable {
     func sourceStateChanged(to state: CaptureState) { server.sourceStateChanged(to: state) }
 
     /// The statistics of its queue.
-    var consumer: ConsumerStatistics { subscription.statistics }
+    var consumer: PublisherStatistics.Consumer { subscription.statistics }
 
     /// The statistics of the server.
-    var statistics: MJPEGServerStatistics { server.statistics }
+    var statistics: MJPEGServer.Statistics { server.statistics }
 
     /// Disconnects the viewers. Call it after the publisher's stop.
     func stop() { server.stop() }

@@ -29,7 +29,7 @@ func milliseconds(_ time: Duration) -> String {
 }
 
 /// The playback progress of a file: `1:23 of 5:00, 28 %, 3:10 left`, without the parts that are not known.
-func progressText(_ progress: FileProgress) -> String {
+func progressText(_ progress: FileCapturer.Progress) -> String {
     var text = playingTime(progress.position)
     if let duration = progress.duration { text += " of \(playingTime(duration))" }
     // Rounded down, so that 100 % is the end.

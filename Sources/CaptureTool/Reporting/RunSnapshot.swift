@@ -9,7 +9,7 @@ struct RunSnapshot: Sendable {
         /// `vp8`, `y4m`, …
         var name: String
         var delivered: UInt64
-        var dropped: DropCounts
+        var dropped: CaptureStatistics.DropCounts
         var p50Age: Duration?
         var p99Age: Duration?
     }
@@ -21,7 +21,7 @@ struct RunSnapshot: Sendable {
         /// The checksum, once it is known.
         var digest: String?
         /// The repeated and dropped frames of a format with a constant frame rate; nil for other formats.
-        var constantRate: ConstantRateStatistics?
+        var constantRate: ConstantRateWriter.Statistics?
     }
 
     /// The time since the start, by the clock.
@@ -42,11 +42,11 @@ struct RunSnapshot: Sendable {
     /// The duration of those frames, by their timestamps.
     var capturedTime: Duration
     /// Frames that the source or the capture has lost.
-    var lost: DropCounts
+    var lost: CaptureStatistics.DropCounts
     /// Whether the source is interrupted.
     var isInterrupted = false
     /// The playback progress of a file; nil for other sources.
-    var progress: FileProgress?
+    var progress: FileCapturer.Progress?
     var encoding: EncodingStatistics?
     /// The target bitrate of the encoder, in bits per second.
     var targetBitrate: Int?
@@ -55,7 +55,7 @@ struct RunSnapshot: Sendable {
     /// The URL of the server; nil without one.
     var url: String?
     /// The statistics of the server; nil without one.
-    var serving: MJPEGServerStatistics?
+    var serving: MJPEGServer.Statistics?
 
     /// The time from a frame's timestamp to its packet; where nothing is encoded, to the slowest consumer.
     var latency: (p50: Duration, p99: Duration)? {

@@ -46,7 +46,7 @@ enum StatisticsJSON {
         ]).text
     }
 
-    private static func progress(_ progress: FileProgress) -> JSONValue {
+    private static func progress(_ progress: FileCapturer.Progress) -> JSONValue {
         .object([
             ("positionSeconds", .number(progress.position.seconds)),
             ("durationSeconds", progress.duration.map { .number($0.seconds) } ?? .null),
@@ -88,7 +88,7 @@ enum StatisticsJSON {
         ])
     }
 
-    private static func constantRate(_ statistics: ConstantRateStatistics) -> JSONValue {
+    private static func constantRate(_ statistics: ConstantRateWriter.Statistics) -> JSONValue {
         .object([
             ("framesPerSecond", rate(statistics.rate)), ("seconds", .number(statistics.duration.seconds)),
             ("frames", .count(statistics.framesWritten)), ("repeated", .count(statistics.framesRepeated)),
@@ -96,7 +96,7 @@ enum StatisticsJSON {
         ])
     }
 
-    private static func serving(_ serving: MJPEGServerStatistics, url: String) -> JSONValue {
+    private static func serving(_ serving: MJPEGServer.Statistics, url: String) -> JSONValue {
         .object([
             ("url", .string(url)), ("viewers", .integer(Int64(serving.viewers.count))),
             ("framesEncoded", .count(serving.framesEncoded)),
@@ -108,7 +108,7 @@ enum StatisticsJSON {
         ])
     }
 
-    private static func drops(_ counts: DropCounts) -> JSONValue {
+    private static func drops(_ counts: CaptureStatistics.DropCounts) -> JSONValue {
         .object([
             ("total", .count(counts.total)), ("late", .count(counts.late)), ("source", .count(counts.source)),
             ("corrupt", .count(counts.corrupt)), ("noConsumer", .count(counts.noConsumer)),

@@ -47,7 +47,7 @@ enum Summary {
         run.outputs.map { line($0, run) } + (run.serving.map { [line($0)] } ?? [])
     }
 
-    private static func line(_ serving: MJPEGServerStatistics) -> String {
+    private static func line(_ serving: MJPEGServer.Statistics) -> String {
         "Served \(frames(serving.framesSent)), \(scaled(Double(serving.bytesSent), "B")); skipped "
             + "\(serving.framesSkipped) for slow viewers."
     }
@@ -70,7 +70,7 @@ enum Summary {
     }
 
     /// The duration of a file with a constant frame rate, and the frames that were repeated and dropped for it.
-    private static func constantRateText(_ statistics: ConstantRateStatistics) -> String {
+    private static func constantRateText(_ statistics: ConstantRateWriter.Statistics) -> String {
         guard let rate = statistics.rate, statistics.framesWritten > 0 else { return "" }
         var text = ", \(fixed(statistics.duration.seconds, 1)) s at \(rate) fps, "
         text += "\(statistics.framesRepeated) repeated, \(statistics.framesDropped) dropped"

@@ -49,21 +49,21 @@ public struct ConformanceSuite: Sendable {
     }
 
     /// Checks all rules, one after the other. Blocks; not to be called on the cooperative pool.
-    public func run() -> ConformanceReport {
-        ConformanceReport(name: name, checks: Rule.allCases.map { check($0) })
+    public func run() -> ConformanceSuite.Report {
+        ConformanceSuite.Report(name: name, checks: Rule.allCases.map { check($0) })
     }
 
     /// As ``run()``, for asynchronous code: blocks a thread of its own instead of the caller's.
-    public func runDetached() async -> ConformanceReport {
+    public func runDetached() async -> ConformanceSuite.Report {
         await withCheckedContinuation { continuation in
             onOwnThread { continuation.resume(returning: run()) }
         }
     }
 
     /// Checks one rule. Blocks; not to be called on the cooperative pool.
-    public func check(_ rule: Rule) -> ConformanceCheck {
+    public func check(_ rule: Rule) -> ConformanceSuite.Check {
         let trial = ConformanceTrial(self)
-        let outcome = Locked<ConformanceCheck.Outcome?>(nil)
+        let outcome = Locked<ConformanceSuite.Check.Outcome?>(nil)
         onOwnThread {
             let result = trial.perform(rule)
             outcome.withLock { $0 = result }
@@ -71,12 +71,12 @@ public struct ConformanceSuite: Sendable {
         }
         let limit = MonotonicClock().now.advanced(by: ruleDeadline)
         let result = outcome.wait(until: limit) { $0 }
-        return ConformanceCheck(
+        return ConformanceSuite.Check(
             rule: rule, outcome: result ?? .failed("It hung for \(ruleDeadline), at: \(trial.currentStep)."))
     }
 
     /// As ``check(_:)``, for asynchronous code.
-    public func checkDetached(_ rule: Rule) async -> ConformanceCheck {
+    public func checkDetached(_ rule: Rule) async -> ConformanceSuite.Check {
         await withCheckedContinuation { continuation in
             onOwnThread { continuation.resume(returning: check(rule)) }
         }
@@ -92,40 +92,42 @@ func onOwnThread(_ body: @escaping @Sendable () -> Void) {
     }
 }
 
-/// What came of checking one rule.
-public struct ConformanceCheck: Sendable, Hashable {
-    /// How it went.
-    public enum Outcome: Sendable, Hashable {
-        /// The capture keeps the rule.
-        case passed
-        /// It does not; the sentence says what was seen.
-        case failed(String)
-        /// The rule says nothing about this capture; the sentence says why.
-        case notApplicable(String)
-    }
+extension ConformanceSuite {
+    /// What came of checking one rule.
+    public struct Check: Sendable, Hashable {
+        /// How it went.
+        public enum Outcome: Sendable, Hashable {
+            /// The capture keeps the rule.
+            case passed
+            /// It does not; the sentence says what was seen.
+            case failed(String)
+            /// The rule says nothing about this capture; the sentence says why.
+            case notApplicable(String)
+        }
 
-    /// The rule that was checked.
-    public var rule: ConformanceSuite.Rule
-    /// How it went.
-    public var outcome: Outcome
+        /// The rule that was checked.
+        public var rule: ConformanceSuite.Rule
+        /// How it went.
+        public var outcome: Outcome
 
-    public init(rule: ConformanceSuite.Rule, outcome: Outcome) {
-        self.rule = rule
-        self.outcome = outcome
-    }
+        public init(rule: ConformanceSuite.Rule, outcome: Outcome) {
+            self.rule = rule
+            self.outcome = outcome
+        }
 
-    /// The name of the rule.
-    public var id: String { rule.rawValue }
-    /// The words of the contract that it checks.
-    public var sentence: String { rule.sentence }
-    /// Whether the rule is broken.
-    public var isFailure: Bool {
-        if case .failed = outcome { return true }
-        return false
+        /// The name of the rule.
+        public var id: String { rule.rawValue }
+        /// The words of the contract that it checks.
+        public var sentence: String { rule.sentence }
+        /// Whether the rule is broken.
+        public var isFailure: Bool {
+            if case .failed = outcome { return true }
+            return false
+        }
     }
 }
 
-extension ConformanceCheck: CustomStringConvertible {
+extension ConformanceSuite.Check: CustomStringConvertible {
     /// One line, or for a failure two: the rule and what was seen, then the words of the contract.
     public var description: String {
         switch outcome {
@@ -136,23 +138,25 @@ extension ConformanceCheck: CustomStringConvertible {
     }
 }
 
-/// What came of checking all rules.
-public struct ConformanceReport: Sendable, Hashable {
-    /// The name of what was checked.
-    public var name: String
-    /// One for each rule.
-    public var checks: [ConformanceCheck]
+extension ConformanceSuite {
+    /// What came of checking all rules.
+    public struct Report: Sendable, Hashable {
+        /// The name of what was checked.
+        public var name: String
+        /// One for each rule.
+        public var checks: [ConformanceSuite.Check]
 
-    public init(name: String, checks: [ConformanceCheck]) {
-        self.name = name
-        self.checks = checks
+        public init(name: String, checks: [ConformanceSuite.Check]) {
+            self.name = name
+            self.checks = checks
+        }
+
+        /// The rules that are broken.
+        public var failures: [ConformanceSuite.Check] { checks.filter(\.isFailure) }
     }
-
-    /// The rules that are broken.
-    public var failures: [ConformanceCheck] { checks.filter(\.isFailure) }
 }
 
-extension ConformanceReport: CustomStringConvertible {
+extension ConformanceSuite.Report: CustomStringConvertible {
     /// A line for each rule.
     public var description: String {
         (["\(name): \(failures.count) of \(checks.count) rules broken"] + checks.map(\.description))

@@ -16,8 +16,8 @@ final class ConformanceTrial: Sendable {
     func note(_ name: String) { step.withLock { $0 = name } }
 
     /// Runs the check, and releases what it has made whatever the outcome.
-    func perform(_ rule: ConformanceSuite.Rule) -> ConformanceCheck.Outcome {
-        let outcome: ConformanceCheck.Outcome
+    func perform(_ rule: ConformanceSuite.Rule) -> ConformanceSuite.Check.Outcome {
+        let outcome: ConformanceSuite.Check.Outcome
         do {
             try apply(rule)
             outcome = .passed

@@ -75,14 +75,14 @@ final class ProbeConsumer: VideoCaptureConsumer {
 /// Keeps what one stream of state changes tells.
 final class StateCollector: Sendable {
     private struct Contents {
-        var changes: [CaptureStateChange] = []
+        var changes: [CaptureState.Change] = []
         var hasEnded = false
     }
 
     private let contents: Locked<Contents>
     private let task: Task<Void, Never>
 
-    init(_ stream: AsyncStream<CaptureStateChange>) {
+    init(_ stream: AsyncStream<CaptureState.Change>) {
         let contents = Locked(Contents())
         self.contents = contents
         task = Task.detached {
@@ -99,10 +99,10 @@ final class StateCollector: Sendable {
         task.cancel()
     }
 
-    var changes: [CaptureStateChange] { contents.withLock { $0.changes } }
+    var changes: [CaptureState.Change] { contents.withLock { $0.changes } }
 
     /// Blocks until `condition` holds for the changes; false after `limit`.
-    func wait(_ limit: Duration, until condition: ([CaptureStateChange]) -> Bool) -> Bool {
+    func wait(_ limit: Duration, until condition: ([CaptureState.Change]) -> Bool) -> Bool {
         contents.wait(until: now.advanced(by: limit)) { condition($0.changes) ? () : nil } != nil
     }
 
@@ -128,7 +128,7 @@ extension CaptureState {
     }
 }
 
-extension [CaptureStateChange] {
+extension [CaptureState.Change] {
     /// What is wrong with a sequence of changes that begins in `first`; nil when nothing is.
     func fault(from first: CaptureState) -> String? {
         var state = first

@@ -33,7 +33,7 @@ public final class FFmpegReader: FrameReader {
     public let estimatedFrameCount: Int64?
     public let sourceDescription: String
 
-    private let request: FrameReaderRequest
+    private let request: FrameReaderFactory.Request
     private let path: String
     private let pool: FramePool
     private let maker: PictureMaker
@@ -52,7 +52,7 @@ public final class FFmpegReader: FrameReader {
     /// - Throws: `MediaFileError`: `formatUnsupported` for a file that is not a video, has no decoder or is encrypted,
     ///   `corruptData` when no frame can be decoded, `limitExceeded` for frames of more than ``maximumPixelCount``
     ///   pixels, `notFound` when no file matches a pattern.
-    public init(_ request: FrameReaderRequest) throws {
+    public init(_ request: FrameReaderFactory.Request) throws {
         self.request = request
         path = request.file?.path ?? request.path
         let pool = FramePool()

@@ -50,7 +50,7 @@ extension PixelWriter {
 }
 
 private func strides(
-    _ planes: PlaneList<Plane>, _ pixelFormat: PixelFormat, _ width: Int, _ height: Int
+    _ planes: PlaneList<PixelBuffer.Plane>, _ pixelFormat: PixelFormat, _ width: Int, _ height: Int
 ) throws(CaptureError) -> PlaneList<Int32> {
     try planes.mapPlanes { (plane) throws(CaptureError) -> Int32 in
         // Of a single row the distance to the next means nothing and may be anything; but JPEG is decoded by whole blocks,

@@ -1,27 +1,29 @@
 import CLibYUV
 import VideoCapturing
 
-/// How pixels are chosen or mixed when a picture changes its size.
-///
-/// libyuv rounds: what is mixed may be off by one code in luma and chroma (with ``box`` by three where a
-/// picture shrinks to a few pixels), and by two in RGB and alpha.
-public enum ScaleFilter: String, Sendable, Hashable, CaseIterable {
-    /// The nearest pixel: fastest, and the only one that mixes nothing.
-    case none
-    /// Mixes two neighbours in a row; for RGB as ``bilinear``.
-    case linear
-    /// Mixes four neighbours.
-    case bilinear
-    /// The mean of all pixels that a new one covers; upwards as ``bilinear``. For RGB only where both
-    /// sides shrink by the same whole even number; else that is bilinear too.
-    case box
+extension FrameTransform {
+    /// How pixels are chosen or mixed when a picture changes its size.
+    ///
+    /// libyuv rounds: what is mixed may be off by one code in luma and chroma (with ``box`` by three where a
+    /// picture shrinks to a few pixels), and by two in RGB and alpha.
+    public enum Filter: String, Sendable, Hashable, CaseIterable {
+        /// The nearest pixel: fastest, and the only one that mixes nothing.
+        case none
+        /// Mixes two neighbours in a row; for RGB as ``bilinear``.
+        case linear
+        /// Mixes four neighbours.
+        case bilinear
+        /// The mean of all pixels that a new one covers; upwards as ``bilinear``. For RGB only where both
+        /// sides shrink by the same whole even number; else that is bilinear too.
+        case box
 
-    var mode: FilterMode {
-        switch self {
-        case .none: kFilterNone
-        case .linear: kFilterLinear
-        case .bilinear: kFilterBilinear
-        case .box: kFilterBox
+        var mode: FilterMode {
+            switch self {
+            case .none: kFilterNone
+            case .linear: kFilterLinear
+            case .bilinear: kFilterBilinear
+            case .box: kFilterBox
+            }
         }
     }
 }
@@ -29,7 +31,7 @@ public enum ScaleFilter: String, Sendable, Hashable, CaseIterable {
 extension Picture {
     /// Writes the picture in the size of `target`, which has the same format; 4:2:0 or four bytes a pixel.
     func scale(
-        into target: MutablePicture, filter: ScaleFilter, scratch: inout ScratchMemory
+        into target: MutablePicture, filter: FrameTransform.Filter, scratch: inout ScratchMemory
     ) throws(CaptureError) {
         if layout == .rgb32 {
             // In version 1857 the linear filter, at exactly half the size, reads a pixel before each row.
@@ -66,7 +68,8 @@ extension Picture {
 }
 
 private func scalePlane(
-    _ source: PicturePlane, _ old: PixelSize, into target: MutablePicturePlane, _ new: PixelSize, _ filter: ScaleFilter
+    _ source: PicturePlane, _ old: PixelSize, into target: MutablePicturePlane, _ new: PixelSize,
+    _ filter: FrameTransform.Filter
 ) {
     ScalePlane(
         source.base, source.stride, Int32(old.width), Int32(old.height), target.base, target.stride, Int32(new.width),

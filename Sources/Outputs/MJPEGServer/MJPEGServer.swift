@@ -50,9 +50,9 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     /// - Throws: `addressInUse`, `addressNotFound`, `permissionDenied`, `certificate`, `invalidConfiguration`, `system`;
     ///   `invalidState` while it serves.
     @discardableResult
-    public func start() throws(MJPEGServerError) -> MJPEGServerAddress {
+    public func start() throws(MJPEGServerError) -> MJPEGServer.Address {
         try configuration.validate()
-        let (address, warning) = try life.withLock { (_) throws(MJPEGServerError) -> (MJPEGServerAddress, String?) in
+        let (address, warning) = try life.withLock { (_) throws(MJPEGServerError) -> (MJPEGServer.Address, String?) in
             guard listener.withLock({ $0 == nil }) else {
                 throw MJPEGServerError(
                     .invalidState, operation: "start the server", message: "It serves already; stop it first.")
@@ -83,12 +83,12 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     }
 
     /// The address at which it listens; nil while it does not serve.
-    public var address: MJPEGServerAddress? { listener.withLock { $0?.address } }
+    public var address: MJPEGServer.Address? { listener.withLock { $0?.address } }
 
     /// Warnings for the user, in sentences: that anyone may watch, or that frames can't be shown. The last 32.
     public var warnings: [String] { warningList.all }
 
-    private func warnings(at address: MJPEGServerAddress) -> [String] {
+    private func warnings(at address: MJPEGServer.Address) -> [String] {
         guard address.port != nil, !isLoopback(address.host) else { return [] }
         guard let authentication = configuration.authentication else {
             return [
@@ -137,7 +137,7 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     // MARK: Statistics
 
     /// The statistics since the server was made.
-    public var statistics: MJPEGServerStatistics {
+    public var statistics: MJPEGServer.Statistics {
         let hubs = listener.withLock { $0?.service.hubs } ?? []
         return ServerReport(broadcaster, connections: connections, hubs: hubs).statistics
     }
@@ -148,20 +148,22 @@ private func isLoopback(_ host: String) -> Bool {
     host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127.")
 }
 
-/// The address at which a server listens.
-public struct MJPEGServerAddress: Sendable, Hashable {
-    /// The IP address, or the path of the socket.
-    public var host: String
-    /// The TCP port; nil for a socket in the file system.
-    public var port: Int?
-    /// Whether it speaks HTTPS.
-    public var isSecure: Bool
+extension MJPEGServer {
+    /// The address at which a server listens.
+    public struct Address: Sendable, Hashable {
+        /// The IP address, or the path of the socket.
+        public var host: String
+        /// The TCP port; nil for a socket in the file system.
+        public var port: Int?
+        /// Whether it speaks HTTPS.
+        public var isSecure: Bool
 
-    /// The address of the page, for a browser; of a socket in the file system, its path after `unix:`.
-    public var url: String {
-        guard let port else { return "unix:\(host)" }
-        let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
-        return "\(isSecure ? "https" : "http")://\(isIPv6 ? "[\(host)]" : host):\(port)/"
+        /// The address of the page, for a browser; of a socket in the file system, its path after `unix:`.
+        public var url: String {
+            guard let port else { return "unix:\(host)" }
+            let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
+            return "\(isSecure ? "https" : "http")://\(isIPv6 ? "[\(host)]" : host):\(port)/"
+        }
     }
 }
 

@@ -36,9 +36,9 @@ public struct MJPEGServerConfiguration: Sendable, Hashable {
     public var snapshotTimeout: Duration = .seconds(3)
 
     /// The name and password that viewers need; nil, the default, for none.
-    public var authentication: MJPEGServerAuthentication?
+    public var authentication: MJPEGServerConfiguration.Authentication?
     /// The certificate for HTTPS; nil, the default, for HTTP.
-    public var tls: MJPEGServerTLS?
+    public var tls: MJPEGServerConfiguration.TLS?
     /// The origin whose scripts may read the responses (`Access-Control-Allow-Origin`); nil, the default, for the server's
     /// own alone.
     public var allowedOrigin: String?
@@ -50,9 +50,9 @@ public struct MJPEGServerConfiguration: Sendable, Hashable {
     /// The web pages that may show the picture (`Cross-Origin-Resource-Policy`); nil, the default, for those of the server
     /// alone where it listens on loopback without a password, and for all otherwise, or where there is an
     /// ``allowedOrigin``.
-    public var resourcePolicy: MJPEGServerResourcePolicy?
+    public var resourcePolicy: MJPEGServerConfiguration.ResourcePolicy?
     /// Limits that protect the server and the capture.
-    public var limits = MJPEGServerLimits()
+    public var limits = MJPEGServerConfiguration.Limits()
 
     /// The number of threads that serve viewers, 1 to 64. The default is two, or one on a machine with one processor.
     public var threadCount = MJPEGServerConfiguration.defaultThreadCount
@@ -64,89 +64,97 @@ public struct MJPEGServerConfiguration: Sendable, Hashable {
     public init() {}
 }
 
-/// The web pages that may embed a server's responses. Reading them by script is another matter: see
-/// ``MJPEGServerConfiguration/allowedOrigin``.
-public enum MJPEGServerResourcePolicy: String, Sendable, Hashable, CaseIterable {
-    /// Pages of the server itself.
-    case sameOrigin = "same-origin"
-    /// Pages of the same site: of the same host, whatever the port, or of the same registered domain.
-    case sameSite = "same-site"
-    /// All pages.
-    case crossOrigin = "cross-origin"
-}
-
-/// The name and password that viewers need, and the schemes by which they may give them.
-public struct MJPEGServerAuthentication: Sendable, Hashable {
-    /// A scheme of HTTP authentication.
-    public enum Scheme: String, Sendable, Hashable, CaseIterable {
-        /// The password itself is sent (RFC 7617): safe with TLS only, and supported by every client.
-        case basic
-        /// A hash of the password and of a nonce that expires is sent (RFC 7616); offered with SHA-256 and MD5.
-        case digest
-    }
-
-    /// The user's name; without a colon.
-    public var user: String
-    /// The password; not empty.
-    public var password: String
-    /// The schemes that are offered. The default is both, the safer one first.
-    public var schemes: Set<Scheme>
-    /// The text that clients show to say what the password is for.
-    public var realm: String
-
-    /// Makes it from a name and a password; `realm` and `schemes` have defaults.
-    public init(
-        user: String, password: String, schemes: Set<Scheme> = Set(Scheme.allCases), realm: String = "Live picture"
-    ) {
-        self.user = user
-        self.password = password
-        self.schemes = schemes
-        self.realm = realm
+extension MJPEGServerConfiguration {
+    /// The web pages that may embed a server's responses. Reading them by script is another matter: see
+    /// ``MJPEGServerConfiguration/allowedOrigin``.
+    public enum ResourcePolicy: String, Sendable, Hashable, CaseIterable {
+        /// Pages of the server itself.
+        case sameOrigin = "same-origin"
+        /// Pages of the same site: of the same host, whatever the port, or of the same registered domain.
+        case sameSite = "same-site"
+        /// All pages.
+        case crossOrigin = "cross-origin"
     }
 }
 
-/// The files that a server needs to speak HTTPS. Only programs built with the package's trait `TLS` can; it is off by
-/// default, since BoringSSL takes minutes to build.
-public struct MJPEGServerTLS: Sendable, Hashable {
-    /// The path of the certificate in PEM, followed by its intermediate certificates.
-    public var certificateChain: String
-    /// The path of its private key in PEM, without a pass phrase.
-    public var privateKey: String
+extension MJPEGServerConfiguration {
+    /// The name and password that viewers need, and the schemes by which they may give them.
+    public struct Authentication: Sendable, Hashable {
+        /// A scheme of HTTP authentication.
+        public enum Scheme: String, Sendable, Hashable, CaseIterable {
+            /// The password itself is sent (RFC 7617): safe with TLS only, and supported by every client.
+            case basic
+            /// A hash of the password and of a nonce that expires is sent (RFC 7616); offered with SHA-256 and MD5.
+            case digest
+        }
 
-    /// Makes it from two paths; ``MJPEGServer/start()`` reads the files.
-    public init(certificateChain: String, privateKey: String) {
-        self.certificateChain = certificateChain
-        self.privateKey = privateKey
+        /// The user's name; without a colon.
+        public var user: String
+        /// The password; not empty.
+        public var password: String
+        /// The schemes that are offered. The default is both, the safer one first.
+        public var schemes: Set<Scheme>
+        /// The text that clients show to say what the password is for.
+        public var realm: String
+
+        /// Makes it from a name and a password; `realm` and `schemes` have defaults.
+        public init(
+            user: String, password: String, schemes: Set<Scheme> = Set(Scheme.allCases), realm: String = "Live picture"
+        ) {
+            self.user = user
+            self.password = password
+            self.schemes = schemes
+            self.realm = realm
+        }
     }
 }
 
-/// Limits for one client, or for all of them, of a server.
-public struct MJPEGServerLimits: Sendable, Hashable {
-    /// The maximum number of simultaneous connections; any more are answered with 503. It is lowered, with a warning, where
-    /// the process may not open that many files (`ulimit -n`).
-    public var connections = 1024
-    /// The maximum number of simultaneous connections from one address, or from one IPv6 prefix of 64 bits; nil for no such
-    /// limit. Programs on the same machine, and so proxies there, are exempt.
-    public var connectionsPerAddress: Int? = 128
-    /// The maximum number of bytes that wait in memory for slow clients, a frame counted once however many wait for it.
-    /// Beyond it those that have waited the longest are disconnected. The newest frame may exceed it. With TLS each viewer
-    /// has its own copy of the bytes that the kernel has not taken.
-    public var waitingBytes = 64 << 20
-    /// The number of wrong passwords that an address may give before it has to wait: one second, then twice as long with
-    /// each, up to 32; meanwhile its passwords are answered with 429. Nil for no such limit: behind a proxy all viewers have
-    /// the proxy's address, so the proxy must handle it.
-    public var loginAttempts: Int? = 5
-    /// The maximum number of bytes of a request's head; a longer one is answered with 431.
-    public var headBytes = 16_384
-    /// The time that a client may take to send its first request, TLS handshake included.
-    public var requestTimeout: Duration = .seconds(10)
-    /// The time that a connection may be idle between two requests.
-    public var idleTimeout: Duration = .seconds(15)
-    /// The time that a viewer may take to accept one frame before it is disconnected.
-    public var sendTimeout: Duration = .seconds(30)
+extension MJPEGServerConfiguration {
+    /// The files that a server needs to speak HTTPS. Only programs built with the package's trait `TLS` can; it is off by
+    /// default, since BoringSSL takes minutes to build.
+    public struct TLS: Sendable, Hashable {
+        /// The path of the certificate in PEM, followed by its intermediate certificates.
+        public var certificateChain: String
+        /// The path of its private key in PEM, without a pass phrase.
+        public var privateKey: String
 
-    /// The defaults.
-    public init() {}
+        /// Makes it from two paths; ``MJPEGServer/start()`` reads the files.
+        public init(certificateChain: String, privateKey: String) {
+            self.certificateChain = certificateChain
+            self.privateKey = privateKey
+        }
+    }
+}
+
+extension MJPEGServerConfiguration {
+    /// Limits for one client, or for all of them, of a server.
+    public struct Limits: Sendable, Hashable {
+        /// The maximum number of simultaneous connections; any more are answered with 503. It is lowered, with a warning, where
+        /// the process may not open that many files (`ulimit -n`).
+        public var connections = 1024
+        /// The maximum number of simultaneous connections from one address, or from one IPv6 prefix of 64 bits; nil for no such
+        /// limit. Programs on the same machine, and so proxies there, are exempt.
+        public var connectionsPerAddress: Int? = 128
+        /// The maximum number of bytes that wait in memory for slow clients, a frame counted once however many wait for it.
+        /// Beyond it those that have waited the longest are disconnected. The newest frame may exceed it. With TLS each viewer
+        /// has its own copy of the bytes that the kernel has not taken.
+        public var waitingBytes = 64 << 20
+        /// The number of wrong passwords that an address may give before it has to wait: one second, then twice as long with
+        /// each, up to 32; meanwhile its passwords are answered with 429. Nil for no such limit: behind a proxy all viewers have
+        /// the proxy's address, so the proxy must handle it.
+        public var loginAttempts: Int? = 5
+        /// The maximum number of bytes of a request's head; a longer one is answered with 431.
+        public var headBytes = 16_384
+        /// The time that a client may take to send its first request, TLS handshake included.
+        public var requestTimeout: Duration = .seconds(10)
+        /// The time that a connection may be idle between two requests.
+        public var idleTimeout: Duration = .seconds(15)
+        /// The time that a viewer may take to accept one frame before it is disconnected.
+        public var sendTimeout: Duration = .seconds(30)
+
+        /// The defaults.
+        public init() {}
+    }
 }
 
 extension MJPEGServerConfiguration {

@@ -63,7 +63,7 @@ public protocol VideoCapture: AnyObject, Sendable {
     var state: CaptureState { get }
 
     /// A stream of its own of all changes of state from now on. It ends when the capture is destroyed.
-    func stateChanges() -> AsyncStream<CaptureStateChange>
+    func stateChanges() -> AsyncStream<CaptureState.Change>
 
     /// What was counted since init.
     var statistics: CaptureStatistics { get }

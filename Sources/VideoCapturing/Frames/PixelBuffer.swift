@@ -31,11 +31,11 @@ public final class PixelBuffer: @unchecked Sendable {
     /// The height in pixels.
     public let height: Int
     /// The shape of each plane.
-    public let planes: PlaneList<Plane>
+    public let planes: PlaneList<PixelBuffer.Plane>
 
     @usableFromInline let bases: PlaneList<UnsafeMutableRawPointer>
     private let release: Release
-    let exporter: DMABuffer.Exporter?
+    let exporter: PixelBuffer.DMABuffer.Exporter?
     /// Counts finished reads. A read ends with a releasing increment and a pool's reuse begins with an
     /// acquiring load, so the recycled memory is handed over by rule and not by a property of the
     /// reference counts that only the runtime knows of.
@@ -54,14 +54,15 @@ public final class PixelBuffer: @unchecked Sendable {
         allocating pixelFormat: PixelFormat, width: Int, height: Int, byteCount compressed: Int? = nil
     ) throws(CaptureError) {
         try VideoFormat.validate(width: width, height: height)
-        var planes = PlaneList<Plane>()
+        var planes = PlaneList<PixelBuffer.Plane>()
         var total = 0
         for index in 0..<pixelFormat.planeCount {
             let rowBytes = compressed ?? pixelFormat.rowBytes(ofPlane: index, width: width)
             let rows = pixelFormat.rows(ofPlane: index, height: height)
             let bytesPerRow = (rowBytes + alignment - 1) / alignment * alignment
             planes.append(
-                Plane(rowBytes: rowBytes, bytesPerRow: bytesPerRow, rows: rows, byteCount: bytesPerRow * rows))
+                PixelBuffer.Plane(
+                    rowBytes: rowBytes, bytesPerRow: bytesPerRow, rows: rows, byteCount: bytesPerRow * rows))
             total += bytesPerRow * rows
         }
         var memory: UnsafeMutableRawPointer?
@@ -99,15 +100,15 @@ public final class PixelBuffer: @unchecked Sendable {
     /// - Throws: `invalidConfiguration` when a plane is missing, a row is shorter than its samples, or
     ///   the rows do not fit into the bytes.
     public init(
-        wrapping memory: PlaneList<PlaneMemory>, as pixelFormat: PixelFormat, width: Int, height: Int,
-        exporter: DMABuffer.Exporter? = nil, release: @escaping @Sendable () -> Void
+        wrapping memory: PlaneList<PixelBuffer.PlaneMemory>, as pixelFormat: PixelFormat, width: Int, height: Int,
+        exporter: PixelBuffer.DMABuffer.Exporter? = nil, release: @escaping @Sendable () -> Void
     ) throws(CaptureError) {
         try VideoFormat.validate(width: width, height: height)
         guard memory.count == pixelFormat.planeCount else {
             throw PixelBuffer.layoutError(
                 pixelFormat, width, height, "it has \(pixelFormat.planeCount) planes, but \(memory.count) were given")
         }
-        var planes = PlaneList<Plane>()
+        var planes = PlaneList<PixelBuffer.Plane>()
         var bases = PlaneList<UnsafeMutableRawPointer>()
         for (index, plane) in memory.enumerated() {
             let rowBytes =
@@ -128,7 +129,8 @@ public final class PixelBuffer: @unchecked Sendable {
                 )
             }
             planes.append(
-                Plane(rowBytes: rowBytes, bytesPerRow: plane.bytesPerRow, rows: rows, byteCount: plane.byteCount))
+                PixelBuffer.Plane(
+                    rowBytes: rowBytes, bytesPerRow: plane.bytesPerRow, rows: rows, byteCount: plane.byteCount))
             // Never written through: only pooled buffers get a `PixelWriter`.
             bases.append(UnsafeMutableRawPointer(mutating: plane.base))
         }
@@ -157,19 +159,21 @@ public final class PixelBuffer: @unchecked Sendable {
     }
 }
 
-/// The memory of one plane that belongs to a driver or a library.
-public struct PlaneMemory {
-    /// The first byte of the first row.
-    public var base: UnsafeRawPointer
-    /// How many bytes may be read from ``base`` on.
-    public var byteCount: Int
-    /// The bytes from the start of a row to the start of the next.
-    public var bytesPerRow: Int
+extension PixelBuffer {
+    /// The memory of one plane that belongs to a driver or a library.
+    public struct PlaneMemory {
+        /// The first byte of the first row.
+        public var base: UnsafeRawPointer
+        /// How many bytes may be read from ``base`` on.
+        public var byteCount: Int
+        /// The bytes from the start of a row to the start of the next.
+        public var bytesPerRow: Int
 
-    public init(base: UnsafeRawPointer, byteCount: Int, bytesPerRow: Int) {
-        self.base = base
-        self.byteCount = byteCount
-        self.bytesPerRow = bytesPerRow
+        public init(base: UnsafeRawPointer, byteCount: Int, bytesPerRow: Int) {
+            self.base = base
+            self.byteCount = byteCount
+            self.bytesPerRow = bytesPerRow
+        }
     }
 }
 

@@ -9,12 +9,12 @@ public struct PixelWriter: ~Copyable {
     /// The height in pixels.
     public let height: Int
     /// The shape of each plane.
-    public let planes: PlaneList<Plane>
+    public let planes: PlaneList<PixelBuffer.Plane>
 
     private let bases: PlaneList<UnsafeMutableRawPointer>
 
     init(
-        pixelFormat: PixelFormat, width: Int, height: Int, planes: PlaneList<Plane>,
+        pixelFormat: PixelFormat, width: Int, height: Int, planes: PlaneList<PixelBuffer.Plane>,
         bases: PlaneList<UnsafeMutableRawPointer>
     ) {
         self.pixelFormat = pixelFormat

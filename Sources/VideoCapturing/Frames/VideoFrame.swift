@@ -45,7 +45,7 @@ extension VideoFrame {
         buffer: PixelBuffer, compressed: PixelBuffer? = nil, timestamp: MediaTime, sequenceNumber: UInt64 = 0,
         orientation: VideoOrientation = .up, isMirrored: Bool = false, color: ColorDescription? = nil,
         estimatedFrameRate: FrameRate? = nil, estimatedCaptureDelay: Duration? = nil,
-        damage: [PixelRect]? = nil, metadata: FrameMetadata? = nil, isRepeat: Bool = false
+        damage: [PixelRect]? = nil, metadata: FrameAttributes.Metadata? = nil, isRepeat: Bool = false
     ) {
         // By the initializer that the compiler derives. One that sets property by property has the frame made in memory,
         // copied by its type's metadata and destroyed again: some 700 instructions.

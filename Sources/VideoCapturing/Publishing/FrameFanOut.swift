@@ -8,7 +8,7 @@ final class FrameFanOut: Sendable {
 
     private struct Settings {
         var subscriptions: [PublisherSubscription] = []
-        var mute: MuteMode?
+        var mute: VideoPublisher.MuteMode?
         var minimumFrameRate: FrameRate?
         /// Where frames are taken from. The publisher holds the inlet; an inlet holds this fan-out.
         var inlet: ObjectIdentifier?
@@ -62,8 +62,8 @@ final class FrameFanOut: Sendable {
     }
 
     /// How a frame of this inlet is to be shown; nil when it is not to be taken. An expected inlet takes over.
-    private func admit(_ inlet: CaptureInlet) -> MuteMode?? {
-        let (mode, hasTakenOver) = settings.withLock { settings -> (MuteMode??, Bool) in
+    private func admit(_ inlet: CaptureInlet) -> VideoPublisher.MuteMode?? {
+        let (mode, hasTakenOver) = settings.withLock { settings -> (VideoPublisher.MuteMode??, Bool) in
             let inlet = ObjectIdentifier(inlet)
             let takesOver = settings.nextInlet == inlet
             if takesOver {
@@ -102,7 +102,8 @@ final class FrameFanOut: Sendable {
 
     /// Puts another picture in place of the frame's own. False when there is no memory for one; the frame must
     /// then not be sent, since a muted picture is never to be seen.
-    private static func hide(_ frame: inout VideoFrame, mode: MuteMode, emission: inout Emission) -> Bool {
+    private static func hide(_ frame: inout VideoFrame, mode: VideoPublisher.MuteMode, emission: inout Emission) -> Bool
+    {
         defer {
             // What is shown already does not change.
             let isShown = emission.lastFrame.map { $0.buffer === frame.buffer } ?? false
@@ -191,7 +192,7 @@ final class FrameFanOut: Sendable {
 
     // MARK: Mute and repeats
 
-    func setMute(_ mode: MuteMode?) {
+    func setMute(_ mode: VideoPublisher.MuteMode?) {
         settings.withLock { $0.mute = mode }
     }
 

@@ -15,9 +15,9 @@ public enum QueuePolicy: String, Sendable, Hashable, CaseIterable {
 /// added to the next one, and of the first frame of all it is unknown.
 ///
 /// Safe to use from any thread. No allocation once made.
-public final class FrameQueue: Sendable {
+package final class FrameQueue: Sendable {
     /// What became of a frame that was pushed.
-    public enum PushResult: Sendable, Hashable {
+    package enum PushResult: Sendable, Hashable {
         /// It waits in the queue.
         case accepted
         /// It waits in the queue; the oldest frame was dropped for it.
@@ -29,12 +29,12 @@ public final class FrameQueue: Sendable {
     }
 
     /// The most frames that wait.
-    public let capacity: Int
+    package let capacity: Int
     /// What happens when it is full.
-    public let policy: QueuePolicy
+    package let policy: QueuePolicy
     /// How long a consumer may make no progress before it counts as stalled; nil for indefinitely. Its producer then
     /// waits for no room any more until the consumer takes a frame.
-    public let timeout: Duration?
+    package let timeout: Duration?
 
     struct Contents {
         var slots: [VideoFrame?]
@@ -44,7 +44,7 @@ public final class FrameQueue: Sendable {
         /// No producer waits any more; see ``FrameQueue/setStopping(_:)``.
         var isStopping = false
         var received: UInt64 = 0
-        var dropped = DropCounts()
+        var dropped = CaptureStatistics.DropCounts()
         /// What dropped frames have changed: owed to the frame at the front when the newest wins, to the next that
         /// is put in otherwise.
         var accumulator = DamageAccumulator.unseen
@@ -89,7 +89,7 @@ public final class FrameQueue: Sendable {
     ///   - capacity: the most frames that wait; at least 1.
     ///   - policy: what happens to a frame that finds the queue full.
     ///   - timeout: how long a full queue is waited for while its consumer makes no progress; nil for indefinitely.
-    public init(capacity: Int, policy: QueuePolicy, timeout: Duration? = nil) {
+    package init(capacity: Int, policy: QueuePolicy, timeout: Duration? = nil) {
         self.capacity = max(1, capacity)
         self.policy = policy
         self.timeout = timeout
@@ -100,7 +100,7 @@ public final class FrameQueue: Sendable {
     /// Puts a frame in. Blocks only with the policy ``QueuePolicy/block``, until there is room, the queue is closed, or
     /// the consumer has made no progress for the ``timeout``: then the frame is refused.
     @discardableResult
-    public func push(_ frame: VideoFrame) -> PushResult {
+    package func push(_ frame: VideoFrame) -> PushResult {
         push(frame, isWanted: { true })
     }
 
@@ -161,7 +161,7 @@ public final class FrameQueue: Sendable {
     }
 
     /// Takes the oldest frame out; blocks until there is one. Nil once the queue is closed and empty.
-    public func pop() -> VideoFrame? {
+    package func pop() -> VideoFrame? {
         pop(isWanted: { _ in true })
     }
 
@@ -228,14 +228,14 @@ public final class FrameQueue: Sendable {
 
     /// Ends the queue: further frames are turned away, waits end. Frames that wait can still be taken out,
     /// unless they are discarded, which counts them as abandoned.
-    public func close(discardingWaitingFrames: Bool = false) {
+    package func close(discardingWaitingFrames: Bool = false) {
         contents.withLock { $0.isClosed = true }
         if discardingWaitingFrames { discardWaitingFrames() }
         contents.wakeAll()
     }
 
     /// Drops all frames that wait and counts them as abandoned.
-    public func discardWaitingFrames() {
+    package func discardWaitingFrames() {
         while true {
             let frame = contents.withLock { contents in
                 let frame = contents.removeFirst()
@@ -269,14 +269,14 @@ public final class FrameQueue: Sendable {
     }
 
     /// The number of frames that wait now.
-    public var count: Int { contents.withLock { $0.count } }
+    package var count: Int { contents.withLock { $0.count } }
 
     /// Whether the consumer counts as stalled; see ``timeout``.
-    public var isStalled: Bool { contents.withLock { $0.isStalled } }
+    package var isStalled: Bool { contents.withLock { $0.isStalled } }
 
     /// Frames that were pushed.
-    public var received: UInt64 { contents.withLock { $0.received } }
+    package var received: UInt64 { contents.withLock { $0.received } }
 
     /// Frames that were dropped, by reason.
-    public var dropped: DropCounts { contents.withLock { $0.dropped } }
+    package var dropped: CaptureStatistics.DropCounts { contents.withLock { $0.dropped } }
 }

@@ -115,8 +115,8 @@ public final class PublisherSubscription: Sendable {
     }
 
     /// What was counted for this consumer.
-    public var statistics: ConsumerStatistics {
-        var result = ConsumerStatistics(name: name)
+    public var statistics: PublisherStatistics.Consumer {
+        var result = PublisherStatistics.Consumer(name: name)
         result.received = queue.received
         result.dropped = queue.dropped
         result.waiting = queue.count

@@ -168,7 +168,7 @@ public final class VideoPublisher: Sendable {
     // MARK: Pictures
 
     /// Sends other pictures in place of the capture's until ``unmute()``; timestamps go on.
-    public func mute(_ mode: MuteMode = .black) { fanOut.setMute(mode) }
+    public func mute(_ mode: VideoPublisher.MuteMode = .black) { fanOut.setMute(mode) }
 
     /// Ends ``mute(_:)``.
     public func unmute() { fanOut.setMute(nil) }
@@ -235,10 +235,12 @@ public final class VideoPublisher: Sendable {
     }
 }
 
-/// What a muted publisher sends in place of the pictures.
-public enum MuteMode: String, Sendable, Hashable, CaseIterable {
-    /// Black pictures of the same size, format, colour and timestamps.
-    case black
-    /// The last picture before the mute, again and again; black when there was none.
-    case holdLast
+extension VideoPublisher {
+    /// What a muted publisher sends in place of the pictures.
+    public enum MuteMode: String, Sendable, Hashable, CaseIterable {
+        /// Black pictures of the same size, format, colour and timestamps.
+        case black
+        /// The last picture before the mute, again and again; black when there was none.
+        case holdLast
+    }
 }

@@ -86,7 +86,7 @@ public final class FrameContext: Sendable {
     }
 
     /// Reports that no frames come for now, and why; the next frame ends the interruption.
-    public func reportInterruption(_ reason: InterruptionReason) {
+    public func reportInterruption(_ reason: CaptureState.InterruptionReason) {
         control.reportInterruption(reason)
     }
 

@@ -39,7 +39,7 @@ public final class PushCapturer: ForwardingVideoCapture {
     @discardableResult
     public func push(
         _ buffer: PixelBuffer, timestamp: MediaTime? = nil, orientation: VideoOrientation = .up,
-        color: ColorDescription? = nil, metadata: FrameMetadata? = nil
+        color: ColorDescription? = nil, metadata: FrameAttributes.Metadata? = nil
     ) -> Bool {
         push(
             VideoFrame(
@@ -66,7 +66,7 @@ public final class PushCapturer: ForwardingVideoCapture {
     }
 
     /// Frames that were pushed and dropped, by reason.
-    public var droppedInQueue: DropCounts { mailbox.queue.dropped }
+    public var droppedInQueue: CaptureStatistics.DropCounts { mailbox.queue.dropped }
 }
 
 /// What the pushing threads and the capture thread share.

@@ -74,7 +74,7 @@ public final class SourceCapturer: VideoCapture {
     }
 
     public var state: CaptureState { control.states.state }
-    public func stateChanges() -> AsyncStream<CaptureStateChange> { control.states.changes() }
+    public func stateChanges() -> AsyncStream<CaptureState.Change> { control.states.changes() }
     public var statistics: CaptureStatistics { control.contents.withLock { $0.media.statistics } }
 }
 
@@ -112,6 +112,6 @@ extension ForwardingVideoCapture {
     public func adapt(to wants: CaptureWants) { forwardedCapture.adapt(to: wants) }
     public func requestRefreshFrame() { forwardedCapture.requestRefreshFrame() }
     public var state: CaptureState { forwardedCapture.state }
-    public func stateChanges() -> AsyncStream<CaptureStateChange> { forwardedCapture.stateChanges() }
+    public func stateChanges() -> AsyncStream<CaptureState.Change> { forwardedCapture.stateChanges() }
     public var statistics: CaptureStatistics { forwardedCapture.statistics }
 }

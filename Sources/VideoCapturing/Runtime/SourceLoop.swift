@@ -36,7 +36,7 @@ final class SourceLoop: @unchecked Sendable {
 
     /// From start to stop.
     private func runSession() {
-        var ending: StopReason
+        var ending: CaptureState.StopReason
         do {
             try source.start(context)
             control.didStart { [settings = source.settings] in $0.settings = settings }
@@ -50,7 +50,7 @@ final class SourceLoop: @unchecked Sendable {
         control.didStop(ending)
     }
 
-    private func deliverFrames() throws -> StopReason {
+    private func deliverFrames() throws -> CaptureState.StopReason {
         var session = Session(pacer: FramePacer(pacing: source.pacing, context: context, after: timeline.lastTimestamp))
         timeline.beginSession()
         while !context.isStopping {

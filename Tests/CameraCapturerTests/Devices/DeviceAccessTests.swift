@@ -6,9 +6,11 @@ import VideoCapturing
 @Suite struct DeviceAccessTests {
     private let machine = FakeMachine()
 
-    private func remedy(mode: UInt32 = 0o020660, group: UInt32 = 44, belongs: Bool = false) -> DeviceAccess.Remedy {
+    private func remedy(mode: UInt32 = 0o020660, group: UInt32 = 44, belongs: Bool = false)
+        -> CameraDevice.Denial.Remedy
+    {
         machine.write("/etc/group", "root:x:0:\nvideo:x:44:bea,cid\ndamaged\n:::::\ncams:x:70:")
-        return DeviceAccess.remedy(
+        return CameraDevice.Denial.remedy(
             user: "ann", mode: mode, group: group, groups: UserList(machine.places.settings + "/group"),
             belongs: { _ in belongs })
     }
@@ -29,12 +31,12 @@ import VideoCapturing
         machine.write("/etc/group", "video:x:44:bea,ann")
         let groups = UserList(machine.places.settings + "/group")
         #expect(
-            DeviceAccess.remedy(user: "ann", mode: 0o020660, group: 44, groups: groups, belongs: { _ in false })
+            CameraDevice.Denial.remedy(user: "ann", mode: 0o020660, group: 44, groups: groups, belongs: { _ in false })
                 == .logInAgain("video"))
     }
 
     @Test func saysTheCommandToType() {
-        let access = DeviceAccess(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
+        let access = CameraDevice.Denial(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
         #expect(
             access.error.message
                 == "No permission to use the camera; add the user ann to group video (sudo usermod -aG video ann), "

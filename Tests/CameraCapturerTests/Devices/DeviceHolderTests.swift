@@ -21,14 +21,14 @@ import VideoCapturing
         try #require(clibv4l2_kernel_ioctl(terminal, setLock, &lock) == 0)
         try #require(clibv4l2_kernel_ioctl(terminal, getNumber, &number) == 0)
         let path = "/dev/pts/\(number)"
-        #expect(DeviceHolder.find(path) == nil)
-        let other = DeviceHolder.busyError(path: path, errno: EBUSY)
+        #expect(CameraDevice.Holder.find(path) == nil)
+        let other = CameraDevice.Holder.busyError(path: path, errno: EBUSY)
         #expect(other.code == .deviceBusy)
         #expect(other.message.contains("another user's program"))
 
         let mine = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
-        #expect(DeviceHolder.find(path)?.isThisProgram == true)
-        #expect(DeviceHolder.busyError(path: path, errno: EBUSY).message.contains("this program itself"))
+        #expect(CameraDevice.Holder.find(path)?.isThisProgram == true)
+        #expect(CameraDevice.Holder.busyError(path: path, errno: EBUSY).message.contains("this program itself"))
 
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -43,14 +43,14 @@ import VideoCapturing
             waitpid(child, nil, 0)
         }
         close(mine)
-        #expect(DeviceHolder.find(path)?.description == "sleep (pid \(child))")
+        #expect(CameraDevice.Holder.find(path)?.description == "sleep (pid \(child))")
         #expect(
-            DeviceHolder.busyError(path: path, errno: EBUSY).message
+            CameraDevice.Holder.busyError(path: path, errno: EBUSY).message
                 == "The camera is in use by sleep (pid \(child)); close it, or choose another camera.")
     }
 
     @Test func findsNobodyAtWhatIsNoDevice() {
-        #expect(DeviceHolder.all("/etc/passwd").isEmpty)
-        #expect(DeviceHolder.all("/nowhere").isEmpty)
+        #expect(CameraDevice.Holder.all("/etc/passwd").isEmpty)
+        #expect(CameraDevice.Holder.all("/nowhere").isEmpty)
     }
 }

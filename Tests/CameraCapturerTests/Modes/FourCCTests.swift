@@ -30,7 +30,7 @@ import VideoCapturing
     }
 
     @Test func knowsHowFormatsAreTaken() {
-        #expect(CaptureFormat.of(.nm12)?.cost == ConversionCost.none)
+        #expect(CaptureFormat.of(.nm12)?.cost == CameraMode.ConversionCost.none)
         #expect(CaptureFormat.of(.yv12)?.pixelFormat == .yv12)
         #expect(CaptureFormat.of(.uyvy)?.cost == .subsample)
         #expect(CaptureFormat.of(.xbgr32)?.pixelFormat == .bgra)

@@ -65,7 +65,7 @@ import VideoCapturing
         var camera = RecordedCamera()
         camera.add(.nv12, .all(["640x480"], .rates(30)), isEmulated: true)
         let group = try #require(try groups(camera).first)
-        #expect(group.isEmulated && !group.isUsable && group.cost == ConversionCost.none)
+        #expect(group.isEmulated && !group.isUsable && group.cost == CameraMode.ConversionCost.none)
     }
 }
 

@@ -19,8 +19,8 @@ final class CaptureRun {
 
     var camera: FakeCamera { machine.camera }
     var events: [CameraEvent] { told.withLock { $0 } }
-    var statistics: CameraStatistics { capture.cameraStatistics }
-    var dropped: DropCounts { capture.statistics.framesDropped }
+    var statistics: CameraCapturer.Statistics { capture.cameraStatistics }
+    var dropped: CaptureStatistics.DropCounts { capture.statistics.framesDropped }
 
     init(
         _ machine: StreamingMachine = StreamingMachine(),

@@ -8,7 +8,7 @@ let machineWithoutCamera = CameraDirectory(places: MachinePlaces(root: "/nowhere
 
 /// A webcam as it would be listed.
 func webcam(
-    _ name: String = "HD Pro Webcam C920", access: CameraAccess = .usable, driver: String = "uvcvideo"
+    _ name: String = "HD Pro Webcam C920", access: CameraDevice.Access = .usable, driver: String = "uvcvideo"
 ) -> CameraDevice {
     CameraDevice(
         id: "usb-046d_HD_Pro_Webcam_C920_ABC-video-index0", name: name, path: "/dev/video0",
@@ -18,7 +18,9 @@ func webcam(
 }
 
 /// A format with two sizes at 30 and 15 frames per second.
-func modeGroup(_ fourCC: FourCC, cost: ConversionCost? = .subsample, fastest: FrameRate = 30) -> CameraModeGroup {
+func modeGroup(_ fourCC: FourCC, cost: CameraMode.ConversionCost? = .subsample, fastest: FrameRate = 30)
+    -> CameraModeGroup
+{
     let rates = CameraModeGroup.Rates.discrete([fastest, 15])
     return CameraModeGroup(
         fourCC: fourCC, name: "\(fourCC) pictures", cost: cost, isEmulated: false,
@@ -36,12 +38,13 @@ func decision() -> CameraModeDecision {
             CaptureFormat.of(format)!, .vga640x480, rate: 30, isRateVerified: true, index: index, for: request)
     }
     return CameraModeDecision(
-        requested: request, negotiated: mode(.yuyv, 0), rejected: [RejectedMode(mode(.mjpeg, 1), .costlier)])
+        requested: request, negotiated: mode(.yuyv, 0),
+        rejected: [CameraModeDecision.RejectedMode(mode(.mjpeg, 1), .costlier)])
 }
 
 /// A control as a driver would list it.
 func control(
-    _ name: String, _ kind: CameraControl.Kind, _ value: CameraControlValue?, default: CameraControlValue? = nil,
+    _ name: String, _ kind: CameraControl.Kind, _ value: CameraControl.Value?, default: CameraControl.Value? = nil,
     flags: UInt32 = 0
 ) -> CameraControl {
     CameraControl(

@@ -20,7 +20,7 @@ import VideoCapturing
     }
 
     @Test func whatCannotBeUsedSaysHowToFixIt() {
-        let access = DeviceAccess(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
+        let access = CameraDevice.Denial(path: "/dev/video0", user: "ann", remedy: .joinGroup("video"), errno: 13)
         let camera = webcam(access: .noPermission(access))
         let lines = CameraText.lines([CameraReport(camera: camera, problem: camera.accessError)])
         #expect(lines[0] == "/dev/video0: HD Pro Webcam C920, no permission")
@@ -29,7 +29,7 @@ import VideoCapturing
 
     @Test func formatsWithEqualModesAreOneSection() {
         let modes = [
-            modeGroup(.yuyv), modeGroup(.h264, cost: nil), modeGroup(.nv12, cost: ConversionCost.none),
+            modeGroup(.yuyv), modeGroup(.h264, cost: nil), modeGroup(.nv12, cost: CameraMode.ConversionCost.none),
             modeGroup(.mjpeg, fastest: 60),
         ]
         #expect(

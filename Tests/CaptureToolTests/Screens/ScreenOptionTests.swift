@@ -16,12 +16,12 @@ import VideoCapturing
     }
 
     @Test(arguments: [
-        (["--window", "0x2A00007"], ScreenTarget.window(0x2A00007)), (["--window", "123"], .window(123)),
+        (["--window", "0x2A00007"], ScreenConfiguration.Target.window(0x2A00007)), (["--window", "123"], .window(123)),
         (["--window", "click"], .clickedWindow), (["--window", "0xyz"], .windowTitled("0xyz")),
         (["--window", "Mozilla Firefox"], .windowTitled("Mozilla Firefox")),
         (["--monitor", "HDMI-1"], .monitor("HDMI-1")),
     ])
-    func findsTheTarget(arguments: [String], target: ScreenTarget) throws {
+    func findsTheTarget(arguments: [String], target: ScreenConfiguration.Target) throws {
         #expect(try configuration(arguments).target == target)
     }
 
@@ -60,10 +60,11 @@ import VideoCapturing
     private let report = ScreenReport(
         display: ":0",
         monitors: [
-            ScreenMonitor(name: "HDMI-1", frame: PixelRect(x: 1280, y: 0, width: 1920, height: 1080), isPrimary: true)
+            ScreenDirectory.Monitor(
+                name: "HDMI-1", frame: PixelRect(x: 1280, y: 0, width: 1920, height: 1080), isPrimary: true)
         ],
         windows: [
-            ScreenWindow(
+            ScreenDirectory.Window(
                 id: 0x20000C, title: "A \u{1B}[31mred\u{7} title", className: "XTerm", processID: 7,
                 frame: PixelRect(x: 0, y: 0, width: 484, height: 394))
         ])

@@ -30,7 +30,7 @@ func snapshot(
     consumers: [RunSnapshot.Consumer] = [consumer("vp8", 360)], outputs: [RunSnapshot.Output] = [],
     encoding: EncodingStatistics? = encoding(), lost: UInt64 = 0
 ) -> RunSnapshot {
-    var drops = DropCounts()
+    var drops = CaptureStatistics.DropCounts()
     drops.late = lost
     return RunSnapshot(
         elapsed: .milliseconds(12_040), source: "noise", width: 640, height: 480, pixelFormat: .nv12,
@@ -39,7 +39,7 @@ func snapshot(
 }
 
 func consumer(_ name: String, _ delivered: UInt64, dropped: UInt64 = 0) -> RunSnapshot.Consumer {
-    var drops = DropCounts()
+    var drops = CaptureStatistics.DropCounts()
     drops.abandoned = dropped
     return RunSnapshot.Consumer(
         name: name, delivered: delivered, dropped: drops, p50Age: .milliseconds(1), p99Age: .milliseconds(2))

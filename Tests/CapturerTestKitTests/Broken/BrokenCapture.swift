@@ -175,7 +175,7 @@ final class BrokenCapture: VideoCapture {
         }
     }
 
-    func stateChanges() -> AsyncStream<CaptureStateChange> {
+    func stateChanges() -> AsyncStream<CaptureState.Change> {
         let streams = contents.withLock { contents in
             contents.streams += 1
             return contents.streams
@@ -184,7 +184,7 @@ final class BrokenCapture: VideoCapture {
         case .secondStreamIsEmpty where streams == 2: return AsyncStream { $0.finish() }
         case .leavesOutStates:
             let source = inner.stateChanges()
-            let (stream, continuation) = AsyncStream<CaptureStateChange>.makeStream()
+            let (stream, continuation) = AsyncStream<CaptureState.Change>.makeStream()
             Task.detached {
                 for await change in source where change.new != .starting { continuation.yield(change) }
                 continuation.finish()

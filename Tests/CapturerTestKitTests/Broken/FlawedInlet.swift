@@ -184,7 +184,8 @@ private func wrap(
     var offset = 0
     let planes = buffer.planes.mapPlanes { plane in
         defer { offset += plane.byteCount }
-        return PlaneMemory(base: memory + offset, byteCount: plane.byteCount, bytesPerRow: plane.bytesPerRow)
+        return PixelBuffer.PlaneMemory(
+            base: memory + offset, byteCount: plane.byteCount, bytesPerRow: plane.bytesPerRow)
     }
     return try PixelBuffer(
         wrapping: planes, as: buffer.pixelFormat, width: buffer.width, height: buffer.height, release: release)

@@ -62,13 +62,13 @@ func ffprobeTimes(_ path: String) throws -> [Double] {
 }
 
 func openReader(_ path: String, threads: Int? = 1) throws -> FFmpegReader {
-    try FFmpegReader(FrameReaderRequest(path: path, file: InputFile(path: path), threads: threads))
+    try FFmpegReader(FrameReaderFactory.Request(path: path, file: InputFile(path: path), threads: threads))
 }
 
 /// A pipe that holds the whole of a small file.
 func openPipe(_ path: String) throws -> FFmpegReader {
     let file = InputFile(descriptor: try pipeHolding(try readBytes(path)), name: "pipe", closing: true)
-    return try FFmpegReader(FrameReaderRequest(path: "-", file: file, threads: 1))
+    return try FFmpegReader(FrameReaderFactory.Request(path: "-", file: file, threads: 1))
 }
 
 /// The packed samples of a picture.

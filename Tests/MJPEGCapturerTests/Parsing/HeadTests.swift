@@ -36,12 +36,14 @@ import Testing
 
     @Test func readsPins() {
         let base64 = "qvTGHdzF6KLavt4PO0gs2a6pQ00P8nPrJ/5XrM1k8Q4="
-        #expect(MJPEGServerTrust.curlPin(base64) == "sha256//" + base64)
-        #expect(MJPEGServerTrust.curlPin("sha256//" + base64) == "sha256//" + base64)
+        #expect(MJPEGCapturerConfiguration.ServerTrust.curlPin(base64) == "sha256//" + base64)
+        #expect(MJPEGCapturerConfiguration.ServerTrust.curlPin("sha256//" + base64) == "sha256//" + base64)
         let bytes = "00:01:02:03 " + String(repeating: "ff", count: 28)
-        #expect(MJPEGServerTrust.curlPin(bytes) == "sha256//AAECA/////////////////////////////////////8=")
+        #expect(
+            MJPEGCapturerConfiguration.ServerTrust.curlPin(bytes)
+                == "sha256//AAECA/////////////////////////////////////8=")
         for wrong in ["", "abc", base64 + "x", String(repeating: "g", count: 64)] {
-            #expect(MJPEGServerTrust.curlPin(wrong) == nil)
+            #expect(MJPEGCapturerConfiguration.ServerTrust.curlPin(wrong) == nil)
         }
     }
 

@@ -66,7 +66,7 @@ import VideoCapturing
     @Test func asksTheHandler() throws {
         let server = server([basic]) { $0 == basicAnswer }
         defer { server.stop() }
-        let asked = Locked<[MJPEGAuthenticationChallenge]>([])
+        let asked = Locked<[MJPEGCredential.Challenge]>([])
         let capture = MJPEGCapturer(url: server.url, configuration: .test())
         capture.authenticationHandler = { challenge in
             asked.withLock { $0.append(challenge) }

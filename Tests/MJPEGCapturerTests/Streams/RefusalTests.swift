@@ -143,7 +143,9 @@ import VideoCapturing
         #expect(code { $0.userAgent = "a\r\nHost: b" } == .invalidConfiguration)
         #expect(code { $0.credential = MJPEGCredential(user: "a:b", password: "") } == .invalidConfiguration)
         #expect(
-            code { $0.reconnect = MJPEGReconnectPolicy(steps: [.init(delay: .zero, attempts: 0)]) }
+            code {
+                $0.reconnect = MJPEGCapturerConfiguration.ReconnectPolicy(steps: [.init(delay: .zero, attempts: 0)])
+            }
                 == .invalidConfiguration)
     }
 }

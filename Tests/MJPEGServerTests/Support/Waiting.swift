@@ -29,7 +29,7 @@ final class TestServer {
 
     deinit { server.stop() }
 
-    var statistics: MJPEGServerStatistics { server.statistics }
+    var statistics: MJPEGServer.Statistics { server.statistics }
 
     func show(_ number: Int, padding: Int = 0) throws { server.consumeFrame(try jpegFrame(number, padding: padding)) }
 

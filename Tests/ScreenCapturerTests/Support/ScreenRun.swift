@@ -31,7 +31,7 @@ final class ScreenRun {
     /// A capture that has delivered its first frame; of ARGB, without the pointer and as fast as may be unless `change`
     /// says otherwise.
     static func running(
-        _ screen: VirtualScreen, _ target: ScreenTarget = .desktop,
+        _ screen: VirtualScreen, _ target: ScreenConfiguration.Target = .desktop,
         _ change: (inout ScreenConfiguration) -> Void = { _ in }
     ) throws -> ScreenRun {
         let run = ScreenRun(configuration(screen, target, change))
@@ -43,7 +43,7 @@ final class ScreenRun {
     }
 
     static func configuration(
-        _ screen: VirtualScreen, _ target: ScreenTarget = .desktop,
+        _ screen: VirtualScreen, _ target: ScreenConfiguration.Target = .desktop,
         _ change: (inout ScreenConfiguration) -> Void = { _ in }
     ) -> ScreenConfiguration {
         var configuration = ScreenConfiguration()

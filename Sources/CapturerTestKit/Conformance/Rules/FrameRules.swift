@@ -16,7 +16,7 @@ extension ConformanceTrial {
                     && plane.bytesPerRow >= plane.rowBytes
                     && (format.isCompressed || plane.rowBytes == format.rowBytes(ofPlane: index, width: frame.width))
                     && plane.byteCount
-                        >= Plane.minimumByteCount(
+                        >= PixelBuffer.Plane.minimumByteCount(
                             rowBytes: plane.rowBytes, bytesPerRow: plane.bytesPerRow, rows: plane.rows)
                 try require(isRight, "Plane \(index) of a frame of \(frame.width)x\(frame.height) is \(plane).")
             }

@@ -97,7 +97,7 @@ extension ConformanceTrial {
         release(capture)
     }
 
-    private func describe(_ changes: [CaptureStateChange]) -> String {
+    private func describe(_ changes: [CaptureState.Change]) -> String {
         changes.map { "\($0.old) → \($0.new)" }.joined(separator: ", ")
     }
 }

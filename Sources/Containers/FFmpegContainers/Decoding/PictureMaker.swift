@@ -45,7 +45,7 @@ final class PictureMaker {
     /// The planes, when they can be wrapped: rows from top to bottom, all within their memory.
     private func lendablePlanes(
         _ frame: UnsafeMutablePointer<AVFrame>, _ layout: PictureLayout
-    ) -> PlaneList<PlaneMemory>? {
+    ) -> PlaneList<PixelBuffer.PlaneMemory>? {
         let format: PixelFormat
         switch layout {
         case .i420: format = .i420
@@ -53,7 +53,7 @@ final class PictureMaker {
         case .fullRangeYUV where frame.pointee.format == AV_PIX_FMT_YUVJ420P.rawValue: format = .i420
         default: return nil
         }
-        var planes = PlaneList<PlaneMemory>()
+        var planes = PlaneList<PixelBuffer.PlaneMemory>()
         for index in 0..<format.planeCount {
             let (data, stride) =
                 switch index {
@@ -68,11 +68,15 @@ final class PictureMaker {
                 let memory = av_frame_get_plane_buffer(frame, Int32(index))?.pointee, let start = memory.data
             else { return nil }
             let available = memory.size - (UnsafeRawPointer(data) - UnsafeRawPointer(start))
-            guard available >= Plane.minimumByteCount(rowBytes: rowBytes, bytesPerRow: bytesPerRow, rows: rows) else {
+            guard
+                available
+                    >= PixelBuffer.Plane.minimumByteCount(rowBytes: rowBytes, bytesPerRow: bytesPerRow, rows: rows)
+            else {
                 return nil
             }
             planes.append(
-                PlaneMemory(base: data, byteCount: min(available, bytesPerRow * rows), bytesPerRow: bytesPerRow))
+                PixelBuffer.PlaneMemory(
+                    base: data, byteCount: min(available, bytesPerRow * rows), bytesPerRow: bytesPerRow))
         }
         return planes
     }

@@ -44,7 +44,7 @@ final class StreamDecoder {
     private var hasJumped = false
 
     /// - Throws: `formatUnsupported` without a decoder, `limitExceeded` for frames that are too large.
-    init(_ request: FrameReaderRequest, pool: FramePool) throws(MediaFileError) {
+    init(_ request: FrameReaderFactory.Request, pool: FramePool) throws(MediaFileError) {
         path = request.file?.path ?? request.path
         self.pool = pool
         demuxer = try Demuxer(request)

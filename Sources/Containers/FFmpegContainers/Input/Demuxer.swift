@@ -26,7 +26,7 @@ final class Demuxer {
     ///
     /// - Throws: `formatUnsupported` for a file without video or of an unknown format, `corruptData` for one that cannot
     ///   be parsed.
-    init(_ request: FrameReaderRequest) throws(MediaFileError) {
+    init(_ request: FrameReaderFactory.Request) throws(MediaFileError) {
         _ = FFmpegLibrary.prepared
         file = request.file
         path = request.file?.path ?? request.path
@@ -103,7 +103,7 @@ final class Demuxer {
     }
 
     private static func chooseDemuxer(
-        _ request: FrameReaderRequest
+        _ request: FrameReaderFactory.Request
     ) throws(MediaFileError) -> UnsafePointer<AVInputFormat> {
         guard let file = request.file else {
             guard let sequence = av_find_input_format("image2") else {
@@ -128,7 +128,7 @@ final class Demuxer {
     }
 
     private static func open(
-        _ request: FrameReaderRequest, _ demuxer: UnsafePointer<AVInputFormat>, _ source: ByteSource?
+        _ request: FrameReaderFactory.Request, _ demuxer: UnsafePointer<AVInputFormat>, _ source: ByteSource?
     ) throws(MediaFileError) -> UnsafeMutablePointer<AVFormatContext> {
         var context = avformat_alloc_context()
         guard let made = context else { throw .outOfMemory(request.path) }
@@ -162,7 +162,7 @@ final class Demuxer {
         return context
     }
 
-    private static func openError(_ code: Int32, _ request: FrameReaderRequest) -> MediaFileError {
+    private static func openError(_ code: Int32, _ request: FrameReaderFactory.Request) -> MediaFileError {
         if code == clibav_out_of_memory { return .outOfMemory(request.path) }
         guard let file = request.file else {
             return MediaFileError(

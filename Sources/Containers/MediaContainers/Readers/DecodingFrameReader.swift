@@ -2,11 +2,11 @@ import VideoCapturing
 
 /// Decodes the packets of a file into frames. Damaged packets are skipped and counted; reading continues with the next
 /// one that can be decoded.
-public final class DecodingFrameReader: FrameReader {
-    public let format: VideoFormat
+package final class DecodingFrameReader: FrameReader {
+    package let format: VideoFormat
     /// The usual one for the pixel format, since VP8 in IVF carries no color description.
-    public let color: ColorDescription
-    public private(set) var damagedPackets: UInt64 = 0
+    package let color: ColorDescription
+    package private(set) var damagedPackets: UInt64 = 0
 
     private let packets: any PacketReader
     private let factory: VideoDecoderFactory
@@ -21,7 +21,7 @@ public final class DecodingFrameReader: FrameReader {
     ///   - decoders: the codecs that the program links.
     /// - Throws: `formatUnsupported` when no decoder fits, `corruptData` when no packet can be decoded, and
     ///   errors of the decoder other than a damaged packet.
-    public init(_ packets: any PacketReader, decoders: [VideoDecoderFactory]) throws {
+    package init(_ packets: any PacketReader, decoders: [VideoDecoderFactory]) throws {
         guard let factory = decoders.first(where: { $0.fourCC == packets.fourCC }) else {
             let known = decoders.isEmpty ? "none" : decoders.map(\.fourCC.description).joined(separator: ", ")
             throw MediaFileError(
@@ -40,11 +40,11 @@ public final class DecodingFrameReader: FrameReader {
         color = .assumed(for: format.pixelFormat)
     }
 
-    public var estimatedFrameCount: Int64? { packets.statedPacketCount }
-    public var canRewind: Bool { packets.canRewind }
-    public var sourceDescription: String { packets.fourCC == "VP80" ? "VP8 in IVF" : "\(packets.fourCC) in IVF" }
+    package var estimatedFrameCount: Int64? { packets.statedPacketCount }
+    package var canRewind: Bool { packets.canRewind }
+    package var sourceDescription: String { packets.fourCC == "VP80" ? "VP8 in IVF" : "\(packets.fourCC) in IVF" }
 
-    public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
+    package func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
         while ready.isEmpty {
             guard let packet = try packets.nextPacket() else { return nil }
             if try !DecodingFrameReader.decode(packet, decoder, into: &ready) { damagedPackets += 1 }
@@ -53,14 +53,14 @@ public final class DecodingFrameReader: FrameReader {
     }
 
     /// Goes back to the first frame; creates a new decoder, since the old one has seen the end.
-    public func rewind() throws {
+    package func rewind() throws {
         try packets.rewind()
         decoder = try factory.makeDecoder()
         ready.removeAll(keepingCapacity: true)
     }
 
     /// Decodes from the preceding key frame on.
-    public func seek(to time: Duration) throws {
+    package func seek(to time: Duration) throws {
         try packets.seekToKeyFrame(before: time)
         decoder = try factory.makeDecoder()
         ready.removeAll(keepingCapacity: true)
@@ -94,7 +94,7 @@ public final class DecodingFrameReader: FrameReader {
 
     /// False for a damaged packet.
     private static func decode(
-        _ packet: FilePacket, _ decoder: any VideoDecoder,
+        _ packet: IVFReader.Packet, _ decoder: any VideoDecoder,
         into ready: inout [(buffer: PixelBuffer, timestamp: Duration)]
     ) throws -> Bool {
         do {

@@ -42,7 +42,7 @@ public final class IVFReader: PacketReader {
     public let statedPacketCount: Int64?
     public var canRewind: Bool { file.isSeekable }
 
-    public func nextPacket() throws -> FilePacket? {
+    public func nextPacket() throws -> IVFReader.Packet? {
         guard !hasEnded else { return nil }
         // True until the packet is complete, so that nothing follows an error.
         hasEnded = true
@@ -57,12 +57,12 @@ public final class IVFReader: PacketReader {
     }
 
     /// Nil at the end of the file.
-    private func readPacket() throws -> FilePacket? {
+    private func readPacket() throws -> IVFReader.Packet? {
         guard let (size, timestamp) = try readPacketHeader() else { return nil }
         guard try readPayload(size) else { throw endsWithinPacket() }
         let payload = UnsafeRawBufferPointer(rebasing: block[..<size])
         let isKeyFrame = isVP8 ? VP8FrameTag(payload)?.isKeyFrame ?? false : nil
-        return FilePacket(
+        return IVFReader.Packet(
             data: pool.makeBuffer(copying: payload), timestamp: header.time(of: timestamp), isKeyFrame: isKeyFrame)
     }
 

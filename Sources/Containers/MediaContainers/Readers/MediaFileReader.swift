@@ -62,7 +62,7 @@ public enum MediaFileReader {
         for reader in readers {
             try file.returnToMark()
             let path = file.path == standardInput ? "-" : file.path
-            if let made = try reader.open(FrameReaderRequest(path: path, file: file, frameRate: frameRate)) {
+            if let made = try reader.open(FrameReaderFactory.Request(path: path, file: file, frameRate: frameRate)) {
                 return made
             }
         }
@@ -87,7 +87,7 @@ public enum MediaFileReader {
         _ path: String, _ readers: [FrameReaderFactory], _ frameRate: FrameRate?
     ) throws -> any FrameReader {
         for reader in readers {
-            if let made = try reader.open(FrameReaderRequest(path: path, frameRate: frameRate)) { return made }
+            if let made = try reader.open(FrameReaderFactory.Request(path: path, frameRate: frameRate)) { return made }
         }
         throw MediaFileError(
             .notFound, operation: "open the files", subject: path,

@@ -1,7 +1,7 @@
 import VideoCapturing
 
 /// Reads the encoded packets of a file, one after the other. Not thread-safe.
-public protocol PacketReader: AnyObject {
+package protocol PacketReader: AnyObject {
     /// The file's path, for error messages.
     var path: String { get }
 
@@ -25,7 +25,7 @@ public protocol PacketReader: AnyObject {
     ///
     /// - Throws: `MediaFileError` with `corruptData` when the file is damaged or ends within a packet; the
     ///   packets before it have been returned, and later calls return nil.
-    func nextPacket() throws -> FilePacket?
+    func nextPacket() throws -> IVFReader.Packet?
 
     /// Goes back to the first packet.
     ///
@@ -39,22 +39,24 @@ public protocol PacketReader: AnyObject {
 }
 
 extension PacketReader {
-    public func seekToKeyFrame(before time: Duration) throws { try rewind() }
+    package func seekToKeyFrame(before time: Duration) throws { try rewind() }
 }
 
-/// An encoded packet of a file.
-public struct FilePacket: Sendable {
-    /// The encoded bytes.
-    public var data: PacketBuffer
-    /// The time on the file's time scale.
-    public var timestamp: Duration
-    /// Whether decoding can begin here; nil for codecs other than VP8.
-    public var isKeyFrame: Bool?
+extension IVFReader {
+    /// An encoded packet of a file.
+    public struct Packet: Sendable {
+        /// The encoded bytes.
+        public var data: PacketBuffer
+        /// The time on the file's time scale.
+        public var timestamp: Duration
+        /// Whether decoding can begin here; nil for codecs other than VP8.
+        public var isKeyFrame: Bool?
 
-    /// Creates a packet.
-    public init(data: PacketBuffer, timestamp: Duration, isKeyFrame: Bool?) {
-        self.data = data
-        self.timestamp = timestamp
-        self.isKeyFrame = isKeyFrame
+        /// Creates a packet.
+        public init(data: PacketBuffer, timestamp: Duration, isKeyFrame: Bool?) {
+            self.data = data
+            self.timestamp = timestamp
+            self.isKeyFrame = isKeyFrame
+        }
     }
 }

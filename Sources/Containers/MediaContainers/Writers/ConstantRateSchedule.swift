@@ -20,11 +20,11 @@ import VideoCapturing
 /// A frame takes the slot after the previous one as long as its timestamp is less than three quarters of an interval from
 /// there, and the nearest one otherwise. So rounded or jittering timestamps of a constant rate neither repeat nor drop a
 /// frame, and a drifting clock costs one correction per interval of drift.
-public struct ConstantRateSchedule: Sendable {
+package struct ConstantRateSchedule: Sendable {
     /// The rate of the slots.
-    public let rate: FrameRate
+    package let rate: FrameRate
     /// The time that was omitted: gaps in the timestamps that were longer than the maximum, less an interval each.
-    public private(set) var timeLeftOut: Duration = .zero
+    package private(set) var timeLeftOut: Duration = .zero
 
     private let maximumGap: Duration
     private let maximumDuration: Duration?
@@ -42,7 +42,7 @@ public struct ConstantRateSchedule: Sendable {
     ///   - maximumGap: the longest time between two frames that is filled by repeats. After a longer one, as caused by a
     ///     damaged timestamp, the next frame follows at once.
     ///   - maximumDuration: the time after the first frame from which nothing is written; nil for no limit.
-    public init(rate: FrameRate, maximumGap: Duration = .seconds(3600), maximumDuration: Duration? = nil) {
+    package init(rate: FrameRate, maximumGap: Duration = .seconds(3600), maximumDuration: Duration? = nil) {
         self.rate = rate
         self.maximumGap = maximumGap
         self.maximumDuration = maximumDuration
@@ -52,7 +52,7 @@ public struct ConstantRateSchedule: Sendable {
     ///
     /// - Parameter timestamp: not earlier than that of the previous frame.
     /// - Returns: how often the previous frame is to be written: 0 drops it. Always 0 for the first.
-    public mutating func add(_ timestamp: MediaTime) -> Int64 {
+    package mutating func add(_ timestamp: MediaTime) -> Int64 {
         guard let anchor else {
             anchor = (timestamp, 0)
             last = (timestamp, 0)
@@ -78,7 +78,7 @@ public struct ConstantRateSchedule: Sendable {
     /// - Parameter end: the time up to which the last frame is shown; nil for one interval.
     /// - Returns: how often the last frame is to be written: at least once, unless it is after the maximum duration; 0
     ///   without a frame.
-    public mutating func finish(at end: MediaTime? = nil) -> Int64 {
+    package mutating func finish(at end: MediaTime? = nil) -> Int64 {
         guard let anchor else { return 0 }
         var slot = last.slot + 1
         if let end, end > last.time {

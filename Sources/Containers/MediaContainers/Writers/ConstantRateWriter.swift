@@ -1,23 +1,25 @@
 import VideoCapturing
 
-/// Statistics of a ``ConstantRateWriter``.
-public struct ConstantRateStatistics: Sendable, Hashable {
-    /// The rate of the output; nil while it is being measured.
-    public var rate: FrameRate?
-    /// The frames of the output, repeats included.
-    public var framesWritten: UInt64 = 0
-    /// Frames written that repeat the previous one.
-    public var framesRepeated: UInt64 = 0
-    /// Frames of the capture that were not written, since they exceed the rate.
-    public var framesDropped: UInt64 = 0
-    /// The time that is missing from the output; see ``ConstantRateSchedule/timeLeftOut``.
-    public var timeLeftOut: Duration = .zero
+extension ConstantRateWriter {
+    /// Statistics of a ``ConstantRateWriter``.
+    public struct Statistics: Sendable, Hashable {
+        /// The rate of the output; nil while it is being measured.
+        public var rate: FrameRate?
+        /// The frames of the output, repeats included.
+        public var framesWritten: UInt64 = 0
+        /// Frames written that repeat the previous one.
+        public var framesRepeated: UInt64 = 0
+        /// Frames of the capture that were not written, since they exceed the rate.
+        public var framesDropped: UInt64 = 0
+        /// The time that is missing from the output; see ``ConstantRateSchedule/timeLeftOut``.
+        public var timeLeftOut: Duration = .zero
 
-    /// Statistics with all counters zero.
-    public init() {}
+        /// Statistics with all counters zero.
+        public init() {}
 
-    /// The playing time of the frames written.
-    public var duration: Duration { rate?.time(ofFrame: Int64(clamping: framesWritten)) ?? .zero }
+        /// The playing time of the frames written.
+        public var duration: Duration { rate?.time(ofFrame: Int64(clamping: framesWritten)) ?? .zero }
+    }
 }
 
 /// Repeats and drops frames by their timestamps for a writer of a format that has one frame rate and no timestamps.
@@ -44,7 +46,7 @@ public final class ConstantRateWriter: FrameWriter {
 
     /// Readable at any time, also while a long gap is being filled.
     private struct Progress {
-        var statistics = ConstantRateStatistics()
+        var statistics = ConstantRateWriter.Statistics()
         var writer: (any FrameWriter)?
     }
 
@@ -69,7 +71,7 @@ public final class ConstantRateWriter: FrameWriter {
         state.withLock { begin(rate, &$0) }
     }
 
-    /// Creates a writer that measures the rate of the first frames; see ``FrameTiming/measured(stated:)``.
+    /// Creates a writer that measures the rate of the first frames; see ``OutputFormat/Timing/measured(stated:)``.
     ///
     /// - Parameters:
     ///   - stated: the rate that the source states; nil for none.
@@ -85,7 +87,7 @@ public final class ConstantRateWriter: FrameWriter {
     }
 
     /// The statistics so far. May be read from any thread at any time.
-    public var statistics: ConstantRateStatistics { progress.withLock { $0.statistics } }
+    public var statistics: ConstantRateWriter.Statistics { progress.withLock { $0.statistics } }
 
     public var bytesWritten: Int64 { progress.withLock { $0.writer }?.bytesWritten ?? 0 }
 

@@ -3,50 +3,50 @@ import VideoCapturing
 
 /// The MD5 of the samples of all frames without padding, independent of their strides: the line that `ffmpeg -f md5`
 /// prints for raw video.
-public final class MD5Writer: FrameWriter {
+package final class MD5Writer: FrameWriter {
     private let report: MD5Report
 
     /// Creates a writer.
     ///
     /// - Parameter file: the output to which ``finish()`` writes the line `MD5=…`; nil for only ``digest``.
-    public init(_ file: OutputFile? = nil) {
+    package init(_ file: OutputFile? = nil) {
         report = MD5Report(file)
     }
 
     /// The 32 hexadecimal digits, in lower case; nil until ``finish()``.
-    public var digest: String? { report.digest }
+    package var digest: String? { report.digest }
 
     /// The bytes that were added.
-    public var bytesWritten: Int64 { report.byteCount }
+    package var bytesWritten: Int64 { report.byteCount }
 
-    public func writeFrame(_ frame: VideoFrame) { report.add(frame.buffer) }
+    package func writeFrame(_ frame: VideoFrame) { report.add(frame.buffer) }
 
-    public func finish() throws { try report.finish() }
+    package func finish() throws { try report.finish() }
 }
 
 /// The MD5 of the bytes of all packets, without timestamps or framing.
-public final class MD5PacketWriter: PacketWriter {
+package final class MD5PacketWriter: PacketWriter {
     private let report: MD5Report
 
     /// Creates a writer.
     ///
     /// - Parameter file: the output to which ``finish()`` writes the line `MD5=…`; nil for only ``digest``.
-    public init(_ file: OutputFile? = nil) {
+    package init(_ file: OutputFile? = nil) {
         report = MD5Report(file)
     }
 
     /// The 32 hexadecimal digits, in lower case; nil until ``finish()``.
-    public var digest: String? { report.digest }
+    package var digest: String? { report.digest }
 
     /// The bytes that were added.
-    public var bytesWritten: Int64 { report.byteCount }
+    package var bytesWritten: Int64 { report.byteCount }
 
     /// Accepts tracks of any codec.
-    public func begin(_ tracks: [TrackDescription]) {}
+    package func begin(_ tracks: [TrackDescription]) {}
 
-    public func write(_ packet: MediaPacket) { report.add(packet.data) }
+    package func write(_ packet: MediaPacket) { report.add(packet.data) }
 
-    public func finish() throws { try report.finish() }
+    package func finish() throws { try report.finish() }
 }
 
 /// A checksum and the file it is reported to, shared by the MD5 writers.

@@ -87,7 +87,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
     }
 
     /// Whether its frames have one rate and no timestamps, so that irregular frames must be repeated and dropped; see
-    /// ``FrameTiming``.
+    /// ``OutputFormat/Timing``.
     public var hasConstantRate: Bool {
         switch self {
         case .y4m, .yuv, .nv12: true
@@ -123,21 +123,23 @@ func fileExtension(of path: String) -> String? {
     return ending.isEmpty ? nil : ending.lowercased()
 }
 
-/// The conversion of the timestamped frames of a capture to a format that has one frame rate and no timestamps; see
-/// ``OutputFormat/hasConstantRate``.
-public enum FrameTiming: Sendable, Hashable {
-    /// Each frame is written once, whatever its timestamp, and the header states this rate: for frames that are generated
-    /// as fast as possible, whose timestamps have no meaning.
-    case everyFrame(rate: FrameRate)
-    /// Frames are repeated and dropped by their timestamps, so that the output plays at this rate as long as the capture
-    /// lasted.
-    case constant(FrameRate)
-    /// As ``constant(_:)``, at the measured rate of the first frames.
-    ///
-    /// Up to 32 frames, 2 s or 128 MiB are held for the measurement. `stated` is the rate that the source states: it is
-    /// used unless the frames are faster, as in a video of variable rate that states its mean, and immediately when the
-    /// first three frames have it; nil when the source states none, as a network camera.
-    case measured(stated: FrameRate?)
+extension OutputFormat {
+    /// The conversion of the timestamped frames of a capture to a format that has one frame rate and no timestamps; see
+    /// ``OutputFormat/hasConstantRate``.
+    public enum Timing: Sendable, Hashable {
+        /// Each frame is written once, whatever its timestamp, and the header states this rate: for frames that are generated
+        /// as fast as possible, whose timestamps have no meaning.
+        case everyFrame(rate: FrameRate)
+        /// Frames are repeated and dropped by their timestamps, so that the output plays at this rate as long as the capture
+        /// lasted.
+        case constant(FrameRate)
+        /// As ``constant(_:)``, at the measured rate of the first frames.
+        ///
+        /// Up to 32 frames, 2 s or 128 MiB are held for the measurement. `stated` is the rate that the source states: it is
+        /// used unless the frames are faster, as in a video of variable rate that states its mean, and immediately when the
+        /// first three frames have it; nil when the source states none, as a network camera.
+        case measured(stated: FrameRate?)
+    }
 }
 
 extension OutputFormat {
@@ -152,7 +154,7 @@ extension OutputFormat {
     /// - Returns: the writer; a ``ConstantRateWriter`` where frames are repeated and dropped.
     /// - Throws: `MediaFileError`; `formatUnsupported` for a format that accepts only packets.
     public func makeFrameWriter(
-        path: String, overwrite: Bool = false, timing: FrameTiming, maximumDuration: Duration? = nil
+        path: String, overwrite: Bool = false, timing: OutputFormat.Timing, maximumDuration: Duration? = nil
     ) throws(MediaFileError) -> any FrameWriter {
         if self == .null { return NullWriter() }
         guard acceptsFrames else { throw unaccepted(path: path) }
@@ -170,7 +172,7 @@ extension OutputFormat {
     /// - Returns: the writer; a ``ConstantRateWriter`` where frames are repeated and dropped.
     /// - Throws: `formatUnsupported` for a format that accepts only packets.
     public func makeFrameWriter(
-        to file: OutputFile, timing: FrameTiming, maximumDuration: Duration? = nil
+        to file: OutputFile, timing: OutputFormat.Timing, maximumDuration: Duration? = nil
     ) throws(MediaFileError) -> any FrameWriter {
         let makeWriter: @Sendable (FrameRate) -> any FrameWriter
         switch self {

@@ -11,7 +11,7 @@ import VideoCapturing
 
 /// The network side of a running server: its threads, its port, its connections.
 final class Listener: Sendable {
-    let address: MJPEGServerAddress
+    let address: MJPEGServer.Address
     let service: Service
     /// A warning about the machine's limits; nil for none.
     let warning: String?
@@ -58,7 +58,7 @@ final class Listener: Sendable {
     private static func bind(
         _ configuration: MJPEGServerConfiguration, service: Service, group: MultiThreadedEventLoopGroup,
         tls: TransportSecurity?
-    ) throws(MJPEGServerError) -> MJPEGServerAddress {
+    ) throws(MJPEGServerError) -> MJPEGServer.Address {
         let hubs = Dictionary(uniqueKeysWithValues: service.hubs.map { (ObjectIdentifier($0.loop), $0) })
         var bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
@@ -99,7 +99,7 @@ final class Listener: Sendable {
             if let path = configuration.socketPath {
                 removeAbandonedSocket(path)
                 _ = try bootstrap.bind(unixDomainSocketPath: path).wait()
-                return MJPEGServerAddress(host: path, port: nil, isSecure: tls != nil)
+                return MJPEGServer.Address(host: path, port: nil, isSecure: tls != nil)
             }
             // Frames leave at once; peers that vanish are detected.
             bootstrap =
@@ -112,7 +112,7 @@ final class Listener: Sendable {
                 .childChannelOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: 30_000)
             let channel = try bootstrap.bind(host: configuration.address, port: configuration.port).wait()
             let local = channel.localAddress
-            return MJPEGServerAddress(
+            return MJPEGServer.Address(
                 host: local?.ipAddress ?? configuration.address, port: local?.port ?? configuration.port,
                 isSecure: tls != nil)
         } catch {

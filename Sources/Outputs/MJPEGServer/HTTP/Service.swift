@@ -42,7 +42,8 @@ final class Service: Sendable {
     ///   - isExposed: whether only these lines and the check of the host protect the picture from other pages.
     func crossOriginLines(for head: HTTPRequestHead, isExposed: Bool) -> [(name: String, value: String)] {
         let openPolicy =
-            isExposed && configuration.allowedOrigin == nil ? .sameOrigin : MJPEGServerResourcePolicy.crossOrigin
+            isExposed && configuration.allowedOrigin == nil
+            ? .sameOrigin : MJPEGServerConfiguration.ResourcePolicy.crossOrigin
         var lines = [("Cross-Origin-Resource-Policy", (configuration.resourcePolicy ?? openPolicy).rawValue)]
         guard let origin = configuration.allowedOrigin else { return lines }
         lines.append(("Access-Control-Allow-Origin", origin))

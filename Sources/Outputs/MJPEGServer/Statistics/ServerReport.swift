@@ -3,7 +3,7 @@ import VideoCapturing
 
 /// The contents of `/state` and `/metrics`, read at one moment.
 struct ServerReport {
-    var statistics = MJPEGServerStatistics()
+    var statistics = MJPEGServer.Statistics()
     var records: [ViewerRecord] = []
     var width = 0
     var height = 0
@@ -73,7 +73,7 @@ struct ServerReport {
         records.sort { $0.id < $1.id }
         for record in records {
             let counts = record.current
-            var viewer = MJPEGServerStatistics.Viewer(id: record.id, key: record.parameters.key, peer: record.peer)
+            var viewer = MJPEGServer.Statistics.Viewer(id: record.id, key: record.parameters.key, peer: record.peer)
             viewer.framesSent = counts.sent
             viewer.framesSkipped = counts.skipped
             viewer.bytesSent = counts.bytes

@@ -34,7 +34,7 @@ struct Placeholder: Sendable, Hashable {
         }
     }
 
-    private init(_ reason: InterruptionReason) {
+    private init(_ reason: CaptureState.InterruptionReason) {
         switch reason {
         case .deviceDisconnected:
             self.init(title: "Disconnected", reason: "The device was unplugged. Waiting for it to come back.")
