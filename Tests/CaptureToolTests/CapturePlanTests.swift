@@ -64,16 +64,16 @@ import VideoCapturing
     }
 
     @Test func theOptionsOfPlaying() throws {
-        func playback(_ arguments: String...) throws -> FilePlayback {
+        func playback(_ arguments: String...) throws -> FileCapturer.Playback {
             try filePlayback(
                 CapturePlan(CaptureOptions.parse(["--input", "a.y4m"] + arguments), catalog: demoCatalog).request)
         }
         #expect(try playback() == .realTime)
         #expect(try playback("--fps", "max") == .asFastAsPossible)
-        #expect(try playback("--fps", "10") == FilePlayback(frameRate: 10))
+        #expect(try playback("--fps", "10") == FileCapturer.Playback(frameRate: 10))
         #expect(
             try playback("--rate", "0.5x", "--loop", "--start", "1.5", "--end", "20s")
-                == FilePlayback(rate: 0.5, plays: nil, start: .milliseconds(1500), end: .seconds(20)))
+                == FileCapturer.Playback(rate: 0.5, plays: nil, start: .milliseconds(1500), end: .seconds(20)))
         for arguments in [["--rate", "1x2"], ["--rate", "0.001"], ["--start", "x"], ["--start", "2", "--end", "2"]] {
             let plan = try CapturePlan(
                 CaptureOptions.parse(["--input", "a.y4m"] + arguments), catalog: demoCatalog)

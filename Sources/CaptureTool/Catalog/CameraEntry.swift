@@ -20,9 +20,9 @@ extension CapturerEntry {
 }
 
 /// The configuration of the camera that the options describe.
-func cameraConfiguration(_ request: CaptureRequest) throws(CaptureError) -> CameraConfiguration {
+func cameraConfiguration(_ request: CaptureRequest) throws(CaptureError) -> CameraCapturer.Configuration {
     let size = request.size ?? (640, 480)
-    var configuration = CameraConfiguration(
+    var configuration = CameraCapturer.Configuration(
         device: request.input.map(cameraName), preset: PixelSize(width: size.width, height: size.height),
         desiredFrameRate: cameraRate(request.rate))
     configuration.keepsFrameRate = request.further["keep-rate"] != nil

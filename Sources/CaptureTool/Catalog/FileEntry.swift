@@ -46,8 +46,8 @@ func makeFileCapture(
 }
 
 /// The playback settings that the options describe.
-func filePlayback(_ request: CaptureRequest) throws(CaptureError) -> FilePlayback {
-    var playback = FilePlayback(pacing: request.rate == .maximum ? .asFastAsPossible : .realTime)
+func filePlayback(_ request: CaptureRequest) throws(CaptureError) -> FileCapturer.Playback {
+    var playback = FileCapturer.Playback(pacing: request.rate == .maximum ? .asFastAsPossible : .realTime)
     if case .frames(let rate) = request.rate { playback.frameRate = rate }
     if request.further["loop"] != nil { playback.plays = nil }
     do throws(OptionError) {

@@ -20,14 +20,14 @@ extension CapturerEntry {
 }
 
 /// The configuration of the network camera that the options describe.
-private func mjpegConfiguration(_ request: CaptureRequest) throws(CaptureError) -> MJPEGCapturerConfiguration {
-    var configuration = MJPEGCapturerConfiguration()
+private func mjpegConfiguration(_ request: CaptureRequest) throws(CaptureError) -> MJPEGCapturer.Configuration {
+    var configuration = MJPEGCapturer.Configuration()
     if let pixelFormat = request.pixelFormat { configuration.pixelFormat = pixelFormat }
     if let path = request.further["ca-file"]?.first { configuration.trust = .authorities(path: path) }
     if request.further["insecure"] != nil { configuration.trust = .acceptsSelfSigned }
     do throws(OptionError) {
         if let login = try cameraLogin(request, environment: environmentVariable) {
-            configuration.credential = MJPEGCredential(user: login.name, password: login.password)
+            configuration.credential = MJPEGCapturer.Credential(user: login.name, password: login.password)
         }
     } catch {
         throw CaptureError(.invalidConfiguration, operation: ExitError.checkingOptions, message: error.description)

@@ -18,8 +18,8 @@ extension CapturerEntry {
 }
 
 /// The configuration of the screen that the options describe.
-func screenConfiguration(_ request: CaptureRequest) throws(CaptureError) -> ScreenConfiguration {
-    var configuration = ScreenConfiguration(display: request.input.map(displayName))
+func screenConfiguration(_ request: CaptureRequest) throws(CaptureError) -> ScreenCapturer.Configuration {
+    var configuration = ScreenCapturer.Configuration(display: request.input.map(displayName))
     configuration.pixelFormat = request.pixelFormat ?? .nv12
     configuration.frameRate = screenRate(request.rate)
     configuration.showsPointer = request.further["no-cursor"] == nil
@@ -44,7 +44,7 @@ func screenConfiguration(_ request: CaptureRequest) throws(CaptureError) -> Scre
 }
 
 /// An identifier in hexadecimal or decimal, `click`, or else a title.
-private func windowTarget(_ text: String) throws(CaptureError) -> ScreenConfiguration.Target {
+private func windowTarget(_ text: String) throws(CaptureError) -> ScreenCapturer.Configuration.Target {
     guard !text.isEmpty else {
         throw CaptureError(
             .invalidConfiguration, operation: ExitError.checkingOptions, subject: "--window",

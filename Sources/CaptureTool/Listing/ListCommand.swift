@@ -59,7 +59,7 @@ struct ListCommand: ToolCommand {
                 }
                 return inquiry
             }
-            inquiry.modes = CameraModeRequest(
+            inquiry.modes = CameraMode.Request(
                 size: size.map { PixelSize(width: $0.width, height: $0.height) } ?? .vga640x480,
                 rate: cameraRate(rate), requiredFourCC: format)
             return inquiry
@@ -110,7 +110,7 @@ struct CameraInquiry: Sendable {
     /// The camera to query; nil for all.
     var device: String?
     /// The size, rate and format to choose a mode for; nil without `--modes`.
-    var modes: CameraModeRequest?
+    var modes: CameraMode.Request?
     var wantsControls = false
 
     /// Whether the query fails without a camera.
@@ -153,8 +153,8 @@ struct CameraInquiry: Sendable {
 struct CameraReport: Sendable {
     var camera: CameraDevice
     /// Nil when they were not queried, or the camera did not answer.
-    var modes: [CameraModeGroup]?
-    var decision: CameraModeDecision?
+    var modes: [CameraMode.Group]?
+    var decision: CameraMode.Decision?
     var controls: [CameraControl]?
     /// Why the camera cannot be used, or did not answer.
     var problem: CaptureError?

@@ -161,7 +161,7 @@ public enum PlaybackRateOption {
                 "--rate", text, "not a speed. Give a number: 0.5 for half speed, 2 for double speed.")
         }
         let rate = Double(tenThousandths) / 10_000
-        guard FilePlayback.rates.contains(rate) else {
+        guard FileCapturer.Playback.rates.contains(rate) else {
             throw OptionError(
                 "--rate", text, "out of range; a speed is 0.01 to 100. For as fast as possible, use --fps max.")
         }

@@ -19,16 +19,16 @@ final class ServingOutput: Sendable {
     /// - Parameter events: where warnings are posted.
     /// - Throws: `MJPEGServerError`, and `CaptureError` without threads.
     init(_ plan: ServingPlan, at publisher: VideoPublisher, events: RunEvents) throws {
-        var configuration = MJPEGServerConfiguration()
+        var configuration = MJPEGServer.Configuration()
         configuration.address = plan.address
         configuration.port = plan.port
         configuration.quality = plan.quality
         configuration.dropSameFrames = plan.dropSameFrames
         configuration.authentication = plan.login.map {
-            MJPEGServerConfiguration.Authentication(user: $0.name, password: $0.password)
+            MJPEGServer.Configuration.Authentication(user: $0.name, password: $0.password)
         }
         configuration.tls = plan.certificate.map {
-            MJPEGServerConfiguration.TLS(certificateChain: $0.path, privateKey: $0.keyPath)
+            MJPEGServer.Configuration.TLS(certificateChain: $0.path, privateKey: $0.keyPath)
         }
         server = MJPEGServer(configuration: configuration) {
             // Parts of them come from the network, and may be long.

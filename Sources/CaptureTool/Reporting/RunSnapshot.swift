@@ -47,7 +47,7 @@ struct RunSnapshot: Sendable {
     var isInterrupted = false
     /// The playback progress of a file; nil for other sources.
     var progress: FileCapturer.Progress?
-    var encoding: EncodingStatistics?
+    var encoding: EncodingConsumer.Statistics?
     /// The target bitrate of the encoder, in bits per second.
     var targetBitrate: Int?
     var consumers: [Consumer]

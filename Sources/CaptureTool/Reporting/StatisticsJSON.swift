@@ -55,7 +55,7 @@ enum StatisticsJSON {
         ])
     }
 
-    private static func encoder(_ encoding: EncodingStatistics, _ run: RunSnapshot) -> JSONValue {
+    private static func encoder(_ encoding: EncodingConsumer.Statistics, _ run: RunSnapshot) -> JSONValue {
         .object([
             ("codec", .string("VP8")), ("frames", .count(encoding.framesIn)), ("packets", .count(encoding.packets)),
             ("keyFrames", .count(encoding.keyFrames)), ("dropped", .count(encoding.framesDropped)),

@@ -6,7 +6,7 @@ import VideoCapturing
 @testable import CaptureTool
 
 @Suite struct CameraEntryTests {
-    private func configuration(_ arguments: String...) throws -> CameraConfiguration {
+    private func configuration(_ arguments: String...) throws -> CameraCapturer.Configuration {
         let plan = try CapturePlan(CaptureOptions.parse(arguments), catalog: demoCatalog)
         #expect(plan.source.name == "camera")
         return try cameraConfiguration(plan.request)
@@ -14,7 +14,7 @@ import VideoCapturing
 
     @Test func withoutOptionsItIsTheFirstCameraInVGA() throws {
         let configuration = try configuration("--source", "camera")
-        #expect(configuration == CameraConfiguration(preset: .vga640x480, desiredFrameRate: 30))
+        #expect(configuration == CameraCapturer.Configuration(preset: .vga640x480, desiredFrameRate: 30))
     }
 
     @Test func everyOptionArrives() throws {

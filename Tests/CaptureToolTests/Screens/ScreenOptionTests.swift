@@ -6,22 +6,23 @@ import VideoCapturing
 @testable import CaptureTool
 
 @Suite struct ScreenOptionTests {
-    private func configuration(_ arguments: [String]) throws -> ScreenConfiguration {
+    private func configuration(_ arguments: [String]) throws -> ScreenCapturer.Configuration {
         let options = try CaptureOptions.parse(["--source", "screen"] + arguments)
         return try screenConfiguration(CapturePlan(options, catalog: demoCatalog).request)
     }
 
     @Test func takesTheWholeDesktopWithoutOptions() throws {
-        #expect(try configuration([]) == ScreenConfiguration())
+        #expect(try configuration([]) == ScreenCapturer.Configuration())
     }
 
     @Test(arguments: [
-        (["--window", "0x2A00007"], ScreenConfiguration.Target.window(0x2A00007)), (["--window", "123"], .window(123)),
+        (["--window", "0x2A00007"], ScreenCapturer.Configuration.Target.window(0x2A00007)),
+        (["--window", "123"], .window(123)),
         (["--window", "click"], .clickedWindow), (["--window", "0xyz"], .windowTitled("0xyz")),
         (["--window", "Mozilla Firefox"], .windowTitled("Mozilla Firefox")),
         (["--monitor", "HDMI-1"], .monitor("HDMI-1")),
     ])
-    func findsTheTarget(arguments: [String], target: ScreenConfiguration.Target) throws {
+    func findsTheTarget(arguments: [String], target: ScreenCapturer.Configuration.Target) throws {
         #expect(try configuration(arguments).target == target)
     }
 
@@ -29,7 +30,7 @@ import VideoCapturing
         let made = try configuration([
             "--display", ":1", "--region", "10,20,640x480", "--no-cursor", "--pixel-format", "argb", "--fps", "12.5",
         ])
-        let expected = ScreenConfiguration(
+        let expected = ScreenCapturer.Configuration(
             display: ":1", region: PixelRect(x: 10, y: 20, width: 640, height: 480), showsPointer: false,
             frameRate: FrameRate(25, per: 2)!, pixelFormat: .argb)
         #expect(made == expected)

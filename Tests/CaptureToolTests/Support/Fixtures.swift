@@ -28,7 +28,7 @@ func error<Failure: Error, Value>(of body: () throws(Failure) -> Value) -> Failu
 /// Twelve seconds into a run.
 func snapshot(
     consumers: [RunSnapshot.Consumer] = [consumer("vp8", 360)], outputs: [RunSnapshot.Output] = [],
-    encoding: EncodingStatistics? = encoding(), lost: UInt64 = 0
+    encoding: EncodingConsumer.Statistics? = encoding(), lost: UInt64 = 0
 ) -> RunSnapshot {
     var drops = CaptureStatistics.DropCounts()
     drops.late = lost
@@ -45,8 +45,8 @@ func consumer(_ name: String, _ delivered: UInt64, dropped: UInt64 = 0) -> RunSn
         name: name, delivered: delivered, dropped: drops, p50Age: .milliseconds(1), p99Age: .milliseconds(2))
 }
 
-func encoding() -> EncodingStatistics {
-    var result = EncodingStatistics()
+func encoding() -> EncodingConsumer.Statistics {
+    var result = EncodingConsumer.Statistics()
     result.framesIn = 360
     result.packets = 360
     result.bitrate = 998_000
