@@ -19,7 +19,7 @@ import VideoCapturing
 /// pass validation, otherwise the time of arrival; the capture delay is measured from the driver's timestamp.
 ///
 /// **Faults.** A camera that is unplugged, stalls or fails makes the state `interrupted`. The capture resumes
-/// automatically when the same camera is back, at whichever path; ``CameraEvent`` reports the progress. `initCapture`
+/// automatically when the same camera is back, at whichever path; ``CameraCapturer/Event`` reports the progress. `initCapture`
 /// and `startCapture` throw the errors from which there is no recovery at the start: `deviceNotFound`,
 /// `permissionDenied`, `deviceBusy`, `formatUnsupported`, `invalidConfiguration`.
 ///
@@ -28,20 +28,20 @@ public final class CameraCapturer: ForwardingVideoCapture {
     public let forwardedCapture: SourceCapturer
 
     /// The requested device, format and behavior.
-    public let configuration: CameraConfiguration
+    public let configuration: CameraCapturer.Configuration
     private let status = CameraStatus()
     private let calls: any DeviceCalls
 
     /// Makes a capture that has not opened its camera yet; `initCapture` does.
     ///
     /// - Parameters:
-    ///   - device: the camera, as in ``CameraConfiguration/device``; nil for the first usable one.
+    ///   - device: the camera, as in ``CameraCapturer/Configuration/device``; nil for the first usable one.
     ///   - preset: the size of the frames; nil for the camera's own.
     ///   - desiredFrameRate: the maximum number of frames per second.
     public convenience init(
         device: String? = nil, preset: PixelSize? = nil, desiredFrameRate: FrameRate = 30
     ) {
-        self.init(CameraConfiguration(device: device, preset: preset, desiredFrameRate: desiredFrameRate))
+        self.init(CameraCapturer.Configuration(device: device, preset: preset, desiredFrameRate: desiredFrameRate))
     }
 
     /// Makes a capture that has not opened its camera yet; `initCapture` does.
@@ -49,12 +49,12 @@ public final class CameraCapturer: ForwardingVideoCapture {
     /// - Parameters:
     ///   - configuration: the requested device, format and behavior.
     ///   - clock: the clock of the timestamps. It must be the driver's, which is the monotonic clock, except in tests.
-    public convenience init(_ configuration: CameraConfiguration, clock: any CaptureClock = MonotonicClock()) {
+    public convenience init(_ configuration: CameraCapturer.Configuration, clock: any CaptureClock = MonotonicClock()) {
         self.init(configuration, clock: clock, directory: CameraDirectory())
     }
 
     init(
-        _ configuration: CameraConfiguration, clock: any CaptureClock, directory: CameraDirectory
+        _ configuration: CameraCapturer.Configuration, clock: any CaptureClock, directory: CameraDirectory
     ) {
         self.configuration = configuration
         calls = directory.calls
@@ -67,7 +67,7 @@ public final class CameraCapturer: ForwardingVideoCapture {
     public var device: CameraDevice? { status.contents.withLock { $0.device } }
 
     /// The negotiated mode, and why it was chosen; nil before `initCapture`.
-    public var decision: CameraModeDecision? { status.contents.withLock { $0.decision } }
+    public var decision: CameraMode.Decision? { status.contents.withLock { $0.decision } }
 
     /// Statistics of the camera, in addition to `VideoCapture.statistics`.
     public var cameraStatistics: CameraCapturer.Statistics { status.contents.withLock { $0.statistics } }
@@ -103,7 +103,7 @@ public final class CameraCapturer: ForwardingVideoCapture {
     /// Sets the handler that is called with the events of the camera.
     ///
     /// It is called on the capture thread: it must return soon and must not start, stop or release the capture.
-    public func setEventHandler(_ handler: (@Sendable (CameraEvent) -> Void)?) {
+    public func setEventHandler(_ handler: (@Sendable (CameraCapturer.Event) -> Void)?) {
         status.contents.withLock { $0.eventHandler = handler }
     }
 }

@@ -1,63 +1,65 @@
 import VideoCapturing
 
-/// The requested camera, its format, and the behavior of the capture.
-public struct CameraConfiguration: Sendable, Hashable {
-    /// Which camera: a path (`/dev/video0`), the name of a link in `/dev/v4l/by-id` or `by-path`, a
-    /// ``CameraDevice/id``, a number, or a part of the camera's name; nil for the first usable one.
-    public var device: String?
-    /// The size in pixels of the delivered frames; nil for the camera's own at the desired rate.
-    /// Larger frames are scaled down and cropped, smaller ones are delivered as they are.
-    public var preset: PixelSize?
-    /// The desired number of frames per second. More are never delivered.
-    public var desiredFrameRate: FrameRate
-    /// Whether the size or the rate has priority where the camera has no mode with both.
-    public var policy: CameraModeRequest.Policy
-    /// The only format of the camera that may be used; nil for the best.
-    public var captureFormat: FourCC?
-    /// Controls to set before the capture starts: names and values as ``CameraCapturer/setControl(_:to:)`` takes them.
-    public var controls: [ControlSetting]
-    /// Whether to keep the camera from halving its rate in low light (`exposure_dynamic_framerate` is set to 0 and
-    /// restored at release).
-    public var keepsFrameRate: Bool
-    /// Whether to wait for a camera that was unplugged or has failed, and to resume; otherwise the capture stops with
-    /// `deviceLost`, or with the error.
-    public var reconnects: Bool
-    /// The number of buffers to request from the driver, 2 to 32.
-    public var bufferCount: Int
+extension CameraCapturer {
+    /// The requested camera, its format, and the behavior of the capture.
+    public struct Configuration: Sendable, Hashable {
+        /// Which camera: a path (`/dev/video0`), the name of a link in `/dev/v4l/by-id` or `by-path`, a
+        /// ``CameraDevice/id``, a number, or a part of the camera's name; nil for the first usable one.
+        public var device: String?
+        /// The size in pixels of the delivered frames; nil for the camera's own at the desired rate.
+        /// Larger frames are scaled down and cropped, smaller ones are delivered as they are.
+        public var preset: PixelSize?
+        /// The desired number of frames per second. More are never delivered.
+        public var desiredFrameRate: FrameRate
+        /// Whether the size or the rate has priority where the camera has no mode with both.
+        public var policy: CameraMode.Request.Policy
+        /// The only format of the camera that may be used; nil for the best.
+        public var captureFormat: FourCC?
+        /// Controls to set before the capture starts: names and values as ``CameraCapturer/setControl(_:to:)`` takes them.
+        public var controls: [ControlSetting]
+        /// Whether to keep the camera from halving its rate in low light (`exposure_dynamic_framerate` is set to 0 and
+        /// restored at release).
+        public var keepsFrameRate: Bool
+        /// Whether to wait for a camera that was unplugged or has failed, and to resume; otherwise the capture stops with
+        /// `deviceLost`, or with the error.
+        public var reconnects: Bool
+        /// The number of buffers to request from the driver, 2 to 32.
+        public var bufferCount: Int
 
-    /// Makes a configuration; each parameter sets the property of its name, and `bufferCount` is clamped to its range.
-    public init(
-        device: String? = nil, preset: PixelSize? = nil, desiredFrameRate: FrameRate = 30,
-        policy: CameraModeRequest.Policy = .frameRateFirst, captureFormat: FourCC? = nil,
-        controls: [ControlSetting] = [], keepsFrameRate: Bool = false, reconnects: Bool = true, bufferCount: Int = 6
-    ) {
-        self.device = device
-        self.preset = preset
-        self.desiredFrameRate = desiredFrameRate
-        self.policy = policy
-        self.captureFormat = captureFormat
-        self.controls = controls
-        self.keepsFrameRate = keepsFrameRate
-        self.reconnects = reconnects
-        self.bufferCount = min(max(bufferCount, 2), 32)
-    }
+        /// Makes a configuration; each parameter sets the property of its name, and `bufferCount` is clamped to its range.
+        public init(
+            device: String? = nil, preset: PixelSize? = nil, desiredFrameRate: FrameRate = 30,
+            policy: CameraMode.Request.Policy = .frameRateFirst, captureFormat: FourCC? = nil,
+            controls: [ControlSetting] = [], keepsFrameRate: Bool = false, reconnects: Bool = true, bufferCount: Int = 6
+        ) {
+            self.device = device
+            self.preset = preset
+            self.desiredFrameRate = desiredFrameRate
+            self.policy = policy
+            self.captureFormat = captureFormat
+            self.controls = controls
+            self.keepsFrameRate = keepsFrameRate
+            self.reconnects = reconnects
+            self.bufferCount = min(max(bufferCount, 2), 32)
+        }
 
-    /// A control and the value to set, both as text: `brightness` and `128`.
-    public struct ControlSetting: Sendable, Hashable {
-        /// The control's name, as ``CameraControl/name``.
-        public var name: String
-        /// The value, as ``CameraControl/parse(_:)`` reads it.
-        public var value: String
+        /// A control and the value to set, both as text: `brightness` and `128`.
+        public struct ControlSetting: Sendable, Hashable {
+            /// The control's name, as ``CameraControl/name``.
+            public var name: String
+            /// The value, as ``CameraControl/parse(_:)`` reads it.
+            public var value: String
 
-        /// Makes a setting from a control's name and a value.
-        public init(name: String, value: String) {
-            self.name = name
-            self.value = value
+            /// Makes a setting from a control's name and a value.
+            public init(name: String, value: String) {
+                self.name = name
+                self.value = value
+            }
         }
     }
 }
 
-extension CameraConfiguration {
+extension CameraCapturer.Configuration {
     /// - Throws: `invalidConfiguration` for a size that no frame can have.
     func validate() throws(CaptureError) {
         guard let preset else { return }
@@ -67,9 +69,9 @@ extension CameraConfiguration {
     /// The request for the mode search.
     ///
     /// - Parameter native: the camera's present format, whose size is the default.
-    func modeRequest(native: StreamFormat?) -> CameraModeRequest {
+    func modeRequest(native: StreamFormat?) -> CameraMode.Request {
         let own = native.map { PixelSize(width: $0.width, height: $0.height) }
-        return CameraModeRequest(
+        return CameraMode.Request(
             size: preset ?? own ?? .vga640x480, rate: desiredFrameRate, policy: policy,
             requiredFourCC: captureFormat)
     }

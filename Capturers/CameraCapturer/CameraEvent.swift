@@ -1,37 +1,39 @@
 import VideoCapturing
 
-/// An event of a running camera. Its description is one sentence for the user.
-///
-/// Interruptions are also states of the capture; see `VideoCapture.stateChanges()`.
-public enum CameraEvent: Sendable, Hashable {
-    /// A mode was negotiated, for the first time or again.
-    case negotiated(CameraModeDecision)
-    /// The camera was unplugged; the capture waits for it.
-    case disconnected
-    /// The same camera is back, possibly under another path.
-    case reconnected(path: String)
-    /// The camera delivers no frames; a restart is tried. `attempt` counts from 1; the first restarts the stream only.
-    case restarting(attempt: Int, of: Int)
-    /// Restarts have failed; the next follows after this time, or at once when the camera is plugged in again.
-    case waiting(Duration)
-    /// Another program uses the camera; the capture waits for it.
-    case busy(holder: String?)
-    /// The user is no longer permitted to open the camera; the capture waits for a change of the node's permissions.
-    case noPermission
-    /// Damaged frames were dropped: `count` of the `of` frames of one second; `bus` is the camera's
-    /// ``CameraDevice/bus``.
-    case damagedFrames(count: UInt64, of: UInt64, bus: String)
-    /// The camera delivers fewer frames than negotiated, since it exposes longer in low light.
-    case slowInLowLight(measured: FrameRate, negotiated: FrameRate)
-    /// The camera delivers fewer frames than negotiated.
-    case slow(measured: FrameRate, negotiated: FrameRate)
-    /// There is no usable signal at the input.
-    case signal(CameraEvent.SignalProblem)
-    /// The value of a control could not be restored.
-    case controlNotRestored(name: String, reason: String)
+extension CameraCapturer {
+    /// An event of a running camera. Its description is one sentence for the user.
+    ///
+    /// Interruptions are also states of the capture; see `VideoCapture.stateChanges()`.
+    public enum Event: Sendable, Hashable {
+        /// A mode was negotiated, for the first time or again.
+        case negotiated(CameraMode.Decision)
+        /// The camera was unplugged; the capture waits for it.
+        case disconnected
+        /// The same camera is back, possibly under another path.
+        case reconnected(path: String)
+        /// The camera delivers no frames; a restart is tried. `attempt` counts from 1; the first restarts the stream only.
+        case restarting(attempt: Int, of: Int)
+        /// Restarts have failed; the next follows after this time, or at once when the camera is plugged in again.
+        case waiting(Duration)
+        /// Another program uses the camera; the capture waits for it.
+        case busy(holder: String?)
+        /// The user is no longer permitted to open the camera; the capture waits for a change of the node's permissions.
+        case noPermission
+        /// Damaged frames were dropped: `count` of the `of` frames of one second; `bus` is the camera's
+        /// ``CameraDevice/bus``.
+        case damagedFrames(count: UInt64, of: UInt64, bus: String)
+        /// The camera delivers fewer frames than negotiated, since it exposes longer in low light.
+        case slowInLowLight(measured: FrameRate, negotiated: FrameRate)
+        /// The camera delivers fewer frames than negotiated.
+        case slow(measured: FrameRate, negotiated: FrameRate)
+        /// There is no usable signal at the input.
+        case signal(CameraCapturer.Event.SignalProblem)
+        /// The value of a control could not be restored.
+        case controlNotRestored(name: String, reason: String)
+    }
 }
 
-extension CameraEvent {
+extension CameraCapturer.Event {
     /// Why an input of a grabber has no usable signal.
     public enum SignalProblem: Sendable, Hashable {
         /// Nothing is connected, or it is switched off (`ENOLINK`).
@@ -43,7 +45,7 @@ extension CameraEvent {
     }
 }
 
-extension CameraEvent: CustomStringConvertible {
+extension CameraCapturer.Event: CustomStringConvertible {
     public var description: String {
         switch self {
         case .negotiated(let decision): decision.summary

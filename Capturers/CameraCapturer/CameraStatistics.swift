@@ -31,9 +31,9 @@ extension CameraCapturer {
 final class CameraStatus: Sendable {
     struct Contents {
         var device: CameraDevice?
-        var decision: CameraModeDecision?
+        var decision: CameraMode.Decision?
         var statistics = CameraCapturer.Statistics()
-        var eventHandler: (@Sendable (CameraEvent) -> Void)?
+        var eventHandler: (@Sendable (CameraCapturer.Event) -> Void)?
         /// The values that this program has set and the capture thread has not taken yet, by the control's identifier.
         var controlsSet: [UInt32: CameraControl.Value] = [:]
     }
@@ -59,7 +59,7 @@ final class CameraStatus: Sendable {
     }
 
     /// Calls the handler, without the lock.
-    func report(_ event: CameraEvent) {
+    func report(_ event: CameraCapturer.Event) {
         contents.withLock { $0.eventHandler }?(event)
     }
 }

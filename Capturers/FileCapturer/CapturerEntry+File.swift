@@ -19,7 +19,7 @@ extension CapturerEntry {
                 let path = localPath(ofURL: request.input ?? "")
                 let capture = FileCapturer(
                     path: path, decoders: decoders, readers: readers, rawFormat: try rawFormat(request, path),
-                    playback: try FilePlayback(request))
+                    playback: try FileCapturer.Playback(request))
                 var source = CatalogSource(capture)
                 source.isRecording = true
                 source.inputPath = path
@@ -77,14 +77,14 @@ extension CapturerEntry {
     }
 }
 
-extension FilePlayback {
+extension FileCapturer.Playback {
     /// The playback that options describe.
     init(_ request: CaptureRequest) throws(OptionError) {
         let rate = try request.rate()
         self.init(pacing: rate == .maximum ? .asFastAsPossible : .realTime)
         if case .frames(let rate) = rate { frameRate = rate }
         if request.options.contains("loop") { plays = nil }
-        if let rate = try request.options.parsed("rate", FilePlayback.parseRate) { self.rate = rate }
+        if let rate = try request.options.parsed("rate", FileCapturer.Playback.parseRate) { self.rate = rate }
         if let start = try request.options.time("start", allowsZero: true) { self.start = start }
         if let end = try request.options.time("end") {
             guard end > start else {
@@ -101,7 +101,7 @@ extension FilePlayback {
             throw OptionError(option, text, "not a speed. Give a number: 0.5 for half speed, 2 for double speed.")
         }
         let rate = Double(tenThousandths) / 10_000
-        guard FilePlayback.rates.contains(rate) else {
+        guard FileCapturer.Playback.rates.contains(rate) else {
             throw OptionError(
                 option, text, "out of range; a speed is 0.01 to 100. For as fast as possible, use --fps max.")
         }

@@ -6,7 +6,7 @@ import VideoCapturing
 ///
 /// ```swift
 /// let capture = FileCapturer(
-///     path: "clip.ivf", decoders: [VP8Decoder.factory], playback: FilePlayback(rate: 0.5, plays: nil))
+///     path: "clip.ivf", decoders: [VP8Decoder.factory], playback: FileCapturer.Playback(rate: 0.5, plays: nil))
 /// ```
 /// A restart resumes where the capture was stopped; after the end of the file it restarts from the beginning. A pipe
 /// cannot be restarted: it ends at once. Stop and release end a wait for a pipe without a writer.
@@ -27,7 +27,7 @@ public final class FileCapturer: ForwardingVideoCapture {
 
     public let forwardedCapture: SourceCapturer
     /// The speed, part and repetition of the playback.
-    public let playback: FilePlayback
+    public let playback: FileCapturer.Playback
 
     private let path: String
     private let clock: any CaptureClock
@@ -47,7 +47,8 @@ public final class FileCapturer: ForwardingVideoCapture {
     ///   - clock: the clock of timestamps and pacing.
     public init(
         path: String, decoders: [VideoDecoderFactory] = [], readers: [FrameReaderFactory] = [],
-        rawFormat: VideoFormat? = nil, playback: FilePlayback = .realTime, clock: any CaptureClock = MonotonicClock()
+        rawFormat: VideoFormat? = nil, playback: FileCapturer.Playback = .realTime,
+        clock: any CaptureClock = MonotonicClock()
     ) {
         self.path = path
         self.playback = playback
@@ -67,7 +68,7 @@ public final class FileCapturer: ForwardingVideoCapture {
     ) {
         self.init(
             path: path, decoders: decoders, readers: readers, rawFormat: rawFormat,
-            playback: FilePlayback(pacing: pacing), clock: clock)
+            playback: FileCapturer.Playback(pacing: pacing), clock: clock)
     }
 
     /// Continues with the frame that is shown at `time` in the file, within the part that is played. Thread-safe; while not

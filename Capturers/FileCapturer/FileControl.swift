@@ -30,7 +30,7 @@ final class FileControl: Sendable {
         wake.raise()
     }
 
-    func progress(_ playback: FilePlayback, now: MediaTime) -> PlaybackProgress {
+    func progress(_ playback: FileCapturer.Playback, now: MediaTime) -> PlaybackProgress {
         let contents = contents.withLock { $0 }
         let position = max(.zero, contents.position - playback.start)
         guard let end = playback.end.map({ min($0, contents.duration ?? $0) }) ?? contents.duration else {

@@ -23,7 +23,7 @@ struct FileSource: FrameSource {
 
     private let path: String
     private let opening: FileOpening
-    private let playback: FilePlayback
+    private let playback: FileCapturer.Playback
     private let control: FileControl
     private let clock: any CaptureClock
     private let processor = FrameProcessor()
@@ -46,7 +46,8 @@ struct FileSource: FrameSource {
     private var mayRestart = false
 
     init(
-        path: String, opening: FileOpening, playback: FilePlayback, control: FileControl, clock: any CaptureClock
+        path: String, opening: FileOpening, playback: FileCapturer.Playback, control: FileControl,
+        clock: any CaptureClock
     ) {
         self.path = path
         self.opening = opening
@@ -89,10 +90,11 @@ struct FileSource: FrameSource {
 
     private func check(_ reader: any FrameReader) throws(CaptureError) {
         if playback.plays != 1, !reader.canRewind {
-            throw FilePlayback.error("A pipe can be played once only; save it as a file to loop it.", subject: path)
+            throw FileCapturer.Playback.error(
+                "A pipe can be played once only; save it as a file to loop it.", subject: path)
         }
         if let duration = reader.duration, duration > .zero, playback.start >= duration {
-            throw FilePlayback.error(
+            throw FileCapturer.Playback.error(
                 "The file ends at \(duration.seconds) s, before the start of \(playback.start.seconds) s; give an "
                     + "earlier one.", subject: path)
         }

@@ -16,7 +16,7 @@ extension CapturerEntry {
         ],
         inputOption: "input",
         make: { request in
-            let configuration = try MJPEGCapturerConfiguration(request, environment: environmentVariable)
+            let configuration = try MJPEGCapturer.Configuration(request, environment: environmentVariable)
             let capture = MJPEGCapturer(url: request.input ?? "", configuration: configuration)
             var source = CatalogSource(capture)
             source.setNoticeHandler = { handler in
@@ -30,7 +30,7 @@ extension CapturerEntry {
         })
 }
 
-extension MJPEGCapturerConfiguration {
+extension MJPEGCapturer.Configuration {
     /// The configuration that options describe.
     ///
     /// - Parameter environment: where `CAPTURER_LOGIN` is looked up.
@@ -39,8 +39,8 @@ extension MJPEGCapturerConfiguration {
         if let pixelFormat = try request.pixelFormat() { self.pixelFormat = pixelFormat }
         if let path = request.options["ca-file"] { trust = .authorities(path: path) }
         if request.options.contains("insecure") { trust = .acceptsSelfSigned }
-        if let login = try MJPEGCapturerConfiguration.login(request, environment) {
-            credential = MJPEGCredential(user: login.name, password: login.password)
+        if let login = try MJPEGCapturer.Configuration.login(request, environment) {
+            credential = MJPEGCapturer.Credential(user: login.name, password: login.password)
         }
     }
 

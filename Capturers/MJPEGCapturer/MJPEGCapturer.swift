@@ -16,17 +16,17 @@ import VideoCapturing
 /// **Errors.** `initCapture` connects and waits for the first frame, and throws `invalidConfiguration` for an invalid
 /// address, `deviceNotFound` when no server answers or the path does not exist, `permissionDenied` for a wrong password or
 /// an untrusted certificate, `formatUnsupported` for a response that is not MJPEG, `stalled`, `deviceBusy`. After a later
-/// loss of the connection the state is `interrupted`, and the capture reconnects automatically: see ``MJPEGEvent`` for the
+/// loss of the connection the state is `interrupted`, and the capture reconnects automatically: see ``MJPEGCapturer/Event`` for the
 /// events meanwhile.
 ///
-/// **Passwords** are set in the address, in ``MJPEGCapturerConfiguration/credential``, or returned by
+/// **Passwords** are set in the address, in ``MJPEGCapturer/Configuration/credential``, or returned by
 /// ``authenticationHandler`` on demand. They are sent only to the host of the address, and never appear in names, errors
 /// and events; nor do the values of query parameters that are named like passwords.
 public final class MJPEGCapturer: ForwardingVideoCapture {
     public let forwardedCapture: SourceCapturer
 
     /// The configuration of the stream.
-    public let configuration: MJPEGCapturerConfiguration
+    public let configuration: MJPEGCapturer.Configuration
     private let status = MJPEGStatus()
 
     /// Creates a capture without connecting; `initCapture` and ``play()`` connect.
@@ -37,7 +37,7 @@ public final class MJPEGCapturer: ForwardingVideoCapture {
     ///   - configuration: the configuration of the stream.
     ///   - clock: the clock of timestamps and of the delays before reconnecting.
     public init(
-        url: String, configuration: MJPEGCapturerConfiguration = MJPEGCapturerConfiguration(),
+        url: String, configuration: MJPEGCapturer.Configuration = MJPEGCapturer.Configuration(),
         clock: any CaptureClock = MonotonicClock()
     ) {
         self.configuration = configuration
@@ -81,7 +81,7 @@ public final class MJPEGCapturer: ForwardingVideoCapture {
     /// Called when the server demands a user name and a password and none are known, or those known are rejected; returns
     /// them, or nil to give up. It may block while the capture is being initialized. Accepted credentials are reused
     /// without calling it again.
-    public var authenticationHandler: (@Sendable (MJPEGCredential.Challenge) -> MJPEGCredential?)? {
+    public var authenticationHandler: (@Sendable (MJPEGCapturer.Credential.Challenge) -> MJPEGCapturer.Credential?)? {
         get { status.contents.withLock { $0.authenticationHandler } }
         set { status.contents.withLock { $0.authenticationHandler = newValue } }
     }
@@ -90,7 +90,7 @@ public final class MJPEGCapturer: ForwardingVideoCapture {
     /// must not start, stop or release the capture.
     ///
     /// - Parameter handler: the handler; nil for none.
-    public func setEventHandler(_ handler: (@Sendable (MJPEGEvent) -> Void)?) {
+    public func setEventHandler(_ handler: (@Sendable (MJPEGCapturer.Event) -> Void)?) {
         status.contents.withLock { $0.eventHandler = handler }
     }
 }
@@ -132,10 +132,10 @@ extension MJPEGCapturer {
 final class MJPEGStatus: Sendable {
     struct Contents {
         var statistics = MJPEGCapturer.Statistics()
-        var eventHandler: (@Sendable (MJPEGEvent) -> Void)?
+        var eventHandler: (@Sendable (MJPEGCapturer.Event) -> Void)?
         var didStartLoading: (@Sendable () -> Void)?
         var didFinishLoading: (@Sendable () -> Void)?
-        var authenticationHandler: (@Sendable (MJPEGCredential.Challenge) -> MJPEGCredential?)?
+        var authenticationHandler: (@Sendable (MJPEGCapturer.Credential.Challenge) -> MJPEGCapturer.Credential?)?
     }
 
     let contents = Locked(Contents())
@@ -146,13 +146,13 @@ final class MJPEGStatus: Sendable {
 
     // Handlers are called without the lock.
 
-    func report(_ event: MJPEGEvent) { contents.withLock { $0.eventHandler }?(event) }
+    func report(_ event: MJPEGCapturer.Event) { contents.withLock { $0.eventHandler }?(event) }
 
     func reportStart() { contents.withLock { $0.didStartLoading }?() }
 
     func reportFinish() { contents.withLock { $0.didFinishLoading }?() }
 
-    func requestCredential(_ challenge: MJPEGCredential.Challenge) -> MJPEGCredential? {
+    func requestCredential(_ challenge: MJPEGCapturer.Credential.Challenge) -> MJPEGCapturer.Credential? {
         contents.withLock { $0.authenticationHandler }?(challenge)
     }
 }

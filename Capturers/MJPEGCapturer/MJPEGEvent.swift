@@ -1,22 +1,24 @@
 import VideoCapturing
 
-/// An event of a running network camera. Its description is one sentence for the user.
-///
-/// An interruption is also a state of the capture; see `VideoCapture.stateChanges()`.
-public enum MJPEGEvent: Sendable, Hashable {
-    /// The first frame of a connection has arrived. `isPolled`: the address is a single image, which is polled.
-    case connected(width: Int, height: Int, isPolled: Bool)
-    /// The connection is lost, for the given reason.
-    case disconnected(reason: String)
-    /// Reconnecting after the given time; `attempt` counts from 1 since the loss.
-    case waiting(Duration, attempt: Int)
-    /// An attempt to reconnect has failed, for the given reason.
-    case attemptFailed(reason: String, attempt: Int)
-    /// Frames arrive again.
-    case reconnected(attempts: Int)
+extension MJPEGCapturer {
+    /// An event of a running network camera. Its description is one sentence for the user.
+    ///
+    /// An interruption is also a state of the capture; see `VideoCapture.stateChanges()`.
+    public enum Event: Sendable, Hashable {
+        /// The first frame of a connection has arrived. `isPolled`: the address is a single image, which is polled.
+        case connected(width: Int, height: Int, isPolled: Bool)
+        /// The connection is lost, for the given reason.
+        case disconnected(reason: String)
+        /// Reconnecting after the given time; `attempt` counts from 1 since the loss.
+        case waiting(Duration, attempt: Int)
+        /// An attempt to reconnect has failed, for the given reason.
+        case attemptFailed(reason: String, attempt: Int)
+        /// Frames arrive again.
+        case reconnected(attempts: Int)
+    }
 }
 
-extension MJPEGEvent: CustomStringConvertible {
+extension MJPEGCapturer.Event: CustomStringConvertible {
     public var description: String {
         switch self {
         case .connected(let width, let height, let isPolled):

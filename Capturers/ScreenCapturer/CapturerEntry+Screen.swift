@@ -23,13 +23,13 @@ extension CapturerEntry {
             return DeviceListing(lines: ScreenReport.lines(reports), json: reports.map(\.json))
         },
         check: { ScreenReport.findings(ScreenReport.all()) },
-        make: { request in CatalogSource(ScreenCapturer(try ScreenConfiguration(request))) })
+        make: { request in CatalogSource(ScreenCapturer(try ScreenCapturer.Configuration(request))) })
 }
 
-extension ScreenConfiguration {
+extension ScreenCapturer.Configuration {
     /// The configuration that options describe.
     init(_ request: CaptureRequest) throws(OptionError) {
-        self.init(display: request.input.map(ScreenConfiguration.displayName))
+        self.init(display: request.input.map(ScreenCapturer.Configuration.displayName))
         pixelFormat = try request.pixelFormat() ?? .nv12
         switch try request.rate() {
         case .frames(let rate): frameRate = rate
@@ -44,12 +44,12 @@ extension ScreenConfiguration {
             throw OptionError("monitor", monitor, "captured is either a monitor or a --window; leave one out.")
         }
         if let monitor { target = .monitor(monitor) }
-        if let window { target = try ScreenConfiguration.windowTarget(window) }
-        region = try request.options.parsed("region", ScreenConfiguration.parseRegion)
+        if let window { target = try ScreenCapturer.Configuration.windowTarget(window) }
+        region = try request.options.parsed("region", ScreenCapturer.Configuration.parseRegion)
     }
 
     /// An identifier in hexadecimal or decimal, `click`, or else a title.
-    private static func windowTarget(_ text: String) throws(OptionError) -> ScreenConfiguration.Target {
+    private static func windowTarget(_ text: String) throws(OptionError) -> ScreenCapturer.Configuration.Target {
         guard !text.isEmpty else {
             throw OptionError(
                 "window", text, "give an id such as 0x2a00007, a title, or click to choose one with the pointer.")

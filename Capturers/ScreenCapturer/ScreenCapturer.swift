@@ -3,7 +3,7 @@ import VideoCapturing
 /// A capture of an X11 screen, a monitor, a window or a region: only changes cost.
 ///
 /// ```swift
-/// let capture = ScreenCapturer(ScreenConfiguration(target: .monitor("primary"), frameRate: 15))
+/// let capture = ScreenCapturer(ScreenCapturer.Configuration(target: .monitor("primary"), frameRate: 15))
 /// capture.videoCaptureConsumer = encoder
 /// try capture.initCapture()
 /// try capture.startCapture()
@@ -29,7 +29,7 @@ public final class ScreenCapturer: ForwardingVideoCapture {
     public let forwardedCapture: SourceCapturer
 
     /// The configuration of the capture.
-    public let configuration: ScreenConfiguration
+    public let configuration: ScreenCapturer.Configuration
     private let counts = Locked(ScreenCapturer.Statistics())
 
     /// Creates a capture without connecting; `initCapture` connects.
@@ -38,7 +38,8 @@ public final class ScreenCapturer: ForwardingVideoCapture {
     ///   - configuration: the display, the target, the rate and the format.
     ///   - clock: the clock of the timestamps.
     public init(
-        _ configuration: ScreenConfiguration = ScreenConfiguration(), clock: any CaptureClock = MonotonicClock()
+        _ configuration: ScreenCapturer.Configuration = ScreenCapturer.Configuration(),
+        clock: any CaptureClock = MonotonicClock()
     ) {
         self.configuration = configuration
         // The user needs time to click.

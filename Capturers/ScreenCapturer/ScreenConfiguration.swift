@@ -1,52 +1,54 @@
 import VideoCapturing
 
-/// The configuration of a ``ScreenCapturer``.
-public struct ScreenConfiguration: Sendable, Hashable {
-    /// The X display, as `:0`, `:0.1` or `host:1`; nil for that of the environment variable `DISPLAY`.
-    public var display: String?
-    /// The target that is captured.
-    public var target: ScreenConfiguration.Target
-    /// The part of the target that is captured, in its pixels; nil for all of it.
-    public var region: PixelRect?
-    /// Whether the pointer is drawn into the frames.
-    public var showsPointer: Bool
-    /// The maximum rate. Fewer frames are delivered when less changes.
-    public var frameRate: FrameRate
-    /// The format of the frames: NV12, I420 or ARGB.
-    public var pixelFormat: PixelFormat
-    /// Whether to wait for an X server that has exited, and to continue when it is back; otherwise the capture stops
-    /// with `deviceLost`.
-    public var reconnects: Bool
+extension ScreenCapturer {
+    /// The configuration of a ``ScreenCapturer``.
+    public struct Configuration: Sendable, Hashable {
+        /// The X display, as `:0`, `:0.1` or `host:1`; nil for that of the environment variable `DISPLAY`.
+        public var display: String?
+        /// The target that is captured.
+        public var target: ScreenCapturer.Configuration.Target
+        /// The part of the target that is captured, in its pixels; nil for all of it.
+        public var region: PixelRect?
+        /// Whether the pointer is drawn into the frames.
+        public var showsPointer: Bool
+        /// The maximum rate. Fewer frames are delivered when less changes.
+        public var frameRate: FrameRate
+        /// The format of the frames: NV12, I420 or ARGB.
+        public var pixelFormat: PixelFormat
+        /// Whether to wait for an X server that has exited, and to continue when it is back; otherwise the capture stops
+        /// with `deviceLost`.
+        public var reconnects: Bool
 
-    /// Creates a configuration; see the properties.
-    public init(
-        display: String? = nil, target: ScreenConfiguration.Target = .desktop, region: PixelRect? = nil,
-        showsPointer: Bool = true,
-        frameRate: FrameRate = 30, pixelFormat: PixelFormat = .nv12, reconnects: Bool = true
-    ) {
-        self.display = display
-        self.target = target
-        self.region = region
-        self.showsPointer = showsPointer
-        self.frameRate = frameRate
-        self.pixelFormat = pixelFormat
-        self.reconnects = reconnects
-    }
-
-    /// Throws `formatUnsupported` or `invalidConfiguration` for a value that is out of range.
-    func validate() throws(CaptureError) {
-        guard [.nv12, .i420, .argb].contains(pixelFormat) else {
-            throw CaptureError(
-                .formatUnsupported, operation: "check the settings of the screen", subject: "\(pixelFormat)",
-                message: "A screen is captured as NV12, I420 or ARGB; convert the frames with FrameProcessing.")
+        /// Creates a configuration; see the properties.
+        public init(
+            display: String? = nil, target: ScreenCapturer.Configuration.Target = .desktop, region: PixelRect? = nil,
+            showsPointer: Bool = true,
+            frameRate: FrameRate = 30, pixelFormat: PixelFormat = .nv12, reconnects: Bool = true
+        ) {
+            self.display = display
+            self.target = target
+            self.region = region
+            self.showsPointer = showsPointer
+            self.frameRate = frameRate
+            self.pixelFormat = pixelFormat
+            self.reconnects = reconnects
         }
-        guard let region else { return }
-        guard region.x >= 0, region.y >= 0, region.width > 0, region.height > 0,
-            max(region.x, region.y, region.width, region.height) <= VideoFormat.maximumSide
-        else {
-            throw CaptureError(
-                .invalidConfiguration, operation: "check the settings of the screen", subject: region.text,
-                message: "A region begins at 0,0 or right and below of it, and has at least one pixel.")
+
+        /// Throws `formatUnsupported` or `invalidConfiguration` for a value that is out of range.
+        func validate() throws(CaptureError) {
+            guard [.nv12, .i420, .argb].contains(pixelFormat) else {
+                throw CaptureError(
+                    .formatUnsupported, operation: "check the settings of the screen", subject: "\(pixelFormat)",
+                    message: "A screen is captured as NV12, I420 or ARGB; convert the frames with FrameProcessing.")
+            }
+            guard let region else { return }
+            guard region.x >= 0, region.y >= 0, region.width > 0, region.height > 0,
+                max(region.x, region.y, region.width, region.height) <= VideoFormat.maximumSide
+            else {
+                throw CaptureError(
+                    .invalidConfiguration, operation: "check the settings of the screen", subject: region.text,
+                    message: "A region begins at 0,0 or right and below of it, and has at least one pixel.")
+            }
         }
     }
 }
@@ -56,7 +58,7 @@ extension PixelRect {
     var text: String { "\(x),\(y),\(width)x\(height)" }
 }
 
-extension ScreenConfiguration {
+extension ScreenCapturer.Configuration {
     /// The part of a display that is captured.
     public enum Target: Sendable, Hashable {
         /// The whole display, with all monitors.

@@ -11,13 +11,13 @@ final class ScreenSource: FrameSource {
 
     private static let reconnectInterval = Duration.milliseconds(500)
 
-    private let configuration: ScreenConfiguration
+    private let configuration: ScreenCapturer.Configuration
     private let counts: Locked<ScreenCapturer.Statistics>
     private let scaler = FrameProcessor()
     private var session: ScreenSession?
     private var wants = CaptureWants()
 
-    init(_ configuration: ScreenConfiguration, counts: Locked<ScreenCapturer.Statistics>) {
+    init(_ configuration: ScreenCapturer.Configuration, counts: Locked<ScreenCapturer.Statistics>) {
         self.configuration = configuration
         self.counts = counts
         // Preliminary, until the screen is known.

@@ -11,7 +11,7 @@ public struct MediaStatistics: Sendable {
         /// The bitrate that was asked for, in bits per second.
         public var targetBitrate: Int
         /// What was encoded.
-        public var encoding: EncodingStatistics
+        public var encoding: EncodingConsumer.Statistics
         /// The frames that it was given.
         public var consumer: PublisherStatistics.Consumer
     }

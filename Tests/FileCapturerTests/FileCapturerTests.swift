@@ -30,7 +30,7 @@ import VideoCapturing
         let folder = TemporaryFolder()
         try writeY4M(folder.file("clip.y4m"), frames: 2)
         let path = folder.file("clip.y4m")
-        let playback = FilePlayback(pacing: pacing, rate: 2, plays: nil)
+        let playback = FileCapturer.Playback(pacing: pacing, rate: 2, plays: nil)
         let report = await ConformanceSuite(
             name: "loop \(pacing)", frameDeadline: .seconds(2), timestampsMayRunAhead: pacing == .asFastAsPossible
         ) { FileCapturer(path: path, playback: playback) }.runDetached()

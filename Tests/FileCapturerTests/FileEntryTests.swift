@@ -14,15 +14,15 @@ import VideoCapturing
     }
 
     @Test func theOptionsOfPlaying() throws {
-        func playback(_ options: [String: String] = [:]) throws(OptionError) -> FilePlayback {
-            try FilePlayback(request("a.y4m", options))
+        func playback(_ options: [String: String] = [:]) throws(OptionError) -> FileCapturer.Playback {
+            try FileCapturer.Playback(request("a.y4m", options))
         }
         #expect(try playback() == .realTime)
         #expect(try playback(["fps": "max"]) == .asFastAsPossible)
-        #expect(try playback(["fps": "10"]) == FilePlayback(frameRate: 10))
+        #expect(try playback(["fps": "10"]) == FileCapturer.Playback(frameRate: 10))
         #expect(
             try playback(["rate": "0.5x", "loop": "", "start": "1.5", "end": "20s"])
-                == FilePlayback(rate: 0.5, plays: nil, start: .milliseconds(1500), end: .seconds(20)))
+                == FileCapturer.Playback(rate: 0.5, plays: nil, start: .milliseconds(1500), end: .seconds(20)))
         for (options, name) in [
             (["rate": "1x2"], "rate"), (["rate": "0.001"], "rate"), (["start": "x"], "start"),
             (["start": "2", "end": "2"], "end"),

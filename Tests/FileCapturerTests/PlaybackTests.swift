@@ -9,14 +9,14 @@ import VideoCapturing
     private let folder = TemporaryFolder()
     private let clock = VirtualClock()
 
-    private func capture(frames: Int = 10, _ playback: FilePlayback) throws -> FileCapturer {
+    private func capture(frames: Int = 10, _ playback: FileCapturer.Playback) throws -> FileCapturer {
         try writeY4M(folder.file("clip.y4m"), frames: frames)
         return FileCapturer(path: folder.file("clip.y4m"), playback: playback, clock: clock)
     }
 
     @Test(arguments: FileCapturer.Pacing.allCases, [(0.5, 80, "25/2"), (2.0, 20, "50"), (0.1, 400, "5/2")])
     func theRateScalesTimes(pacing: FileCapturer.Pacing, speed: (rate: Double, step: Int64, fps: String)) throws {
-        let capture = try capture(frames: 5, FilePlayback(pacing: pacing, rate: speed.rate))
+        let capture = try capture(frames: 5, FileCapturer.Playback(pacing: pacing, rate: speed.rate))
         let began = clock.now
         let (frames, state) = try run(capture)
         #expect(state == .stopped(.endOfStream))
@@ -28,14 +28,14 @@ import VideoCapturing
     }
 
     @Test(arguments: FileCapturer.Pacing.allCases) func aLoopHasNoGap(pacing: FileCapturer.Pacing) throws {
-        let (frames, state) = try run(try capture(frames: 3, FilePlayback(pacing: pacing, plays: 3)))
+        let (frames, state) = try run(try capture(frames: 3, FileCapturer.Playback(pacing: pacing, plays: 3)))
         #expect(frames.map(number) == [0, 1, 2, 0, 1, 2, 0, 1, 2])
         #expect(times(frames) == (0..<9).map { $0 * 40 })
         #expect(state == .stopped(.endOfStream))
     }
 
     @Test func aLoopKeepsTheLastIntervalOfUnevenTimes() throws {
-        let capture = try ListReader.capture(in: folder, FilePlayback(plays: 2), clock: clock) {
+        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: 2), clock: clock) {
             ListReader([0, 10, 50])
         }
         #expect(times(try run(capture).0) == [0, 10, 50, 90, 100, 140])
@@ -43,7 +43,7 @@ import VideoCapturing
 
     /// Matroska's times are whole milliseconds: the rate's own interval is meant.
     @Test func aLoopKeepsTheRateWhereTimesAreRounded() throws {
-        let capture = try ListReader.capture(in: folder, FilePlayback(plays: 2), clock: clock) {
+        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: 2), clock: clock) {
             ListReader([0, 33, 67], rate: 30)
         }
         let frames = try run(capture).0
@@ -54,7 +54,7 @@ import VideoCapturing
         func play(_ plays: Int?) throws -> [Int64] {
             times(
                 try run(
-                    ListReader.capture(in: folder, FilePlayback(plays: plays), clock: clock) {
+                    ListReader.capture(in: folder, FileCapturer.Playback(plays: plays), clock: clock) {
                         ListReader([0], rate: 10)
                     }
                 ).0)
@@ -64,7 +64,7 @@ import VideoCapturing
     }
 
     @Test func onlyAPartIsPlayed() throws {
-        let part = FilePlayback(plays: 2, start: .milliseconds(100), end: .milliseconds(200))
+        let part = FileCapturer.Playback(plays: 2, start: .milliseconds(100), end: .milliseconds(200))
         let (frames, _) = try run(try capture(part))
         // Picture 2 is shown at 100 ms, for another 20.
         #expect(frames.map(number) == [2, 3, 4, 2, 3, 4])
@@ -72,32 +72,34 @@ import VideoCapturing
     }
 
     @Test func aPipeBeginsWithTheFirstPictureAfterTheStart() throws {
-        let capture = try ListReader.capture(in: folder, FilePlayback(start: .milliseconds(50)), clock: clock) {
+        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(start: .milliseconds(50)), clock: clock)
+        {
             ListReader([0, 40, 80, 120], canRewind: false)
         }
         #expect(try run(capture).0.map(number) == [2, 3])
     }
 
     @Test(arguments: [
-        FilePlayback(rate: 0), FilePlayback(rate: 101), FilePlayback(rate: .nan), FilePlayback(plays: 0),
-        FilePlayback(start: .seconds(-1)), FilePlayback(start: .seconds(2), end: .seconds(1)),
-        FilePlayback(start: .seconds(1)),
+        FileCapturer.Playback(rate: 0), FileCapturer.Playback(rate: 101), FileCapturer.Playback(rate: .nan),
+        FileCapturer.Playback(plays: 0),
+        FileCapturer.Playback(start: .seconds(-1)), FileCapturer.Playback(start: .seconds(2), end: .seconds(1)),
+        FileCapturer.Playback(start: .seconds(1)),
     ])
-    func whatCannotBePlayedIsTold(_ playback: FilePlayback) throws {
+    func whatCannotBePlayedIsTold(_ playback: FileCapturer.Playback) throws {
         let capture = try capture(playback)
         #expect { try capture.initCapture() } throws: { ($0 as? CaptureError)?.code == .invalidConfiguration }
         #expect(capture.state == .idle)
     }
 
     @Test func aPipeCannotBeLooped() throws {
-        let capture = try ListReader.capture(in: folder, FilePlayback(plays: nil), clock: clock) {
+        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: nil), clock: clock) {
             ListReader([0], canRewind: false)
         }
         #expect { try capture.initCapture() } throws: { "\($0)".contains("once only") }
     }
 
     @Test func progressInRealTime() throws {
-        let capture = try capture(FilePlayback(rate: 0.5, plays: 2, start: .milliseconds(80)))
+        let capture = try capture(FileCapturer.Playback(rate: 0.5, plays: 2, start: .milliseconds(80)))
         let seen = Locked<[PlaybackProgress]>([])
         _ = try run(
             capture, Collector { [unowned capture] _ in seen.withLock { $0.append(capture.progress) } })
@@ -134,7 +136,7 @@ import VideoCapturing
             as [Duration])
     func progressOfAbsurdDurations(pacing: FileCapturer.Pacing, duration: Duration) throws {
         for (rate, plays) in [(0.01, 1), (100, Int.max), (1, nil)] as [(Double, Int?)] {
-            let playback = FilePlayback(pacing: pacing, rate: rate, plays: plays)
+            let playback = FileCapturer.Playback(pacing: pacing, rate: rate, plays: plays)
             let capture = try ListReader.capture(in: folder, playback, clock: clock) {
                 ListReader([0, 10, 20, 30], duration: duration)
             }
@@ -153,7 +155,7 @@ import VideoCapturing
     }
 
     @Test(arguments: [1, 2]) func damageAtTheEndIsCounted(plays: Int) throws {
-        let capture = try ListReader.capture(in: folder, FilePlayback(plays: plays), clock: clock) {
+        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: plays), clock: clock) {
             ListReader([0, 40], damagedAtEnd: 3)
         }
         let (frames, state) = try run(capture)

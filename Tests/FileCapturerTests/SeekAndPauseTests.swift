@@ -8,13 +8,14 @@ import VideoCapturing
 @Suite struct SeekAndPauseTests {
     private let folder = TemporaryFolder()
 
-    private func capture(_ playback: FilePlayback = .realTime, clock: any CaptureClock) throws -> FileCapturer {
+    private func capture(_ playback: FileCapturer.Playback = .realTime, clock: any CaptureClock) throws -> FileCapturer
+    {
         try writeY4M(folder.file("clip.y4m"), frames: 10)
         return FileCapturer(path: folder.file("clip.y4m"), playback: playback, clock: clock)
     }
 
     @Test(arguments: FileCapturer.Pacing.allCases) func aSeekGoesOnWithoutAJump(pacing: FileCapturer.Pacing) throws {
-        let capture = try capture(FilePlayback(pacing: pacing), clock: VirtualClock())
+        let capture = try capture(FileCapturer.Playback(pacing: pacing), clock: VirtualClock())
         let (frames, _) = try run(
             capture,
             Collector { [unowned capture] index in

@@ -11,7 +11,7 @@ import VideoCapturing
     @Test(arguments: [1.0, 2.0]) func theRateIsKeptAtTheSource(speed: Double) throws {
         try writeY4M(folder.file("clip.y4m"), frames: 10)
         let capture = FileCapturer(
-            path: folder.file("clip.y4m"), playback: FilePlayback(pacing: .asFastAsPossible, rate: speed))
+            path: folder.file("clip.y4m"), playback: FileCapturer.Playback(pacing: .asFastAsPossible, rate: speed))
         capture.adapt(to: CaptureWants(maximumFrameRate: FrameRate("12.5")!))
         let (frames, _) = try run(capture)
         #expect(frames.map(number) == (speed == 1 ? [0, 2, 4, 6, 8] : [0, 4, 8]))

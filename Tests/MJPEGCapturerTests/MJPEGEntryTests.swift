@@ -8,14 +8,14 @@ import VideoCapturing
 @Suite struct MJPEGEntryTests {
     private func login(
         _ url: String = "http://camera/", option: String? = nil, environment: String? = nil
-    ) throws(OptionError) -> MJPEGCredential? {
+    ) throws(OptionError) -> MJPEGCapturer.Credential? {
         var request = CaptureRequest(input: url)
         request.options["login"] = option
-        return try MJPEGCapturerConfiguration(request) { $0 == "CAPTURER_LOGIN" ? environment : nil }.credential
+        return try MJPEGCapturer.Configuration(request) { $0 == "CAPTURER_LOGIN" ? environment : nil }.credential
     }
 
-    private func user(_ name: String, _ password: String) -> MJPEGCredential {
-        MJPEGCredential(user: name, password: password)
+    private func user(_ name: String, _ password: String) -> MJPEGCapturer.Credential {
+        MJPEGCapturer.Credential(user: name, password: password)
     }
 
     @Test func theOptionComesFirst() throws {
@@ -49,11 +49,11 @@ import VideoCapturing
         var request = CaptureRequest(input: "https://camera/")
         request.options["pixel-format"] = "I420"
         request.options["ca-file"] = "ca.pem"
-        var configuration = try MJPEGCapturerConfiguration(request) { _ in nil }
+        var configuration = try MJPEGCapturer.Configuration(request) { _ in nil }
         #expect(configuration.pixelFormat == .i420)
         #expect(configuration.trust == .authorities(path: "ca.pem"))
         request.options["insecure"] = ""
-        configuration = try MJPEGCapturerConfiguration(request) { _ in nil }
+        configuration = try MJPEGCapturer.Configuration(request) { _ in nil }
         #expect(configuration.trust == .acceptsSelfSigned)
     }
 }

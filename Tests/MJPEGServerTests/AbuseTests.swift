@@ -57,7 +57,8 @@ import VideoCapturing
     }
 
     @Test func embeddingIsForbiddenWhereNothingElseProtectsThePicture() throws {
-        func policy(_ target: String, _ change: (inout MJPEGServerConfiguration) -> Void = { _ in }) throws -> String? {
+        func policy(_ target: String, _ change: (inout MJPEGServer.Configuration) -> Void = { _ in }) throws -> String?
+        {
             let test = try TestServer(change)
             try test.show(1)
             let client = try Client(test.port)

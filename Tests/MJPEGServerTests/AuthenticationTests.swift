@@ -6,7 +6,7 @@ import VideoCapturing
 @testable import MJPEGServer
 
 @Suite struct AuthenticationTests {
-    private static let user = MJPEGServerConfiguration.Authentication(user: "Zoë", password: "p:a ss\"\\")
+    private static let user = MJPEGServer.Configuration.Authentication(user: "Zoë", password: "p:a ss\"\\")
 
     @Test(arguments: ["--basic", "--digest", "--anyauth"]) func curlIsLetIn(_ way: String) throws {
         let folder = try ToolFolder()

@@ -89,7 +89,7 @@ import VideoCapturing
         let served = try Client.fetch("/snapshot", port: test.port).body
         let converted = try FrameProcessor().convert(frame, to: .i420, color: .jpeg)
         var expected: [UInt8] = []
-        try JPEGEncoder(quality: MJPEGServerConfiguration().quality).encode(converted) { packet in
+        try JPEGEncoder(quality: MJPEGServer.Configuration().quality).encode(converted) { packet in
             expected = packet.data.withUnsafeBytes { Array($0) }
         }
         #expect(served == expected)

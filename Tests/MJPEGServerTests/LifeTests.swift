@@ -55,7 +55,7 @@ import VideoCapturing
 
     @Test func aPortInUseIsToldWithTheNextStep() throws {
         let test = try TestServer()
-        var configuration = MJPEGServerConfiguration()
+        var configuration = MJPEGServer.Configuration()
         configuration.port = test.port
         let error = #expect(throws: MJPEGServerError.self) { try MJPEGServer(configuration: configuration).start() }
         #expect(error?.code == .addressInUse)
@@ -68,14 +68,14 @@ import VideoCapturing
         ("unix:/nowhere/socket", .addressNotFound), ("unix:", .invalidConfiguration),
     ])
     func anAddressThatCannotBeIsToldSo(_ address: String, _ code: MJPEGServerError.Code) throws {
-        var configuration = MJPEGServerConfiguration()
+        var configuration = MJPEGServer.Configuration()
         configuration.address = address
         let error = #expect(throws: MJPEGServerError.self) { try MJPEGServer(configuration: configuration).start() }
         #expect(error?.code == code, "\(String(describing: error))")
     }
 
     @Test func settingsOutOfRangeAreRefused() throws {
-        let changes: [(inout MJPEGServerConfiguration) -> Void] = [
+        let changes: [(inout MJPEGServer.Configuration) -> Void] = [
             { $0.port = 65_536 }, { $0.quality = 0 }, { $0.threadCount = 0 }, { $0.dropSameFrames = -1 },
             { $0.allowedOrigin = "a\r\nX: y" }, { $0.instanceID = "a b" }, { $0.limits.headBytes = 1 },
             { $0.authentication = .init(user: "a:b", password: "c") },
@@ -83,7 +83,7 @@ import VideoCapturing
             { $0.authentication = .init(user: "a", password: "b", realm: "\"") },
         ]
         for (index, change) in changes.enumerated() {
-            var configuration = MJPEGServerConfiguration()
+            var configuration = MJPEGServer.Configuration()
             change(&configuration)
             let error = #expect(throws: MJPEGServerError.self, "\(index)") {
                 try MJPEGServer(configuration: configuration).start()

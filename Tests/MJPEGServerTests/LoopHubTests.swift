@@ -13,7 +13,7 @@ import VideoCapturing
         private let gate = ManualResetEvent()
 
         init() throws {
-            var configuration = MJPEGServerConfiguration()
+            var configuration = MJPEGServer.Configuration()
             configuration.threadCount = 1
             configuration.repeatInterval = nil
             broadcaster = Broadcaster(configuration) { _ in }

@@ -85,7 +85,7 @@ import VideoCapturing
 
     @Test func curlReachesASocketInTheFileSystem() throws {
         let folder = try ToolFolder()
-        var configuration = MJPEGServerConfiguration()
+        var configuration = MJPEGServer.Configuration()
         configuration.address = "unix:" + folder.path("socket")
         let server = MJPEGServer(configuration: configuration)
         #expect(try server.start().url == configuration.address)
@@ -142,7 +142,7 @@ import VideoCapturing
 
     @Test func certificatesThatCannotBeUsedAreToldSo() throws {
         let folder = try ToolFolder()
-        var configuration = MJPEGServerConfiguration()
+        var configuration = MJPEGServer.Configuration()
         configuration.tls = .init(certificateChain: folder.path("no.pem"), privateKey: folder.path("no.key"))
         let error = #expect(throws: MJPEGServerError.self) { try MJPEGServer(configuration: configuration).start() }
         #expect(error?.code == .certificate)

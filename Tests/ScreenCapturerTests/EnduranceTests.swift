@@ -122,7 +122,7 @@ extension ScreenCapturerTests {
         @Test func leavesNothingBehind() throws {
             let painter = try Painter(screen)
             defer { painter.stop() }
-            func cycle(_ target: ScreenConfiguration.Target, starts: Int) throws {
+            func cycle(_ target: ScreenCapturer.Configuration.Target, starts: Int) throws {
                 let run = ScreenRun(ScreenRun.configuration(screen, target))
                 for _ in 0..<starts {
                     try run.start()
@@ -131,7 +131,7 @@ extension ScreenCapturerTests {
                 }
                 run.capture.releaseCapture()
             }
-            let targets = [ScreenConfiguration.Target.desktop, .window(painter.windowID)]
+            let targets = [ScreenCapturer.Configuration.Target.desktop, .window(painter.windowID)]
             for target in targets { try cycle(target, starts: 2) }
             // What other tests have let go of is not all given back at once where a sanitizer slows everything.
             for _ in 0..<100 where sharedMemorySegments() + sharedMappings() > 0 { pause(.milliseconds(50)) }

@@ -12,7 +12,7 @@ extension ScreenCapturerTests {
     /// Displays that cannot be had: which error, and what the sentence says.
     @Suite struct RefusalTests {
         @Test func namesADisplayThatIsNotThere() throws {
-            var configuration = ScreenConfiguration()
+            var configuration = ScreenCapturer.Configuration()
             configuration.display = ":7654"
             let error = try #require(refusal(configuration))
             #expect(error.code == .deviceNotFound)
@@ -24,7 +24,7 @@ extension ScreenCapturerTests {
 
         @Test(arguments: ["", ":", "nonsense", ":x", "no.such.host.invalid:0", ":0.77", ":99999999999", "a\0b:1"])
         func survivesNamesThatAreNone(name: String) throws {
-            var configuration = ScreenConfiguration()
+            var configuration = ScreenCapturer.Configuration()
             configuration.display = name
             let error = try #require(refusal(configuration))
             #expect([.deviceNotFound, .invalidConfiguration, .permissionDenied].contains(error.code), "\(error)")
@@ -32,7 +32,7 @@ extension ScreenCapturerTests {
 
         @Test func namesAScreenThatIsNotThere() throws {
             let screen = try VirtualScreen(width: 40, height: 30)
-            var configuration = ScreenConfiguration()
+            var configuration = ScreenCapturer.Configuration()
             configuration.display = "\(screen.name).3"
             #expect(refusal(configuration)?.code == .deviceNotFound)
             configuration.display = "\(screen.name).0"
@@ -62,12 +62,12 @@ extension ScreenCapturerTests {
         /// A desktop of today without X has a sentence of its own: the display is there, but not for us.
         @Test func tellsAWaylandSession() throws {
             try withEnvironment(["DISPLAY": nil, "WAYLAND_DISPLAY": "wayland-0"]) {
-                let error = try #require(refusal(ScreenConfiguration()))
+                let error = try #require(refusal(ScreenCapturer.Configuration()))
                 #expect([.deviceNotFound, .unavailable].contains(error.code))
                 #expect(error.message.contains("Wayland"), "\(error)")
             }
             try withEnvironment(["DISPLAY": nil, "WAYLAND_DISPLAY": nil]) {
-                let error = try #require(refusal(ScreenConfiguration()))
+                let error = try #require(refusal(ScreenCapturer.Configuration()))
                 #expect(error.code == .deviceNotFound)
                 #expect(error.message.contains("DISPLAY"), "\(error)")
             }
@@ -76,7 +76,7 @@ extension ScreenCapturerTests {
         @Test func takesTheDisplayOfTheEnvironment() throws {
             let screen = try VirtualScreen(width: 40, height: 30)
             try withEnvironment(["DISPLAY": screen.name]) {
-                #expect(refusal(ScreenConfiguration()) == nil)
+                #expect(refusal(ScreenCapturer.Configuration()) == nil)
                 let monitors = try ScreenDirectory().monitors()
                 #expect(monitors.count == 1)
             }
@@ -92,7 +92,7 @@ extension ScreenCapturerTests {
             var shown = Picture(width: 40, height: 30, seed: 61)
             let window = try XWindow(client, shown.bounds)
             try window.draw(shown)
-            for target in [ScreenConfiguration.Target.desktop, .window(window.id)] {
+            for target in [ScreenCapturer.Configuration.Target.desktop, .window(window.id)] {
                 let configuration = ScreenRun.configuration(screen, target)
                 if let error = refusal(configuration) {
                     #expect(error.code == .unavailable, "\(error)")

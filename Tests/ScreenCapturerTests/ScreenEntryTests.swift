@@ -7,27 +7,27 @@ import VideoCapturing
 @Suite struct ScreenEntryTests {
     private func configuration(
         _ options: [String: [String]] = [:], input: String? = nil
-    ) throws(OptionError) -> ScreenConfiguration {
-        try ScreenConfiguration(CaptureRequest(input: input, options: OptionValues(options)))
+    ) throws(OptionError) -> ScreenCapturer.Configuration {
+        try ScreenCapturer.Configuration(CaptureRequest(input: input, options: OptionValues(options)))
     }
 
     @Test func takesTheWholeDesktopWithoutOptions() throws {
-        #expect(try configuration() == ScreenConfiguration())
+        #expect(try configuration() == ScreenCapturer.Configuration())
     }
 
     @Test(arguments: [
-        ("window", "0x2A00007", ScreenConfiguration.Target.window(0x2A00007)), ("window", "123", .window(123)),
+        ("window", "0x2A00007", ScreenCapturer.Configuration.Target.window(0x2A00007)), ("window", "123", .window(123)),
         ("window", "click", .clickedWindow), ("window", "0xyz", .windowTitled("0xyz")),
         ("window", "Mozilla Firefox", .windowTitled("Mozilla Firefox")), ("monitor", "HDMI-1", .monitor("HDMI-1")),
     ])
-    func findsTheTarget(option: String, value: String, target: ScreenConfiguration.Target) throws {
+    func findsTheTarget(option: String, value: String, target: ScreenCapturer.Configuration.Target) throws {
         #expect(try configuration([option: [value]]).target == target)
     }
 
     @Test func takesDisplayRegionPointerFormatAndRate() throws {
         let made = try configuration(
             ["region": ["10,20,640x480"], "no-cursor": [""], "pixel-format": ["argb"], "fps": ["12.5"]], input: ":1")
-        let expected = ScreenConfiguration(
+        let expected = ScreenCapturer.Configuration(
             display: ":1", region: PixelRect(x: 10, y: 20, width: 640, height: 480), showsPointer: false,
             frameRate: FrameRate(25, per: 2)!, pixelFormat: .argb)
         #expect(made == expected)
@@ -55,7 +55,8 @@ import VideoCapturing
     private let report = ScreenReport(
         display: ":0",
         monitors: [
-            ScreenDirectory.Monitor(name: "HDMI-1", frame: PixelRect(x: 1280, y: 0, width: 1920, height: 1080), isPrimary: true)
+            ScreenDirectory.Monitor(
+                name: "HDMI-1", frame: PixelRect(x: 1280, y: 0, width: 1920, height: 1080), isPrimary: true)
         ],
         windows: [
             ScreenDirectory.Window(

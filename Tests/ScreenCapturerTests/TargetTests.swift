@@ -74,7 +74,7 @@ extension ScreenCapturerTests {
             let window = try XWindow(client, PixelRect(x: 30, y: 40, width: 71, height: 53), title: "Quarterly report")
             try window.draw(drawn)
             for target in [
-                ScreenConfiguration.Target.window(window.id), .windowTitled("Quarterly report"),
+                ScreenCapturer.Configuration.Target.window(window.id), .windowTitled("Quarterly report"),
                 .windowTitled("quarterly REP"),
             ] {
                 for format in [PixelFormat.argb, .nv12] {

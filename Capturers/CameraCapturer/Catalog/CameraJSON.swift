@@ -17,14 +17,14 @@ enum CameraJSON {
         return .object(members)
     }
 
-    private static func group(_ group: CameraModeGroup) -> JSONValue {
+    private static func group(_ group: CameraMode.Group) -> JSONValue {
         .object([
             ("format", .string("\(group.fourCC)")), ("name", .string(group.name)), ("usable", .bool(group.isUsable)),
             ("sizes", .array(group.entries.map { .object(sizes($0.sizes) + rates($0.rates)) })),
         ])
     }
 
-    private static func sizes(_ sizes: CameraModeGroup.Sizes) -> [(name: String, value: JSONValue)] {
+    private static func sizes(_ sizes: CameraMode.Group.Sizes) -> [(name: String, value: JSONValue)] {
         switch sizes {
         case .discrete(let size): [("size", CameraJSON.size(size))]
         case .range(let smallest, let largest, let step):
@@ -32,7 +32,7 @@ enum CameraJSON {
         }
     }
 
-    private static func rates(_ rates: CameraModeGroup.Rates) -> [(name: String, value: JSONValue)] {
+    private static func rates(_ rates: CameraMode.Group.Rates) -> [(name: String, value: JSONValue)] {
         switch rates {
         case .discrete(let rates): [("rates", .array(rates.map(rate)))]
         case .range(let slowest, let fastest): [("slowest", rate(slowest)), ("fastest", rate(fastest))]
@@ -40,7 +40,7 @@ enum CameraJSON {
         }
     }
 
-    private static func decision(_ decision: CameraModeDecision) -> JSONValue {
+    private static func decision(_ decision: CameraMode.Decision) -> JSONValue {
         .object([
             (
                 "requested",

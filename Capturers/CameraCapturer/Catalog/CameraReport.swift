@@ -4,8 +4,8 @@ import VideoCapturing
 struct CameraReport: Sendable {
     var camera: CameraDevice
     /// Nil when they were not queried, or the camera did not answer.
-    var modes: [CameraModeGroup]?
-    var decision: CameraModeDecision?
+    var modes: [CameraMode.Group]?
+    var decision: CameraMode.Decision?
     var controls: [CameraControl]?
     /// Why the camera cannot be used, or did not answer.
     var problem: CaptureError?
@@ -51,7 +51,7 @@ struct CameraInquiry: Sendable {
     /// The camera to query; nil for all.
     var device: String?
     /// The size, rate and format to choose a mode for; nil when modes were not queried.
-    var modes: CameraModeRequest?
+    var modes: CameraMode.Request?
     var wantsControls = false
 
     /// Whether the query fails without a camera.
@@ -99,7 +99,7 @@ extension CameraInquiry {
         let rate = try values.rate("fps")
         let format = try values.captureFormat("capture-format")
         if values.contains("modes") {
-            modes = CameraModeRequest(size: size ?? .vga640x480, rate: cameraRate(rate), requiredFourCC: format)
+            modes = CameraMode.Request(size: size ?? .vga640x480, rate: cameraRate(rate), requiredFourCC: format)
         } else if let name = ["size", "fps", "capture-format"].first(where: { values.contains($0) }) {
             throw OptionError(name, values[name], "chooses among the modes of a camera; add --modes.")
         }

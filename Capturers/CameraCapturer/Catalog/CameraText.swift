@@ -77,11 +77,11 @@ enum ModeTable {
     struct Section: Hashable {
         var names: [String]
         var note: String
-        var entries: [CameraModeGroup.Entry]
+        var entries: [CameraMode.Group.Entry]
     }
 
     /// In the driver's order; formats that cannot be used come last.
-    static func sections(_ modes: [CameraModeGroup]) -> [Section] {
+    static func sections(_ modes: [CameraMode.Group]) -> [Section] {
         var sections: [Section] = []
         for group in modes.filter(\.isUsable) + modes.filter({ !$0.isUsable }) {
             let note = group.isEmulated ? "emulated by a library, not used" : group.cost == nil ? "cannot be used" : ""
@@ -94,7 +94,7 @@ enum ModeTable {
         return sections
     }
 
-    static func lines(_ modes: [CameraModeGroup]) -> [String] {
+    static func lines(_ modes: [CameraMode.Group]) -> [String] {
         sections(modes).flatMap { section in
             let note = section.note.isEmpty ? "" : " (\(section.note))"
             let heading = CameraText.wrap(

@@ -28,7 +28,7 @@ extension CapturerEntry {
         },
         check: { [CameraReport.library] + CameraReport.findings() },
         make: { request in
-            let camera = CameraCapturer(try CameraConfiguration(request))
+            let camera = CameraCapturer(try CameraCapturer.Configuration(request))
             var source = CatalogSource(camera)
             source.setNoticeHandler = { handler in
                 camera.setEventHandler { event in
@@ -56,7 +56,7 @@ extension CapturerEntry {
         "capture-format", .text("FORMAT"), "the camera's format, such as NV12, YUYV or MJPG", default: "the best")
 }
 
-extension CameraConfiguration {
+extension CameraCapturer.Configuration {
     /// The configuration that options describe.
     init(_ request: CaptureRequest) throws(OptionError) {
         self.init(

@@ -19,7 +19,7 @@ final class ControlRestorer {
     /// Sets the controls of the configuration and reads all.
     ///
     /// - Throws: `invalidConfiguration` for an unknown control or an impossible value.
-    init(_ node: DeviceNode, configuration: CameraConfiguration) throws(CaptureError) {
+    init(_ node: DeviceNode, configuration: CameraCapturer.Configuration) throws(CaptureError) {
         let controls = ControlSet(node)
         if configuration.keepsFrameRate { automaticRate = controls.keepFrameRate() }
         try controls.set(configuration.controls.map { (name: $0.name, text: $0.value) })

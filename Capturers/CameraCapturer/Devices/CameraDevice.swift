@@ -91,23 +91,23 @@ extension CameraDevice {
     ///
     /// - Throws: `deviceBusy`, `permissionDenied`, `deviceLost` or `system` when it does not open, and
     ///   `invalidConfiguration` when it is no longer a camera.
-    public func modes() throws(CaptureError) -> [CameraModeGroup] { try modes(SystemDeviceCalls()) }
+    public func modes() throws(CaptureError) -> [CameraMode.Group] { try modes(SystemDeviceCalls()) }
 
     /// The mode that a capture would try first for `request`, and why, by the driver's lists; nothing is set. A capture
     /// may negotiate another one when the driver or the bus refuses this one, and a grabber has other modes once the
     /// timings of its signal are set.
     ///
     /// - Throws: as ``modes()``, and `formatUnsupported` when the camera has no mode for the request.
-    public func decide(_ request: CameraModeRequest) throws(CaptureError) -> CameraModeDecision {
+    public func decide(_ request: CameraMode.Request) throws(CaptureError) -> CameraMode.Decision {
         try decide(request, SystemDeviceCalls())
     }
 
-    func modes(_ calls: any DeviceCalls) throws(CaptureError) -> [CameraModeGroup] {
+    func modes(_ calls: any DeviceCalls) throws(CaptureError) -> [CameraMode.Group] {
         var source = try modeSource(calls)
-        return try CameraModeGroup.all(from: &source, isConvertible: { V4LConverter.knows($0) })
+        return try CameraMode.Group.all(from: &source, isConvertible: { V4LConverter.knows($0) })
     }
 
-    func decide(_ request: CameraModeRequest, _ calls: any DeviceCalls) throws(CaptureError) -> CameraModeDecision {
+    func decide(_ request: CameraMode.Request, _ calls: any DeviceCalls) throws(CaptureError) -> CameraMode.Decision {
         var source = try modeSource(calls)
         let ranking = try ModeSearch.candidates(
             from: &source, request: request, isConvertible: { V4LConverter.knows($0) }, subject: name)

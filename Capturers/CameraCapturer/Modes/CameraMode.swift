@@ -26,7 +26,7 @@ public struct CameraMode: Sendable, Hashable {
 
     init(
         _ format: CaptureFormat, _ size: PixelSize, rate: FrameRate?, isRateVerified: Bool, index: Int,
-        for request: CameraModeRequest
+        for request: CameraMode.Request
     ) {
         fourCC = format.fourCC
         width = size.width
@@ -40,7 +40,7 @@ public struct CameraMode: Sendable, Hashable {
     }
 
     /// Takes the rate that the driver has confirmed.
-    mutating func setRate(_ rate: FrameRate?, for request: CameraModeRequest) {
+    mutating func setRate(_ rate: FrameRate?, for request: CameraMode.Request) {
         self.rate = rate
         bytesPerSecond = CaptureFormat.bytesPerSecond(size, bitsPerPixel: bitsPerPixel, rate: rate ?? request.rate)
     }

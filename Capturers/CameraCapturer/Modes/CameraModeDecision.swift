@@ -1,60 +1,62 @@
 import VideoCapturing
 
-/// The mode that a camera runs in, and why: the request, the mode negotiated with the driver, the delivered format, and
-/// the rejected modes.
-public struct CameraModeDecision: Sendable, Hashable {
-    /// The request.
-    public let requested: CameraModeRequest
-    /// The negotiated mode, with the rate that the driver has confirmed.
-    public let negotiated: CameraMode
-    /// The processing from the mode's frames to the delivered ones.
-    package let plan: DeliveryPlan
-    /// The rejected modes: those that failed, in the order in which they were tried; then the others, the best first;
-    /// then unusable formats.
-    public let rejected: [CameraModeDecision.RejectedMode]
+extension CameraMode {
+    /// The mode that a camera runs in, and why: the request, the mode negotiated with the driver, the delivered format, and
+    /// the rejected modes.
+    public struct Decision: Sendable, Hashable {
+        /// The request.
+        public let requested: CameraMode.Request
+        /// The negotiated mode, with the rate that the driver has confirmed.
+        public let negotiated: CameraMode
+        /// The processing from the mode's frames to the delivered ones.
+        package let plan: DeliveryPlan
+        /// The rejected modes: those that failed, in the order in which they were tried; then the others, the best first;
+        /// then unusable formats.
+        public let rejected: [CameraMode.Decision.RejectedMode]
 
-    init(requested: CameraModeRequest, negotiated: CameraMode, rejected: [CameraModeDecision.RejectedMode]) {
-        self.requested = requested
-        self.negotiated = negotiated
-        self.rejected = rejected
-        plan = DeliveryPlan(negotiated, for: requested)
-    }
-
-    /// The delivered format, unless consumers want a smaller size or a lower rate.
-    public var delivered: Delivery {
-        Delivery(
-            size: plan.size,
-            rate: plan.decimatedRate == nil || negotiated.rate == nil ? negotiated.rate : requested.rate,
-            convertedFrom: negotiated.cost == .none ? nil : negotiated.fourCC,
-            croppedTo: plan.crop.map { PixelSize(width: $0.width, height: $0.height) },
-            scaledFrom: DeliveryPlan.scaledFrom(plan, negotiated.size),
-            decimatedFrom: plan.decimatedRate == nil ? nil : negotiated.rate, requested: requested.size)
-    }
-
-    /// The delivered format, and the processing for it.
-    public struct Delivery: Sendable, Hashable {
-        /// The size of the frames.
-        public let size: PixelSize
-        /// The frames per second; nil when unknown.
-        public let rate: FrameRate?
-        /// The camera's format, where it is not NV12.
-        public let convertedFrom: FourCC?
-        /// The size after cropping, where frames are cropped.
-        public let croppedTo: PixelSize?
-        /// The size before scaling, where frames are scaled.
-        public let scaledFrom: PixelSize?
-        /// The camera's rate, where frames are dropped to keep to the desired rate.
-        public let decimatedFrom: FrameRate?
-        /// The requested size.
-        fileprivate let requested: PixelSize
-
-        /// Whether frames are delivered as they come, in the camera's own memory.
-        public var isAsIs: Bool {
-            convertedFrom == nil && croppedTo == nil && scaledFrom == nil && decimatedFrom == nil
+        init(requested: CameraMode.Request, negotiated: CameraMode, rejected: [CameraMode.Decision.RejectedMode]) {
+            self.requested = requested
+            self.negotiated = negotiated
+            self.rejected = rejected
+            plan = DeliveryPlan(negotiated, for: requested)
         }
 
-        /// Whether frames are smaller than requested, since the camera has none that are large enough.
-        public var isSmallerThanRequested: Bool { size != requested }
+        /// The delivered format, unless consumers want a smaller size or a lower rate.
+        public var delivered: Delivery {
+            Delivery(
+                size: plan.size,
+                rate: plan.decimatedRate == nil || negotiated.rate == nil ? negotiated.rate : requested.rate,
+                convertedFrom: negotiated.cost == .none ? nil : negotiated.fourCC,
+                croppedTo: plan.crop.map { PixelSize(width: $0.width, height: $0.height) },
+                scaledFrom: DeliveryPlan.scaledFrom(plan, negotiated.size),
+                decimatedFrom: plan.decimatedRate == nil ? nil : negotiated.rate, requested: requested.size)
+        }
+
+        /// The delivered format, and the processing for it.
+        public struct Delivery: Sendable, Hashable {
+            /// The size of the frames.
+            public let size: PixelSize
+            /// The frames per second; nil when unknown.
+            public let rate: FrameRate?
+            /// The camera's format, where it is not NV12.
+            public let convertedFrom: FourCC?
+            /// The size after cropping, where frames are cropped.
+            public let croppedTo: PixelSize?
+            /// The size before scaling, where frames are scaled.
+            public let scaledFrom: PixelSize?
+            /// The camera's rate, where frames are dropped to keep to the desired rate.
+            public let decimatedFrom: FrameRate?
+            /// The requested size.
+            fileprivate let requested: PixelSize
+
+            /// Whether frames are delivered as they come, in the camera's own memory.
+            public var isAsIs: Bool {
+                convertedFrom == nil && croppedTo == nil && scaledFrom == nil && decimatedFrom == nil
+            }
+
+            /// Whether frames are smaller than requested, since the camera has none that are large enough.
+            public var isSmallerThanRequested: Bool { size != requested }
+        }
     }
 }
 
@@ -65,7 +67,7 @@ extension DeliveryPlan {
     }
 }
 
-extension CameraModeDecision.Delivery: CustomStringConvertible {
+extension CameraMode.Decision.Delivery: CustomStringConvertible {
     /// `NV12 352x288 at 30 fps: cut to 440x360, scaled`.
     public var description: String {
         var steps: [String] = []
@@ -79,7 +81,7 @@ extension CameraModeDecision.Delivery: CustomStringConvertible {
     }
 }
 
-extension CameraModeDecision: CustomStringConvertible {
+extension CameraMode.Decision: CustomStringConvertible {
     /// One line: `YUYV 640x480 at 30 fps, delivered as NV12 …`.
     public var summary: String { "\(negotiated), delivered as \(delivered)" }
 

@@ -1,55 +1,57 @@
 import VideoCapturing
 
-/// A pixel format of a camera, with the sizes and rates that its driver lists for it.
-///
-/// As the driver lists it, without duplicates and invalid entries; whether the camera supports a listed mode shows when
-/// it is set. Source: `VIDIOC_ENUM_FMT`, `VIDIOC_ENUM_FRAMESIZES` and `VIDIOC_ENUM_FRAMEINTERVALS` of the V4L2
-/// specification.
-public struct CameraModeGroup: Sendable, Hashable {
-    /// Frame sizes in pixels that have the same rates.
-    public enum Sizes: Sendable, Hashable {
-        /// This size.
-        case discrete(PixelSize)
-        /// Any size from the smallest to the largest in these steps of width and height, which are at least 1.
-        case range(smallest: PixelSize, largest: PixelSize, step: PixelSize)
+extension CameraMode {
+    /// A pixel format of a camera, with the sizes and rates that its driver lists for it.
+    ///
+    /// As the driver lists it, without duplicates and invalid entries; whether the camera supports a listed mode shows when
+    /// it is set. Source: `VIDIOC_ENUM_FMT`, `VIDIOC_ENUM_FRAMESIZES` and `VIDIOC_ENUM_FRAMEINTERVALS` of the V4L2
+    /// specification.
+    public struct Group: Sendable, Hashable {
+        /// Frame sizes in pixels that have the same rates.
+        public enum Sizes: Sendable, Hashable {
+            /// This size.
+            case discrete(PixelSize)
+            /// Any size from the smallest to the largest in these steps of width and height, which are at least 1.
+            case range(smallest: PixelSize, largest: PixelSize, step: PixelSize)
+        }
+
+        /// The frames per second of a size.
+        public enum Rates: Sendable, Hashable {
+            /// These rates, the fastest first; at least one.
+            case discrete([FrameRate])
+            /// From the slowest to the fastest, in steps or not.
+            case range(slowest: FrameRate, fastest: FrameRate)
+            /// The driver lists none. The value is the present rate, possibly of another format; nil when the driver
+            /// reports none.
+            case unlisted(current: FrameRate?)
+        }
+
+        /// A size, or a range of them, with its rates.
+        public struct Entry: Sendable, Hashable {
+            /// The size or sizes.
+            public let sizes: Sizes
+            /// The rates; for a range of sizes those of the largest.
+            public let rates: Rates
+        }
+
+        /// The format.
+        public let fourCC: FourCC
+        /// The driver's name of the format, to show: `YUYV 4:2:2`.
+        public let name: String
+        /// The cost of converting to NV12; nil for an unsupported format.
+        public let cost: CameraMode.ConversionCost?
+        /// Whether a library emulates the format, so that it is never chosen.
+        public let isEmulated: Bool
+        /// The sizes with their rates, in the driver's order. Where it lists no sizes, the common ones that it accepts. A
+        /// range is followed by its smallest size where that has other rates.
+        public let entries: [Entry]
+
+        /// Whether a mode of this format can be chosen.
+        public var isUsable: Bool { cost != nil && !isEmulated }
     }
-
-    /// The frames per second of a size.
-    public enum Rates: Sendable, Hashable {
-        /// These rates, the fastest first; at least one.
-        case discrete([FrameRate])
-        /// From the slowest to the fastest, in steps or not.
-        case range(slowest: FrameRate, fastest: FrameRate)
-        /// The driver lists none. The value is the present rate, possibly of another format; nil when the driver
-        /// reports none.
-        case unlisted(current: FrameRate?)
-    }
-
-    /// A size, or a range of them, with its rates.
-    public struct Entry: Sendable, Hashable {
-        /// The size or sizes.
-        public let sizes: Sizes
-        /// The rates; for a range of sizes those of the largest.
-        public let rates: Rates
-    }
-
-    /// The format.
-    public let fourCC: FourCC
-    /// The driver's name of the format, to show: `YUYV 4:2:2`.
-    public let name: String
-    /// The cost of converting to NV12; nil for an unsupported format.
-    public let cost: CameraMode.ConversionCost?
-    /// Whether a library emulates the format, so that it is never chosen.
-    public let isEmulated: Bool
-    /// The sizes with their rates, in the driver's order. Where it lists no sizes, the common ones that it accepts. A
-    /// range is followed by its smallest size where that has other rates.
-    public let entries: [Entry]
-
-    /// Whether a mode of this format can be chosen.
-    public var isUsable: Bool { cost != nil && !isEmulated }
 }
 
-extension CameraModeGroup.Sizes: CustomStringConvertible {
+extension CameraMode.Group.Sizes: CustomStringConvertible {
     /// `640x480`, `48x48 to 1920x1080`, `64x64 to 3280x2464 in steps of 32x2`.
     public var description: String {
         switch self {
@@ -61,7 +63,7 @@ extension CameraModeGroup.Sizes: CustomStringConvertible {
     }
 }
 
-extension CameraModeGroup.Rates: CustomStringConvertible {
+extension CameraMode.Group.Rates: CustomStringConvertible {
     /// `60 30 29.97 fps`, `1 to 90 fps`, `30 fps (not listed by the driver)`, `an unknown rate`.
     public var description: String {
         switch self {
@@ -73,20 +75,20 @@ extension CameraModeGroup.Rates: CustomStringConvertible {
     }
 }
 
-extension CameraModeGroup {
+extension CameraMode.Group {
     /// All formats that a camera lists, in its order, within the limits of ``ModeSearch``.
     ///
     /// - Parameter isConvertible: whether libv4lconvert reads a format.
     static func all(
         from source: inout some ModeSource, isConvertible: (FourCC) -> Bool
-    ) throws(CaptureError) -> [CameraModeGroup] {
-        var groups: [CameraModeGroup] = []
+    ) throws(CaptureError) -> [CameraMode.Group] {
+        var groups: [CameraMode.Group] = []
         var seen: Set<FourCC> = []
         var pairs = 0
         for format in try source.formats().prefix(ModeSearch.enumerationLimit)
         where seen.insert(format.fourCC).inserted {
             groups.append(
-                CameraModeGroup(
+                CameraMode.Group(
                     fourCC: format.fourCC, name: format.name,
                     cost: CaptureFormat.of(format.fourCC, isConvertible: isConvertible)?.cost,
                     isEmulated: format.isEmulated,

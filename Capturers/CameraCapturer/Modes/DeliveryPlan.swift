@@ -13,7 +13,7 @@ package struct DeliveryPlan: Sendable, Hashable {
     package let isWhole: Bool
 
     /// The plan for frames of the size and rate of `mode`.
-    init(_ mode: CameraMode, for request: CameraModeRequest) {
+    init(_ mode: CameraMode, for request: CameraMode.Request) {
         let (given, desired) = (mode.size, request.size)
         if given.width >= desired.width, given.height >= desired.height {
             crop = DeliveryPlan.crop(of: given, to: desired)

@@ -21,7 +21,7 @@ struct ModeNegotiation: Sendable {
     private let ranking: ModeRanking
     /// The modes that may still be tried, the best first.
     private var open: [ModeRanking.Entry]
-    private var failed: [CameraModeDecision.RejectedMode] = []
+    private var failed: [CameraMode.Decision.RejectedMode] = []
     private var settled: ModeRanking.Entry?
     /// The mode that was tried last.
     private var latest: CameraMode
@@ -57,10 +57,10 @@ struct ModeNegotiation: Sendable {
         switch outcome {
         case .refused(let errno):
             attempts += 1
-            failed.append(CameraModeDecision.RejectedMode(entry.mode, .driverRefused(errno: errno)))
+            failed.append(CameraMode.Decision.RejectedMode(entry.mode, .driverRefused(errno: errno)))
         case .noBandwidth:
             bandwidthFailures += 1
-            failed.append(CameraModeDecision.RejectedMode(entry.mode, .noBandwidth))
+            failed.append(CameraMode.Decision.RejectedMode(entry.mode, .noBandwidth))
             dropModes(ofAtLeast: entry.mode.bytesPerSecond)
         case .applied(let applied):
             settle(entry, as: applied)
@@ -71,7 +71,7 @@ struct ModeNegotiation: Sendable {
     /// `ENOSPC`: modes that need as much bandwidth, or more, are not tried.
     private mutating func dropModes(ofAtLeast bytesPerSecond: Int) {
         failed += open.filter { $0.mode.bytesPerSecond >= bytesPerSecond && !$0.isReserve }
-            .map { CameraModeDecision.RejectedMode($0.mode, .noLessBandwidth) }
+            .map { CameraMode.Decision.RejectedMode($0.mode, .noLessBandwidth) }
         open.removeAll { $0.mode.bytesPerSecond >= bytesPerSecond }
     }
 
@@ -79,7 +79,8 @@ struct ModeNegotiation: Sendable {
         let isSubstitute = applied.fourCC != asked.mode.fourCC || applied.size != asked.mode.size
         guard isSubstitute else { return settle(asked, rate: applied.interval?.frameRate) }
         attempts += 1
-        failed.append(CameraModeDecision.RejectedMode(asked.mode, .substituted(by: applied.fourCC, size: applied.size)))
+        failed.append(
+            CameraMode.Decision.RejectedMode(asked.mode, .substituted(by: applied.fourCC, size: applied.size)))
         let candidate = open.first { $0.mode.fourCC == applied.fourCC && $0.mode.size == applied.size && !$0.isReserve }
         if let candidate {
             open.removeAll { $0.mode == candidate.mode }
@@ -95,7 +96,7 @@ struct ModeNegotiation: Sendable {
         actual.mode.setRate(rate ?? entry.mode.rate, for: ranking.request)
         if let claimed = entry.mode.rate, let rate, !rate.isAtLeast(percent: 90, of: claimed) {
             attempts += 1
-            failed.append(CameraModeDecision.RejectedMode(entry.mode, .rateNotKept(claimed: claimed, readBack: rate)))
+            failed.append(CameraMode.Decision.RejectedMode(entry.mode, .rateNotKept(claimed: claimed, readBack: rate)))
             // A mode whose rate was read back once before is not tried a third time.
             if !entry.isProven { keep(actual) }
             return
@@ -128,14 +129,14 @@ struct ModeNegotiation: Sendable {
     }
 
     /// The mode that is settled, or else the next or the last one, and the outcome of all others.
-    var decision: CameraModeDecision {
+    var decision: CameraMode.Decision {
         let mode = settled?.mode ?? next?.mode ?? latest
         let key = ModeKey(mode, for: ranking.request)
         let others = open.filter { $0.mode != mode && !$0.isReserve && !$0.isProven }.map {
-            CameraModeDecision.RejectedMode(
-                $0.mode, CameraModeDecision.RejectionReason(of: ModeKey($0.mode, for: ranking.request), against: key))
+            CameraMode.Decision.RejectedMode(
+                $0.mode, CameraMode.Decision.RejectionReason(of: ModeKey($0.mode, for: ranking.request), against: key))
         }
-        return CameraModeDecision(
+        return CameraMode.Decision(
             requested: ranking.request, negotiated: mode, rejected: failed + others + ranking.unusable)
     }
 
@@ -163,7 +164,7 @@ struct ModeNegotiation: Sendable {
     }
 }
 
-extension CameraModeDecision.RejectionReason {
+extension CameraMode.Decision.RejectionReason {
     /// The `errno` of a refusal that is not about the mode: the camera does not work, or is being unplugged.
     fileprivate var deviceErrno: Int32? {
         guard case .driverRefused(let errno) = self, ![EINVAL, ERANGE, ENOTTY, EOPNOTSUPP, EDOM, E2BIG].contains(errno)

@@ -11,14 +11,14 @@ struct ModeRanking: Sendable {
         var isProven = false
     }
 
-    let request: CameraModeRequest
+    let request: CameraMode.Request
     /// The best first.
     private(set) var entries: [Entry]
     /// The unusable formats, in the driver's order.
-    let unusable: [CameraModeDecision.RejectedMode]
+    let unusable: [CameraMode.Decision.RejectedMode]
 
     /// Orders the entries.
-    init(request: CameraModeRequest, entries: [Entry], unusable: [CameraModeDecision.RejectedMode]) {
+    init(request: CameraMode.Request, entries: [Entry], unusable: [CameraMode.Decision.RejectedMode]) {
         self.request = request
         self.unusable = unusable
         self.entries = ModeRanking.ordered(entries, for: request)
@@ -38,7 +38,7 @@ struct ModeRanking: Sendable {
     /// A smaller size comes before the exact one only where that is slower than 15 frames per second and than the
     /// desired rate. As a rule between two modes this would not be transitive with a third, larger one; so the bucket
     /// of the smaller size is limited to that of the exact one that it must not overtake.
-    static func ordered(_ entries: [Entry], for request: CameraModeRequest) -> [Entry] {
+    static func ordered(_ entries: [Entry], for request: CameraMode.Request) -> [Entry] {
         let floor = min(15, request.rate)
         var keyed = entries.map { (entry: $0, key: ModeKey($0.mode, for: request)) }
         let limit =
@@ -84,9 +84,9 @@ struct ModeKey {
     private let distance: (numerator: Int64, denominator: Int64)
     let bytes: Int
     let order: Int
-    private let policy: CameraModeRequest.Policy
+    private let policy: CameraMode.Request.Policy
 
-    init(_ mode: CameraMode, for request: CameraModeRequest) {
+    init(_ mode: CameraMode, for request: CameraMode.Request) {
         bucket = ModeKey.bucket(of: mode.rate, for: request.rate)
         fit = ModeKey.fit(of: mode.size, for: request.size)
         let covered = min(mode.width, request.size.width) * min(mode.height, request.size.height)
@@ -116,7 +116,7 @@ struct ModeKey {
     private static let ratesFirst: [Part] = [.bucket, .fit, .excess, .cost, .distance, .bytes, .order]
     private static let sizesFirst: [Part] = [.fit, .excess, .bucket, .cost, .distance, .bytes, .order]
 
-    private static func parts(of policy: CameraModeRequest.Policy) -> [Part] {
+    private static func parts(of policy: CameraMode.Request.Policy) -> [Part] {
         policy == .sizeFirst ? sizesFirst : ratesFirst
     }
 

@@ -6,7 +6,7 @@ import VideoCapturing
     import Musl
 #endif
 
-extension CameraModeDecision {
+extension CameraMode.Decision {
     /// Why a mode of a camera was rejected.
     public enum RejectionReason: Sendable, Hashable {
         /// Its rate is lower by so much that size and cost do not matter.
@@ -48,7 +48,7 @@ extension CameraModeDecision {
     }
 }
 
-extension CameraModeDecision.RejectionReason: CustomStringConvertible {
+extension CameraMode.Decision.RejectionReason: CustomStringConvertible {
     /// The reason in a few words.
     public var description: String {
         switch self {
@@ -74,7 +74,7 @@ extension CameraModeDecision.RejectionReason: CustomStringConvertible {
     }
 }
 
-extension CameraModeDecision {
+extension CameraMode.Decision {
     /// A rejected mode, or a format whose modes were all rejected.
     public struct RejectedMode: Sendable, Hashable {
         /// The format.
@@ -82,15 +82,15 @@ extension CameraModeDecision {
         /// The mode; nil when the whole format was rejected.
         public let mode: CameraMode?
         /// The reason.
-        public let reason: CameraModeDecision.RejectionReason
+        public let reason: CameraMode.Decision.RejectionReason
 
-        init(_ fourCC: FourCC, _ reason: CameraModeDecision.RejectionReason) {
+        init(_ fourCC: FourCC, _ reason: CameraMode.Decision.RejectionReason) {
             self.fourCC = fourCC
             mode = nil
             self.reason = reason
         }
 
-        init(_ mode: CameraMode, _ reason: CameraModeDecision.RejectionReason) {
+        init(_ mode: CameraMode, _ reason: CameraMode.Decision.RejectionReason) {
             fourCC = mode.fourCC
             self.mode = mode
             self.reason = reason
@@ -98,12 +98,12 @@ extension CameraModeDecision {
     }
 }
 
-extension CameraModeDecision.RejectedMode: CustomStringConvertible {
+extension CameraMode.Decision.RejectedMode: CustomStringConvertible {
     /// `MJPG 640x480 at 30 fps: takes more work to convert`.
     public var description: String { "\(mode.map { "\($0)" } ?? "\(fourCC)"): \(reason)" }
 }
 
-extension CameraModeDecision.RejectionReason {
+extension CameraMode.Decision.RejectionReason {
     /// Why a mode that was not tried ranks after the chosen one: by the first part of their keys that differs.
     init(of rejected: ModeKey, against taken: ModeKey) {
         // A smaller size may have the better rate and yet come after the exact size.

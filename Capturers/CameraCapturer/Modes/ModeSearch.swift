@@ -17,24 +17,24 @@ enum ModeSearch {
     ///   - subject: the camera's name, for errors.
     /// - Throws: `formatUnsupported` when no format is usable; the errors of `source`.
     static func candidates(
-        from source: inout some ModeSource, request: CameraModeRequest, isConvertible: (FourCC) -> Bool,
+        from source: inout some ModeSource, request: CameraMode.Request, isConvertible: (FourCC) -> Bool,
         subject: String? = nil
     ) throws(CaptureError) -> ModeRanking {
         var entries: [ModeRanking.Entry] = []
-        var unusable: [CameraModeDecision.RejectedMode] = []
+        var unusable: [CameraMode.Decision.RejectedMode] = []
         var seen: Set<FourCC> = []
         var pairs = 0
         for entry in try source.formats().prefix(enumerationLimit) where seen.insert(entry.fourCC).inserted {
             guard let format = CaptureFormat.of(entry.fourCC, isConvertible: isConvertible) else {
-                unusable.append(CameraModeDecision.RejectedMode(entry.fourCC, .formatUnusable))
+                unusable.append(CameraMode.Decision.RejectedMode(entry.fourCC, .formatUnusable))
                 continue
             }
             if entry.isEmulated {
-                unusable.append(CameraModeDecision.RejectedMode(entry.fourCC, .formatEmulated))
+                unusable.append(CameraMode.Decision.RejectedMode(entry.fourCC, .formatEmulated))
                 continue
             }
             guard request.allows(entry.fourCC) else {
-                unusable.append(CameraModeDecision.RejectedMode(entry.fourCC, .formatExcluded))
+                unusable.append(CameraMode.Decision.RejectedMode(entry.fourCC, .formatExcluded))
                 continue
             }
             for size in try sizes(of: entry.fourCC, near: request.size, from: &source) where pairs < pairLimit {
@@ -88,7 +88,7 @@ enum ModeSearch {
     }
 
     private static func noFormat(
-        of unusable: [CameraModeDecision.RejectedMode], _ request: CameraModeRequest, _ subject: String?
+        of unusable: [CameraMode.Decision.RejectedMode], _ request: CameraMode.Request, _ subject: String?
     ) -> CaptureError {
         let excluded = unusable.filter { $0.reason == .formatExcluded }.map { "\($0.fourCC)" }
         let names = unusable.prefix(12).map { "\($0.fourCC)" }.joined(separator: ", ")

@@ -10,7 +10,7 @@ enum VideoInput {
     }
 
     /// The problem of the signal; nil when there is none, or the node does not report inputs.
-    static func problem(_ node: DeviceNode) -> CameraEvent.SignalProblem? {
+    static func problem(_ node: DeviceNode) -> CameraCapturer.Event.SignalProblem? {
         guard let input = current(node) else { return nil }
         if input.capabilities & UInt32(V4L2_IN_CAP_DV_TIMINGS) != 0 {
             var timings = v4l2_dv_timings()
@@ -18,7 +18,7 @@ enum VideoInput {
                 try node.request(.queryTimings, &timings)
             } catch {
                 switch error.number {
-                case ENOLINK: return CameraEvent.SignalProblem.none
+                case ENOLINK: return CameraCapturer.Event.SignalProblem.none
                 case ENOLCK: return .unstable
                 case ERANGE: return .unsupported
                 default: break
@@ -26,7 +26,9 @@ enum VideoInput {
             }
         }
         let status = input.status
-        if status & UInt32(V4L2_IN_ST_NO_POWER | V4L2_IN_ST_NO_SIGNAL) != 0 { return CameraEvent.SignalProblem.none }
+        if status & UInt32(V4L2_IN_ST_NO_POWER | V4L2_IN_ST_NO_SIGNAL) != 0 {
+            return CameraCapturer.Event.SignalProblem.none
+        }
         if status & UInt32(V4L2_IN_ST_NO_H_LOCK | V4L2_IN_ST_NO_SYNC) != 0 { return .unstable }
         return nil
     }
@@ -35,7 +37,7 @@ enum VideoInput {
     ///
     /// - Returns: the problem of the signal; the node keeps its timings then.
     @discardableResult
-    static func adoptTimings(_ node: DeviceNode) -> CameraEvent.SignalProblem? {
+    static func adoptTimings(_ node: DeviceNode) -> CameraCapturer.Event.SignalProblem? {
         guard let input = current(node) else { return nil }
         if let problem = problem(node) { return problem }
         if input.capabilities & UInt32(V4L2_IN_CAP_DV_TIMINGS) != 0 {

@@ -74,7 +74,7 @@ enum CameraStreamError: Error {
     /// The input's signal has changed.
     case sourceChanged
     /// The input has no usable signal, though the driver delivers frames.
-    case noSignal(CameraEvent.SignalProblem)
+    case noSignal(CameraCapturer.Event.SignalProblem)
     /// A failure that is not the camera's.
     case failed(CaptureError)
 }

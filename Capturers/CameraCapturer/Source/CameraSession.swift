@@ -12,12 +12,12 @@ final class CameraSession {
     private let bufferCount: Int
 
     /// The negotiated mode, and why it was chosen.
-    var decision: CameraModeDecision { negotiation.decision }
+    var decision: CameraMode.Decision { negotiation.decision }
 
     /// Opens the camera and sets its mode; does not stream yet.
     ///
     /// - Throws: `deviceBusy`, `permissionDenied`, `deviceLost`, `formatUnsupported` or `system`.
-    init(opening device: CameraDevice, _ configuration: CameraConfiguration, calls: any DeviceCalls)
+    init(opening device: CameraDevice, _ configuration: CameraCapturer.Configuration, calls: any DeviceCalls)
         throws(CaptureError)
     {
         self.device = device

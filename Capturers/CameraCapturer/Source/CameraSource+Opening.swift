@@ -96,7 +96,7 @@ extension CameraSource {
     }
 
     /// Publishes the negotiated mode.
-    private func publish(_ decision: CameraModeDecision) {
+    private func publish(_ decision: CameraMode.Decision) {
         let delivered = decision.delivered
         settings.format = VideoFormat(
             .nv12, width: delivered.size.width, height: delivered.size.height,

@@ -99,9 +99,11 @@ extension CameraSource {
         if !context.isStopping { try resume(context) }
     }
 
-    private func awaitSignal(_ problem: CameraEvent.SignalProblem, _ context: FrameContext) throws(CaptureError) {
+    private func awaitSignal(_ problem: CameraCapturer.Event.SignalProblem, _ context: FrameContext)
+        throws(CaptureError)
+    {
         guard let session else { return try resume(context) }
-        context.reportInterruption(problem == .none ? .noSignal : .other("\(CameraEvent.signal(problem))"))
+        context.reportInterruption(problem == .none ? .noSignal : .other("\(CameraCapturer.Event.signal(problem))"))
         if reportedProblem != problem {
             reportedProblem = problem
             status.report(.signal(problem))
@@ -165,7 +167,7 @@ extension CameraSource {
             closeSession()
             if isNew { status.report(.busy(holder: device.flatMap { CameraDevice.Holder.find($0.path)?.description })) }
         case .noPermission:
-            context.reportInterruption(.other("\(CameraEvent.noPermission)"))
+            context.reportInterruption(.other("\(CameraCapturer.Event.noPermission)"))
             closeSession()
             if isNew { status.report(.noPermission) }
         case .failing:

@@ -28,7 +28,7 @@ final class CameraSource: FrameSource {
     var pacing: FramePacing { .device }
     var contentHint: VideoContentHint { .motion }
 
-    let configuration: CameraConfiguration
+    let configuration: CameraCapturer.Configuration
     let directory: CameraDirectory
     var calls: any DeviceCalls { directory.calls }
     let status: CameraStatus
@@ -50,10 +50,10 @@ final class CameraSource: FrameSource {
     @exclusivity(unchecked) var losses = PendingLosses()
     var absence = Absence.none
     /// The problem of the signal that was reported last, so as not to report it each second.
-    var reportedProblem: CameraEvent.SignalProblem?
+    var reportedProblem: CameraCapturer.Event.SignalProblem?
 
     init(
-        _ configuration: CameraConfiguration, status: CameraStatus, directory: CameraDirectory
+        _ configuration: CameraCapturer.Configuration, status: CameraStatus, directory: CameraDirectory
     ) {
         self.configuration = configuration
         self.status = status
@@ -123,7 +123,7 @@ enum CameraInterruption: Hashable {
     /// The user is not permitted to open it.
     case noPermission
     /// The input has no usable signal.
-    case noSignal(CameraEvent.SignalProblem)
+    case noSignal(CameraCapturer.Event.SignalProblem)
 }
 
 /// Validates a driver's timestamps, frame by frame.

@@ -39,7 +39,7 @@ final class RunningStream {
 
     var node: DeviceNode { stream.node }
 
-    init(stream: CaptureStream, maker: FrameMaker, decision: CameraModeDecision, startedAt: MediaTime) {
+    init(stream: CaptureStream, maker: FrameMaker, decision: CameraMode.Decision, startedAt: MediaTime) {
         self.stream = stream
         self.maker = maker
         check = BufferCheck(stream.format, pixelFormat: maker.pixelFormat)

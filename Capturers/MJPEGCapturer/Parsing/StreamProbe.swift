@@ -47,7 +47,7 @@ public enum StreamProbe {
         _ = head.challenges.best
         _ = head.statusText
         let text = String(decoding: bytes, as: UTF8.self)
-        _ = MJPEGCapturerConfiguration.ServerTrust.curlPin(text)
+        _ = MJPEGCapturer.Configuration.ServerTrust.curlPin(text)
         guard let address = try? StreamAddress(text) else { return }
         precondition(!address.requestURL.isEmpty)
     }

@@ -27,7 +27,7 @@ extension MJPEGSource {
                 if credential != nil { failures += 1 }
                 guard failures < MJPEGSource.maximumAttempts,
                     let given = status.requestCredential(
-                        MJPEGCredential.Challenge(
+                        MJPEGCapturer.Credential.Challenge(
                             realm: best.realm, scheme: best.scheme, host: address.host, previousFailureCount: failures))
                 else { throw error }
                 credential = given

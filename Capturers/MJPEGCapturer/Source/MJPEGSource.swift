@@ -11,7 +11,7 @@ final class MJPEGSource: FrameSource {
     var contentHint: VideoContentHint { .motion }
 
     let url: String
-    let configuration: MJPEGCapturerConfiguration
+    let configuration: MJPEGCapturer.Configuration
     let status: MJPEGStatus
     /// How long bytes may arrive without an image.
     let longestWithoutPicture: Duration
@@ -22,7 +22,7 @@ final class MJPEGSource: FrameSource {
     var address: StreamAddress?
     @exclusivity(unchecked) var transfer: HTTPTransfer?
     /// The credential that the server has accepted, or that is tried first.
-    var credential: MJPEGCredential?
+    var credential: MJPEGCapturer.Credential?
     /// How the heads of this server are parsed.
     var leniency = HTTPRequest.Leniency.none
     let pool = JPEGBlockPool()
@@ -49,7 +49,7 @@ final class MJPEGSource: FrameSource {
     /// Whether the next read follows a wait, so that its bytes have just arrived.
     @exclusivity(unchecked) var hasWaited = false
 
-    init(url: String, configuration: MJPEGCapturerConfiguration, status: MJPEGStatus) {
+    init(url: String, configuration: MJPEGCapturer.Configuration, status: MJPEGStatus) {
         self.url = url
         self.configuration = configuration
         self.status = status

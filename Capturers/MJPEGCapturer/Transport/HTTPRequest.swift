@@ -12,8 +12,8 @@ struct HTTPRequest {
     }
 
     var address: StreamAddress
-    var credential: MJPEGCredential?
-    var configuration: MJPEGCapturerConfiguration
+    var credential: MJPEGCapturer.Credential?
+    var configuration: MJPEGCapturer.Configuration
     /// Whether the response is one image, as far as is known. The lengths that servers state for streams are not reliable:
     /// `Content-Length: 9999999`.
     var isPicture = false

@@ -230,7 +230,7 @@ extension HTTPTransfer {
         }
     }
 
-    private func set(_ trust: MJPEGCapturerConfiguration.ServerTrust) throws(CaptureError) {
+    private func set(_ trust: MJPEGCapturer.Configuration.ServerTrust) throws(CaptureError) {
         func isSet(_ result: CURLcode) throws(CaptureError) {
             guard result != CURLE_OK else { return }
             throw CaptureError(
@@ -243,7 +243,8 @@ extension HTTPTransfer {
         case .authorities(let path): try isSet(curl_shim_set_string(easy, CURLOPT_CAINFO, path))
         case .pinned(let pin):
             try isSet(
-                curl_shim_set_string(easy, CURLOPT_PINNEDPUBLICKEY, MJPEGCapturerConfiguration.ServerTrust.curlPin(pin))
+                curl_shim_set_string(
+                    easy, CURLOPT_PINNEDPUBLICKEY, MJPEGCapturer.Configuration.ServerTrust.curlPin(pin))
             )
             fallthrough
         case .acceptsSelfSigned:

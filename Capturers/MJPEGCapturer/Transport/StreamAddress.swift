@@ -7,7 +7,7 @@ struct StreamAddress: Sendable {
     /// The URL for display: also without the values of parameters that are named like passwords.
     let displayName: String
     /// User name and password in the address, decoded.
-    let credential: MJPEGCredential?
+    let credential: MJPEGCapturer.Credential?
     /// The server's name or address, with the port if one is given.
     let host: String
     /// The scheme and the host, as in `http://camera:8080`.
@@ -78,9 +78,9 @@ struct StreamAddress: Sendable {
         return digits.allSatisfy(ASCII.isDigit) && (digits.isEmpty || (1...65535).contains(ASCII.number(digits) ?? 0))
     }
 
-    private static func credential(_ text: ArraySlice<UInt8>) -> MJPEGCredential {
+    private static func credential(_ text: ArraySlice<UInt8>) -> MJPEGCapturer.Credential {
         let colon = text.firstIndex(of: ASCII.colon)
-        return MJPEGCredential(
+        return MJPEGCapturer.Credential(
             user: decoded(text[..<(colon ?? text.endIndex)]),
             password: decoded(colon.map { text[($0 + 1)...] } ?? []))
     }

@@ -18,7 +18,7 @@ final class ScreenSession {
     var frameInterval: Duration
     private(set) var surface: ScreenSurface
 
-    private let configuration: ScreenConfiguration
+    private let configuration: ScreenCapturer.Configuration
     private let counts: Locked<ScreenCapturer.Statistics>
     private let processor = FrameProcessor()
     private let color: ColorDescription
@@ -44,7 +44,7 @@ final class ScreenSession {
     ///   - counts: the statistics to update.
     ///   - stopDescriptor: readable once the capture is being stopped, or released while it opens.
     init(
-        _ configuration: ScreenConfiguration, counts: Locked<ScreenCapturer.Statistics>, stopDescriptor: Int32
+        _ configuration: ScreenCapturer.Configuration, counts: Locked<ScreenCapturer.Statistics>, stopDescriptor: Int32
     ) throws {
         self.configuration = configuration
         self.counts = counts

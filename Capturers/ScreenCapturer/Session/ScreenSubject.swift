@@ -1,7 +1,7 @@
 import CLibXCB
 import VideoCapturing
 
-/// The desktop, monitor or window that was found for a ``ScreenConfiguration/Target``.
+/// The desktop, monitor or window that was found for a ``ScreenCapturer/Configuration/Target``.
 struct ScreenSubject {
     enum Kind {
         case desktop
@@ -20,7 +20,7 @@ struct ScreenSubject {
 
 extension XConnection {
     /// Finds the subject of a target.
-    func find(_ target: ScreenConfiguration.Target) throws -> ScreenSubject {
+    func find(_ target: ScreenCapturer.Configuration.Target) throws -> ScreenSubject {
         switch target {
         case .desktop:
             return ScreenSubject(kind: .desktop, window: root, name: "desktop")

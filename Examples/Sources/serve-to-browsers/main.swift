@@ -4,7 +4,7 @@ import NoiseCapturer
 import VideoCapturing
 
 let publisher = VideoPublisher(NoiseCapturer(format: .nv12(width: 640, height: 480), frameRate: 30))
-// A server on every network wants a password: see MJPEGServerConfiguration.
+// A server on every network wants a password: see MJPEGServer.Configuration.
 let server = MJPEGServer { print("warning: \($0)") }
 try server.attach(to: publisher)
 print("Open \(try server.start().url)")

@@ -9,8 +9,8 @@ import VideoCapturing
 /// reports on each of its first pictures: no number in the file may end either.
 public func playWithReports(decoders: [VideoDecoderFactory] = [], readers: [FrameReaderFactory] = []) {
     for playback in [
-        FilePlayback(pacing: .asFastAsPossible),
-        FilePlayback(
+        FileCapturer.Playback(pacing: .asFastAsPossible),
+        FileCapturer.Playback(
             pacing: .asFastAsPossible, rate: 0.01, plays: .max, start: .nanoseconds(1), end: .seconds(Int64.max)),
     ] {
         let capture = FileCapturer(

@@ -69,24 +69,25 @@ extension OutputEntry {
             OptionDescription(
                 "drop-same-frames", .text("N"), "leaves out up to N unchanged frames in a row", default: "0"),
         ],
-        make: { request throws(OptionError) in MJPEGServer(configuration: try MJPEGServerConfiguration(request)) })
+        make: { request throws(OptionError) in MJPEGServer(configuration: try MJPEGServer.Configuration(request)) })
 }
 
-extension MJPEGServerConfiguration {
+extension MJPEGServer.Configuration {
     /// The configuration that the options of ``OutputEntry/mjpegServer`` describe.
     init(_ request: OutputRequest) throws(OptionError) {
         self.init()
-        (address, port) = try MJPEGServerConfiguration.parseAddress(request.target)
+        (address, port) = try MJPEGServer.Configuration.parseAddress(request.target)
         let options = request.options
         if let login = try options.login("serve-login") {
             guard !login.password.isEmpty else {
                 throw OptionError(
                     "serve-login", nil, "the password is empty, which anyone can guess; give NAME:PASSWORD.")
             }
-            authentication = MJPEGServerConfiguration.Authentication(user: login.name, password: login.password)
+            authentication = MJPEGServer.Configuration.Authentication(user: login.name, password: login.password)
         }
         switch (options["serve-certificate"], options["serve-key"]) {
-        case (let path?, let keyPath): tls = MJPEGServerConfiguration.TLS(certificateChain: path, privateKey: keyPath ?? path)
+        case (let path?, let keyPath):
+            tls = MJPEGServer.Configuration.TLS(certificateChain: path, privateKey: keyPath ?? path)
         case (nil, _?): throw OptionError("serve-key", nil, "there is no certificate; add --serve-certificate FILE.")
         case (nil, nil): break
         }

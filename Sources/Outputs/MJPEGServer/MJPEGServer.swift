@@ -4,7 +4,7 @@ public import VideoCapturing
 /// mjpg-streamer, so that their clients work unchanged.
 ///
 /// ```swift
-/// let server = MJPEGServer(configuration: MJPEGServerConfiguration())
+/// let server = MJPEGServer(configuration: MJPEGServer.Configuration())
 /// try server.attach(to: publisher)
 /// print(try server.start().url)
 /// ```
@@ -14,7 +14,7 @@ public import VideoCapturing
 /// Safe to use from any thread.
 public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     /// The configuration that it was made with.
-    public let configuration: MJPEGServerConfiguration
+    public let configuration: MJPEGServer.Configuration
 
     private let broadcaster: Broadcaster
     private let connections: Connections
@@ -29,7 +29,7 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     ///   - configuration: where and how to serve; checked by ``start()``.
     ///   - onWarning: called with a sentence for the user, on any thread; see ``warnings``.
     public init(
-        configuration: MJPEGServerConfiguration = MJPEGServerConfiguration(),
+        configuration: MJPEGServer.Configuration = MJPEGServer.Configuration(),
         onWarning: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.configuration = configuration
@@ -120,7 +120,7 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     public func sourceStateChanged(to state: CaptureState) { broadcaster.sourceStateChanged(to: state) }
 
     /// Sets where the server reports its wants, on its own thread: without viewers it wants
-    /// ``MJPEGServerConfiguration/idleFrameRate``. A publisher calls it.
+    /// ``MJPEGServer/Configuration/idleFrameRate``. A publisher calls it.
     public func connectFeedback(_ feedback: CaptureFeedback?) { broadcaster.connectFeedback(feedback) }
 
     /// Adds the server to a publisher, behind a queue of one frame.

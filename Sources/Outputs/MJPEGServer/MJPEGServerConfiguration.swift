@@ -6,67 +6,69 @@ public import VideoCapturing
     import Musl
 #endif
 
-/// The configuration of an ``MJPEGServer``: its address, its frames, its viewers, and its limits.
-public struct MJPEGServerConfiguration: Sendable, Hashable {
-    /// Where to listen: a host name or an IP address, or `unix:` and a path for a socket in the file system. The default is
-    /// for programs on the same machine only; `0.0.0.0` or `::` is for every machine that can reach this one.
-    public var address = "127.0.0.1"
-    /// The TCP port; 0, the default, for any that is free.
-    public var port = 0
-    /// A name that tells servers apart, in `/state` and in the name of the cookie.
-    public var instanceID = ""
+extension MJPEGServer {
+    /// The configuration of an ``MJPEGServer``: its address, its frames, its viewers, and its limits.
+    public struct Configuration: Sendable, Hashable {
+        /// Where to listen: a host name or an IP address, or `unix:` and a path for a socket in the file system. The default is
+        /// for programs on the same machine only; `0.0.0.0` or `::` is for every machine that can reach this one.
+        public var address = "127.0.0.1"
+        /// The TCP port; 0, the default, for any that is free.
+        public var port = 0
+        /// A name that tells servers apart, in `/state` and in the name of the cookie.
+        public var instanceID = ""
 
-    /// The quality of frames that the server encodes, 1 to 100. JPEG frames of a camera are passed on as they are.
-    public var quality = 80
-    /// Whether a frame's own JPEG is passed on untouched where there is one.
-    public var passesThrough = true
-    /// The maximum number of consecutive frames that are left out since they show the same as the previous one; 0, the
-    /// default, for none. Some players show a picture only when the next one arrives, so keep this below one second's worth.
-    public var dropSameFrames = 0
-    /// The time without a new frame after which the last one is sent again, so that viewers see that the connection works;
-    /// nil for never.
-    public var repeatInterval: Duration? = .seconds(1)
-    /// The maximum frame rate that is requested from the capture; nil, the default, for the capture's own.
-    public var maximumFrameRate: FrameRate?
-    /// The frame rate that is requested from the capture while there are no viewers; nil for ``maximumFrameRate``.
-    public var idleFrameRate: FrameRate? = FrameRate(1, per: 1)
-    /// The time after the last viewer has disconnected until ``idleFrameRate`` is requested.
-    public var idleDelay: Duration = .seconds(5)
-    /// The time that `/snapshot` waits for a first frame.
-    public var snapshotTimeout: Duration = .seconds(3)
+        /// The quality of frames that the server encodes, 1 to 100. JPEG frames of a camera are passed on as they are.
+        public var quality = 80
+        /// Whether a frame's own JPEG is passed on untouched where there is one.
+        public var passesThrough = true
+        /// The maximum number of consecutive frames that are left out since they show the same as the previous one; 0, the
+        /// default, for none. Some players show a picture only when the next one arrives, so keep this below one second's worth.
+        public var dropSameFrames = 0
+        /// The time without a new frame after which the last one is sent again, so that viewers see that the connection works;
+        /// nil for never.
+        public var repeatInterval: Duration? = .seconds(1)
+        /// The maximum frame rate that is requested from the capture; nil, the default, for the capture's own.
+        public var maximumFrameRate: FrameRate?
+        /// The frame rate that is requested from the capture while there are no viewers; nil for ``maximumFrameRate``.
+        public var idleFrameRate: FrameRate? = FrameRate(1, per: 1)
+        /// The time after the last viewer has disconnected until ``idleFrameRate`` is requested.
+        public var idleDelay: Duration = .seconds(5)
+        /// The time that `/snapshot` waits for a first frame.
+        public var snapshotTimeout: Duration = .seconds(3)
 
-    /// The name and password that viewers need; nil, the default, for none.
-    public var authentication: MJPEGServerConfiguration.Authentication?
-    /// The certificate for HTTPS; nil, the default, for HTTP.
-    public var tls: MJPEGServerConfiguration.TLS?
-    /// The origin whose scripts may read the responses (`Access-Control-Allow-Origin`); nil, the default, for the server's
-    /// own alone.
-    public var allowedOrigin: String?
-    /// Additional host names that requests may have, without a port, as a proxy on this machine passes them on. They matter
-    /// only where programs on the same machine alone can connect, without a password: there a request for another name than
-    /// `localhost`, a loopback address or ``address`` is answered with 403, since it may come from a web page whose own name
-    /// resolves to this machine (DNS rebinding).
-    public var allowedHosts: [String] = []
-    /// The web pages that may show the picture (`Cross-Origin-Resource-Policy`); nil, the default, for those of the server
-    /// alone where it listens on loopback without a password, and for all otherwise, or where there is an
-    /// ``allowedOrigin``.
-    public var resourcePolicy: MJPEGServerConfiguration.ResourcePolicy?
-    /// Limits that protect the server and the capture.
-    public var limits = MJPEGServerConfiguration.Limits()
+        /// The name and password that viewers need; nil, the default, for none.
+        public var authentication: MJPEGServer.Configuration.Authentication?
+        /// The certificate for HTTPS; nil, the default, for HTTP.
+        public var tls: MJPEGServer.Configuration.TLS?
+        /// The origin whose scripts may read the responses (`Access-Control-Allow-Origin`); nil, the default, for the server's
+        /// own alone.
+        public var allowedOrigin: String?
+        /// Additional host names that requests may have, without a port, as a proxy on this machine passes them on. They matter
+        /// only where programs on the same machine alone can connect, without a password: there a request for another name than
+        /// `localhost`, a loopback address or ``address`` is answered with 403, since it may come from a web page whose own name
+        /// resolves to this machine (DNS rebinding).
+        public var allowedHosts: [String] = []
+        /// The web pages that may show the picture (`Cross-Origin-Resource-Policy`); nil, the default, for those of the server
+        /// alone where it listens on loopback without a password, and for all otherwise, or where there is an
+        /// ``allowedOrigin``.
+        public var resourcePolicy: MJPEGServer.Configuration.ResourcePolicy?
+        /// Limits that protect the server and the capture.
+        public var limits = MJPEGServer.Configuration.Limits()
 
-    /// The number of threads that serve viewers, 1 to 64. The default is two, or one on a machine with one processor.
-    public var threadCount = MJPEGServerConfiguration.defaultThreadCount
-    /// The number of bytes that the kernel may hold for one viewer (`SO_SNDBUF`, which the kernel doubles). Less means less
-    /// delay for slow viewers, more means fewer system calls; 0 for the kernel's automatic size, which grows to megabytes.
-    public var sendBufferSize = 131_072
+        /// The number of threads that serve viewers, 1 to 64. The default is two, or one on a machine with one processor.
+        public var threadCount = MJPEGServer.Configuration.defaultThreadCount
+        /// The number of bytes that the kernel may hold for one viewer (`SO_SNDBUF`, which the kernel doubles). Less means less
+        /// delay for slow viewers, more means fewer system calls; 0 for the kernel's automatic size, which grows to megabytes.
+        public var sendBufferSize = 131_072
 
-    /// The defaults: HTTP for this machine only, on any free port.
-    public init() {}
+        /// The defaults: HTTP for this machine only, on any free port.
+        public init() {}
+    }
 }
 
-extension MJPEGServerConfiguration {
+extension MJPEGServer.Configuration {
     /// The web pages that may embed a server's responses. Reading them by script is another matter: see
-    /// ``MJPEGServerConfiguration/allowedOrigin``.
+    /// ``MJPEGServer/Configuration/allowedOrigin``.
     public enum ResourcePolicy: String, Sendable, Hashable, CaseIterable {
         /// Pages of the server itself.
         case sameOrigin = "same-origin"
@@ -77,7 +79,7 @@ extension MJPEGServerConfiguration {
     }
 }
 
-extension MJPEGServerConfiguration {
+extension MJPEGServer.Configuration {
     /// The name and password that viewers need, and the schemes by which they may give them.
     public struct Authentication: Sendable, Hashable {
         /// A scheme of HTTP authentication.
@@ -109,7 +111,7 @@ extension MJPEGServerConfiguration {
     }
 }
 
-extension MJPEGServerConfiguration {
+extension MJPEGServer.Configuration {
     /// The files that a server needs to speak HTTPS. Only programs built with the package's trait `TLS` can; it is off by
     /// default, since BoringSSL takes minutes to build.
     public struct TLS: Sendable, Hashable {
@@ -126,7 +128,7 @@ extension MJPEGServerConfiguration {
     }
 }
 
-extension MJPEGServerConfiguration {
+extension MJPEGServer.Configuration {
     /// Limits for one client, or for all of them, of a server.
     public struct Limits: Sendable, Hashable {
         /// The maximum number of simultaneous connections; any more are answered with 503. It is lowered, with a warning, where
@@ -157,7 +159,7 @@ extension MJPEGServerConfiguration {
     }
 }
 
-extension MJPEGServerConfiguration {
+extension MJPEGServer.Configuration {
     /// Two, or one on a machine with one processor. Each loop that has viewers is woken for each frame, which costs as much
     /// as sending it to five of them, so more loops serve a few viewers at a higher cost; with two, a TLS handshake or a
     /// large response delays only one half of the viewers.

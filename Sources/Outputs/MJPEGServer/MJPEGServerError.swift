@@ -41,7 +41,7 @@ public enum MJPEGServerErrorCode: String, MediaErrorCode {
 
 extension MJPEGServerError {
     /// The error for a failure to listen.
-    init(listening configuration: MJPEGServerConfiguration, _ error: any Error) {
+    init(listening configuration: MJPEGServer.Configuration, _ error: any Error) {
         let path = configuration.socketPath
         let place = path ?? "\(configuration.address):\(configuration.port)"
         let code = (error as? IOError)?.errnoCode

@@ -27,7 +27,7 @@ extension MJPEGServer {
         public var connectionsAccepted: UInt64 = 0
         /// Connections that were refused since there were too many.
         public var connectionsRefused: UInt64 = 0
-        /// Bytes that wait in memory for slow clients; see ``MJPEGServerConfiguration/Limits/waitingBytes``.
+        /// Bytes that wait in memory for slow clients; see ``MJPEGServer/Configuration/Limits/waitingBytes``.
         public var bytesWaiting = 0
         /// Clients that were disconnected since too many bytes waited.
         public var slowClientsDisconnected: UInt64 = 0

@@ -213,7 +213,7 @@ public final class EncodingConsumer: FeedbackConsumer {
     }
 
     /// What was counted. Never waits for a frame being encoded.
-    public var statistics: EncodingStatistics {
+    public var statistics: EncodingConsumer.Statistics {
         counts.withLock { $0.statistics }
     }
 

@@ -1,35 +1,37 @@
-/// What an ``EncodingConsumer`` has counted.
-public struct EncodingStatistics: Sendable, Hashable {
-    /// Frames given to the encoder.
-    public var framesIn: UInt64 = 0
-    /// Frames for which the encoder gave no packet, though they showed something new.
-    public var framesDropped: UInt64 = 0
-    /// Frames that needed no packet, since they showed nothing new.
-    public var framesUnchanged: UInt64 = 0
-    /// Packets handed out.
-    public var packets: UInt64 = 0
-    /// Packets at which decoding can begin.
-    public var keyFrames: UInt64 = 0
-    /// Encoded bytes.
-    public var bytes: UInt64 = 0
-    /// Bits per second over the last two seconds or so; nil until there are two packets.
-    public var bitrate: Double?
-    /// The time to encode a frame that half of the frames did not exceed.
-    public var p50EncodeTime: Duration?
-    /// The time to encode a frame that 99 of 100 frames did not exceed.
-    public var p99EncodeTime: Duration?
-    /// The time from a frame's timestamp to its packet that half of the frames did not exceed.
-    public var p50Latency: Duration?
-    /// The time from a frame's timestamp to its packet that 99 of 100 frames did not exceed.
-    public var p99Latency: Duration?
-    /// The time from a frame's timestamp to its packet, less the time that encoding it took, that 99 of 100 frames
-    /// did not exceed: what the pipeline around the encoder adds.
-    public var p99Overhead: Duration?
+extension EncodingConsumer {
+    /// What an ``EncodingConsumer`` has counted.
+    public struct Statistics: Sendable, Hashable {
+        /// Frames given to the encoder.
+        public var framesIn: UInt64 = 0
+        /// Frames for which the encoder gave no packet, though they showed something new.
+        public var framesDropped: UInt64 = 0
+        /// Frames that needed no packet, since they showed nothing new.
+        public var framesUnchanged: UInt64 = 0
+        /// Packets handed out.
+        public var packets: UInt64 = 0
+        /// Packets at which decoding can begin.
+        public var keyFrames: UInt64 = 0
+        /// Encoded bytes.
+        public var bytes: UInt64 = 0
+        /// Bits per second over the last two seconds or so; nil until there are two packets.
+        public var bitrate: Double?
+        /// The time to encode a frame that half of the frames did not exceed.
+        public var p50EncodeTime: Duration?
+        /// The time to encode a frame that 99 of 100 frames did not exceed.
+        public var p99EncodeTime: Duration?
+        /// The time from a frame's timestamp to its packet that half of the frames did not exceed.
+        public var p50Latency: Duration?
+        /// The time from a frame's timestamp to its packet that 99 of 100 frames did not exceed.
+        public var p99Latency: Duration?
+        /// The time from a frame's timestamp to its packet, less the time that encoding it took, that 99 of 100 frames
+        /// did not exceed: what the pipeline around the encoder adds.
+        public var p99Overhead: Duration?
 
-    public init() {}
+        public init() {}
+    }
 }
 
-/// The counters behind ``EncodingStatistics``. Fixed memory.
+/// The counters behind ``EncodingConsumer/Statistics``. Fixed memory.
 struct EncodingCounts {
     var framesIn: UInt64 = 0
     var framesDropped: UInt64 = 0
@@ -52,8 +54,8 @@ struct EncodingCounts {
         meter.add(bytes: packet.data.count, at: packet.timestamp)
     }
 
-    var statistics: EncodingStatistics {
-        var result = EncodingStatistics()
+    var statistics: EncodingConsumer.Statistics {
+        var result = EncodingConsumer.Statistics()
         result.framesIn = framesIn
         result.framesDropped = framesDropped
         result.framesUnchanged = framesUnchanged

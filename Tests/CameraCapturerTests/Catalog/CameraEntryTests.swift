@@ -7,12 +7,12 @@ import VideoCapturing
 @Suite struct CameraEntryTests {
     private func configuration(
         _ input: String? = nil, _ options: [String: [String]] = [:]
-    ) throws(OptionError) -> CameraConfiguration {
-        try CameraConfiguration(CaptureRequest(input: input, options: OptionValues(options)))
+    ) throws(OptionError) -> CameraCapturer.Configuration {
+        try CameraCapturer.Configuration(CaptureRequest(input: input, options: OptionValues(options)))
     }
 
     @Test func withoutOptionsItIsTheFirstCameraInVGA() throws {
-        #expect(try configuration() == CameraConfiguration(preset: .vga640x480, desiredFrameRate: 30))
+        #expect(try configuration() == CameraCapturer.Configuration(preset: .vga640x480, desiredFrameRate: 30))
     }
 
     @Test func everyOptionArrives() throws {

@@ -17,9 +17,11 @@ func webcam(
 }
 
 /// A format with two sizes at 30 and 15 frames per second.
-func modeGroup(_ fourCC: FourCC, cost: CameraMode.ConversionCost? = .subsample, fastest: FrameRate = 30) -> CameraModeGroup {
-    let rates = CameraModeGroup.Rates.discrete([fastest, 15])
-    return CameraModeGroup(
+func modeGroup(_ fourCC: FourCC, cost: CameraMode.ConversionCost? = .subsample, fastest: FrameRate = 30)
+    -> CameraMode.Group
+{
+    let rates = CameraMode.Group.Rates.discrete([fastest, 15])
+    return CameraMode.Group(
         fourCC: fourCC, name: "\(fourCC) pictures", cost: cost, isEmulated: false,
         entries: [
             .init(sizes: .discrete(.vga640x480), rates: rates),
@@ -28,14 +30,15 @@ func modeGroup(_ fourCC: FourCC, cost: CameraMode.ConversionCost? = .subsample, 
 }
 
 /// The choice of YUYV before MJPEG.
-func decision() -> CameraModeDecision {
-    let request = CameraModeRequest(size: .cif352x288, rate: 30)
+func decision() -> CameraMode.Decision {
+    let request = CameraMode.Request(size: .cif352x288, rate: 30)
     func mode(_ format: FourCC, _ index: Int) -> CameraMode {
         CameraMode(
             CaptureFormat.of(format)!, .vga640x480, rate: 30, isRateVerified: true, index: index, for: request)
     }
-    return CameraModeDecision(
-        requested: request, negotiated: mode(.yuyv, 0), rejected: [CameraModeDecision.RejectedMode(mode(.mjpeg, 1), .costlier)])
+    return CameraMode.Decision(
+        requested: request, negotiated: mode(.yuyv, 0),
+        rejected: [CameraMode.Decision.RejectedMode(mode(.mjpeg, 1), .costlier)])
 }
 
 /// A control as a driver would list it.

@@ -32,7 +32,7 @@ import VideoCapturing
     }
 
     @Test(arguments: [
-        CameraInquiry(device: "nosuch"), CameraInquiry(modes: CameraModeRequest(size: .vga640x480, rate: 30)),
+        CameraInquiry(device: "nosuch"), CameraInquiry(modes: CameraMode.Request(size: .vga640x480, rate: 30)),
         CameraInquiry(wantsControls: true),
     ])
     func withoutACameraTheQuestionIsRefused(inquiry: CameraInquiry) {

@@ -72,9 +72,9 @@ import VideoCapturing
 
     @Test func everythingFitsAndKeepsTheTerminalFromObeying() {
         let items = (0..<120).map { CameraControl.MenuItem(index: $0, name: "choice number \($0)") }
-        let rates = CameraModeGroup.Rates.discrete((1...90).reversed().map { FrameRate($0, per: 1)! })
+        let rates = CameraMode.Group.Rates.discrete((1...90).reversed().map { FrameRate($0, per: 1)! })
         let modes = (0..<83).map { number in
-            CameraModeGroup(
+            CameraMode.Group(
                 fourCC: FourCC("F\(100 + number)")!, name: "", cost: .color, isEmulated: false,
                 entries: [.init(sizes: .discrete(.vga640x480), rates: rates)])
         }

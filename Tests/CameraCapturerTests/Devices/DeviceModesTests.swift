@@ -36,7 +36,7 @@ import VideoCapturing
     }
 
     @Test func theChoiceIsMadeWithoutSettingAnything() throws {
-        let request = CameraModeRequest(size: .vga640x480, rate: 30)
+        let request = CameraMode.Request(size: .vga640x480, rate: 30)
         let decision = try camera.decide(request, driver)
         #expect("\(decision.negotiated)" == "NV12 640x480 at 30 fps")
         #expect(decision.rejected.count == 2)
@@ -47,7 +47,7 @@ import VideoCapturing
     }
 
     @Test func aFormatThatIsNotThereIsRefused() throws {
-        let request = CameraModeRequest(size: .vga640x480, rate: 30, requiredFourCC: .mjpeg)
+        let request = CameraMode.Request(size: .vga640x480, rate: 30, requiredFourCC: .mjpeg)
         let error = #expect(throws: CaptureError.self) { try camera.decide(request, driver) }
         #expect(error?.code == .formatUnsupported)
         #expect("\(error!)".contains("no format MJPG; choose one of YUYV, NV12."))

@@ -9,7 +9,7 @@ import VideoCapturing
 
     private func failedCapture(_ device: String?) -> CameraCapturer {
         let capture = CameraCapturer(
-            CameraConfiguration(device: device), clock: MonotonicClock(), directory: machine.directory)
+            CameraCapturer.Configuration(device: device), clock: MonotonicClock(), directory: machine.directory)
         #expect(capture.device == nil)
         #expect(throws: CaptureError.self) { try capture.initCapture() }
         return capture

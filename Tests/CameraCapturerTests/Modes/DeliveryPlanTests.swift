@@ -6,12 +6,12 @@ import VideoCapturing
 @Suite struct DeliveryPlanTests {
     private func decision(
         _ fourCC: FourCC, _ size: String, _ rate: FrameRate?, for desired: String, at desiredRate: FrameRate = 30
-    ) throws -> CameraModeDecision {
-        let request = CameraModeRequest(size: PixelSize(desired), rate: desiredRate)
+    ) throws -> CameraMode.Decision {
+        let request = CameraMode.Request(size: PixelSize(desired), rate: desiredRate)
         let mode = CameraMode(
             try #require(CaptureFormat.of(fourCC)), PixelSize(size), rate: rate, isRateVerified: true, index: 0,
             for: request)
-        return CameraModeDecision(requested: request, negotiated: mode, rejected: [])
+        return CameraMode.Decision(requested: request, negotiated: mode, rejected: [])
     }
 
     @Test(

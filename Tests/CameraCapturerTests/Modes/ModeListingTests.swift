@@ -5,9 +5,9 @@ import VideoCapturing
 @testable import CameraCapturer
 
 @Suite struct ModeListingTests {
-    private func groups(_ camera: RecordedCamera) throws -> [CameraModeGroup] {
+    private func groups(_ camera: RecordedCamera) throws -> [CameraMode.Group] {
         var source = camera
-        return try CameraModeGroup.all(from: &source, isConvertible: { camera.convertible.contains($0) })
+        return try CameraMode.Group.all(from: &source, isConvertible: { camera.convertible.contains($0) })
     }
 
     /// The lines of a format, as in `640x480: 30 25 fps`.
@@ -35,7 +35,7 @@ import VideoCapturing
     @Test func whatIsSlowerInTheLargestSizeOfARangeIsTold() throws {
         var camera = SizedRates()
         let entries = try #require(
-            try CameraModeGroup.all(from: &camera, isConvertible: { _ in false }).first?.entries)
+            try CameraMode.Group.all(from: &camera, isConvertible: { _ in false }).first?.entries)
         #expect(entries.map { "\($0.sizes): \($0.rates)" } == ["64x64 to 1920x1080: 30 fps", "64x64: 120 fps"])
     }
 

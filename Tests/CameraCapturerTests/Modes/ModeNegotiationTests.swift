@@ -28,7 +28,7 @@ import VideoCapturing
         #expect(negotiation.decision.delivered.convertedFrom == .yuyv)
         let reasons = negotiation.decision.rejected
         #expect(reasons.first?.description == "MJPG 640x480 at 30 fps: takes more work to convert")
-        #expect(reasons.last == CameraModeDecision.RejectedMode(.h264, .formatUnusable))
+        #expect(reasons.last == CameraMode.Decision.RejectedMode(.h264, .formatUnusable))
     }
 
     @Test(
@@ -53,7 +53,7 @@ import VideoCapturing
         #expect(negotiation.decision.negotiated.short == "MJPG 640x480 30")
         #expect(
             negotiation.decision.rejected.first
-                == CameraModeDecision.RejectedMode(first, .rateNotKept(claimed: 30, readBack: 15)))
+                == CameraMode.Decision.RejectedMode(first, .rateNotKept(claimed: 30, readBack: 15)))
     }
 
     /// A camera that halves every rate, as many do in low light, is used all the same.

@@ -5,7 +5,7 @@ import VideoCapturing
 
 @Suite struct ModeOrderTests {
     /// The first key stated once more, in floating point.
-    private func bucket(_ mode: CameraMode, _ request: CameraModeRequest) -> Int {
+    private func bucket(_ mode: CameraMode, _ request: CameraMode.Request) -> Int {
         guard let rate = mode.rate else { return 3 }
         let part = rate.framesPerSecond / request.rate.framesPerSecond
         return part >= 0.99 ? 0 : part >= 0.8 ? 1 : part >= 0.5 ? 2 : 3
@@ -49,7 +49,7 @@ import VideoCapturing
             let desired = random.size()
             let rate = random.interval().frameRate ?? 30
             var source = camera
-            let request = CameraModeRequest(
+            let request = CameraMode.Request(
                 size: desired, rate: rate, policy: Bool.random(using: &random) ? .sizeFirst : .frameRateFirst)
             guard
                 let ranking = try? ModeSearch.candidates(from: &source, request: request, isConvertible: { _ in false })
@@ -57,7 +57,7 @@ import VideoCapturing
             for mode in ranking.modes {
                 #expect(mode.size.isValid)
                 #expect(mode.bytesPerSecond > 0)
-                let decision = CameraModeDecision(requested: request, negotiated: mode, rejected: [])
+                let decision = CameraMode.Decision(requested: request, negotiated: mode, rejected: [])
                 #expect(decision.plan.size.width <= mode.width && decision.plan.size.height <= mode.height)
                 #expect(!decision.description.isEmpty)
             }
@@ -106,7 +106,7 @@ import VideoCapturing
     @Test func asksABoundedNumberOfQuestions() throws {
         var liar = RecordedCamera.liar
         _ = try ModeSearch.candidates(
-            from: &liar, request: CameraModeRequest(size: PixelSize("640x480"), rate: 30),
+            from: &liar, request: CameraMode.Request(size: PixelSize("640x480"), rate: 30),
             isConvertible: { _ in false })
         #expect(liar.questions < 30)
     }

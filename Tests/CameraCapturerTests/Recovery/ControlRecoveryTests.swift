@@ -16,7 +16,7 @@ import VideoCapturing
 
     /// A capture whose camera does not start any more, and which has closed the node until it tries again.
     private func failing() throws -> CaptureRun {
-        let configuration = CameraConfiguration(
+        let configuration = CameraCapturer.Configuration(
             desiredFrameRate: 200, controls: [.init(name: "brightness", value: "20")])
         let run = try CaptureRun.running(machine, configuration)
         #expect(machine[V4L2_CID_BRIGHTNESS] == 20)

@@ -85,8 +85,9 @@ import VideoCapturing
     }
 
     @Test func stopsAtOnceOnEachStep() throws {
-        for event in [CameraEvent.restarting(attempt: 1, of: 4), .restarting(attempt: 4, of: 4), .waiting(.seconds(1))]
-        {
+        for event in [
+            CameraCapturer.Event.restarting(attempt: 1, of: 4), .restarting(attempt: 4, of: 4), .waiting(.seconds(1)),
+        ] {
             let run = try CaptureRun.running()
             run.camera.set {
                 $0.refusals = [
@@ -104,7 +105,7 @@ import VideoCapturing
     }
 
     @Test func endsAtAStallWhenToldTo() throws {
-        let configuration = CameraConfiguration(desiredFrameRate: 200, reconnects: false)
+        let configuration = CameraCapturer.Configuration(desiredFrameRate: 200, reconnects: false)
         let run = try CaptureRun.running(StreamingMachine(), configuration)
         run.camera.set { $0.isSilent = true }
         #expect(
@@ -203,7 +204,7 @@ import VideoCapturing
             FakeCamera.Mode(fourCC: .nv12, width: 32, height: 24, rate: 100),
         ])
         let run = CaptureRun(
-            machine, CameraConfiguration(preset: PixelSize(width: 64, height: 48), desiredFrameRate: 100))
+            machine, CameraCapturer.Configuration(preset: PixelSize(width: 64, height: 48), desiredFrameRate: 100))
         run.camera.set { $0.refusals = [.init(request: clibv4l2_STREAMON, times: 1, number: ENOSPC)] }
         try run.start()
         #expect(run.probe.waitForMore(5))

@@ -118,7 +118,7 @@ import VideoCapturing
     }
 
     @Test func endsWithTheCameraWhenToldTo() throws {
-        let configuration = CameraConfiguration(desiredFrameRate: 200, reconnects: false)
+        let configuration = CameraCapturer.Configuration(desiredFrameRate: 200, reconnects: false)
         let run = try CaptureRun.running(StreamingMachine(), configuration)
         run.machine.unplug()
         #expect(

@@ -25,7 +25,8 @@ import VideoCapturing
                     }
                 }
                 return CameraCapturer(
-                    CameraConfiguration(desiredFrameRate: 100, reconnects: !failsOnce), clock: MonotonicClock(),
+                    CameraCapturer.Configuration(desiredFrameRate: 100, reconnects: !failsOnce),
+                    clock: MonotonicClock(),
                     directory: machine.directory)
             }
         }

@@ -68,7 +68,7 @@ import VideoCapturing
         var inner = [UInt8](repeating: 0x5A, count: 400)
         inner.replaceSubrange(0..<4, with: [0xFF, 0xD8, 0xFF, 0xC0])
         inner.replaceSubrange(398..<400, with: [0xFF, 0xD9])
-        let run = CaptureRun(machine, CameraConfiguration(desiredFrameRate: 200))
+        let run = CaptureRun(machine, CameraCapturer.Configuration(desiredFrameRate: 200))
         run.camera.set {
             $0.bufferLength = 4096
             $0.content = inner
@@ -97,7 +97,7 @@ import VideoCapturing
         ("", "3 of 30 frames were damaged and left out; check how the camera is connected."),
     ])
     func blamesTheBusThatTheCameraIsOn(bus: String, words: String) {
-        let text = "\(CameraEvent.damagedFrames(count: 3, of: 30, bus: bus))"
+        let text = "\(CameraCapturer.Event.damagedFrames(count: 3, of: 30, bus: bus))"
         #expect(text.hasPrefix(words) && text.hasSuffix("."), "\(text)")
     }
 

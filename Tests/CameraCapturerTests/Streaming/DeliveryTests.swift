@@ -148,7 +148,7 @@ import VideoCapturing
 
     @Test func thinsOutToTheDesiredRate() throws {
         let machine = StreamingMachine([FakeCamera.Mode(fourCC: .nv12, width: 64, height: 48, rate: 100)])
-        let run = CaptureRun(machine, CameraConfiguration(desiredFrameRate: 50))
+        let run = CaptureRun(machine, CameraCapturer.Configuration(desiredFrameRate: 50))
         try run.start()
         #expect(run.probe.waitForMore(20))
         _ = try run.stop()

@@ -13,18 +13,18 @@ final class CaptureRun {
     let machine: StreamingMachine
     let capture: CameraCapturer
     let probe = FrameProbe()
-    private let told = Locked<[CameraEvent]>([])
+    private let told = Locked<[CameraCapturer.Event]>([])
     private let states = Locked<[CaptureState]>([])
     private let task: Task<Void, Never>
 
     var camera: FakeCamera { machine.camera }
-    var events: [CameraEvent] { told.withLock { $0 } }
+    var events: [CameraCapturer.Event] { told.withLock { $0 } }
     var statistics: CameraCapturer.Statistics { capture.cameraStatistics }
     var dropped: CaptureStatistics.DropCounts { capture.statistics.framesDropped }
 
     init(
         _ machine: StreamingMachine = StreamingMachine(),
-        _ configuration: CameraConfiguration = CameraConfiguration(desiredFrameRate: 200)
+        _ configuration: CameraCapturer.Configuration = CameraCapturer.Configuration(desiredFrameRate: 200)
     ) {
         self.machine = machine
         capture = CameraCapturer(configuration, clock: MonotonicClock(), directory: machine.directory)
@@ -53,7 +53,8 @@ final class CaptureRun {
     /// A capture that has begun to deliver frames.
     static func running(
         _ machine: StreamingMachine = StreamingMachine(),
-        _ configuration: CameraConfiguration = CameraConfiguration(desiredFrameRate: 200), frames: Int = 5
+        _ configuration: CameraCapturer.Configuration = CameraCapturer.Configuration(desiredFrameRate: 200),
+        frames: Int = 5
     ) throws -> CaptureRun {
         let run = CaptureRun(machine, configuration)
         try run.start()
@@ -80,7 +81,7 @@ final class CaptureRun {
         return MonotonicClock().now - began
     }
 
-    func waitForEvent(_ event: CameraEvent, within limit: Duration = .seconds(2)) -> Bool {
+    func waitForEvent(_ event: CameraCapturer.Event, within limit: Duration = .seconds(2)) -> Bool {
         told.wait(until: MonotonicClock().now.advanced(by: limit)) { $0.contains(event) ? () : nil } != nil
     }
 

@@ -37,7 +37,7 @@ func error<Failure: Error, Value>(of body: () throws(Failure) -> Value) -> Failu
 /// - Parameter consumers: the encoder's, where something is encoded, and those of outputs.
 func snapshot(
     consumers: [PublisherStatistics.Consumer] = [consumer("vp8", 360)], outputs: [MediaStatistics.Output] = [],
-    encoding: EncodingStatistics? = encoding(), lost: UInt64 = 0
+    encoding: EncodingConsumer.Statistics? = encoding(), lost: UInt64 = 0
 ) -> RunSnapshot {
     var drops = CaptureStatistics.DropCounts()
     drops.late = lost
@@ -72,8 +72,8 @@ func consumer(_ name: String, _ delivered: UInt64, dropped: UInt64 = 0) -> Publi
     return result
 }
 
-func encoding() -> EncodingStatistics {
-    var result = EncodingStatistics()
+func encoding() -> EncodingConsumer.Statistics {
+    var result = EncodingConsumer.Statistics()
     result.framesIn = 360
     result.packets = 360
     result.bitrate = 998_000

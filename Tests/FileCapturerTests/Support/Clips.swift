@@ -71,7 +71,7 @@ final class ListReader: FrameReader {
 
     /// A capture of such a reader.
     static func capture(
-        in folder: TemporaryFolder, _ playback: FilePlayback, clock: any CaptureClock,
+        in folder: TemporaryFolder, _ playback: FileCapturer.Playback, clock: any CaptureClock,
         _ make: @escaping @Sendable () -> ListReader
     ) throws -> FileCapturer {
         let file = try OutputFile(path: folder.file("clip.list"), overwrite: true)

@@ -36,14 +36,14 @@ import Testing
 
     @Test func readsPins() {
         let base64 = "qvTGHdzF6KLavt4PO0gs2a6pQ00P8nPrJ/5XrM1k8Q4="
-        #expect(MJPEGCapturerConfiguration.ServerTrust.curlPin(base64) == "sha256//" + base64)
-        #expect(MJPEGCapturerConfiguration.ServerTrust.curlPin("sha256//" + base64) == "sha256//" + base64)
+        #expect(MJPEGCapturer.Configuration.ServerTrust.curlPin(base64) == "sha256//" + base64)
+        #expect(MJPEGCapturer.Configuration.ServerTrust.curlPin("sha256//" + base64) == "sha256//" + base64)
         let bytes = "00:01:02:03 " + String(repeating: "ff", count: 28)
         #expect(
-            MJPEGCapturerConfiguration.ServerTrust.curlPin(bytes)
+            MJPEGCapturer.Configuration.ServerTrust.curlPin(bytes)
                 == "sha256//AAECA/////////////////////////////////////8=")
         for wrong in ["", "abc", base64 + "x", String(repeating: "g", count: 64)] {
-            #expect(MJPEGCapturerConfiguration.ServerTrust.curlPin(wrong) == nil)
+            #expect(MJPEGCapturer.Configuration.ServerTrust.curlPin(wrong) == nil)
         }
     }
 
@@ -51,16 +51,18 @@ import Testing
         let address = try StreamAddress("HTTPS://us%40er:p%3Aw:x@[::1]:8443/a b?token=1&é=2#part")
         #expect(address.requestURL == "https://[::1]:8443/a%20b?token=1&%C3%A9=2")
         #expect(address.displayName == "https://[::1]:8443/a b?token=…&é=2")
-        #expect(address.credential == MJPEGCredential(user: "us@er", password: "p:w:x"))
+        #expect(address.credential == MJPEGCapturer.Credential(user: "us@er", password: "p:w:x"))
         #expect(address.isSecure && address.isLoopback && address.host == "[::1]:8443")
         let plain = try StreamAddress("http://user:p@ss@camera?x")
         #expect(plain.credential?.password == "p@ss" && plain.host == "camera" && !plain.isLoopback)
-        #expect(try StreamAddress("http://user@LOCALHOST/").credential == MJPEGCredential(user: "user", password: ""))
+        #expect(
+            try StreamAddress("http://user@LOCALHOST/").credential
+                == MJPEGCapturer.Credential(user: "user", password: ""))
     }
 
     @Test func writesSecondsOfAnySize() {
         #expect([0.0, 1, 1.25, 2.96, 12.5].map(\.formatted) == ["0", "1", "1.3", "3", "12.5"])
-        #expect(MJPEGEvent.waiting(.seconds(Int64.max), attempt: 1).description.hasSuffix("s (attempt 1)."))
+        #expect(MJPEGCapturer.Event.waiting(.seconds(Int64.max), attempt: 1).description.hasSuffix("s (attempt 1)."))
         for extreme in [Double.infinity, -.infinity, .nan, 1e300, -1e300] { #expect(!extreme.formatted.isEmpty) }
     }
 }

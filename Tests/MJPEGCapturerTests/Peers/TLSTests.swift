@@ -76,7 +76,7 @@ import VideoCapturing
     @Test func trustsWhatItIsTold() throws {
         let server = try Server()
         defer { server.stop() }
-        func play(_ trust: MJPEGCapturerConfiguration.ServerTrust, host: String = "localhost") throws {
+        func play(_ trust: MJPEGCapturer.Configuration.ServerTrust, host: String = "localhost") throws {
             let consumer = RecordingConsumer()
             let capture = MJPEGCapturer(
                 url: "https://\(host):\(server.port)/", configuration: .test { $0.trust = trust })
@@ -85,7 +85,7 @@ import VideoCapturing
             try capture.play()
             #expect(consumer.waitForFrames(5, timeout: .seconds(20)))
         }
-        func refusal(_ trust: MJPEGCapturerConfiguration.ServerTrust, host: String = "localhost") -> CaptureError? {
+        func refusal(_ trust: MJPEGCapturer.Configuration.ServerTrust, host: String = "localhost") -> CaptureError? {
             failure(
                 of: MJPEGCapturer(url: "https://\(host):\(server.port)/", configuration: .test { $0.trust = trust }))
         }

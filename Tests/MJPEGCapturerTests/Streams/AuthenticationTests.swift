@@ -7,7 +7,7 @@ import VideoCapturing
     private let basic = "Basic realm=\"camera\""
     /// `user:pässword/1`, in base64 of its UTF-8.
     private let basicAnswer = "Basic dXNlcjpww6Rzc3dvcmQvMQ=="
-    private let right = MJPEGCredential(user: "user", password: "pässword/1")
+    private let right = MJPEGCapturer.Credential(user: "user", password: "pässword/1")
 
     /// Demands a password in these ways; streams when one of the answers is right.
     private func server(_ challenges: [String], accepts: @escaping @Sendable (String?) -> Bool) -> QuirkServer {
@@ -24,7 +24,7 @@ import VideoCapturing
     }
 
     private func plays(
-        _ server: QuirkServer, _ url: String? = nil, _ change: (inout MJPEGCapturerConfiguration) -> Void = { _ in }
+        _ server: QuirkServer, _ url: String? = nil, _ change: (inout MJPEGCapturer.Configuration) -> Void = { _ in }
     ) throws {
         defer { server.stop() }
         let consumer = RecordingConsumer(limit: 3)
@@ -66,11 +66,12 @@ import VideoCapturing
     @Test func asksTheHandler() throws {
         let server = server([basic]) { $0 == basicAnswer }
         defer { server.stop() }
-        let asked = Locked<[MJPEGCredential.Challenge]>([])
+        let asked = Locked<[MJPEGCapturer.Credential.Challenge]>([])
         let capture = MJPEGCapturer(url: server.url, configuration: .test())
         capture.authenticationHandler = { challenge in
             asked.withLock { $0.append(challenge) }
-            return MJPEGCredential(user: "user", password: challenge.previousFailureCount == 2 ? "pässword/1" : "wrong")
+            return MJPEGCapturer.Credential(
+                user: "user", password: challenge.previousFailureCount == 2 ? "pässword/1" : "wrong")
         }
         let consumer = RecordingConsumer(limit: 1)
         capture.videoCaptureConsumer = consumer
@@ -94,7 +95,7 @@ import VideoCapturing
         let count = Locked(0)
         capture.authenticationHandler = { _ in
             count.withLock { $0 += 1 }
-            return MJPEGCredential(user: "a", password: "b")
+            return MJPEGCapturer.Credential(user: "a", password: "b")
         }
         #expect(failure(of: capture)?.code == .permissionDenied)
         #expect(count.withLock { $0 } == 10)
@@ -138,7 +139,8 @@ import VideoCapturing
         defer { server.stop() }
         let url = "http://us3r:s3cret@127.0.0.1:\(server.port)/video?pwd=s3cret&user=us3r&size=2#s3cret"
         let capture = MJPEGCapturer(
-            url: url, configuration: .test { $0.credential = MJPEGCredential(user: "us3r", password: "s3cret") })
+            url: url,
+            configuration: .test { $0.credential = MJPEGCapturer.Credential(user: "us3r", password: "s3cret") })
         let log = EventLog()
         capture.setEventHandler { log.add("\($0)") }
         let error = failure(of: capture)

@@ -11,7 +11,7 @@ import VideoCapturing
 @Suite struct DirectReceivingTests {
     /// Reads until so many bytes of the body have come; where they were received directly then, and what they were.
     private func read(
-        _ count: Int, of server: QuirkServer, _ configuration: MJPEGCapturerConfiguration = .test(),
+        _ count: Int, of server: QuirkServer, _ configuration: MJPEGCapturer.Configuration = .test(),
         isPicture: Bool = false
     ) throws -> (isDirect: Bool, body: [UInt8], transfer: HTTPTransfer) {
         let transfer = try HTTPTransfer()
@@ -81,7 +81,7 @@ import VideoCapturing
     @Test func leavesAProxyToCurl() throws {
         let server = server("")
         defer { server.stop() }
-        let configuration = MJPEGCapturerConfiguration.test { $0.proxy = server.url }
+        let configuration = MJPEGCapturer.Configuration.test { $0.proxy = server.url }
         let (isDirect, body, _) = try read(11, of: server, configuration)
         #expect(!isDirect && body == Array("firstsecond".utf8))
     }

@@ -10,7 +10,7 @@ import VideoCapturing
 /// Each quirk over a real connection. The clock stands still, so that no picture is ever too old.
 @Suite struct QuirkTests {
     private func numbers(
-        _ expected: [Int], from server: QuirkServer, _ configuration: MJPEGCapturerConfiguration = .test()
+        _ expected: [Int], from server: QuirkServer, _ configuration: MJPEGCapturer.Configuration = .test()
     ) throws -> [Int?] {
         defer { server.stop() }
         let consumer = RecordingConsumer()
@@ -76,7 +76,7 @@ import VideoCapturing
                     + "Content-Type: image/jpeg\r\nContent-Length: \(picture(1).count)\r\n\r\n")
             connection.write(picture(1))
         }
-        let configuration = MJPEGCapturerConfiguration.test { $0.pollInterval = .milliseconds(10) }
+        let configuration = MJPEGCapturer.Configuration.test { $0.pollInterval = .milliseconds(10) }
         let found = try numbers([1, 1, 1], from: server, configuration)
         #expect(found.count >= 3 && found.allSatisfy { $0 == 1 })
     }
@@ -91,8 +91,8 @@ import VideoCapturing
             if isRight { connection.write(Quirk.parts(Quirk.usual())) }
             if isRight { connection.awaitEnd() }
         }
-        let configuration = MJPEGCapturerConfiguration.test {
-            $0.credential = MJPEGCredential(user: "u", password: "p")
+        let configuration = MJPEGCapturer.Configuration.test {
+            $0.credential = MJPEGCapturer.Credential(user: "u", password: "p")
         }
         #expect(try numbers([0, 1, 2, 3], from: server, configuration) == [0, 1, 2, 3])
     }

@@ -9,14 +9,14 @@ import VideoCapturing
 
 @Suite struct ReconnectTests {
     @Test func waitsAsGo2rtcDoes() {
-        let policy = MJPEGCapturerConfiguration.ReconnectPolicy.standard
+        let policy = MJPEGCapturer.Configuration.ReconnectPolicy.standard
         let delays = (1...23).map { policy.delay(beforeAttempt: $0) }
         let expected =
             [Int](repeating: 1, count: 5) + [Int](repeating: 5, count: 5) + [Int](repeating: 10, count: 10) + [
                 60, 60, 60,
             ]
         #expect(delays == expected.map { .seconds($0) })
-        #expect(MJPEGCapturerConfiguration.ReconnectPolicy.never.delay(beforeAttempt: 1) == nil)
+        #expect(MJPEGCapturer.Configuration.ReconnectPolicy.never.delay(beforeAttempt: 1) == nil)
     }
 
     /// Each connection gives three pictures and ends: in good order, by a reset, by its boundary.
@@ -86,7 +86,7 @@ import VideoCapturing
         let capture = MJPEGCapturer(
             url: server.url,
             configuration: .test {
-                $0.reconnect = MJPEGCapturerConfiguration.ReconnectPolicy(steps: [
+                $0.reconnect = MJPEGCapturer.Configuration.ReconnectPolicy(steps: [
                     .init(delay: .seconds(100), attempts: 2), .init(delay: .seconds(7000), attempts: 1),
                 ])
             }, clock: VirtualClock(.automatic))

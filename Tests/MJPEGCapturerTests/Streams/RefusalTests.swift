@@ -133,7 +133,7 @@ import VideoCapturing
     }
 
     @Test func refusesSettingsThatCannotBe() {
-        func code(_ change: (inout MJPEGCapturerConfiguration) -> Void) -> CaptureError.Code? {
+        func code(_ change: (inout MJPEGCapturer.Configuration) -> Void) -> CaptureError.Code? {
             failure(of: MJPEGCapturer(url: "http://127.0.0.1/", configuration: .test(change)))?.code
         }
         #expect(code { $0.pixelFormat = .argb } == .invalidConfiguration)
@@ -141,10 +141,10 @@ import VideoCapturing
         #expect(code { $0.maximumFrameBytes = 1 } == .invalidConfiguration)
         #expect(code { $0.trust = .pinned(publicKeySHA256: "xyz") } == .invalidConfiguration)
         #expect(code { $0.userAgent = "a\r\nHost: b" } == .invalidConfiguration)
-        #expect(code { $0.credential = MJPEGCredential(user: "a:b", password: "") } == .invalidConfiguration)
+        #expect(code { $0.credential = MJPEGCapturer.Credential(user: "a:b", password: "") } == .invalidConfiguration)
         #expect(
             code {
-                $0.reconnect = MJPEGCapturerConfiguration.ReconnectPolicy(steps: [.init(delay: .zero, attempts: 0)])
+                $0.reconnect = MJPEGCapturer.Configuration.ReconnectPolicy(steps: [.init(delay: .zero, attempts: 0)])
             }
                 == .invalidConfiguration)
     }

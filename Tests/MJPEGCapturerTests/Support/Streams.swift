@@ -28,10 +28,10 @@ func stream(
     }
 }
 
-extension MJPEGCapturerConfiguration {
+extension MJPEGCapturer.Configuration {
     /// Without the environment's proxy, and with less timeout than for real cameras.
-    static func test(_ change: (inout MJPEGCapturerConfiguration) -> Void = { _ in }) -> MJPEGCapturerConfiguration {
-        var configuration = MJPEGCapturerConfiguration()
+    static func test(_ change: (inout MJPEGCapturer.Configuration) -> Void = { _ in }) -> MJPEGCapturer.Configuration {
+        var configuration = MJPEGCapturer.Configuration()
         configuration.proxy = ""
         configuration.connectTimeout = .seconds(20)
         configuration.stallTimeout = .seconds(20)

@@ -20,8 +20,8 @@ final class TestServer {
     let server: MJPEGServer
     let port: Int
 
-    init(_ change: (inout MJPEGServerConfiguration) -> Void = { _ in }) throws {
-        var configuration = MJPEGServerConfiguration()
+    init(_ change: (inout MJPEGServer.Configuration) -> Void = { _ in }) throws {
+        var configuration = MJPEGServer.Configuration()
         change(&configuration)
         server = MJPEGServer(configuration: configuration)
         port = try server.start().port ?? 0

@@ -19,7 +19,7 @@ final class ScreenRun {
     private let states = Locked<[CaptureState]>([])
     private let task: Task<Void, Never>
 
-    init(_ configuration: ScreenConfiguration) {
+    init(_ configuration: ScreenCapturer.Configuration) {
         capture = ScreenCapturer(configuration)
         capture.videoCaptureConsumer = probe
         let changes = capture.stateChanges()
@@ -31,8 +31,8 @@ final class ScreenRun {
     /// A capture that has delivered its first frame; of ARGB, without the pointer and as fast as may be unless `change`
     /// says otherwise.
     static func running(
-        _ screen: VirtualScreen, _ target: ScreenConfiguration.Target = .desktop,
-        _ change: (inout ScreenConfiguration) -> Void = { _ in }
+        _ screen: VirtualScreen, _ target: ScreenCapturer.Configuration.Target = .desktop,
+        _ change: (inout ScreenCapturer.Configuration) -> Void = { _ in }
     ) throws -> ScreenRun {
         let run = ScreenRun(configuration(screen, target, change))
         try run.start()
@@ -43,10 +43,10 @@ final class ScreenRun {
     }
 
     static func configuration(
-        _ screen: VirtualScreen, _ target: ScreenConfiguration.Target = .desktop,
-        _ change: (inout ScreenConfiguration) -> Void = { _ in }
-    ) -> ScreenConfiguration {
-        var configuration = ScreenConfiguration()
+        _ screen: VirtualScreen, _ target: ScreenCapturer.Configuration.Target = .desktop,
+        _ change: (inout ScreenCapturer.Configuration) -> Void = { _ in }
+    ) -> ScreenCapturer.Configuration {
+        var configuration = ScreenCapturer.Configuration()
         configuration.display = screen.name
         configuration.target = target
         configuration.showsPointer = false
@@ -89,7 +89,7 @@ final class ScreenRun {
 }
 
 /// The error that a capture refuses to start with; nil when it starts.
-func refusal(_ configuration: ScreenConfiguration) -> CaptureError? {
+func refusal(_ configuration: ScreenCapturer.Configuration) -> CaptureError? {
     let capture = ScreenCapturer(configuration)
     defer { capture.releaseCapture() }
     do {

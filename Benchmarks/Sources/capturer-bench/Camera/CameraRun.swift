@@ -3,7 +3,7 @@ import VideoCapturing
 
 /// A camera, the mode that it is to have, and where its frames go.
 struct CameraRun {
-    var configuration: CameraConfiguration
+    var configuration: CameraCapturer.Configuration
     /// Whether frames are encoded.
     var isEncoded: Bool
     /// Whether frames come as NV12, rather than in the camera's own format; encoded ones do.
@@ -22,7 +22,7 @@ struct CameraRun {
         guard let rate = FrameRate(Int32(clamping: try arguments.count("fps", default: 30)), per: 1) else {
             throw UsageError("--fps is a rate")
         }
-        configuration = CameraConfiguration(
+        configuration = CameraCapturer.Configuration(
             device: try arguments.required("device"), preset: PixelSize(width: width, height: height),
             desiredFrameRate: rate, captureFormat: format, reconnects: false)
         switch try arguments.required("to") {

@@ -27,11 +27,11 @@ struct Authenticator: Sendable {
 
     static let nonceLifetime: Duration = .seconds(300)
 
-    private let settings: MJPEGServerConfiguration.Authentication
+    private let settings: MJPEGServer.Configuration.Authentication
     private let key: [UInt8]
     private let nonces = Locked(NonceTable(lifetime: nonceLifetime))
 
-    init(_ settings: MJPEGServerConfiguration.Authentication) {
+    init(_ settings: MJPEGServer.Configuration.Authentication) {
         self.settings = settings
         var generator = SystemRandomNumberGenerator()
         key = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }

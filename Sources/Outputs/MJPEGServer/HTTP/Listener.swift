@@ -21,7 +21,7 @@ final class Listener: Sendable {
     ///
     /// - Throws: `MJPEGServerError` with the reason why it cannot.
     init(
-        _ configuration: MJPEGServerConfiguration, broadcaster: Broadcaster, connections: Connections
+        _ configuration: MJPEGServer.Configuration, broadcaster: Broadcaster, connections: Connections
     ) throws(MJPEGServerError) {
         let tls = try configuration.tls.map { (tls) throws(MJPEGServerError) in try TransportSecurity(tls) }
         // Before there are threads: SwiftNIO crashes when it gets no descriptor for one.
@@ -56,7 +56,7 @@ final class Listener: Sendable {
     }
 
     private static func bind(
-        _ configuration: MJPEGServerConfiguration, service: Service, group: MultiThreadedEventLoopGroup,
+        _ configuration: MJPEGServer.Configuration, service: Service, group: MultiThreadedEventLoopGroup,
         tls: TransportSecurity?
     ) throws(MJPEGServerError) -> MJPEGServer.Address {
         let hubs = Dictionary(uniqueKeysWithValues: service.hubs.map { (ObjectIdentifier($0.loop), $0) })

@@ -113,7 +113,7 @@ struct HostCheck {
     /// - Parameters:
     ///   - configuration: the server's.
     ///   - address: the address at which the server listens.
-    init?(_ configuration: MJPEGServerConfiguration, at address: SocketAddress?) {
+    init?(_ configuration: MJPEGServer.Configuration, at address: SocketAddress?) {
         guard configuration.authentication == nil, let address, address.isLoopback else { return nil }
         names = Set((configuration.allowedHosts + ["localhost", configuration.address]).map { $0.lowercased() })
     }

@@ -4,7 +4,7 @@ import VideoCapturing
 
 /// The parts of a server that its connections share. Safe to use from any thread.
 final class Service: Sendable {
-    let configuration: MJPEGServerConfiguration
+    let configuration: MJPEGServer.Configuration
     let broadcaster: Broadcaster
     let connections: Connections
     let hubs: [LoopHub]
@@ -14,7 +14,7 @@ final class Service: Sendable {
     private let pageBytes: ByteBuffer
 
     init(
-        _ configuration: MJPEGServerConfiguration, broadcaster: Broadcaster, connections: Connections, hubs: [LoopHub]
+        _ configuration: MJPEGServer.Configuration, broadcaster: Broadcaster, connections: Connections, hubs: [LoopHub]
     ) {
         self.configuration = configuration
         self.broadcaster = broadcaster
@@ -43,7 +43,7 @@ final class Service: Sendable {
     func crossOriginLines(for head: HTTPRequestHead, isExposed: Bool) -> [(name: String, value: String)] {
         let openPolicy =
             isExposed && configuration.allowedOrigin == nil
-            ? .sameOrigin : MJPEGServerConfiguration.ResourcePolicy.crossOrigin
+            ? .sameOrigin : MJPEGServer.Configuration.ResourcePolicy.crossOrigin
         var lines = [("Cross-Origin-Resource-Policy", (configuration.resourcePolicy ?? openPolicy).rawValue)]
         guard let origin = configuration.allowedOrigin else { return lines }
         lines.append(("Access-Control-Allow-Origin", origin))

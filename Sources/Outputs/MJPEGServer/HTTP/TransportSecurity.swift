@@ -25,7 +25,7 @@ struct TransportSecurity: Sendable {
         private let context: NIOSSLContext
 
         /// Reads the certificate and its key.
-        init(_ tls: MJPEGServerConfiguration.TLS) throws(MJPEGServerError) {
+        init(_ tls: MJPEGServer.Configuration.TLS) throws(MJPEGServerError) {
             do {
                 let chain = try NIOSSLCertificate.fromPEMFile(tls.certificateChain).map {
                     NIOSSLCertificateSource.certificate($0)
@@ -51,7 +51,7 @@ struct TransportSecurity: Sendable {
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
         }
     #else
-        init(_ tls: MJPEGServerConfiguration.TLS) throws(MJPEGServerError) {
+        init(_ tls: MJPEGServer.Configuration.TLS) throws(MJPEGServerError) {
             throw MJPEGServerError(
                 .certificate, operation: "load the certificate", subject: tls.certificateChain,
                 message: "This program was built without HTTPS. Build it with the trait TLS of swift-video-capturing "

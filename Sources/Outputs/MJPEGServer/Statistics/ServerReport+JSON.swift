@@ -3,7 +3,7 @@ import VideoCapturing
 
 extension ServerReport {
     /// The response of `/state`: the fields of uStreamer, followed by those of this server; with uStreamer's spaces.
-    func json(_ configuration: MJPEGServerConfiguration) -> ByteBuffer {
+    func json(_ configuration: MJPEGServer.Configuration) -> ByteBuffer {
         let root = JSONValue.object([
             ("ok", .bool(true)),
             (

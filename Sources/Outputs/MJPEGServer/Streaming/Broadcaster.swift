@@ -6,7 +6,7 @@ import VideoCapturing
 /// Safe to use from any thread. Frames come on the capture's or a queue's thread; everything else (the first part for a
 /// viewer, repeats, placeholders, wants) is done by the worker.
 final class Broadcaster: Sendable {
-    let configuration: MJPEGServerConfiguration
+    let configuration: MJPEGServer.Configuration
     let clock = MonotonicClock()
     let state: Locked<BroadcastState>
     /// What waits in memory for slow clients.
@@ -17,7 +17,7 @@ final class Broadcaster: Sendable {
     let worker = Worker()
 
     init(
-        _ configuration: MJPEGServerConfiguration, onWarning: @escaping @Sendable (String) -> Void
+        _ configuration: MJPEGServer.Configuration, onWarning: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
         self.onWarning = onWarning

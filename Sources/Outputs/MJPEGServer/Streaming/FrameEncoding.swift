@@ -31,7 +31,7 @@ struct FrameEncoding {
     /// The number of the newest frame so far.
     private(set) var newestNumber: UInt64 = 0
 
-    init(_ configuration: MJPEGServerConfiguration) {
+    init(_ configuration: MJPEGServer.Configuration) {
         quality = configuration.quality
         passesThrough = configuration.passesThrough
         dropSameFrames = configuration.dropSameFrames
@@ -79,7 +79,7 @@ struct FrameEncoding {
     }
 
     /// Whether the JPEG that a frame carries is passed on.
-    static func passesOn(_ frame: VideoFrame, _ configuration: MJPEGServerConfiguration) -> Bool {
+    static func passesOn(_ frame: VideoFrame, _ configuration: MJPEGServer.Configuration) -> Bool {
         jpeg(of: frame, passesThrough: configuration.passesThrough) != nil
     }
 

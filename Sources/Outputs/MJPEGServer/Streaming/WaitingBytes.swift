@@ -36,6 +36,6 @@ final class WaitingBytes: Sendable {
         guard disconnections.add(1, ordering: .relaxed).oldValue == 0 else { return }
         onWarning(
             "Clients that read slowly are disconnected, since more than \(limit) bytes wait for them; the statistics count "
-                + "them. The limit is MJPEGServerConfiguration.Limits.waitingBytes.")
+                + "them. The limit is MJPEGServer.Configuration.Limits.waitingBytes.")
     }
 }

@@ -68,18 +68,19 @@ struct RecordedCamera: ModeSource {
 extension RecordedCamera {
     /// The modes for a request, the best first.
     func ranking(
-        _ size: String, at rate: FrameRate, _ policy: CameraModeRequest.Policy = .frameRateFirst,
+        _ size: String, at rate: FrameRate, _ policy: CameraMode.Request.Policy = .frameRateFirst,
         only: FourCC? = nil, without: Set<FourCC> = []
     ) throws(CaptureError) -> ModeRanking {
         var source = self
-        let request = CameraModeRequest(
+        let request = CameraMode.Request(
             size: PixelSize(size), rate: rate, policy: policy, requiredFourCC: only, excludedFourCCs: without)
         return try ModeSearch.candidates(
             from: &source, request: request, isConvertible: { convertible.contains($0) }, subject: "Test camera")
     }
 
     /// The best mode for a request, as in `NV12 640x360 30`.
-    func best(_ size: String, at rate: FrameRate, _ policy: CameraModeRequest.Policy = .frameRateFirst) throws -> String
+    func best(_ size: String, at rate: FrameRate, _ policy: CameraMode.Request.Policy = .frameRateFirst) throws
+        -> String
     {
         try ranking(size, at: rate, policy).modes[0].short
     }
