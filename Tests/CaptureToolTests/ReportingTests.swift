@@ -143,12 +143,12 @@ import VideoCapturing
 
     @Test func statisticsAreVersionedLines() {
         let line = StatisticsJSON.line("summary", snapshot())
-        #expect(line.hasPrefix(#"{"version":1,"event":"summary","elapsedSeconds":12.04"#))
+        #expect(line.hasPrefix(#"{"version":2,"event":"summary","elapsedSeconds":12.04"#))
         #expect(line.contains(#""capture":{"frames":360,"seconds":12.000000,"dropped":{"total":0,"#))
         #expect(line.contains(#""bitsPerSecondAsked":922000"#))
         #expect(!line.contains("\n"))
         #expect(
             StatisticsJSON.error("No.", output: "a.webm")
-                == #"{"version":1,"event":"error","message":"No.","output":"a.webm"}"#)
+                == #"{"version":2,"event":"error","message":"No.","output":"a.webm"}"#)
     }
 }
