@@ -44,13 +44,15 @@ final class StillEngine: Sendable {
     /// Ends all requests and threads.
     func close() {
         connection.withLock { $0.observation }?.cancel()
-        let effects = state.withLock { state in
+        let (effects, observers) = state.withLock { state in
             state.isClosed = true
             let effects = state.failAll(.notRunning(nil))
-            for observer in state.observers.values { observer.finish() }
-            return effects
+            defer { state.observers = [:] }
+            return (effects, state.observers)
         }
         perform(effects)
+        // Not under the lock: each end removes the observer.
+        for observer in observers.values { observer.finish() }
         jobs.withLock { $0.isClosed = true }
         jobs.wakeAll()
         wake.raise()
