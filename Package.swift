@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "MediaPublishing", targets: ["MediaPublishing"]),
         .library(name: "FileOutput", targets: ["FileOutput"]),
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
+        .library(name: "StillCapture", targets: ["StillCapture"]),
         .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
@@ -95,6 +96,13 @@ let package = Package(
                 .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"),
             ],
             swiftSettings: strict),
+
+        // Photographs out of any capture.
+        .target(
+            name: "StillCapture", dependencies: ["VideoCapturing", "FrameProcessing", "JPEGCodec", "CPNG"],
+            path: "Sources/Outputs/StillCapture", swiftSettings: strict),
+        // libpng ends in a jump when it fails, too.
+        .target(name: "CPNG", path: "Sources/System/CPNG", linkerSettings: [.linkedLibrary("png")]),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
@@ -196,6 +204,11 @@ let package = Package(
                 "Digests", "VideoCapturing",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "StillCaptureTests",
+            dependencies: [
+                "StillCapture", "CapturerTestKit", "FrameProcessing", "JPEGCodec", "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "CameraCapturerTests",

@@ -20,12 +20,15 @@ public struct CaptureWants: Sendable, Hashable {
     /// Whether luma and chroma are accepted in any layout, so that a capture need not convert them: a camera's YUYV as
     /// it lies in the driver's memory.
     public var acceptsNativeFormat: Bool
+    /// Whether the consumer takes whatever the capture delivers for the others: its wants count only where no other
+    /// consumer has any.
+    public var isPassive: Bool
 
     /// Wants; everything is of use where nothing is said.
     public init(
         maximumPixelCount: Int? = nil, maximumFrameRate: FrameRate? = nil, minimumFrameRate: FrameRate? = nil,
         sizeAlignment: Int = 1, acceptsBlack: Bool = false,
-        acceptsCompressed: Bool = false, acceptsNativeFormat: Bool = false
+        acceptsCompressed: Bool = false, acceptsNativeFormat: Bool = false, isPassive: Bool = false
     ) {
         self.maximumPixelCount = maximumPixelCount
         self.maximumFrameRate = maximumFrameRate
@@ -34,14 +37,17 @@ public struct CaptureWants: Sendable, Hashable {
         self.acceptsBlack = acceptsBlack
         self.acceptsCompressed = acceptsCompressed
         self.acceptsNativeFormat = acceptsNativeFormat
+        self.isPassive = isPassive
     }
 
     /// What satisfies both, as the more demanding of them decides: the higher limits, or none where one has none, the
     /// higher minimum rate, the least common alignment; black, compressed or native frames only where both accept them.
+    /// A passive one does not decide anything next to one that is not.
     ///
     /// The less demanding one gets more than it wants: a `FrameAdapter`, or its ``PublisherSubscription`` for the rate,
     /// lowers that for it alone.
     public func merged(with other: CaptureWants) -> CaptureWants {
+        if isPassive != other.isPassive { return isPassive ? other : self }
         func higherLimit<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
             guard let first, let second else { return nil }
             return max(first, second)
@@ -57,7 +63,7 @@ public struct CaptureWants: Sendable, Hashable {
             sizeAlignment: leastCommonMultiple(sizeAlignment, other.sizeAlignment),
             acceptsBlack: acceptsBlack && other.acceptsBlack,
             acceptsCompressed: acceptsCompressed && other.acceptsCompressed,
-            acceptsNativeFormat: acceptsNativeFormat && other.acceptsNativeFormat)
+            acceptsNativeFormat: acceptsNativeFormat && other.acceptsNativeFormat, isPassive: isPassive)
     }
 
     /// Without what the publisher does.

@@ -1,0 +1,359 @@
+import VideoCapturing
+
+/// From frames and requests to stills: the threads behind a ``StillCapture``.
+///
+/// ```
+/// capture thread ── consume ──▶ StillState ── jobs ──▶ workers ── finish ──▶ StillState ──▶ readers
+///                                   ▲
+///                    scheduler: ticks, timeouts, wants
+/// ```
+/// Safe to use from any thread.
+final class StillEngine: Sendable {
+    let configuration: StillCapture.Configuration
+    let clock: any CaptureClock
+    let state: Locked<StillState>
+    private let jobs = Locked(JobQueue())
+    private let wake = ManualResetEvent()
+    private let haveThreads = Locked(false)
+    private let connection = Locked(Connection())
+
+    private struct JobQueue {
+        var jobs: [StillJob] = []
+        var isClosed = false
+    }
+
+    private struct Connection {
+        weak var publisher: VideoPublisher?
+        var isAttached = false
+        var wasDetached = false
+        var feedback: CaptureFeedback?
+        /// The capture whose states are watched.
+        weak var observed: (any VideoCapture)?
+        /// Reads them; one for each capture in turn.
+        var observation: Task<Void, Never>?
+        /// Counts the captures that were watched, so that nothing that an old one reports is taken for the new one's.
+        var observationNumber: UInt64 = 0
+    }
+
+    init(_ configuration: StillCapture.Configuration, clock: any CaptureClock) {
+        self.configuration = configuration
+        self.clock = clock
+        state = Locked(StillState(configuration))
+    }
+
+    /// Ends all requests and threads.
+    func close() {
+        connection.withLock { $0.observation }?.cancel()
+        let (effects, observers) = state.withLock { state in
+            state.isClosed = true
+            let effects = state.failAll(.notRunning(nil))
+            defer { state.observers = [:] }
+            return (effects, state.observers)
+        }
+        perform(effects)
+        // Not under the lock: each end removes the observer.
+        for observer in observers.values { observer.finish() }
+        jobs.withLock { $0.isClosed = true }
+        jobs.wakeAll()
+        wake.raise()
+    }
+
+    // MARK: Frames
+
+    /// On the capture's thread.
+    func consume(_ frame: VideoFrame) {
+        let now = clock.now
+        // Frames are released here, without a lock: their release may run a driver's code.
+        var (displaced, effects) = state.withLock { $0.take(frame, at: now) }
+        if let effects { perform(effects) }
+        while displaced != nil { displaced = state.withLock { $0.ring.removeExcess() } }
+    }
+
+    private func perform(_ effects: StillEffects) {
+        if !effects.jobs.isEmpty {
+            jobs.withLock { $0.jobs += effects.jobs }
+            jobs.wakeAll()
+        }
+        for answer in effects.answers { answer.continuation.resume(with: answer.result) }
+        for event in effects.events { event.continuation.resume(with: event.result) }
+        if effects.wakesScheduler { wake.raise() }
+    }
+
+    // MARK: Requests
+
+    func takeSingle(_ settings: StillSettings) async throws -> Still {
+        try Task.checkCancellation()
+        try startThreads()
+        let identifier = state.withLock { $0.makeIdentifier() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let refusal = refusal(syncGate())
+                let now = clock.now
+                perform(
+                    state.withLock { $0.addSingle(identifier, settings, at: now, refusal: refusal, continuation) })
+                // A cancellation before this found nothing to cancel.
+                if Task.isCancelled { cancelSingle(identifier) }
+            }
+        } onCancel: {
+            cancelSingle(identifier)
+        }
+    }
+
+    private func cancelSingle(_ identifier: UInt64) {
+        let effects = state.withLock { state in
+            var effects = StillEffects()
+            state.endSingle(identifier, .failure(CancellationError()), &effects)
+            state.updateReadiness()
+            return effects
+        }
+        perform(effects)
+    }
+
+    func startBurst(
+        count: Int, interval: Duration?, _ settings: StillSettings
+    ) throws(StillCaptureError) -> UInt64 {
+        guard count >= 1 else { throw .invalidBurst("\(count) stills were asked for; ask for 1 or more.") }
+        if let interval, interval < .nanoseconds(1) {
+            throw .invalidBurst("The interval is \(interval); choose one above zero.")
+        }
+        if let refusal = refusal(nil) { throw refusal }
+        try startThreads()
+        let captureState = syncGate()
+        let now = clock.now
+        let (identifier, effects) = state.withLock { state in
+            let identifier = state.makeIdentifier()
+            var burst = BurstState(count: count, interval: interval, settings: settings, start: now)
+            var effects = StillEffects()
+            if let captureState { burst.report(captureState, &effects) }
+            return (identifier, state.addBurst(identifier, burst, at: now))
+        }
+        perform(effects)
+        return identifier
+    }
+
+    func nextEvent(ofBurst identifier: UInt64) async throws -> StillCapture.BurstEvent? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let effects = state.withLock { state in
+                    var effects = StillEffects()
+                    guard !Task.isCancelled, state.bursts[identifier] != nil else {
+                        effects.events.append((continuation, .success(nil)))
+                        return effects
+                    }
+                    state.bursts[identifier]!.read(continuation, &effects)
+                    state.removeIfRead(identifier)
+                    state.updateReadiness()
+                    return effects
+                }
+                perform(effects)
+                if Task.isCancelled { cancelBurst(identifier) }
+            }
+        } onCancel: {
+            cancelBurst(identifier)
+        }
+    }
+
+    /// Ends a burst without a summary; what of it waits for a worker is left out.
+    func cancelBurst(_ identifier: UInt64) {
+        let effects = state.withLock { state in
+            var effects = StillEffects(wakesScheduler: true)
+            state.bursts[identifier]?.cancelReaders(&effects)
+            state.removeBurst(identifier)
+            state.updateReadiness()
+            return effects
+        }
+        jobs.withLock { queue in
+            queue.jobs.removeAll { if case .burst(identifier, _) = $0.request.owner { true } else { false } }
+        }
+        perform(effects)
+    }
+
+    func readinessChanges() -> AsyncStream<StillCapture.Readiness> {
+        let (stream, continuation) = AsyncStream<StillCapture.Readiness>.makeStream(
+            bufferingPolicy: .bufferingNewest(1))
+        let identifier = state.withLock { state in
+            let identifier = state.makeIdentifier()
+            state.observers[identifier] = continuation
+            continuation.yield(state.readiness)
+            return identifier
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.observers.removeValue(forKey: identifier) }
+        }
+        return stream
+    }
+
+    // MARK: Threads
+
+    /// The threads are started by the first request, so that an idle object has none.
+    private func startThreads() throws(StillCaptureError) {
+        do throws(CaptureError) {
+            try haveThreads.withLock { (haveThreads) throws(CaptureError) in
+                guard !haveThreads else { return }
+                try CaptureThread(name: "stills") { self.schedule() }
+                for _ in 0..<configuration.workerCount {
+                    try CaptureThread(name: "still encoder") { self.work() }
+                }
+                haveThreads = true
+            }
+        } catch {
+            throw StillCaptureError(
+                .system, operation: error.operation, errno: error.systemError, message: error.message)
+        }
+    }
+
+    private func schedule() {
+        var reported: CaptureWants?
+        while true {
+            wake.reset()
+            if state.withLock({ $0.isClosed }) { return }
+            _ = syncGate()
+            let now = clock.now
+            let plan = state.withLock { $0.advance(to: now) }
+            perform(plan.effects)
+            reportWants(plan.wants, &reported)
+            if plan.needsRefresh { connection.withLock { $0.feedback }?.requestRefreshFrame() }
+            if let deadline = plan.deadline { clock.wait(until: deadline, or: wake) } else { wake.wait() }
+        }
+    }
+
+    private func reportWants(_ wants: CaptureWants?, _ reported: inout CaptureWants?) {
+        if wants != reported {
+            connection.withLock { $0.feedback }?.updateWants(wants ?? .passive)
+            reported = wants
+        }
+        guard wants != nil else { return }
+        let now = clock.now
+        state.withLock { $0.didReportWants(at: now) }
+    }
+
+    private func work() {
+        let encoder = StillEncoder(configuration, clock: clock)
+        while let (job, backlog) = nextJob() {
+            let name = configuration.cameraModel ?? currentCapture()?.captureSettings().sourceName
+            let result = Result { () throws(StillCaptureError) in
+                try encoder.encode(job, backlog: backlog, cameraModel: name)
+            }
+            perform(state.withLock { $0.finish(job, result) })
+        }
+    }
+
+    /// Blocks until there is a job.
+    ///
+    /// - Returns: the job, and how many others wait; nil once closed.
+    private func nextJob() -> (StillJob, backlog: Int)? {
+        let next: (StillJob, backlog: Int)?? = jobs.wait { queue in
+            if queue.isClosed { return .some(nil) }
+            return queue.jobs.isEmpty ? nil : (queue.jobs.removeFirst(), queue.jobs.count)
+        }
+        return next ?? nil
+    }
+
+    // MARK: The capture
+
+    func beginAttaching() -> Bool {
+        connection.withLock { connection in
+            defer { connection.isAttached = true }
+            return !connection.isAttached
+        }
+    }
+
+    func connect(_ feedback: CaptureFeedback) {
+        connection.withLock { connection in
+            connection.feedback = feedback
+            connection.wasDetached = false
+        }
+        feedback.updateWants(.passive)
+    }
+
+    func attach(_ publisher: VideoPublisher) {
+        connection.withLock { $0.publisher = publisher }
+        _ = syncGate()
+    }
+
+    func detach() {
+        let observation = connection.withLock { connection in
+            let old = connection.observation
+            connection = Connection(wasDetached: true, observationNumber: connection.observationNumber + 1)
+            return old
+        }
+        observation?.cancel()
+        perform(state.withLock { $0.failAll(.notRunning(nil)) })
+    }
+
+    private func currentCapture() -> (any VideoCapture)? { connection.withLock { $0.publisher }?.capture }
+
+    /// Reads whether the capture runs, and follows a publisher to another capture.
+    ///
+    /// - Returns: the capture's state; nil without a publisher.
+    private func syncGate() -> CaptureState? {
+        guard let capture = currentCapture() else { return nil }
+        let (number, isReplaced) = connection.withLock { connection -> (UInt64?, Bool) in
+            guard connection.observed !== capture else { return (nil, false) }
+            connection.observed = capture
+            connection.observationNumber += 1
+            return (connection.observationNumber, connection.observation != nil)
+        }
+        if let number { observe(capture, number) }
+        let captureState = capture.state
+        let effects = state.withLock { state in
+            var effects = StillEffects()
+            if isReplaced {
+                for identifier in state.bursts.keys { state.bursts[identifier]!.reportReplacement(&effects) }
+            }
+            state.setGate(StillState.Gate(captureState))
+            state.updateReadiness()
+            return effects
+        }
+        perform(effects)
+        return captureState
+    }
+
+    private func observe(_ capture: any VideoCapture, _ number: UInt64) {
+        let changes = capture.stateChanges()
+        let task = Task { [weak self] in
+            for await change in changes { self?.captureChanged(to: change.new, number) }
+        }
+        let surplus = connection.withLock { connection in
+            guard connection.observationNumber == number else { return task as Task<Void, Never>? }
+            defer { connection.observation = task }
+            return connection.observation
+        }
+        surplus?.cancel()
+    }
+
+    private func captureChanged(to new: CaptureState, _ number: UInt64) {
+        let now = syncGate()
+        // That the old capture of a publisher that has another ends concerns nobody.
+        guard let now, connection.withLock({ $0.observationNumber }) == number else { return }
+        let effects = state.withLock { state in
+            var effects = StillEffects(wakesScheduler: true)
+            for identifier in state.bursts.keys { state.bursts[identifier]!.report(new, &effects) }
+            if StillState.Gate(now) == .closed { state.failSingles(.notRunning(now), &effects) }
+            state.updateReadiness()
+            return effects
+        }
+        perform(effects)
+        // The picture of then is not that of now.
+        while state.withLock({ $0.gate == .open ? nil : $0.ring.removeFirst() }) != nil {}
+    }
+
+    /// Why nothing is taken now: the capture does not run, or its publisher has gone. Without a publisher frames are handed
+    /// in by hand, and may be at any time.
+    private func refusal(_ captureState: CaptureState?) -> StillCaptureError? {
+        if state.withLock({ $0.isClosed }) || connection.withLock({ $0.wasDetached }) { return .notRunning(nil) }
+        guard let captureState, StillState.Gate(captureState) == .closed else { return nil }
+        return .notRunning(captureState)
+    }
+}
+
+extension CaptureWants {
+    /// Takes what the capture delivers for others.
+    static let passive = CaptureWants(acceptsCompressed: true, acceptsNativeFormat: true, isPassive: true)
+}
+
+extension StillCaptureError {
+    fileprivate static func invalidBurst(_ message: String) -> StillCaptureError {
+        StillCaptureError(.invalidConfiguration, operation: "take a burst of stills", message: message)
+    }
+}
