@@ -17,6 +17,8 @@ let package = Package(
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
+        .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
+        .library(name: "H264Codec", targets: ["H264Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
         .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
         .library(name: "MediaPublishing", targets: ["MediaPublishing"]),
@@ -67,6 +69,15 @@ let package = Package(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
             swiftSettings: strict),
 
+        // The syntax of H.264 for encoders, containers and receivers alike. No Foundation, no C library.
+        .target(
+            name: "H264Bitstream", dependencies: ["CaptureCore"], path: "Sources/Codecs/H264Bitstream",
+            swiftSettings: strict),
+
+        .target(
+            name: "H264Codec", dependencies: ["VideoCapturing", "H264Bitstream", "COpenH264", "CLibYUV"],
+            path: "Sources/Codecs/H264Codec", swiftSettings: strict),
+
         // JPEG is a pixel format too, which cameras and networks give; so its pictures are read in FrameProcessing.
         .target(
             name: "JPEGCodec", dependencies: ["VideoCapturing", "FrameProcessing", "CJPEG"],
@@ -78,7 +89,7 @@ let package = Package(
 
         // Apart from MediaContainers, so that only its users link FFmpeg.
         .target(
-            name: "FFmpegContainers", dependencies: ["VideoCapturing", "MediaContainers", "CLibAV"],
+            name: "FFmpegContainers", dependencies: ["VideoCapturing", "MediaContainers", "H264Bitstream", "CLibAV"],
             path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
 
         // Any capture, live in any browser.
@@ -162,6 +173,9 @@ let package = Package(
         .systemLibrary(
             name: "CLibMD", path: "Sources/System/CLibMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
         .systemLibrary(
+            name: "COpenH264", path: "Sources/System/COpenH264", pkgConfig: "openh264",
+            providers: [.apt(["libopenh264-dev"])]),
+        .systemLibrary(
             name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
@@ -186,10 +200,17 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
-            dependencies: ["FFmpegContainers", "MediaContainers", "TestTools", "VideoCapturing"],
+            dependencies: [
+                "FFmpegContainers", "H264Bitstream", "H264Codec", "MediaContainers", "TestTools", "VideoCapturing",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "H264CodecTests", dependencies: ["H264Codec", "H264Bitstream", "FFmpegContainers", "VideoCapturing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "H264BitstreamTests", dependencies: ["H264Bitstream", "CaptureCore"], swiftSettings: strict),
         .testTarget(
             name: "JPEGCodecTests", dependencies: ["JPEGCodec", "FrameProcessing", "TestTools", "VideoCapturing"],
             swiftSettings: strict),

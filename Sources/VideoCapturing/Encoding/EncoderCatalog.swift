@@ -4,6 +4,12 @@ public enum EncodingPurpose: String, Sendable, Hashable, CaseIterable {
     case file
     /// To viewers over a network: frames are dropped rather than late, the speed follows the load.
     case live
+
+    /// A bitrate that suits the size and rate of a camera: about a tenth of a bit for each pixel, 64 kb/s to 20 Mb/s.
+    public static func suggestedBitrate(_ size: PixelSize, frameRate: FrameRate) -> Int {
+        let pixelRate = Double(size.width) * Double(size.height) * min(frameRate.framesPerSecond, 60)
+        return Int(min(max(pixelRate * 0.1, 64_000), 20_000_000))
+    }
 }
 
 /// How to encode, as far as a program decides; nil leaves a choice to the encoder.
@@ -65,12 +71,11 @@ public struct EncoderRequest: Sendable, Hashable {
         self.settings = settings
     }
 
-    /// The bitrate that is asked for; without one, what suits a camera's size and rate: about a tenth of a bit for each
-    /// pixel, 64 kb/s to 20 Mb/s.
+    /// The bitrate that is asked for; without one, what suits the size and rate; see
+    /// ``EncodingPurpose/suggestedBitrate(_:frameRate:)``.
     public var bitrate: Int {
-        if let bitrate = settings.bitrate { return bitrate }
-        let pixelRate = Double(format.imageWidth) * Double(format.imageHeight) * min(frameRate.framesPerSecond, 60)
-        return Int(min(max(pixelRate * 0.1, 64_000), 20_000_000))
+        let size = PixelSize(width: format.imageWidth, height: format.imageHeight)
+        return settings.bitrate ?? EncodingPurpose.suggestedBitrate(size, frameRate: frameRate)
     }
 
     /// The maximum time between key frames; nil for the encoder's choice. A number of frames is half a frame interval
