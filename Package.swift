@@ -88,6 +88,9 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // Connections to X servers, for what captures screens and what shows windows.
+        .target(name: "XDisplay", dependencies: ["VideoCapturing", "CLibXCB", "CLibYUV"], swiftSettings: strict),
+
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
 
@@ -105,7 +108,7 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibXCB", "CLibYUV"],
+            name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
 
         .target(
@@ -151,6 +154,9 @@ let package = Package(
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
         .target(name: "TestTools", path: "Tests/TestTools", swiftSettings: strict),
+        .target(
+            name: "XTestTools", dependencies: ["VideoCapturing", "CLibXCB"], path: "Tests/XTestTools",
+            swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-xtest")]),
         .testTarget(
             name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
@@ -206,7 +212,8 @@ let package = Package(
         .testTarget(
             name: "ScreenCapturerTests",
             dependencies: [
-                "ScreenCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibXCB",
+                "ScreenCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "XTestTools",
+                "CLibXCB",
             ],
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-render"), .linkedLibrary("xcb-xtest")]),
         .testTarget(
