@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
         .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
+        .library(name: "WindowPreview", targets: ["WindowPreview"]),
         .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
@@ -90,6 +91,11 @@ let package = Package(
 
         // Connections to X servers, for what captures screens and what shows windows.
         .target(name: "XDisplay", dependencies: ["VideoCapturing", "CLibXCB", "CLibYUV"], swiftSettings: strict),
+
+        // Any capture, in a window.
+        .target(
+            name: "WindowPreview", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
+            path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
@@ -216,6 +222,11 @@ let package = Package(
                 "CLibXCB",
             ],
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-render"), .linkedLibrary("xcb-xtest")]),
+        .testTarget(
+            name: "WindowPreviewTests",
+            dependencies: [
+                "WindowPreview", "JPEGCodec", "VideoCapturing", "XTestTools", "CLibXCB",
+            ], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
