@@ -124,6 +124,85 @@ extension WindowPreviewTests {
             #expect(try run.fault(Quarters.standard.rotated, in: place) == nil)
         }
 
+        /// One that would be smaller, of which nothing must be taken for the picture that is shown.
+        @Test(arguments: [[], ["-extension", "MIT-SHM"]])
+        func keepsThePictureWhenADamagedFrameHasAnotherSize(_ options: [String]) throws {
+            let screen = try VirtualScreen(width: 320, height: 240, options: options)
+            let run = try PreviewRun(screen, first: try Quarters.standard.frame(width: 320, height: 240))
+            let whole = PixelRect(x: 0, y: 0, width: 320, height: 240)
+            #expect(try run.fault(.standard, in: whole) == nil)
+            let garbage: [UInt8] = [0xFF, 0xD8, 0xFF, 0xC4, 1, 2, 3, 4, 5, 6, 7, 8]
+            let buffer = try garbage.withUnsafeBytes {
+                try PixelBuffer.compressed($0, as: .mjpeg, width: 2, height: 400)
+            }
+            run.show(VideoFrame(buffer: buffer, timestamp: MonotonicClock().now))
+            #expect(eventually { run.preview.statistics.framesFailed == 1 })
+            let cover = try run.client.cover(whole)
+            try run.client.setMapped(cover, false)
+            #expect(try run.fault(.standard, in: whole) == nil)
+            // Damage says what differs from the frame that was not shown.
+            run.show(try Quarters.standard.rotated.frame(width: 320, height: 240, damage: []))
+            #expect(try run.fault(Quarters.standard.rotated, in: whole) == nil)
+        }
+
+        @Test func showsAnySequenceOfSizesAndFormats() throws {
+            let screen = try VirtualScreen(width: 400, height: 300)
+            let run = try PreviewRun(screen, first: try Quarters.standard.frame())
+            var random = SystemRandomNumberGenerator()
+            let formats = PixelFormat.allCases.filter { !$0.isCompressed }
+            for _ in 1...300 {
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    let size = (Int.random(in: 1...400, using: &random), Int.random(in: 1...300, using: &random))
+                    try run.client.configure(run.window, PixelRect(x: 0, y: 0, width: size.0, height: size.1))
+                }
+                run.show(
+                    try Quarters.standard.frame(
+                        formats.randomElement(using: &random)!, width: 4 * Int.random(in: 1...100, using: &random),
+                        height: 4 * Int.random(in: 1...100, using: &random),
+                        orientation: VideoOrientation.allCases.randomElement(using: &random)!,
+                        isMirrored: Bool.random(using: &random)))
+            }
+            try run.client.configure(run.window, PixelRect(x: 0, y: 0, width: 64, height: 48))
+            run.show(try Quarters.standard.frame())
+            #expect(try run.fault(.standard, in: place) == nil)
+            #expect(run.preview.statistics.framesFailed == 0)
+            #expect(run.events.names.isEmpty)
+        }
+
+        @Test func closesFromItsOwnHandler() throws {
+            let screen = try VirtualScreen(width: 100, height: 80)
+            let box = Locked<WindowPreview?>(nil)
+            let hasClosed = Locked(false)
+            let preview = try WindowPreview(configuration: WindowPreviewConfiguration(display: screen.name)) { event in
+                guard case .quit = event else { return }
+                box.withLock { $0 }?.close()
+                hasClosed.withLock { $0 = true }
+            }
+            box.withLock { $0 = preview }
+            defer { box.withLock { $0 = nil } }
+            preview.consumeFrame(try Quarters.standard.frame())
+            #expect(eventually { preview.statistics.framesShown == 1 })
+            let client = try XClient(screen)
+            try client.point(atX: 10, y: 10)
+            try client.type(Key.q)
+            #expect(eventually { hasClosed.withLock { $0 } && !preview.isOpen })
+            #expect(try eventually { try client.topLevelWindows().isEmpty })
+        }
+
+        @Test func drawsNothingWhileItIsHidden() throws {
+            let screen = try VirtualScreen(width: 100, height: 80)
+            let run = try PreviewRun(screen, first: try Quarters.standard.frame())
+            let cover = try run.client.cover(PixelRect(x: 0, y: 0, width: 100, height: 80))
+            let wants = Locked(CaptureWants())
+            run.preview.connectFeedback(CaptureFeedback(onWants: { new in wants.withLock { $0 = new } }, onRefresh: {}))
+            #expect(eventually { wants.withLock { $0.maximumFrameRate } == 1 })
+            for color: UInt32 in [0x800000, 0x008000] { run.show(try Quarters.plain(color).frame()) }
+            #expect(run.preview.statistics.framesShown == 1)
+            try run.client.setMapped(cover, false)
+            #expect(try run.fault(.plain(0x008000), in: place) == nil)
+            #expect(run.preview.statistics.framesShown == 2)
+        }
+
         @Test func leavesNothingBehind() throws {
             let screen = try VirtualScreen(width: 100, height: 80)
             func once() throws {

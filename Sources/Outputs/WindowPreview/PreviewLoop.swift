@@ -185,6 +185,7 @@ final class PreviewLoop {
                 shown = frame
                 state.count { $0.framesUnchanged += 1 }
             } else if try draw(frame) {
+                hasMissed = false
                 state.recordShown(latency: MonotonicClock().now.nanoseconds(since: frame.timestamp))
                 return
             } else {
@@ -250,7 +251,7 @@ final class PreviewLoop {
         }
         if place != rect || needsRedraw { window.clear(around: rect) }
         window.put(rect)
-        (needsRedraw, needsRefresh, hasMissed) = (false, false, false)
+        (needsRedraw, needsRefresh) = (false, false)
         if place == nil { state.count { $0.usesSharedMemory = window.usesSharedMemory } }
         if shown?.width != frame.width || shown?.height != frame.height || shown?.orientation != frame.orientation {
             wantsDue = wantsDue ?? MonotonicClock().now
