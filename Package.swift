@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "FileOutput", targets: ["FileOutput"]),
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
         .library(name: "StillCapture", targets: ["StillCapture"]),
+        .library(name: "WindowPreview", targets: ["WindowPreview"]),
         .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
@@ -114,6 +115,13 @@ let package = Package(
             path: "Sources/Outputs/StillCapture", swiftSettings: strict),
         // libpng ends in a jump when it fails, too.
         .target(name: "CPNG", path: "Sources/System/CPNG", linkerSettings: [.linkedLibrary("png")]),
+        // Connections to X servers, for what captures screens and what shows windows.
+        .target(name: "XDisplay", dependencies: ["VideoCapturing", "CLibXCB", "CLibYUV"], swiftSettings: strict),
+
+        // Any capture, in a window.
+        .target(
+            name: "WindowPreview", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
+            path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
@@ -132,7 +140,7 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibXCB", "CLibYUV"],
+            name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
 
         .target(
@@ -180,6 +188,9 @@ let package = Package(
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
         .target(name: "TestTools", path: "Tests/TestTools", swiftSettings: strict),
+        .target(
+            name: "XTestTools", dependencies: ["VideoCapturing", "CLibXCB"], path: "Tests/XTestTools",
+            swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-xtest")]),
         .testTarget(
             name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
@@ -252,9 +263,15 @@ let package = Package(
         .testTarget(
             name: "ScreenCapturerTests",
             dependencies: [
-                "ScreenCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibXCB",
+                "ScreenCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "XTestTools",
+                "CLibXCB",
             ],
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-render"), .linkedLibrary("xcb-xtest")]),
+        .testTarget(
+            name: "WindowPreviewTests",
+            dependencies: [
+                "WindowPreview", "JPEGCodec", "VideoCapturing", "XTestTools", "CLibXCB",
+            ], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),

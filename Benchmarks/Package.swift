@@ -24,6 +24,7 @@ let package = Package(
                 .product(name: "CameraCapturer", package: "swift-video-capturing"),
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
                 .product(name: "FileCapturer", package: "swift-video-capturing"),
+                .product(name: "WindowPreview", package: "swift-video-capturing"),
             ], swiftSettings: strict),
 
         // Takes the place of malloc and its kin in the whole process, and counts.

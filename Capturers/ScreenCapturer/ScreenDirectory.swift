@@ -1,5 +1,6 @@
 import CLibXCB
 import VideoCapturing
+import XDisplay
 
 #if canImport(Glibc)
     import Glibc
@@ -20,38 +21,7 @@ public struct ScreenDirectory: Sendable {
     }
 
     /// The X displays of this machine whose server accepts connections, as `:0`.
-    public static func displays() -> [String] {
-        guard let folder = opendir("/tmp/.X11-unix") else { return [] }
-        defer { closedir(folder) }
-        var numbers: [Int] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name.hasPrefix("X"), let number = Int(name.dropFirst()), accepts(number) { numbers.append(number) }
-        }
-        return numbers.sorted().map { ":\($0)" }
-    }
-
-    /// Whether a server accepts connections for the display of that number, through its socket in the file system or its
-    /// abstract one.
-    static func accepts(_ number: Int) -> Bool {
-        let path = Array("/tmp/.X11-unix/X\(number)".utf8)
-        return [path, [0] + path].contains { name in
-            let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            guard descriptor >= 0 else { return false }
-            defer { close(descriptor) }
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-            let length = MemoryLayout<sockaddr_un>.offset(of: \.sun_path)! + name.count
-            return withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(descriptor, $0, socklen_t(length)) == 0
-                }
-            }
-        }
-    }
+    public static func displays() -> [String] { XConnection.displays() }
 
     /// The monitors of the display, the primary one first; one for the whole display where the server does not report
     /// monitors.

@@ -1,5 +1,6 @@
 import FrameProcessing
 import VideoCapturing
+import XDisplay
 
 /// A screen as a frame source: holds the session, and reconnects to the X server.
 ///

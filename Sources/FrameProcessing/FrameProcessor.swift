@@ -47,6 +47,33 @@ public final class FrameProcessor: Sendable {
         return (try run(plan, filter: transform.filter, on: buffer), plan.color)
     }
 
+    /// Draws an upright frame as blue, green, red, alpha into the caller's memory, such as a window's, in one pass where
+    /// only the format differs.
+    ///
+    /// - Parameters:
+    ///   - frame: the frame; its orientation is applied, and its color converted.
+    ///   - memory: where the first pixel goes; `bytesPerRow` times the height are written.
+    ///   - bytesPerRow: the distance between rows, a multiple of four.
+    ///   - size: the size to draw it in.
+    ///   - filter: how pixels are mixed for a new size.
+    ///   - mirrors: whether to exchange left and right, as seen when upright.
+    /// - Throws: `invalidConfiguration` for a size out of range, `formatUnsupported` and `corruptData` for JPEG,
+    ///   `outOfMemory`.
+    package func draw(
+        _ frame: VideoFrame, to memory: UnsafeMutablePointer<UInt8>, bytesPerRow: Int, size: PixelSize,
+        filter: FrameTransform.Filter, mirrors: Bool
+    ) throws(CaptureError) {
+        let transform = FrameTransform(
+            size: size, filter: filter, appliesOrientation: true, mirrors: mirrors, pixelFormat: .bgra)
+        let plan = try TransformPlan(
+            transform, pixelFormat: frame.pixelFormat, size: PixelSize(width: frame.width, height: frame.height),
+            color: frame.color, orientation: frame.orientation)
+        let target = Picture(
+            pixelFormat: .bgra, width: size.width, height: size.height,
+            planes: [PicturePlane(base: memory, stride: Int32(bytesPerRow))])
+        try run(plan, filter: filter, on: frame.buffer, into: MutablePicture(picture: target))
+    }
+
     /// Runs `body` with memory for what lies between two steps.
     func withScratch(_ body: (inout ScratchMemory) throws(CaptureError) -> Void) throws(CaptureError) {
         try scratch.withLock { (scratch) throws(CaptureError) in try body(&scratch) }
@@ -57,19 +84,48 @@ public final class FrameProcessor: Sendable {
     ) throws(CaptureError) -> PixelBuffer {
         if plan.isIdentity { return buffer }
         return try scratch.withLock { (scratch) throws(CaptureError) -> PixelBuffer in
-            try run(plan, filter, on: buffer, &scratch)
+            let work = try run(plan, filter, on: buffer, except: nil, &scratch)
+            if work.isWhole { return work.buffer }
+            return try work.withPicture { (source) throws(CaptureError) in
+                try cut.makePicture(source.pixelFormat, PixelSize(width: source.width, height: source.height)) {
+                    source.copy(into: $0)
+                }
+            }
         }
     }
 
+    /// As `run`, but the last pass writes into the caller's memory. For plans that crop nothing.
     private func run(
-        _ plan: TransformPlan, _ filter: FrameTransform.Filter, on buffer: PixelBuffer, _ scratch: inout ScratchMemory
-    ) throws(CaptureError) -> PixelBuffer {
+        _ plan: TransformPlan, filter: FrameTransform.Filter, on buffer: PixelBuffer, into target: MutablePicture
+    ) throws(CaptureError) {
+        try scratch.withLock { (scratch) throws(CaptureError) in
+            let work = try run(plan, filter, on: buffer, except: plan.lastPass, &scratch)
+            try work.withPicture { (source) throws(CaptureError) in
+                switch plan.lastPass {
+                case .firstConversion:
+                    try source.convert(from: plan.sourceColor, into: target, plan.color, scratch: &scratch)
+                case .scaling: try source.scale(into: target, filter: filter, scratch: &scratch)
+                case .turn: try source.turn(plan.turn, into: target, scratch: &scratch)
+                case .lastConversion:
+                    let color = plan.first.map { plan.firstColor($0) } ?? plan.sourceColor
+                    try source.convert(from: color, into: target, plan.color, scratch: &scratch)
+                case nil: source.copy(into: target)
+                }
+            }
+        }
+    }
+
+    /// Runs all passes of a plan, or all but one.
+    private func run(
+        _ plan: TransformPlan, _ filter: FrameTransform.Filter, on buffer: PixelBuffer, except omitted: TransformPass?,
+        _ scratch: inout ScratchMemory
+    ) throws(CaptureError) -> CutPicture {
         var work = CutPicture(buffer: buffer, rect: plan.crop)
-        if let format = plan.first {
+        if let format = plan.first, omitted != .firstConversion {
             let color = plan.last == nil ? plan.color : plan.firstColor(format)
             work = try convert(work, from: plan.sourceColor, to: format, color, in: firsts, &scratch)
         }
-        if let size = plan.scaled {
+        if let size = plan.scaled, omitted != .scaling {
             work = CutPicture(
                 whole: try work.withPicture { (source) throws(CaptureError) in
                     try scaled.makePicture(source.pixelFormat, size) { (target) throws(CaptureError) in
@@ -77,7 +133,7 @@ public final class FrameProcessor: Sendable {
                     }
                 })
         }
-        if !plan.turn.isNothing {
+        if !plan.turn.isNothing, omitted != .turn {
             work = CutPicture(
                 whole: try work.withPicture { (source) throws(CaptureError) in
                     let size = PixelSize(width: source.width, height: source.height)
@@ -88,16 +144,11 @@ public final class FrameProcessor: Sendable {
                     }
                 })
         }
-        if let format = plan.last {
+        if let format = plan.last, omitted != .lastConversion {
             let color = plan.first.map { plan.firstColor($0) } ?? plan.sourceColor
             work = try convert(work, from: color, to: format, plan.color, in: lasts, &scratch)
         }
-        if work.isWhole { return work.buffer }
-        return try work.withPicture { (source) throws(CaptureError) in
-            try cut.makePicture(source.pixelFormat, PixelSize(width: source.width, height: source.height)) {
-                source.copy(into: $0)
-            }
-        }
+        return work
     }
 
     /// Converts the part that is kept; more of it where the format can't be cut there, with the rest to
@@ -117,7 +168,20 @@ public final class FrameProcessor: Sendable {
     }
 }
 
+/// One of the passes of a ``TransformPlan``.
+private enum TransformPass {
+    case firstConversion, scaling, turn, lastConversion
+}
+
 extension TransformPlan {
+    /// The pass that makes the result; nil where nothing but a copy does.
+    fileprivate var lastPass: TransformPass? {
+        if last != nil { return .lastConversion }
+        if !turn.isNothing { return .turn }
+        if scaled != nil { return .scaling }
+        return first == nil ? nil : .firstConversion
+    }
+
     /// The colour between two conversions: as it came, for the last one to change.
     fileprivate func firstColor(_ format: PixelFormat) -> ColorDescription {
         let isRGB = format.isRGB

@@ -1,3 +1,4 @@
+import FrameProcessing
 import NIOCore
 import Testing
 import VideoCapturing

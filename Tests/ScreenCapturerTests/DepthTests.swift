@@ -1,6 +1,7 @@
 import ScreenCapturer
 import Testing
 import VideoCapturing
+import XTestTools
 
 extension ScreenCapturerTests {
     /// Screens and windows whose pixels are made otherwise than of four bytes.

@@ -2,6 +2,7 @@ import CapturerTestKit
 import ScreenCapturer
 import Testing
 import VideoCapturing
+import XTestTools
 
 extension ScreenCapturerTests {
     /// The contract, the rate, and what is left behind.

@@ -1,6 +1,7 @@
 import ScreenCapturer
 import Testing
 import VideoCapturing
+import XTestTools
 
 extension ScreenCapturerTests {
     /// The display changes its mode while it is captured.

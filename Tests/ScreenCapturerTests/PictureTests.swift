@@ -2,6 +2,7 @@ import FrameProcessing
 import ScreenCapturer
 import Testing
 import VideoCapturing
+import XTestTools
 
 extension ScreenCapturerTests {
     /// What is on the screen arrives, pixel by pixel.

@@ -1,6 +1,7 @@
 import ScreenCapturer
 import Testing
 import VideoCapturing
+import XTestTools
 
 extension ScreenCapturerTests {
     /// The pointer is in the picture where it is on the screen, or not at all.

@@ -1,6 +1,7 @@
 import ScreenCapturer
 import Testing
 import VideoCapturing
+import XTestTools
 
 #if canImport(Glibc)
     import Glibc

@@ -1,6 +1,7 @@
 import ScreenCapturer
 import Testing
 import VideoCapturing
+import XTestTools
 
 extension ScreenCapturerTests {
     /// A window is covered, moved, resized, hidden and closed while it is captured.

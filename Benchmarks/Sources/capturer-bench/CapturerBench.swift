@@ -33,6 +33,8 @@ struct CapturerBench {
                         [--latency --frames N]; to null in the camera's own format; with --latency prints
                         `FRAMES P50 P99 LARGEST`, in milliseconds from the driver's timestamp to the consumer, of
                         the frames after the first 90
+          show          a raw clip of NV12 in a window, until a signal ends it: --input CLIP --size WxH --fps N
+                        [--from-memory]; prints frames shown and replaced, and the median latency in milliseconds
         """
 
     static func main() {
@@ -62,6 +64,7 @@ struct CapturerBench {
         case "make-noise": try makeNoise(&arguments)
         case "vp8": try encodeFile(Clip(&arguments), isOnOneThread: arguments.flag("one-thread"))
         case "camera": try captureCamera(CameraRun(&arguments))
+        case "show": try showClip(&arguments)
         case "bare": try encodeBare(Clip(&arguments))
         case "all":
             let effort = Effort(&arguments)

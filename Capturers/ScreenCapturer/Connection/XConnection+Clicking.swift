@@ -1,5 +1,6 @@
 import CLibXCB
 import VideoCapturing
+import XDisplay
 
 #if canImport(Glibc)
     import Glibc

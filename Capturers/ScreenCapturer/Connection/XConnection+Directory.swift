@@ -1,5 +1,6 @@
 import CLibXCB
 import VideoCapturing
+import XDisplay
 
 extension XConnection {
     /// The application windows: those that the window manager lists (EWMH, `_NET_CLIENT_LIST`), or without one the visible
@@ -45,16 +46,6 @@ extension XConnection {
         }
     }
 
-    /// The position of a window on the display.
-    func frame(of window: xcb_window_t) throws(XFailure) -> PixelRect {
-        let size = try geometry(of: window)
-        let cookie = xcb_translate_coordinates(handle, window, root, 0, 0)
-        return try answer(cookie.sequence, as: xcb_translate_coordinates_reply_t.self) { reply in
-            PixelRect(
-                x: Int(reply.pointee.dst_x), y: Int(reply.pointee.dst_y), width: size.width, height: size.height)
-        }
-    }
-
     /// The window of a client inside a window manager's frame: the nearest descendant with the property `WM_STATE`
     /// (ICCCM, 4.1.3.1); the frame itself without one.
     func clientWindow(in frame: xcb_window_t) throws(XFailure) -> xcb_window_t {
@@ -83,17 +74,6 @@ extension Sequence<xcb_atom_t> {
 }
 
 extension XConnection {
-    func geometry(of drawable: xcb_drawable_t) throws(XFailure) -> (width: Int, height: Int, depth: UInt8, border: Int)
-    {
-        let cookie = xcb_get_geometry(handle, drawable)
-        return try answer(cookie.sequence, as: xcb_get_geometry_reply_t.self) { reply in
-            (
-                Int(reply.pointee.width), Int(reply.pointee.height), reply.pointee.depth,
-                Int(reply.pointee.border_width)
-            )
-        }
-    }
-
     /// The monitors, the primary one first.
     func monitors() throws(XFailure) -> [ScreenDirectory.Monitor] {
         let size = try geometry(of: root)

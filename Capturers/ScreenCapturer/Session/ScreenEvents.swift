@@ -1,4 +1,5 @@
 import CLibXCB
+import XDisplay
 
 #if canImport(Glibc)
     import Glibc

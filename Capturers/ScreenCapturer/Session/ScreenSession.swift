@@ -1,6 +1,7 @@
 import CLibXCB
 import FrameProcessing
 import VideoCapturing
+import XDisplay
 
 #if canImport(Glibc)
     import Glibc

@@ -1,5 +1,6 @@
 import CLibXCB
 import VideoCapturing
+import XDisplay
 
 /// The desktop, monitor or window that was found for a ``ScreenCapturer/Configuration/Target``.
 struct ScreenSubject {

@@ -1,5 +1,6 @@
 import CLibXCB
 import VideoCapturing
+import XDisplay
 
 /// The source of the pixels: a part of the root, or of the pixmap of a window, which the server keeps complete even where
 /// other windows cover it (COMPOSITE). Replaced when the size changes.
@@ -14,7 +15,7 @@ final class ScreenSurface {
     let windowY: Int
     let width: Int
     let height: Int
-    let layout: ScreenPixelLayout
+    let layout: XPixelLayout
 
     private let connection: XConnection
     private let pixmap: xcb_pixmap_t?
@@ -42,7 +43,7 @@ final class ScreenSurface {
         }
         let visual =
             subject.isWindow ? try connection.visual(of: subject.window) : connection.rootVisual
-        guard let layout = ScreenPixelLayout(connection, visual: visual, depth: geometry.depth) else {
+        guard let layout = XPixelLayout(connection, visual: visual, depth: geometry.depth) else {
             throw CaptureError(
                 .formatUnsupported, operation: "capture the screen", subject: subject.name,
                 message:

@@ -76,6 +76,11 @@ extension Picture {
         switch layout {
         case .planar:
             LumaChroma(y: y, u: u, v: v, isHalfHeight: true).toRGB(into: target, color: color)
+        case .semiplanar where target.pixelFormat == .bgra:
+            let constants = libyuv_constants(color.matrix == .bt709, color.range == .full, false)
+            _ = (pixelFormat.isChromaSwapped ? NV21ToARGBMatrix : NV12ToARGBMatrix)(
+                y.base, y.stride, chroma.base, chroma.stride, target.y.base, target.y.stride, constants, Int32(width),
+                Int32(height))
         case .semiplanar:
             let chroma = try scratch.reservePlanes(2, rowBytes: chromaWidth, rows: chromaStripRows / 2)
             forEachStrip(ofHeight: height, rows: chromaStripRows) { rows in

@@ -1,4 +1,5 @@
 import VideoCapturing
+import XTestTools
 
 /// A program that draws a small square each two milliseconds, on a thread of its own, until it is told to stop.
 final class Painter: Sendable {

@@ -1,5 +1,6 @@
 import CLibXCB
 import VideoCapturing
+import XTestTools
 
 #if canImport(Glibc)
     import Glibc

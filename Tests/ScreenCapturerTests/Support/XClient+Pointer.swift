@@ -1,4 +1,5 @@
 import CLibXCB
+import XTestTools
 
 #if canImport(Glibc)
     import Glibc

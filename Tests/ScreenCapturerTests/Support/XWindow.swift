@@ -1,5 +1,6 @@
 import CLibXCB
 import VideoCapturing
+import XTestTools
 
 /// A window of an ``XClient``; it goes when the client does.
 final class XWindow {

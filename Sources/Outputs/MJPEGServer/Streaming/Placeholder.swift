@@ -1,3 +1,4 @@
+import FrameProcessing
 import VideoCapturing
 
 /// The image that viewers get while the source gives no frames: it says why.

@@ -1,5 +1,6 @@
 import CLibXCB
 import VideoCapturing
+import XDisplay
 
 /// Tracks the pointer: its position in the frame, its shape, and the damage that it causes.
 ///

@@ -9,22 +9,22 @@ import VideoCapturing
 
 /// A connection to an X server. Used by one thread at a time; closed when it is released.
 ///
-/// No call waits longer than ``timeout`` for the server, and none once the capture is being stopped: a server that
+/// No call waits longer than ``timeout`` for the server, and none once the stop descriptor is readable: a server that
 /// hangs must not block its clients.
-final class XConnection {
+package final class XConnection {
     /// The timeout of a reply in seconds.
-    static let timeout = 5.0
+    package static let timeout = 5.0
 
-    let handle: OpaquePointer
-    let root: xcb_window_t
-    let rootDepth: UInt8
-    let rootVisual: xcb_visualid_t
-    let extensions: XExtensions
+    package let handle: OpaquePointer
+    package let root: xcb_window_t
+    package let rootDepth: UInt8
+    package let rootVisual: xcb_visualid_t
+    package let extensions: XExtensions
     /// Readable when waits are to end; -1 for none.
-    var stopDescriptor: Int32 = -1
+    package var stopDescriptor: Int32 = -1
 
     /// Takes ownership of an open connection.
-    init(handle: OpaquePointer, screen: xcb_screen_t) {
+    package init(handle: OpaquePointer, screen: xcb_screen_t) {
         self.handle = handle
         root = screen.root
         rootDepth = screen.root_depth
@@ -34,11 +34,11 @@ final class XConnection {
 
     deinit { xcb_disconnect(handle) }
 
-    var descriptor: Int32 { xcb_get_file_descriptor(handle) }
-    var isBroken: Bool { xcb_connection_has_error(handle) != 0 }
+    package var descriptor: Int32 { xcb_get_file_descriptor(handle) }
+    package var isBroken: Bool { xcb_connection_has_error(handle) != 0 }
 
     /// The reply to a request, which the caller frees.
-    func reply<Reply>(_ sequence: UInt32, as type: Reply.Type) throws(XFailure) -> UnsafeMutablePointer<Reply> {
+    package func reply<Reply>(_ sequence: UInt32, as type: Reply.Type) throws(XFailure) -> UnsafeMutablePointer<Reply> {
         xcb_flush(handle)
         var answer: UnsafeMutableRawPointer?
         var error: UnsafeMutablePointer<xcb_generic_error_t>?
@@ -67,7 +67,7 @@ final class XConnection {
     }
 
     /// The result of `body` for the reply to a request.
-    func answer<Reply, Result>(
+    package func answer<Reply, Result>(
         _ sequence: UInt32, as type: Reply.Type, _ body: (UnsafeMutablePointer<Reply>) -> Result
     ) throws(XFailure) -> Result {
         let answer = try reply(sequence, as: type)
@@ -76,7 +76,7 @@ final class XConnection {
     }
 
     /// Throws when the server has rejected a checked request.
-    func check(_ cookie: xcb_void_cookie_t) throws(XFailure) {
+    package func check(_ cookie: xcb_void_cookie_t) throws(XFailure) {
         // A reply to a later request means that this one has been executed.
         let probe = xcb_get_input_focus(handle)
         try answer(probe.sequence, as: xcb_get_input_focus_reply_t.self) { _ in }
@@ -87,7 +87,7 @@ final class XConnection {
         }
     }
 
-    enum Wait { case readable, stopped, timeout }
+    package enum Wait { case readable, stopped, timeout }
 
     /// Sleeps until the server has sent something, or for a number of seconds, indefinitely without one.
     ///
@@ -95,7 +95,7 @@ final class XConnection {
     ///   - seconds: the timeout; nil for none.
     ///   - interrupt: a descriptor that ends the wait when it is readable; nil for ``stopDescriptor``.
     @discardableResult
-    func wait(seconds: Double?, interruptedBy interrupt: Int32? = nil) -> Wait {
+    package func wait(seconds: Double?, interruptedBy interrupt: Int32? = nil) -> Wait {
         let deadline = seconds.map { MonotonicClock().now.advanced(by: .seconds(min(max($0, 0), 1e6))) }
         let found = pollInput(descriptor, interruptedBy: interrupt ?? stopDescriptor, until: deadline)
         if found.contains(.interrupted) { return .stopped }
@@ -105,14 +105,14 @@ final class XConnection {
 }
 
 extension XConnection {
-    /// The atom of a name; 0 when the server does not know it.
-    func atom(_ name: String) throws(XFailure) -> xcb_atom_t {
-        let cookie = xcb_intern_atom(handle, 1, UInt16(name.utf8.count), name)
+    /// The atom of a name; 0 when the server does not know it and it is not to be created.
+    package func atom(_ name: String, creates: Bool = false) throws(XFailure) -> xcb_atom_t {
+        let cookie = xcb_intern_atom(handle, creates ? 0 : 1, UInt16(name.utf8.count), name)
         return try answer(cookie.sequence, as: xcb_intern_atom_reply_t.self) { $0.pointee.atom }
     }
 
     /// The name of an atom.
-    func name(of atom: xcb_atom_t) throws(XFailure) -> String {
+    package func name(of atom: xcb_atom_t) throws(XFailure) -> String {
         let cookie = xcb_get_atom_name(handle, atom)
         return try answer(cookie.sequence, as: xcb_get_atom_name_reply_t.self) { reply in
             let bytes = UnsafeRawBufferPointer(
@@ -122,7 +122,7 @@ extension XConnection {
     }
 
     /// The bytes of a property of a window, at most 64 KiB; empty when it has none.
-    func property(_ atom: xcb_atom_t, of window: xcb_window_t) throws(XFailure) -> [UInt8] {
+    package func property(_ atom: xcb_atom_t, of window: xcb_window_t) throws(XFailure) -> [UInt8] {
         guard atom != 0 else { return [] }
         let cookie = xcb_get_property(handle, 0, window, atom, 0, 0, 16384)
         return try answer(cookie.sequence, as: xcb_get_property_reply_t.self) { reply in
@@ -132,7 +132,7 @@ extension XConnection {
     }
 
     /// A property that is a list of 32-bit numbers.
-    func numbers(_ atom: xcb_atom_t, of window: xcb_window_t) throws(XFailure) -> [UInt32] {
+    package func numbers(_ atom: xcb_atom_t, of window: xcb_window_t) throws(XFailure) -> [UInt32] {
         let bytes = try property(atom, of: window)
         return bytes.withUnsafeBytes { bytes in
             (0..<bytes.count / 4).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self) }
@@ -140,21 +140,46 @@ extension XConnection {
     }
 }
 
-/// The extensions of an X server that are used here; nil for those it does not have.
-struct XExtensions {
-    struct Numbers {
-        var majorOpcode: UInt8
-        var firstEvent: UInt8
+extension XConnection {
+    /// The position of a window on the display.
+    package func frame(of window: xcb_window_t) throws(XFailure) -> PixelRect {
+        let size = try geometry(of: window)
+        let cookie = xcb_translate_coordinates(handle, window, root, 0, 0)
+        return try answer(cookie.sequence, as: xcb_translate_coordinates_reply_t.self) { reply in
+            PixelRect(
+                x: Int(reply.pointee.dst_x), y: Int(reply.pointee.dst_y), width: size.width, height: size.height)
+        }
     }
 
-    let damage: Numbers?
-    let xfixes: Numbers?
-    let composite: Numbers?
-    let randr: Numbers?
-    let sharedMemory: Numbers?
-    let input: Numbers?
+    /// The size, depth and border of a window or pixmap.
+    package func geometry(of drawable: xcb_drawable_t) throws(XFailure) -> (
+        width: Int, height: Int, depth: UInt8, border: Int
+    ) {
+        let cookie = xcb_get_geometry(handle, drawable)
+        return try answer(cookie.sequence, as: xcb_get_geometry_reply_t.self) { reply in
+            (
+                Int(reply.pointee.width), Int(reply.pointee.height), reply.pointee.depth,
+                Int(reply.pointee.border_width)
+            )
+        }
+    }
+}
 
-    init(_ connection: OpaquePointer) {
+/// The extensions of an X server that are used here; nil for those it does not have.
+package struct XExtensions {
+    package struct Numbers {
+        package var majorOpcode: UInt8
+        package var firstEvent: UInt8
+    }
+
+    package let damage: Numbers?
+    package let xfixes: Numbers?
+    package let composite: Numbers?
+    package let randr: Numbers?
+    package let sharedMemory: Numbers?
+    package let input: Numbers?
+
+    package init(_ connection: OpaquePointer) {
         func numbers(_ which: clibxcb_extension) -> Numbers? {
             guard let data = clibxcb_extension_data(connection, which), data.pointee.present != 0 else { return nil }
             return Numbers(majorOpcode: data.pointee.major_opcode, firstEvent: data.pointee.first_event)
@@ -175,12 +200,12 @@ struct XExtensions {
 }
 
 /// Why a connection to an X server, or a request, has failed.
-enum XFailure: Error {
+package enum XFailure: Error {
     /// The server has closed the connection, or has exited.
     case gone
     /// The server does not reply.
     case silent
-    /// The capture is being stopped.
+    /// The wait was ended from outside.
     case stopping
     /// The server has rejected this request, with an error code of the protocol (X11, 4).
     case refused(code: UInt8)

@@ -1,5 +1,6 @@
 import CLibXCB
 import VideoCapturing
+import XDisplay
 
 #if canImport(Glibc)
     import Glibc
@@ -11,7 +12,7 @@ import VideoCapturing
 /// previous one is being converted.
 final class ImageFetcher {
     private let connection: XConnection
-    private let layout: ScreenPixelLayout
+    private let layout: XPixelLayout
     private let shared: SharedImage?
     private var pending: [(sequence: UInt32, offset: Int)] = []
 
@@ -22,7 +23,7 @@ final class ImageFetcher {
     ///   - layout: the layout of the pixels.
     ///   - width: the width of the whole frame in pixels.
     ///   - height: its height.
-    init(_ connection: XConnection, layout: ScreenPixelLayout, width: Int, height: Int) throws(XFailure) {
+    init(_ connection: XConnection, layout: XPixelLayout, width: Int, height: Int) throws(XFailure) {
         self.connection = connection
         self.layout = layout
         shared = try SharedImage(connection, byteCount: max(4096, layout.bytesPerRow(width: width) * height))
@@ -89,51 +90,5 @@ final class ImageFetcher {
             throw .gone
         }
         body(part, xcb_get_image_data(reply))
-    }
-}
-
-/// Memory into which the X server writes pixels (MIT-SHM). Detached when it is released; the kernel frees it even when
-/// this process is killed, since it is marked for removal as soon as both have attached it.
-final class SharedImage {
-    let segment: xcb_shm_seg_t
-    let memory: UnsafeMutableRawPointer
-    let byteCount: Int
-    private let connection: XConnection
-
-    /// Nil when the server has no MIT-SHM or is on another machine: then pixels are sent.
-    init?(_ connection: XConnection, byteCount: Int) throws(XFailure) {
-        guard connection.extensions.sharedMemory != nil else { return nil }
-        let identifier = shmget(IPC_PRIVATE, byteCount, IPC_CREAT | 0o600)
-        guard identifier >= 0 else { return nil }
-        guard let memory = shmat(identifier, nil, 0), memory != UnsafeMutableRawPointer(bitPattern: -1) else {
-            shmctl(identifier, IPC_RMID, nil)
-            return nil
-        }
-        let segment = xcb_generate_id(connection.handle)
-        let cookie = xcb_shm_attach_checked(connection.handle, segment, UInt32(identifier), 0)
-        // Marked before any failure can be thrown; attached processes keep it.
-        let outcome: Result<Void, XFailure>
-        do throws(XFailure) {
-            try connection.check(cookie)
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
-        }
-        shmctl(identifier, IPC_RMID, nil)
-        if case .failure(let failure) = outcome {
-            shmdt(memory)
-            if case .refused = failure { return nil }
-            throw failure
-        }
-        self.segment = segment
-        self.memory = memory
-        self.byteCount = byteCount
-        self.connection = connection
-    }
-
-    deinit {
-        xcb_shm_detach(connection.handle, segment)
-        xcb_flush(connection.handle)
-        shmdt(memory)
     }
 }

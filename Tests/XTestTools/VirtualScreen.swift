@@ -10,9 +10,9 @@ import VideoCapturing
 ///
 /// A thread of its own starts it and waits for its end. The kernel ends the server with that thread, so it outlives the
 /// tests in no case, however they end.
-final class VirtualScreen: Sendable {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+package final class VirtualScreen: Sendable {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
 
     private struct Life {
@@ -20,17 +20,17 @@ final class VirtualScreen: Sendable {
         var hasEnded = false
     }
 
-    let width: Int
-    let height: Int
+    package let width: Int
+    package let height: Int
     /// Its number N, as in `:N`.
-    let number: Int
+    package let number: Int
     private let arguments: [String]
     private let life: Locked<Locked<Life>>
 
     /// - Parameters:
     ///   - authority: a file whose cookies are asked of clients; nil when everyone may connect.
     ///   - options: more of Xvfb's, such as `["-extension", "MIT-SHM"]`.
-    init(
+    package init(
         width: Int = 320, height: Int = 200, depth: Int = 24, authority: String? = nil, options: [String] = []
     ) throws {
         var arguments = ["-screen", "0", "\(width)x\(height)x\(depth)", "-nolisten", "tcp", "-noreset", "-br"]
@@ -47,13 +47,25 @@ final class VirtualScreen: Sendable {
     deinit { end(SIGTERM) }
 
     /// What `DISPLAY` would be.
-    var name: String { ":\(number)" }
+    package var name: String { ":\(number)" }
 
     /// Ends the server without a warning, as a crash would.
-    func crash() { end(SIGKILL) }
+    package func crash() { end(SIGKILL) }
+
+    /// Has the server hang: it keeps its connections, and does nothing.
+    package func hang() { signal(SIGSTOP) }
+
+    /// Lets a server that hangs go on.
+    package func resume() { signal(SIGCONT) }
+
+    private func signal(_ number: Int32) {
+        life.withLock { $0 }.withLock { life in
+            if let processID = life.processID, !life.hasEnded { _ = kill(processID, number) }
+        }
+    }
 
     /// Starts the server again, on the same number.
-    func restart() throws {
+    package func restart() throws {
         end(SIGTERM)
         let (_, life) = try VirtualScreen.start([name] + arguments)
         self.life.withLock { $0 = life }

@@ -8,9 +8,10 @@ import VideoCapturing
 #endif
 
 extension XConnection {
-    /// Connects to a display, by its name or that of the environment.
-    static func open(_ display: String?) throws(CaptureError) -> XConnection {
-        let name = try displayName(display)
+    /// Connects to a display by its name, such as `:0`.
+    ///
+    /// - Throws: `deviceNotFound`, `permissionDenied`, `invalidConfiguration`.
+    package static func open(named name: String) throws(CaptureError) -> XConnection {
         var number: Int32 = 0
         let handle = xcb_connect(name, &number)
         guard let handle, xcb_connection_has_error(handle) == 0 else {
@@ -21,22 +22,6 @@ extension XConnection {
         var screens = xcb_setup_roots_iterator(xcb_get_setup(handle))
         for _ in 0..<number where screens.rem > 1 { xcb_screen_next(&screens) }
         return XConnection(handle: handle, screen: screens.data.pointee)
-    }
-
-    private static func displayName(_ display: String?) throws(CaptureError) -> String {
-        if let display, !display.isEmpty { return display }
-        if let name = environment("DISPLAY") { return name }
-        if environment("WAYLAND_DISPLAY") != nil {
-            throw CaptureError(
-                .deviceNotFound, operation: "connect to the display",
-                message: "This is a Wayland session without an X server. Wayland lets programs see its screen through "
-                    + "portals only; log in to an X11 session, or name an X display such as Xwayland's.")
-        }
-        throw CaptureError(
-            .deviceNotFound, operation: "connect to the display",
-            message: "DISPLAY is not set, so there is no screen to capture; name the X display, such as :0"
-                + (ScreenDirectory.displays().isEmpty
-                    ? "." : " (there is: \(ScreenDirectory.displays().joined(separator: ", ")))."))
     }
 
     /// The error of a failed connection. libxcb reports no reason: whether the socket accepts connections distinguishes a
@@ -58,7 +43,7 @@ extension XConnection {
                 message: "The X server does not let this user in; run as the user who is logged in, or let them run "
                     + "`xhost +si:localuser:$USER`, or name their authority file in XAUTHORITY.")
         }
-        let others = ScreenDirectory.displays()
+        let others = displays()
         return CaptureError(
             .deviceNotFound, operation: "connect to the display", subject: name,
             message: "No X server answers there; "
@@ -71,10 +56,45 @@ extension XConnection {
         guard let colon = name.lastIndex(of: ":"), colon == name.startIndex || name.hasPrefix("unix:"),
             let number = Int(name[name.index(after: colon)...].prefix { $0 != "." })
         else { return false }
-        return ScreenDirectory.accepts(number)
+        return accepts(number)
     }
 
-    static func environment(_ name: String) -> String? {
+    /// A variable of the environment; nil when it is not set or empty.
+    package static func environment(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The X displays of this machine whose server accepts connections, as `:0`.
+    package static func displays() -> [String] {
+        guard let folder = opendir("/tmp/.X11-unix") else { return [] }
+        defer { closedir(folder) }
+        var numbers: [Int] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.hasPrefix("X"), let number = Int(name.dropFirst()), accepts(number) { numbers.append(number) }
+        }
+        return numbers.sorted().map { ":\($0)" }
+    }
+
+    /// Whether a server accepts connections for the display of that number, through its socket in the file system or its
+    /// abstract one.
+    private static func accepts(_ number: Int) -> Bool {
+        let path = Array("/tmp/.X11-unix/X\(number)".utf8)
+        return [path, [0] + path].contains { name in
+            let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            guard descriptor >= 0 else { return false }
+            defer { close(descriptor) }
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+            let length = MemoryLayout<sockaddr_un>.offset(of: \.sun_path)! + name.count
+            return withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(length)) == 0
+                }
+            }
+        }
     }
 }

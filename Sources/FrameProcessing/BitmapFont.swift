@@ -1,10 +1,10 @@
 /// Letters of five by seven pixels, with two more rows for descenders; printable ASCII.
-enum BitmapFont {
-    static let width = 5
-    static let height = 9
+package enum BitmapFont {
+    package static let width = 5
+    package static let height = 9
 
     /// One row of a letter, its leftmost pixel in the fifth bit; of the question mark for anything but ASCII.
-    static func row(_ row: Int, of letter: UInt8) -> UInt8 {
+    package static func row(_ row: Int, of letter: UInt8) -> UInt8 {
         let index = 0x20..<0x7F ~= letter ? Int(letter) - 0x20 : 0x3F - 0x20
         return UInt8(letters[index] >> UInt64((height - 1 - row) * width) & 0x1F)
     }

@@ -3,7 +3,7 @@ import CLibYUV
 import VideoCapturing
 
 /// The layouts of pixels that actual servers use.
-enum ScreenPixelLayout {
+package enum XPixelLayout {
     /// Depth 24 and 32: blue, green, red and one unused byte or alpha.
     case bgrx
     /// Depth 30: two unused bits, then 10 each of red, green and blue, in little-endian words.
@@ -14,10 +14,10 @@ enum ScreenPixelLayout {
     case rgb565
 
     /// The layout of a visual; nil for an unsupported one, such as a palette.
-    init?(_ connection: XConnection, visual: xcb_visualid_t, depth: UInt8) {
+    package init?(_ connection: XConnection, visual: xcb_visualid_t, depth: UInt8) {
         guard let setup = xcb_get_setup(connection.handle), setup.pointee.image_byte_order == 0,
-            let bits = ScreenPixelLayout.bitsPerPixel(setup, depth: depth),
-            let masks = ScreenPixelLayout.masks(setup, visual: visual)
+            let bits = XPixelLayout.bitsPerPixel(setup, depth: depth),
+            let masks = XPixelLayout.masks(setup, visual: visual)
         else { return nil }
         switch (bits, masks.red, masks.green, masks.blue) {
         case (32, 0xFF0000, 0xFF00, 0xFF): self = .bgrx
@@ -29,7 +29,7 @@ enum ScreenPixelLayout {
     }
 
     /// The bytes of a row; rows are padded to words of 32 bits.
-    func bytesPerRow(width: Int) -> Int {
+    package func bytesPerRow(width: Int) -> Int {
         switch self {
         case .bgrx, .rgb30, .bgr30: width * 4
         case .rgb565: (width * 2 + 3) / 4 * 4
@@ -37,10 +37,10 @@ enum ScreenPixelLayout {
     }
 
     /// Whether the bytes are in the order of `PixelFormat.bgra`.
-    var isBGRA: Bool { self == .bgrx }
+    package var isBGRA: Bool { self == .bgrx }
 
     /// Converts pixels to blue, green, red, alpha.
-    func convert(
+    package func convert(
         _ source: UnsafePointer<UInt8>, to target: UnsafeMutablePointer<UInt8>, width: Int, height: Int
     ) {
         let stride = Int32(bytesPerRow(width: width))
@@ -52,6 +52,21 @@ enum ScreenPixelLayout {
         // Exchanges red and blue, which are exchanged already.
         case .bgr30: AR30ToABGR(source, stride, target, targetStride, Int32(width), Int32(height))
         case .rgb565: RGB565ToARGB(source, stride, target, targetStride, Int32(width), Int32(height))
+        }
+    }
+
+    /// Converts blue, green, red, alpha to the server's pixels.
+    package func encode(
+        _ source: UnsafePointer<UInt8>, to target: UnsafeMutablePointer<UInt8>, width: Int, height: Int
+    ) {
+        let stride = Int32(width * 4)
+        let targetStride = Int32(bytesPerRow(width: width))
+        switch self {
+        case .bgrx: ARGBCopy(source, stride, target, targetStride, Int32(width), Int32(height))
+        case .rgb30: ARGBToAR30(source, stride, target, targetStride, Int32(width), Int32(height))
+        // Takes red for blue, which are exchanged in the target.
+        case .bgr30: ABGRToAR30(source, stride, target, targetStride, Int32(width), Int32(height))
+        case .rgb565: ARGBToRGB565(source, stride, target, targetStride, Int32(width), Int32(height))
         }
     }
 

@@ -5,13 +5,13 @@
 #endif
 
 /// How many descriptors this process has open.
-func openDescriptors() -> Int { entries(of: "/proc/self/fd") - 1 }
+package func openDescriptors() -> Int { entries(of: "/proc/self/fd") - 1 }
 
 /// How many threads this process has.
-func threads() -> Int { entries(of: "/proc/self/task") }
+package func threads() -> Int { entries(of: "/proc/self/task") }
 
 /// How many shared memory segments of this process there are, attached or not.
-func sharedMemorySegments() -> Int {
+package func sharedMemorySegments() -> Int {
     // key shmid perms size cpid lpid nattch …
     lines(of: "/proc/sysvipc/shm").dropFirst().count {
         let fields = $0.split(separator: " ")
@@ -20,7 +20,7 @@ func sharedMemorySegments() -> Int {
 }
 
 /// How many mappings of this process are of memory that it shares with a server.
-func sharedMappings() -> Int {
+package func sharedMappings() -> Int {
     lines(of: "/proc/self/maps").count { $0.contains("/SYSV") || $0.contains("/memfd:") || $0.contains("/dev/shm/") }
 }
 

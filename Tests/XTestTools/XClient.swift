@@ -9,21 +9,23 @@ import CLibXCB
 /// A program on an X screen that draws what a test tells it to. All calls return once the server has done it.
 ///
 /// For one thread at a time.
-final class XClient: @unchecked Sendable {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+package final class XClient: @unchecked Sendable {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
     }
 
     /// How the pixels of a window are made of colours.
-    struct Visual {
-        var id: UInt32
-        var depth: UInt8
-        var red: UInt32
-        var green: UInt32
-        var blue: UInt32
+    package struct Visual {
+        package var id: UInt32
+        package var depth: UInt8
+        package var red: UInt32
+        package var green: UInt32
+        package var blue: UInt32
 
         /// A colour, 0xAARRGGBB, as this visual's pixel.
-        func pixel(_ color: Color) -> UInt32 {
+        package func pixel(_ color: UInt32) -> UInt32 {
             func place(_ value: UInt32, _ mask: UInt32) -> UInt32 {
                 let bits = mask.nonzeroBitCount
                 let spread =
@@ -35,12 +37,12 @@ final class XClient: @unchecked Sendable {
         }
     }
 
-    let connection: OpaquePointer
-    let root: UInt32
-    let rootVisual: Visual
+    package let connection: OpaquePointer
+    package let root: UInt32
+    package let rootVisual: Visual
     private let visuals: [Visual]
 
-    init(_ screen: VirtualScreen) throws {
+    package init(_ screen: VirtualScreen) throws {
         guard let connection = xcb_connect(screen.name, nil), xcb_connection_has_error(connection) == 0 else {
             throw Failure(description: "no connection to \(screen.name)")
         }
@@ -73,7 +75,7 @@ final class XClient: @unchecked Sendable {
     }
 
     /// A visual for a depth that is not the screen's own.
-    func visual(depth: UInt8) throws -> Visual {
+    package func visual(depth: UInt8) throws -> Visual {
         guard let found = visuals.first(where: { $0.depth == depth }) else {
             throw Failure(description: "the screen has no visual of depth \(depth)")
         }
@@ -81,7 +83,7 @@ final class XClient: @unchecked Sendable {
     }
 
     /// Waits until the server has done everything so far; throws when it refused any of it.
-    func sync() throws {
+    package func sync() throws {
         let cookie = xcb_get_input_focus(connection)
         xcb_flush(connection)
         var reply: UnsafeMutableRawPointer?
@@ -99,9 +101,9 @@ final class XClient: @unchecked Sendable {
         }
     }
 
-    func newID() -> UInt32 { xcb_generate_id(connection) }
+    package func newID() -> UInt32 { xcb_generate_id(connection) }
 
-    func atom(_ name: String) throws -> UInt32 {
+    package func atom(_ name: String) throws -> UInt32 {
         let cookie = xcb_intern_atom(connection, 0, UInt16(name.utf8.count), name)
         guard let reply = xcb_intern_atom_reply(connection, cookie, nil) else {
             throw Failure(description: "no atom \(name)")
@@ -111,7 +113,7 @@ final class XClient: @unchecked Sendable {
     }
 
     /// How many windows the screen has, those of other programs too.
-    func topLevelWindowCount() throws -> Int {
+    package func topLevelWindowCount() throws -> Int {
         guard let reply = xcb_query_tree_reply(connection, xcb_query_tree(connection, root), nil) else {
             throw Failure(description: "no list of windows")
         }

@@ -1,0 +1,301 @@
+import FrameProcessing
+import VideoCapturing
+import XDisplay
+
+/// The work of the window's thread: waits for frames and events, and draws.
+final class PreviewLoop {
+    /// How long a new size must have lasted before it is reported as a want: captures may have to reopen for it.
+    private static let settlingTime = Duration.milliseconds(300)
+
+    private let configuration: WindowPreviewConfiguration
+    private let state: PreviewState
+    private let window: XWindow
+    private let processor = FrameProcessor(capacity: 2)
+    /// The frame on the screen.
+    private var shown: VideoFrame?
+    /// Where its pixels are; nil before the first.
+    private var place: PixelRect?
+    private var isClosed = false
+    private var isPaused = false
+    private var needsRedraw = false
+    private var needsRefresh = false
+    /// Whether a frame since the one that is shown could not be drawn, so that damage says nothing.
+    private var hasMissed = false
+    private var showsStatistics: Bool
+    private var overlay = StatisticsOverlay()
+    /// Whether the window has its first size.
+    private var hasSize: Bool
+    private var lastWants: CaptureWants?
+    private var wantsDue: MediaTime?
+
+    /// Starts the thread, and waits until the window is there.
+    static func start(_ configuration: WindowPreviewConfiguration, _ state: PreviewState) throws(CaptureError) {
+        let outcome = Locked<Result<Void, CaptureError>?>(nil)
+        try CaptureThread(name: "window") {
+            state.begin()
+            let event = run(configuration, state, outcome)
+            // All that belongs to the display has been released by now.
+            state.end(with: event)
+        }
+        let deadline = MonotonicClock().now.advanced(by: .seconds(2 * XWindow.timeout))
+        switch outcome.wait(until: deadline, for: { $0 }) {
+        case .success?: return
+        case .failure(let error)?: throw error
+        case nil:
+            state.waiter.raiseStop()
+            throw CaptureError(
+                .stalled, operation: "open a window", subject: configuration.display,
+                message: "The X server takes connections but does not answer; look whether it hangs.")
+        }
+    }
+
+    /// Opens the window, and runs until it is closed or lost.
+    private static func run(
+        _ configuration: WindowPreviewConfiguration, _ state: PreviewState,
+        _ outcome: Locked<Result<Void, CaptureError>?>
+    ) -> WindowPreviewEvent? {
+        func report(_ result: Result<Void, CaptureError>) {
+            outcome.withLock { $0 = result }
+            outcome.wakeAll()
+        }
+        let loop: PreviewLoop
+        do {
+            loop = try PreviewLoop(configuration, state)
+        } catch {
+            report(.failure(PreviewLoop.error(error, "open a window", configuration.display)))
+            return nil
+        }
+        report(.success(()))
+        do {
+            try loop.run()
+            return loop.isClosed ? .closed : nil
+        } catch XFailure.stopping {
+            // Closed by the program.
+            return nil
+        } catch {
+            return .failed(PreviewLoop.error(error, "show frames", configuration.display))
+        }
+    }
+
+    private init(_ configuration: WindowPreviewConfiguration, _ state: PreviewState) throws {
+        self.configuration = configuration
+        self.state = state
+        window = try XWindow(configuration, stopDescriptor: state.waiter.stopDescriptor)
+        showsStatistics = configuration.showsStatistics
+        hasSize = configuration.size != nil
+        if let size = configuration.size {
+            try window.map(size: size, isFullScreen: configuration.isFullScreen)
+            recordWindow()
+        }
+        window.flush()
+    }
+
+    private static func error(_ error: any Error, _ operation: String, _ display: String?) -> CaptureError {
+        if let error = error as? CaptureError { return error }
+        let name = display ?? XConnection.environment("DISPLAY")
+        switch error {
+        case XFailure.silent:
+            return CaptureError(
+                .deviceLost, operation: operation, subject: name,
+                message: "The X server does not answer any more; open the preview again when it does.")
+        case XFailure.refused(let code):
+            return CaptureError(
+                .unavailable, operation: operation, subject: name,
+                message: "The X server has refused it (error \(code)); look into its log.")
+        default:
+            return CaptureError(
+                .deviceLost, operation: operation, subject: name,
+                message: "The X server has closed the connection, or has ended; open the preview again when it is back."
+            )
+        }
+    }
+
+    // MARK: The thread
+
+    private func run() throws {
+        let waiter = state.waiter
+        while !waiter.isStopping, !isClosed {
+            // What it was about is looked for after this, so that nothing is missed.
+            waiter.clearWakeUp()
+            try window.readEvents(handle)
+            let now = MonotonicClock().now
+            try present(now)
+            updateWants(now)
+            window.flush()
+            if try window.readQueuedEvents(handle) || isClosed { continue }
+            _ = waiter.waitForInput(window.connection.descriptor, atMost: timeToNextTurn(now))
+        }
+    }
+
+    /// Nil when there is nothing to be done without a frame or an event.
+    private func timeToNextTurn(_ now: MediaTime) -> Duration? {
+        var next = wantsDue
+        if showsStatistics, isVisible { next = min(next ?? overlay.nextUpdate, overlay.nextUpdate) }
+        return next.map { max(.zero, $0 - now) }
+    }
+
+    private func handle(_ event: XWindowEvent) throws(XFailure) {
+        switch event {
+        case .key(let key): try handle(key)
+        case .resized:
+            needsRedraw = true
+            wantsDue = MonotonicClock().now.advanced(by: PreviewLoop.settlingTime)
+            recordWindow()
+        case .exposed: needsRefresh = true
+        case .visibility: wantsDue = wantsDue ?? MonotonicClock().now
+        case .fullScreen: state.report(.fullScreen(window.isFullScreen))
+        case .closed: isClosed = true
+        }
+    }
+
+    private func handle(_ key: PreviewKey) throws(XFailure) {
+        switch key {
+        case .pause:
+            isPaused.toggle()
+            wantsDue = MonotonicClock().now
+            state.report(.paused(isPaused))
+        case .still:
+            if let shown { state.report(.still(shown)) }
+        case .statistics:
+            showsStatistics.toggle()
+            overlay = StatisticsOverlay()
+            needsRedraw = true
+            state.report(.statistics(showsStatistics))
+        case .fullScreen, .leaveFullScreen:
+            let isWanted = key == .fullScreen && !window.isFullScreen
+            if try window.setFullScreen(isWanted) { state.report(.fullScreen(isWanted)) }
+        case .quit: state.report(.quit)
+        }
+    }
+
+    private func recordWindow() {
+        state.count { $0.windowSize = window.size }
+    }
+
+    // MARK: Drawing
+
+    private var isVisible: Bool { window.isMapped && !window.isObscured }
+
+    /// Draws what is due. While the server reads the last pixels nothing is, and the newest frame waits.
+    private func present(_ now: MediaTime) throws {
+        guard !window.isBusy else { return }
+        if !isPaused, isVisible || !hasSize, let frame = state.take() {
+            if !hasSize { try openWindow(for: frame) }
+            if isUnchanged(frame) {
+                shown = frame
+                state.count { $0.framesUnchanged += 1 }
+            } else if try draw(frame) {
+                hasMissed = false
+                state.recordShown(latency: MonotonicClock().now.nanoseconds(since: frame.timestamp))
+                return
+            } else {
+                hasMissed = true
+                // Where it would have had another size the pixels have gone.
+                if !window.hasPicture { needsRedraw = true }
+            }
+        }
+        guard isVisible, let frame = shown else { return }
+        if showsStatistics, overlay.update(frame, at: now, state.statistics) { needsRedraw = true }
+        if needsRedraw {
+            if try draw(frame) { state.count { $0.redraws += 1 } }
+        } else if needsRefresh, let place {
+            needsRefresh = false
+            window.put(place)
+            state.count { $0.refreshes += 1 }
+        }
+    }
+
+    /// Shows the window in the size of its first frame, or the largest of its aspect that the screen has room for.
+    private func openWindow(for frame: VideoFrame) throws(XFailure) {
+        let size = uprightSize(of: frame)
+        let screen = try window.screenSize()
+        let fits = size.width <= screen.width && size.height <= screen.height
+        let inside = fitted(size, into: screen)
+        try window.map(
+            size: fits ? size : PixelSize(width: inside.width, height: inside.height),
+            isFullScreen: configuration.isFullScreen)
+        hasSize = true
+        recordWindow()
+        wantsDue = MonotonicClock().now
+    }
+
+    /// Whether the frame would look as the one that is shown.
+    private func isUnchanged(_ frame: VideoFrame) -> Bool {
+        guard let shown, !needsRedraw, !hasMissed, frame.damage?.isEmpty == true else { return false }
+        return shown.width == frame.width && shown.height == frame.height && shown.orientation == frame.orientation
+            && shown.isMirrored == frame.isMirrored && shown.color == frame.color
+    }
+
+    /// Draws a frame; false when it cannot be drawn, such as damaged JPEG.
+    private func draw(_ frame: VideoFrame) throws -> Bool {
+        let size = uprightSize(of: frame)
+        let rect = fitted(size, into: window.size)
+        let inner = PixelSize(width: rect.width, height: rect.height)
+        // The mean of all pixels where four of them would be too few.
+        let isSmall = inner.width * 2 < size.width || inner.height * 2 < size.height
+        let mirrors = configuration.mirrors ?? frame.isMirrored
+        do {
+            try window.draw(inner) { (memory, bytesPerRow) throws(CaptureError) in
+                try processor.draw(
+                    frame, to: memory, bytesPerRow: bytesPerRow, size: inner, filter: isSmall ? .box : .bilinear,
+                    mirrors: mirrors)
+                if showsStatistics {
+                    _ = overlay.update(frame, at: MonotonicClock().now, state.statistics)
+                    overlay.draw(on: memory, bytesPerRow: bytesPerRow, size: inner)
+                }
+            }
+        } catch is CaptureError {
+            state.count { $0.framesFailed += 1 }
+            needsRedraw = false
+            return false
+        }
+        if place != rect || needsRedraw { window.clear(around: rect) }
+        window.put(rect)
+        (needsRedraw, needsRefresh) = (false, false)
+        if place == nil { state.count { $0.usesSharedMemory = window.usesSharedMemory } }
+        if shown?.width != frame.width || shown?.height != frame.height || shown?.orientation != frame.orientation {
+            wantsDue = wantsDue ?? MonotonicClock().now
+        }
+        place = rect
+        shown = frame
+        return true
+    }
+
+    private func uprightSize(of frame: VideoFrame) -> PixelSize {
+        let size = PixelSize(width: frame.width, height: frame.height)
+        return frame.orientation.swapsDimensions ? size.transposed : size
+    }
+
+    // MARK: Wants
+
+    private func updateWants(_ now: MediaTime) {
+        let (feedback, isNew) = state.currentFeedback()
+        guard isNew || wantsDue.map({ $0 <= now }) ?? false else { return }
+        wantsDue = nil
+        let isIdle = isPaused || (hasSize && !isVisible)
+        var wants = CaptureWants(
+            maximumFrameRate: isIdle ? 1 : nil, acceptsCompressed: true, acceptsNativeFormat: true)
+        if let shown {
+            let rect = fitted(uprightSize(of: shown), into: window.size)
+            wants.maximumPixelCount = rect.width * rect.height
+        }
+        guard isNew || wants != lastWants else { return }
+        let wasIdle = lastWants?.maximumFrameRate != nil
+        lastWants = wants
+        feedback?.updateWants(wants)
+        // What the limit has kept back may be all that a source at rest has to give.
+        if wasIdle, !isIdle { feedback?.requestRefreshFrame() }
+    }
+}
+
+/// The largest size of an aspect inside of another, in its middle.
+func fitted(_ size: PixelSize, into outer: PixelSize) -> PixelRect {
+    var (width, height) = (outer.width, outer.height)
+    if size.width * outer.height >= size.height * outer.width {
+        height = max(1, (size.height * outer.width + size.width / 2) / size.width)
+    } else {
+        width = max(1, (size.width * outer.height + size.height / 2) / size.height)
+    }
+    return PixelRect(
+        x: (outer.width - width) / 2, y: (outer.height - height) / 2, width: width, height: height)
+}
