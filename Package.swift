@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
+        .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
         .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
@@ -56,6 +57,11 @@ let package = Package(
             path: "Sources/Containers/MediaContainers", swiftSettings: strict),
         .target(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
+            swiftSettings: strict),
+
+        // The syntax of H.264 for encoders, containers and receivers alike. No Foundation, no C library.
+        .target(
+            name: "H264Bitstream", dependencies: ["CaptureCore"], path: "Sources/Codecs/H264Bitstream",
             swiftSettings: strict),
 
         // JPEG is a pixel format too, which cameras and networks give; so its pictures are read in FrameProcessing.
@@ -169,6 +175,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "H264BitstreamTests", dependencies: ["H264Bitstream", "CaptureCore"], swiftSettings: strict),
         .testTarget(
             name: "JPEGCodecTests", dependencies: ["JPEGCodec", "FrameProcessing", "TestTools", "VideoCapturing"],
             swiftSettings: strict),

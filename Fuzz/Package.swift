@@ -8,6 +8,7 @@ import PackageDescription
 let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzY4M", [framework("MediaContainers"), framework("VideoCapturing")]),
     ("FuzzIVF", [framework("MediaContainers"), framework("VideoCapturing")]),
+    ("FuzzH264", [framework("H264Bitstream")]),
     ("FuzzJPEG", [framework("JPEGCodec"), framework("FrameProcessing"), framework("VideoCapturing")]),
     (
         "FuzzFFmpegContainers",

@@ -89,7 +89,9 @@ public struct Codec: RawRepresentable, Sendable, Hashable, CustomStringConvertib
 
     /// VP8 (RFC 6386).
     public static let vp8 = Codec(rawValue: "vp8")
-    /// H.264 (ITU-T H.264).
+    /// H.264 (ITU-T H.264). Each packet is one access unit as a byte stream (annex B), with the parameter sets before every
+    /// key frame; the track's decoder configuration is `avcC`. Containers that need lengths in place of start codes
+    /// convert it, with `LengthPrefixed` of `H264Bitstream`.
     public static let h264 = Codec(rawValue: "h264")
     /// One JPEG image (ITU-T T.81) per packet.
     public static let jpeg = Codec(rawValue: "jpeg")
