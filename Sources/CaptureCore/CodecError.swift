@@ -8,6 +8,8 @@ public struct CodecError: Error, Sendable, Hashable {
         case formatUnsupported
         /// The data to decode are damaged.
         case corruptData
+        /// A device, driver or library that is needed is not there.
+        case unavailable
         /// The machine has no memory left.
         case outOfMemory
         /// The library failed; see ``CodecError/libraryCode``.

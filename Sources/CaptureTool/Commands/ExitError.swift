@@ -74,7 +74,8 @@ extension ExitError {
             case .fileExists, .formatUnsupported: .usage
             case .notFound: .noInput
             case .permissionDenied, .readOnly: .noPermission
-            case .noSpace, .closedPipe, .stalled, .corruptData, .limitExceeded, .interrupted, .system: .inputOutput
+            case .noSpace, .closedPipe, .unreachable, .stalled, .corruptData, .limitExceeded, .interrupted, .system:
+                .inputOutput
             }
         self.init(status, "\(error)")
     }

@@ -22,6 +22,8 @@ public struct MediaFileError: Error, Sendable, Hashable {
         case noSpace
         /// The pipe or socket no longer has a reader.
         case closedPipe
+        /// The peer of a network output cannot be reached.
+        case unreachable
         /// The reader of a pipe has taken nothing for the stall timeout; see ``OutputFile/stallTimeout``.
         case stalled
         /// The data are damaged, or of another format than the name states.
@@ -73,7 +75,7 @@ extension MediaFileError: CustomStringConvertible {
 
 extension MediaFileError {
     /// The error for a failed system call: the only mapping from an `errno` to a code and a message.
-    init(errno code: Int32, operation: String, path: String) {
+    package init(errno code: Int32, operation: String, path: String) {
         let (kind, message) = MediaFileError.explain(code)
         self.init(kind, operation: operation, path: path, errno: code, message: message)
     }
