@@ -69,6 +69,44 @@ import VideoCapturing
         #expect(states.all.suffix(2) == [.live, .ended(nil)])
     }
 
+    static let hasNginx = access("/usr/lib/nginx/modules/ngx_rtmp_module.so", R_OK) == 0
+
+    /// A server that records what is published to it.
+    @Test(.enabled(if: hasNginx)) func nginx() throws {
+        let clip = try Clip.h264.get()
+        let port = LoopbackSocket.freePort(SOCK_STREAM)
+        let configuration = """
+            load_module /usr/lib/nginx/modules/ngx_rtmp_module.so;
+            user root; daemon off; master_process off; pid \(folder.path)/pid; error_log \(folder.path)/log;
+            events {}
+            rtmp { server { listen 127.0.0.1:\(port); application live {
+                live on; record all; record_path \(folder.path); record_suffix .flv; } } }
+            """
+        try folder.write(Array(configuration.utf8), to: "conf")
+        let peer = try PeerProgram("nginx", ["-c", folder.file("conf"), "-p", folder.path])
+        let muxer = try connect(
+            "rtmp://127.0.0.1:\(port)/live/key", FFmpegMuxerConfiguration(maximumDelay: .seconds(60)), clip)
+        try send(clip, to: muxer)
+        try muxer.finish()
+        // It closes its file when it has seen the end.
+        peer.end(SIGQUIT)
+        #expect(try countPackets(folder.file("key.flv")) == 120)
+    }
+
+    /// A transport stream by SRT, as it was sent.
+    @Test(.enabled(if: access("/usr/bin/srt-live-transmit", X_OK) == 0)) func srtLiveTransmit() throws {
+        let clip = try Clip.h264.get()
+        let port = LoopbackSocket.freePort(SOCK_DGRAM)
+        let command =
+            "exec srt-live-transmit -q -a no 'srt://127.0.0.1:\(port)?mode=listener' file://con > \(folder.file("a.ts"))"
+        let peer = try PeerProgram("sh", ["-c", command])
+        let muxer = try connect("srt://127.0.0.1:\(port)", FFmpegMuxerConfiguration(maximumDelay: .seconds(60)), clip)
+        try send(clip, to: muxer)
+        try muxer.finish()
+        #expect(peer.waitForEnd())
+        #expect(try countPackets(folder.file("a.ts")) == 120)
+    }
+
     /// A peer that is killed and comes back gets a stream that begins with a key frame.
     @Test(arguments: ["rtmp", "tcp"]) func reconnecting(_ name: String) throws {
         let clip = try Clip.h264.get()

@@ -13,7 +13,8 @@ import VideoCapturing
 /// held back by the encoders in software; those in hardware hold back what their driver does.
 ///
 /// Packets of H.264 are byte streams with the parameter sets before each IDR picture, also where the encoder gives them
-/// only once. Where an encoder cannot change its bitrate, it is opened again, which gives a key frame.
+/// only once. An encoder that cannot change its bitrate is opened again for a change of a fifth or more, which gives a key
+/// frame.
 ///
 /// Not to be used from two threads at once; an `EncodingConsumer` passes on what other threads ask for.
 public final class FFmpegVideoEncoder: VideoEncoder {
@@ -110,7 +111,7 @@ public final class FFmpegVideoEncoder: VideoEncoder {
     ) throws -> EncoderContext {
         let shape = EncoderContext.Shape(
             pixelFormat: frame.pixelFormat, width: frame.width, height: frame.height, color: frame.color)
-        if let bitrate = newBitrate.take(), bitrate != configuration.bitrate {
+        if let bitrate = newBitrate.take(), traits.changesBitrate || isWorthReopening(for: bitrate) {
             configuration.bitrate = bitrate
             if traits.changesBitrate { context?.setBitrate(bitrate) } else { try flush(output: output) }
         }
@@ -122,6 +123,11 @@ public final class FFmpegVideoEncoder: VideoEncoder {
         context = made
         lastKeyFrame = nil
         return made
+    }
+
+    /// A controller changes the bitrate often and by little; a key frame each time would cost more than it gains.
+    private func isWorthReopening(for bitrate: Int) -> Bool {
+        abs(bitrate - configuration.bitrate) * 5 >= configuration.bitrate
     }
 
     /// Hands out a packet; false when there is none.

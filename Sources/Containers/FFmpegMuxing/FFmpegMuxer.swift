@@ -41,13 +41,13 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     private let status: MuxerStatus
     private let limit = WaitLimit()
     private let work = Locked(Work())
+    /// Apart from the work, which a write keeps locked.
+    private let sender = Locked<NetworkSender?>(nil)
 
     private struct Work {
         var tracks: [TrackDescription] = []
         var writer: ContainerWriter?
-        var sender: NetworkSender?
         var isFinished = false
-        var indexFailure: MediaFileError?
     }
 
     /// Opens a file; a network peer is connected by ``begin(_:)``.
@@ -56,17 +56,18 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     ///   - url: a path, `-` for standard output, or a URL.
     ///   - configuration: how to write.
     ///   - onStateChange: called with each new state, on a thread of the muxer or of its caller.
+    ///   - isWanted: called 50 times per second while a FIFO has no reader; false ends the wait.
     /// - Throws: `MediaFileError`: `formatUnsupported` for an unknown container or protocol, and what the file system says.
     public init(
         _ url: String, _ configuration: FFmpegMuxerConfiguration = FFmpegMuxerConfiguration(),
-        onStateChange: @escaping @Sendable (State) -> Void = { _ in }
+        onStateChange: @escaping @Sendable (State) -> Void = { _ in }, isWanted: () -> Bool = { true }
     ) throws(MediaFileError) {
         target = try OutputTarget(url, format: configuration.format)
         name = target.name
         self.configuration = configuration
         status = MuxerStatus(onStateChange)
         switch target.kind {
-        case .file: file = try OutputFile(path: target.url, overwrite: configuration.overwrites)
+        case .file: file = try OutputFile(path: target.url, overwrite: configuration.overwrites, isWanted: isWanted)
         case .files:
             file = nil
             try FFmpegMuxer.checkPlaylist(target, overwrites: configuration.overwrites)
@@ -74,13 +75,15 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
         }
     }
 
+    deinit { sender.withLock { $0 }?.cancel() }
+
     /// What it does at present.
     public var state: State { status.state }
 
     /// What it has counted.
     public var statistics: Statistics {
         var statistics = status.statistics
-        if let sender = work.withLock({ $0.sender }) { statistics.packetsDropped = sender.packetsDropped }
+        if let sender = sender.withLock({ $0 }) { statistics.packetsDropped = sender.packetsDropped }
         return statistics
     }
 
@@ -88,13 +91,13 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     public var bytesWritten: Int64 { file?.bytesWritten ?? Int64(clamping: status.statistics.bytes) }
 
     /// Why a finished MP4 or MOV file has no index, and is still in fragments; nil when it has one, or needs none.
-    public var indexFailure: MediaFileError? { work.withLock { $0.indexFailure } }
+    public var indexFailure: MediaFileError? { status.indexFailure }
 
     /// Ends every wait for a peer, a reader or the index at once, those to come as well. ``finish()`` is still to be called.
     public func cancel() {
         limit.cancel()
         file?.stallTimeout = .zero
-        work.withLock { $0.sender }?.cancel()
+        sender.withLock { $0 }?.cancel()
     }
 
     public func connectFeedback(_ feedback: PacketFeedback?) { status.connectFeedback(feedback) }
@@ -105,17 +108,19 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     ///   anything is written or connected.
     public func begin(_ tracks: [TrackDescription]) throws {
         try ContainerSupport.check(tracks, target)
+        if target.kind == .network {
+            work.withLock { $0.tracks = tracks }
+            let made = try NetworkSender(target, tracks, configuration, limit, status)
+            sender.withLock { $0 = made }
+            return
+        }
         try work.withLock { work in
             work.tracks = tracks
-            if target.kind == .network {
-                work.sender = try NetworkSender(target, tracks, configuration, limit, status)
-            } else {
-                work.writer = try ContainerWriter(
-                    target, tracks, file: file, options: configuration.options, limit: limit,
-                    timeout: configuration.writeTimeout)
-            }
+            work.writer = try ContainerWriter(
+                target, tracks, file: file, options: configuration.options, limit: limit,
+                timeout: configuration.writeTimeout)
         }
-        if target.kind != .network { status.change(to: .live) }
+        status.change(to: .live)
     }
 
     /// Writes a packet, or hands it to the thread that sends. An empty packet is ignored.
@@ -123,16 +128,14 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     /// - Throws: `MediaFileError`: of the file, or the one that has ended the sending.
     public func write(_ packet: MediaPacket) throws {
         guard packet.data.count > 0 else { return }
-        let (sender, isKnown) = work.withLock { work in
-            (work.sender, work.tracks.contains { $0.id == packet.track })
-        }
+        let isKnown = work.withLock { work in work.tracks.contains { $0.id == packet.track } }
         if let error = status.error { throw error }
         guard isKnown else {
             throw MediaFileError.muxing(
                 .formatUnsupported, "write a packet", name,
                 "A packet belongs to track \(packet.track.rawValue), with which the output was not begun.")
         }
-        if let sender { return sender.send(packet) }
+        if let sender = sender.withLock({ $0 }) { return sender.send(packet) }
         do {
             try work.withLock { work in
                 guard !work.isFinished else {
@@ -157,7 +160,7 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
             })
         else { return }
         do {
-            if let sender = work.withLock({ $0.sender }) { try sender.finish() } else { try finishFile() }
+            if let sender = sender.withLock({ $0 }) { try sender.finish() } else { try finishFile() }
             status.change(to: .ended(nil))
         } catch let error as MediaFileError {
             status.change(to: .ended(error))
@@ -168,13 +171,15 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     private func finishFile() throws {
         let failure = status.error
         let packets = try work.withLock { work in
-            defer { work.writer = nil }
-            defer { try? file?.close() }
-            if failure == nil { try work.writer?.finish() }
+            defer {
+                work.writer = nil
+                try? file?.close()
+            }
+            if let failure { throw failure }
+            try work.writer?.finish()
+            try file?.close()
             return work.writer?.packetsWritten ?? 0
         }
-        if let failure { throw failure }
-        try file?.close()
         guard configuration.makesIndex, packets > 0, target.isFragmented, let file, file.isSeekable,
             target.url != "-"
         else { return }
@@ -182,7 +187,7 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
             try FileIndexer(target, limit).addIndex(packets: packets)
         } catch {
             // The file is whole without it.
-            work.withLock { $0.indexFailure = error }
+            status.setIndexFailure(error)
         }
     }
 
@@ -204,6 +209,7 @@ final class MuxerStatus: Sendable {
         var state = FFmpegMuxer.State.idle
         var statistics = FFmpegMuxer.Statistics()
         var feedback: PacketFeedback?
+        var indexFailure: MediaFileError?
     }
 
     private let values = Locked(Values())
@@ -214,6 +220,10 @@ final class MuxerStatus: Sendable {
     var state: FFmpegMuxer.State { values.withLock { $0.state } }
 
     var statistics: FFmpegMuxer.Statistics { values.withLock { $0.statistics } }
+
+    var indexFailure: MediaFileError? { values.withLock { $0.indexFailure } }
+
+    func setIndexFailure(_ error: MediaFileError) { values.withLock { $0.indexFailure = error } }
 
     /// What has ended the output; nil while it goes on.
     var error: MediaFileError? {

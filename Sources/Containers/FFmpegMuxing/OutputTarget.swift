@@ -9,7 +9,7 @@ struct OutputTarget: @unchecked Sendable {
     enum Kind {
         /// One file, pipe or standard output, which is written by `OutputFile`.
         case file
-        /// Several files, which the library writes: HLS.
+        /// Several files, which the library opens itself: HLS.
         case files
         /// A protocol of the library.
         case network
@@ -47,7 +47,7 @@ struct OutputTarget: @unchecked Sendable {
             }
             kind = .network
             self.url = url
-        } else if containerName == "hls" {
+        } else if container.pointee.flags & AVFMT_NOFILE != 0 {
             kind = .files
             // So that no name is taken for a protocol.
             self.url = path.hasPrefix("/") || path.hasPrefix(".") ? path : "./" + path
