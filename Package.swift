@@ -27,6 +27,8 @@ let package = Package(
         .library(name: "StillCapture", targets: ["StillCapture"]),
         .library(name: "WindowPreview", targets: ["WindowPreview"]),
         .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
+        .library(name: "FFmpegMuxing", targets: ["FFmpegMuxing"]),
+        .library(name: "FFmpegCodec", targets: ["FFmpegCodec"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
@@ -91,7 +93,19 @@ let package = Package(
         // Apart from MediaContainers, so that only its users link FFmpeg.
         .target(
             name: "FFmpegContainers", dependencies: ["VideoCapturing", "MediaContainers", "H264Bitstream", "CLibAV"],
+            name: "FFmpegContainers", dependencies: ["VideoCapturing", "MediaContainers", "FFmpegSupport", "CLibAV"],
             path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
+        .target(
+            name: "FFmpegMuxing",
+            dependencies: ["VideoCapturing", "H264Bitstream", "MediaContainers", "FFmpegSupport", "CLibAV"],
+            path: "Sources/Containers/FFmpegMuxing", swiftSettings: strict),
+        .target(
+            name: "FFmpegCodec", dependencies: ["VideoCapturing", "H264Bitstream", "FFmpegSupport", "CLibAV"],
+            path: "Sources/Codecs/FFmpegCodec", swiftSettings: strict),
+        // What all users of FFmpeg in this package share.
+        .target(
+            name: "FFmpegSupport", dependencies: ["CLibAV"], path: "Sources/System/FFmpegSupport",
+            swiftSettings: strict),
 
         // Any capture, live in any browser.
         .target(
@@ -214,6 +228,16 @@ let package = Package(
             dependencies: [
                 "FFmpegContainers", "H264Bitstream", "H264Codec", "MediaContainers", "TestTools", "VideoCapturing",
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FFmpegMuxingTests",
+            dependencies: [
+                "FFmpegMuxing", "FFmpegContainers", "MediaContainers", "VP8Codec", "CapturerTestKit", "TestTools",
+                "VideoCapturing",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FFmpegCodecTests", dependencies: ["FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),

@@ -363,7 +363,7 @@ extension FileSource {
         case .formatUnsupported: .formatUnsupported
         case .limitExceeded: .invalidConfiguration
         case .interrupted: .invalidState
-        case .fileExists, .readOnly, .noSpace, .closedPipe, .stalled, .system: .system
+        case .fileExists, .readOnly, .noSpace, .closedPipe, .unreachable, .stalled, .system: .system
         }
     }
 }

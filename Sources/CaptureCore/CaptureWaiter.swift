@@ -141,11 +141,14 @@ package final class CaptureWaiter: Sendable {
 }
 
 /// An event with a descriptor that can be read while it is raised, made when it is first asked for.
-private final class WaitEnd: Sendable {
-    let event = ManualResetEvent()
+package final class WaitEnd: Sendable {
+    package let event = ManualResetEvent()
     private let pipe = Locked(SignalPipe())
 
-    var descriptor: Int32 {
+    package init() {}
+
+    /// -1 when the system has no descriptor left.
+    package var descriptor: Int32 {
         pipe.withLock { pipe in
             pipe.openIfNeeded()
             if event.isRaised { pipe.set() }
@@ -153,12 +156,12 @@ private final class WaitEnd: Sendable {
         }
     }
 
-    func raise() {
+    package func raise() {
         event.raise()
         pipe.withLock { $0.set() }
     }
 
-    func reset() {
+    package func reset() {
         event.reset()
         pipe.withLock { $0.clear() }
     }

@@ -159,6 +159,8 @@ public enum CodecErrorCode: String, MediaErrorCode {
     case formatUnsupported
     /// The data to decode are damaged.
     case corruptData
+    /// A device, driver or library that is needed is not there.
+    case unavailable
     /// The machine has no memory left.
     case outOfMemory
     /// The library failed; see ``MediaError/libraryCode``.
@@ -169,7 +171,7 @@ public enum CodecErrorCode: String, MediaErrorCode {
         case .invalidConfiguration: .usage
         case .formatUnsupported: .unsupported
         case .corruptData: .invalidData
-        case .outOfMemory, .library: .unavailable
+        case .unavailable, .outOfMemory, .library: .unavailable
         }
     }
 }

@@ -27,3 +27,34 @@ public protocol PacketSink: AnyObject, Sendable {
     /// No packet will follow: writes what is still to be written, and closes.
     func finish() throws
 }
+
+/// A sink that asks for something back: a network output, whose receivers come late or cannot keep up.
+///
+/// An `EncodingConsumer` connects it when it is added; there is nothing else to wire.
+public protocol FeedbackSink: PacketSink {
+    /// Sets what the sink asks through; nil once it has been removed. Called before ``PacketSink/begin(_:)`` and after
+    /// ``PacketSink/finish()``.
+    func connectFeedback(_ feedback: PacketFeedback?)
+}
+
+/// What a sink asks of the encoder that serves it. Safe to use from any thread.
+public struct PacketFeedback: Sendable {
+    private let onKeyFrame: @Sendable () -> Void
+    private let onBitrate: @Sendable (Int) -> Void
+
+    /// Creates a feedback.
+    ///
+    /// - Parameters:
+    ///   - onKeyFrame: called for each request for a key frame.
+    ///   - onBitrate: called with the bitrate that the sink can take, in bits per second, each time it changes.
+    public init(onKeyFrame: @escaping @Sendable () -> Void, onBitrate: @escaping @Sendable (Int) -> Void) {
+        self.onKeyFrame = onKeyFrame
+        self.onBitrate = onBitrate
+    }
+
+    /// Asks for a key frame as soon as possible.
+    public func requestKeyFrame() { onKeyFrame() }
+
+    /// Asks for a bitrate, in bits per second.
+    public func requestBitrate(_ bitrate: Int) { onBitrate(bitrate) }
+}

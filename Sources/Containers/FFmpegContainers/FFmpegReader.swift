@@ -214,3 +214,19 @@ extension FrameReaderFactory {
         return try FFmpegReader(request)
     }
 }
+
+extension MediaFileError {
+    static func unsupported(_ path: String, _ message: String) -> MediaFileError {
+        MediaFileError(.formatUnsupported, operation: "open the file", path: path, message: message)
+    }
+
+    static func corrupt(_ path: String, _ message: String) -> MediaFileError {
+        MediaFileError(.corruptData, operation: "read the file", path: path, message: message)
+    }
+
+    static func outOfMemory(_ path: String) -> MediaFileError {
+        MediaFileError(
+            .system, operation: "decode the file", path: path, errno: ENOMEM,
+            message: "The machine has no memory left for the pictures; close other programs or use a smaller file.")
+    }
+}

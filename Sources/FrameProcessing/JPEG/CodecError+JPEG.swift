@@ -53,6 +53,7 @@ extension CaptureError {
             case .invalidConfiguration: .invalidConfiguration
             case .formatUnsupported: .formatUnsupported
             case .corruptData: .corruptData
+            case .unavailable: .unavailable
             case .outOfMemory: .outOfMemory
             case .library: .system
             }

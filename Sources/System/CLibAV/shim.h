@@ -2,10 +2,12 @@
 #define CLIBAV_SHIM_H
 
 #include <errno.h>
+#include <string.h>
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/display.h>
+#include <libavutil/hwcontext.h>
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
@@ -17,6 +19,12 @@ static const int clibav_end = AVERROR_EOF;
 static const int clibav_external = AVERROR_EXTERNAL;
 static const int clibav_no_decoder = AVERROR_DECODER_NOT_FOUND;
 static const int clibav_no_patches = AVERROR_PATCHWELCOME;
+static const int clibav_interrupted = AVERROR_EXIT;
+static const int clibav_no_protocol = AVERROR_PROTOCOL_NOT_FOUND;
+static const int clibav_invalid_data = AVERROR_INVALIDDATA;
+static const int clibav_http_unauthorized = AVERROR_HTTP_UNAUTHORIZED;
+static const int clibav_http_forbidden = AVERROR_HTTP_FORBIDDEN;
+static const int clibav_http_not_found = AVERROR_HTTP_NOT_FOUND;
 static const int64_t clibav_no_time = AV_NOPTS_VALUE;
 
 // Opens nothing, whatever a file names.
@@ -127,6 +135,61 @@ static inline int clibav_scaler_run(
     return sws_scale(
         (struct SwsContext *)scaler, (const uint8_t *const *)frame->data, frame->linesize, 0, frame->height, planes,
         strides);
+}
+
+// The type of the function that writes differs from version to version. `seek` is NULL for a pipe.
+static inline AVIOContext *clibav_make_writer(
+    void *block, int size, void *opaque, int (*write)(void *, const uint8_t *, int),
+    int64_t (*seek)(void *, int64_t, int)) {
+    return avio_alloc_context((unsigned char *)block, size, 1, opaque, NULL, (void *)write, seek);
+}
+
+static inline void clibav_set_audio(AVCodecParameters *parameters, int sample_rate, int channels) {
+    parameters->sample_rate = sample_rate;
+    av_channel_layout_default(&parameters->ch_layout, channels);
+}
+
+// `matrix` has nine numbers; see clibav_stream_matrix.
+static inline int clibav_set_stream_matrix(AVStream *stream, const int32_t *matrix) {
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100)
+    AVPacketSideData *data = av_packet_side_data_new(
+        &stream->codecpar->coded_side_data, &stream->codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX, 36, 0);
+    uint8_t *bytes = data ? data->data : NULL;
+#else
+    uint8_t *bytes = av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, 36);
+#endif
+    if (!bytes) return AVERROR(ENOMEM);
+    memcpy(bytes, matrix, 36);
+    return 0;
+}
+
+// Memory of others as the library's: `release` is called with `opaque` when the last reference is gone.
+static inline AVBufferRef *clibav_wrap(
+    uint8_t *bytes, int64_t size, void *opaque, void (*release)(void *opaque, uint8_t *bytes)) {
+    return av_buffer_create(bytes, size, release, opaque, AV_BUFFER_FLAG_READONLY);
+}
+
+// A pool of surfaces of a VA-API device; `device` is NULL for the first one.
+static inline int clibav_make_surfaces(
+    AVBufferRef **made, const char *device, enum AVPixelFormat format, int width, int height) {
+    AVBufferRef *opened = NULL;
+    int result = av_hwdevice_ctx_create(&opened, AV_HWDEVICE_TYPE_VAAPI, device, NULL, 0);
+    if (result < 0) return result;
+    AVBufferRef *frames = av_hwframe_ctx_alloc(opened);
+    av_buffer_unref(&opened);
+    if (!frames) return AVERROR(ENOMEM);
+    AVHWFramesContext *context = (AVHWFramesContext *)frames->data;
+    context->format = AV_PIX_FMT_VAAPI;
+    context->sw_format = format;
+    context->width = width;
+    context->height = height;
+    context->initial_pool_size = 20;
+    result = av_hwframe_ctx_init(frames);
+    if (result < 0)
+        av_buffer_unref(&frames);
+    else
+        *made = frames;
+    return result;
 }
 
 #endif

@@ -66,6 +66,7 @@ public final class EncodingConsumer: FeedbackConsumer {
         self.clock = clock
         self.onFailure = onFailure
         state.withLock { $0.outputs = sinks.map { Output(name: $0.name, sink: $0.sink) } }
+        for (_, sink) in sinks { connectFeedback(of: sink) }
     }
 
     // MARK: Sinks
@@ -77,13 +78,23 @@ public final class EncodingConsumer: FeedbackConsumer {
     ///   - sink: takes the packets, on the encoding thread.
     ///   - name: unique among the sinks; for failures and ``remove(_:)``.
     public func add(_ sink: any PacketSink, name: String) {
+        connectFeedback(of: sink)
         let isLate = state.withLock { state in
             guard !state.hasFinished else { return false }
             state.outputs.append(Output(name: name, sink: sink))
             return state.hasEncoded
         }
-        if isLate { requestKeyFrame() }
+        if isLate { requestKeyFrame() } else { disconnectFeedback(of: sink) }
     }
+
+    private func connectFeedback(of sink: any PacketSink) {
+        (sink as? any FeedbackSink)?.connectFeedback(
+            PacketFeedback(
+                onKeyFrame: { [weak self] in self?.requestKeyFrame() },
+                onBitrate: { [weak self] in self?.setBitrate($0) }))
+    }
+
+    private func disconnectFeedback(of sink: any PacketSink) { (sink as? any FeedbackSink)?.connectFeedback(nil) }
 
     /// Removes and finishes a sink. When it returns, no call of the sink is running and none will come; called from
     /// inside a sink, that is so once the call has returned. What finishing throws goes to the failure handler.
@@ -197,6 +208,7 @@ public final class EncodingConsumer: FeedbackConsumer {
                 state.withLock { state in state.outputs.removeAll { $0 === output } }
                 // Its first error is the one to report; what is written so far is closed as well as possible.
                 try? output.sink.finish()
+                disconnectFeedback(of: output.sink)
                 onFailure(Failure(sink: output.name, error: error))
             }
         }
@@ -274,6 +286,7 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     private func finish(_ output: Output) {
         do { try output.sink.finish() } catch { onFailure(Failure(sink: output.name, error: error)) }
+        disconnectFeedback(of: output.sink)
     }
 }
 

@@ -23,6 +23,8 @@ public enum MediaFileErrorCode: String, MediaErrorCode {
     case noSpace
     /// The pipe or socket no longer has a reader.
     case closedPipe
+    /// The peer of a network output cannot be reached.
+    case unreachable
     /// The reader of a pipe has taken nothing for the stall timeout; see ``OutputFile/stallTimeout``.
     case stalled
     /// The data are damaged, or of another format than the name states.
@@ -42,7 +44,7 @@ public enum MediaFileErrorCode: String, MediaErrorCode {
         case .notFound: .notFound
         case .permissionDenied, .readOnly: .noPermission
         case .noSpace: .noSpace
-        case .closedPipe, .stalled: .disconnected
+        case .closedPipe, .unreachable, .stalled: .disconnected
         case .corruptData: .invalidData
         case .formatUnsupported: .unsupported
         case .interrupted: .interrupted

@@ -4,7 +4,7 @@ import VideoCapturing
 ///
 /// A packet is released once every other track has a later one, so that no earlier one can follow. A silent track delays
 /// the others for at most a limit of media time; its later packets are then out of order by as much as they were late.
-struct PacketInterleaver {
+package struct PacketInterleaver {
     private struct Queue {
         let track: TrackID
         var packets: [MediaPacket] = []
@@ -32,13 +32,13 @@ struct PacketInterleaver {
     /// - Parameters:
     ///   - tracks: at least one.
     ///   - limit: how long packets wait for a silent track, by their timestamps.
-    init(_ tracks: [TrackID], limit: Duration = .seconds(1)) {
+    package init(_ tracks: [TrackID], limit: Duration = .seconds(1)) {
         queues = tracks.map { Queue(track: $0) }
         self.limit = limit
     }
 
     /// Adds a packet and passes those that can be released to `output`.
-    mutating func add(_ packet: MediaPacket, to output: (MediaPacket) throws -> Void) rethrows {
+    package mutating func add(_ packet: MediaPacket, to output: (MediaPacket) throws -> Void) rethrows {
         guard queues.count > 1, let index = queues.firstIndex(where: { $0.track == packet.track }) else {
             return try output(packet)
         }
@@ -53,7 +53,7 @@ struct PacketInterleaver {
     }
 
     /// Passes all waiting packets to `output`.
-    mutating func flush(to output: (MediaPacket) throws -> Void) rethrows {
+    package mutating func flush(to output: (MediaPacket) throws -> Void) rethrows {
         while let next = earliest() { try output(queues[next].removeHead()) }
     }
 

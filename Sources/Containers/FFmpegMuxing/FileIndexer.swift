@@ -1,0 +1,131 @@
+import CLibAV
+import FFmpegSupport
+import MediaContainers
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Makes one file with its index at the beginning of a file in fragments (ISO/IEC 14496-12, 8.8).
+///
+/// It is a second file until it is complete, so nothing recorded is lost if this fails. The folder needs room for both.
+struct FileIndexer {
+    private let target: OutputTarget
+    private let limit: WaitLimit
+
+    init(_ target: OutputTarget, _ limit: WaitLimit) {
+        self.target = target
+        self.limit = limit
+    }
+
+    /// Replaces the file.
+    ///
+    /// - Parameter packets: the number of packets in the file.
+    /// - Throws: `MediaFileError`; then the file is as before.
+    func addIndex(packets: UInt64) throws(MediaFileError) {
+        // The file itself, where the name is a link to it.
+        guard let resolved = realpath(target.url, nil) else { throw failure(errno) }
+        defer { free(resolved) }
+        let path = String(cString: resolved)
+        let temporary = path + ".indexing"
+        // Reading a file takes as long as it takes.
+        limit.begin(.seconds(365 * 86_400))
+        do throws(MediaFileError) {
+            let copied = try copy(path, to: temporary)
+            guard copied == packets else {
+                throw .muxing(
+                    .corruptData, FileIndexer.operation, target.name,
+                    "Of \(packets) packets \(copied) were found again; the file stays in fragments.")
+            }
+            try replace(path, by: temporary)
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    private static let operation = "add the index"
+
+    /// - Returns: the number of packets.
+    private func copy(_ path: String, to temporary: String) throws(MediaFileError) -> UInt64 {
+        var input = avformat_alloc_context()
+        guard input != nil else { throw .outOfMemory(target.name) }
+        input?.pointee.interrupt_callback = limit.callback
+        try check(avformat_open_input(&input, path, av_find_input_format("mp4"), nil))
+        defer { avformat_close_input(&input) }
+        var output: UnsafeMutablePointer<AVFormatContext>?
+        try check(avformat_alloc_output_context2(&output, target.container, nil, temporary))
+        guard let input, let output else { throw .outOfMemory(target.name) }
+        defer {
+            if output.pointee.pb != nil { avio_closep(&output.pointee.pb) }
+            avformat_free_context(output)
+        }
+        output.pointee.interrupt_callback = limit.callback
+        for index in 0..<Int(input.pointee.nb_streams) {
+            guard let source = input.pointee.streams[index], let stream = avformat_new_stream(output, nil) else {
+                throw .outOfMemory(target.name)
+            }
+            try check(avcodec_parameters_copy(stream.pointee.codecpar, source.pointee.codecpar))
+            stream.pointee.time_base = source.pointee.time_base
+            stream.pointee.avg_frame_rate = source.pointee.avg_frame_rate
+            if let matrix = clibav_stream_matrix(source) { try check(clibav_set_stream_matrix(stream, matrix)) }
+        }
+        try check(
+            avio_open2(&output.pointee.pb, temporary, AVIO_FLAG_WRITE, &output.pointee.interrupt_callback, nil))
+        var options = FFmpegOptions(["movflags": "+faststart"])
+        try check(avformat_write_header(output, &options.dictionary))
+        let count = try copyPackets(from: input, to: output)
+        try check(av_write_trailer(output))
+        try check(avio_closep(&output.pointee.pb))
+        return count
+    }
+
+    private func copyPackets(
+        from input: UnsafeMutablePointer<AVFormatContext>, to output: UnsafeMutablePointer<AVFormatContext>
+    ) throws(MediaFileError) -> UInt64 {
+        guard let packet = av_packet_alloc() else { throw .outOfMemory(target.name) }
+        defer {
+            var packet: UnsafeMutablePointer<AVPacket>? = packet
+            av_packet_free(&packet)
+        }
+        var count: UInt64 = 0
+        while true {
+            let result = av_read_frame(input, packet)
+            if result == clibav_end { return count }
+            try check(result)
+            let index = Int(packet.pointee.stream_index)
+            guard let source = input.pointee.streams[index], let stream = output.pointee.streams[index] else {
+                return count
+            }
+            av_packet_rescale_ts(packet, source.pointee.time_base, stream.pointee.time_base)
+            packet.pointee.pos = -1
+            count += 1
+            try check(av_interleaved_write_frame(output, packet))
+        }
+    }
+
+    private func replace(_ path: String, by temporary: String) throws(MediaFileError) {
+        let descriptor = open(temporary, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        if stat(path, &status) == 0 { fchmod(descriptor, status.st_mode & 0o7777) }
+        // A crash of the machine must not leave less than there was.
+        guard fdatasync(descriptor) == 0 else { throw failure(errno) }
+        guard !limit.isCancelled else {
+            throw .muxing(.interrupted, FileIndexer.operation, target.name, "The output was cancelled.")
+        }
+        guard rename(temporary, path) == 0 else { throw failure(errno) }
+    }
+
+    private func failure(_ code: Int32) -> MediaFileError {
+        MediaFileError(errno: code, operation: FileIndexer.operation, path: target.name)
+    }
+
+    private func check(_ result: Int32) throws(MediaFileError) {
+        guard result < 0 else { return }
+        throw MediaFileError(av: result, FileIndexer.operation, target, isCancelled: limit.isCancelled)
+    }
+}

@@ -1,0 +1,127 @@
+import CLibAV
+import MediaContainers
+import VideoCapturing
+
+/// A track of an output: what its stream is told, and its clock.
+struct MuxedTrack {
+    let description: TrackDescription
+    /// What a decoder needs besides the packets, in the form that goes with the packets' own.
+    private(set) var extradata: [UInt8]
+    /// Whether the header can be written: for H.264 the first packet has to be seen.
+    private(set) var isKnown: Bool
+    /// The last decoding time, in units of the stream.
+    private var lastTime = Int64.min
+
+    init(_ description: TrackDescription) {
+        self.description = description
+        extradata = description.decoderConfiguration?.withUnsafeBytes { Array($0) } ?? []
+        isKnown = description.codec != .h264
+    }
+
+    /// Takes what the header needs from the first packet.
+    ///
+    /// - Throws: `corruptData` for H.264 that does not begin as such.
+    mutating func learn(from packet: MediaPacket, _ name: String) throws(MediaFileError) {
+        guard !isKnown else { return }
+        let (form, sets) = packet.data.withUnsafeBytes { bytes in
+            (H264Form(of: bytes), H264Form.parameterSets(of: bytes, or: extradata))
+        }
+        switch form {
+        case .annexB:
+            guard let sets else {
+                throw .muxing(
+                    .corruptData, "begin the output", name,
+                    "The first packet of H.264 has no parameter sets, and the track's configuration neither.")
+            }
+            extradata = sets
+        case .lengthPrefixed where extradata.first == 1: break
+        case .lengthPrefixed:
+            throw .muxing(
+                .corruptData, "begin the output", name,
+                "H.264 packets without start codes need avcC as the decoder configuration of their track.")
+        case nil:
+            throw .muxing(
+                .corruptData, "begin the output", name, "The first packet of H.264 does not begin with a NAL unit.")
+        }
+        isKnown = true
+    }
+
+    /// Describes the stream to the library; false when there is no memory.
+    func describe(_ stream: UnsafeMutablePointer<AVStream>, isFile: Bool) -> Bool {
+        let parameters = stream.pointee.codecpar!
+        parameters.pointee.codec_id = ContainerSupport.identifier(of: description.codec)
+        // The container's own.
+        parameters.pointee.codec_tag = 0
+        switch description.media {
+        case .video(let video):
+            parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
+            parameters.pointee.width = Int32(clamping: video.width)
+            parameters.pointee.height = Int32(clamping: video.height)
+            parameters.pointee.color_space = video.color.matrix == .bt709 ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M
+            parameters.pointee.color_range = video.color.range == .full ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG
+            if let rate = video.frameRate {
+                stream.pointee.avg_frame_rate = AVRational(num: rate.frames, den: rate.seconds)
+            }
+            // Divides the usual frame intervals without a rest.
+            stream.pointee.time_base = AVRational(num: 1, den: 90_000)
+            guard rotate(stream, video.orientation) else { return false }
+        case .audio(let audio):
+            parameters.pointee.codec_type = AVMEDIA_TYPE_AUDIO
+            clibav_set_audio(parameters, Int32(clamping: audio.sampleRate), Int32(clamping: audio.channelCount))
+            stream.pointee.time_base = AVRational(num: 1, den: Int32(clamping: max(1, audio.sampleRate)))
+            describeSound(parameters)
+        }
+        return copyExtradata(to: parameters)
+    }
+
+    /// The times of a packet in units of the stream; the decoding time is later than that of the packet before.
+    mutating func times(
+        of packet: MediaPacket, since epoch: MediaTime, _ unit: AVRational
+    ) -> (presentation: Int64, decoding: Int64, duration: Int64) {
+        func scaled(_ nanoseconds: Int64) -> Int64 {
+            av_rescale_q(nanoseconds, AVRational(num: 1, den: 1_000_000_000), unit)
+        }
+        let decoding = scaled((packet.decodeTimestamp ?? packet.timestamp).nanoseconds(since: epoch))
+        lastTime = lastTime == .min ? decoding : max(decoding, lastTime + 1)
+        let presentation = scaled(packet.timestamp.nanoseconds(since: epoch))
+        return (max(presentation, lastTime), lastTime, max(0, scaled(packet.duration.nanoseconds)))
+    }
+
+    private func describeSound(_ parameters: UnsafeMutablePointer<AVCodecParameters>) {
+        switch description.codec {
+        case .opus:
+            // RFC 7845, 5.1: the samples to skip, at 48 kHz; 4.6: the packets to decode before a jump's target.
+            if extradata.count >= 12 {
+                parameters.pointee.initial_padding = Int32(extradata[10]) | Int32(extradata[11]) << 8
+            }
+            parameters.pointee.seek_preroll = 3840
+        case .pcm:
+            parameters.pointee.bits_per_coded_sample = 16
+            parameters.pointee.block_align = Int32(clamping: 2 * Int(parameters.pointee.ch_layout.nb_channels))
+        case Codec(rawValue: "aac"): parameters.pointee.frame_size = 1024
+        default: break
+        }
+    }
+
+    private func copyExtradata(to parameters: UnsafeMutablePointer<AVCodecParameters>) -> Bool {
+        guard !extradata.isEmpty else { return true }
+        guard let copy = av_mallocz(extradata.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)) else { return false }
+        extradata.withUnsafeBytes { copy.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+        parameters.pointee.extradata = copy.assumingMemoryBound(to: UInt8.self)
+        parameters.pointee.extradata_size = Int32(extradata.count)
+        return true
+    }
+
+    /// The matrix of ISO/IEC 14496-12, 6.2.2: x' = a·x + c·y, y' = b·x + d·y, with y down.
+    private func rotate(_ stream: UnsafeMutablePointer<AVStream>, _ orientation: VideoOrientation) -> Bool {
+        let one: Int32 = 1 << 16
+        let (a, b, c, d): (Int32, Int32, Int32, Int32)
+        switch orientation {
+        case .up: return true
+        case .left: (a, b, c, d) = (0, one, -one, 0)
+        case .down: (a, b, c, d) = (-one, 0, 0, -one)
+        case .right: (a, b, c, d) = (0, -one, one, 0)
+        }
+        return clibav_set_stream_matrix(stream, [a, b, 0, c, d, 0, 0, 0, 1 << 30]) >= 0
+    }
+}

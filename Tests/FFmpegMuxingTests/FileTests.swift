@@ -1,0 +1,289 @@
+import FFmpegContainers
+import FFmpegMuxing
+import Glibc
+import MediaContainers
+import TestTools
+import Testing
+import VideoCapturing
+
+/// Files hold what was written, also those that were not finished.
+@Suite struct FileTests {
+    private let folder = TemporaryFolder()
+
+    private func write(
+        _ clip: Clip, to path: String, _ configuration: FFmpegMuxerConfiguration = FFmpegMuxerConfiguration()
+    ) throws -> FFmpegMuxer {
+        let muxer = try FFmpegMuxer(path, configuration)
+        try muxer.begin([clip.track])
+        for packet in clip.packets { try muxer.write(packet) }
+        try muxer.finish()
+        return muxer
+    }
+
+    /// Each NAL unit, each time and each key frame, for both forms of packets.
+    @Test(arguments: ["mp4", "mov", "mkv", "ts", "flv", "m3u8"], [false, true])
+    func nothingIsChanged(_ ending: String, hasLengths: Bool) throws {
+        let clip = try Clip.h264.get()
+        let path = folder.file("a.\(ending)")
+        let muxer = try write(hasLengths ? clip.lengthPrefixed() : clip, to: path)
+        #expect(muxer.indexFailure == nil)
+        #expect(muxer.state == .ended(nil))
+        #expect(muxer.statistics.packets == 120)
+        #expect(muxer.statistics.packetsDropped == 0)
+        // Delimiters and parameter sets are the container's.
+        func pictures(_ units: [[UInt8]]) -> [[UInt8]] { units.filter { (1...6).contains($0[0] & 0x1F) } }
+        let expected = pictures(clip.packets.flatMap { nalUnits(bytes(of: $0)) })
+        let found = pictures(try nalUnits(ofFile: path))
+        let areEqual = found == expected
+        #expect(areEqual, "\(found.count) of \(expected.count) units")
+        let rows = try probe(path, "pts_time,flags")
+        #expect(rows.count == 120)
+        let first = try #require(Double(rows[0][0]))
+        for (index, row) in rows.enumerated() {
+            let time = try #require(Double(row[0]))
+            #expect(abs(time - first - Double(index) / 30) < 0.00101, "\(index): \(row)")
+            #expect(row[1].hasPrefix("K") == (index % 10 == 0))
+        }
+    }
+
+    /// A finished MP4 has its index at the beginning and no fragments; only then, and the temporary file is gone.
+    @Test(arguments: [true, false]) func theIndex(isWanted: Bool) throws {
+        let path = folder.file("a.mp4")
+        _ = try write(try Clip.h264.get(), to: path, FFmpegMuxerConfiguration(makesIndex: isWanted))
+        let boxes = MP4Boxes(try readBytes(path))
+        #expect(boxes.names.contains("moof") != isWanted)
+        if isWanted {
+            let order = boxes.names.filter { $0 == "moov" || $0 == "mdat" }
+            #expect(order == ["moov", "mdat"])
+        }
+        #expect(access(path + ".indexing", F_OK) != 0)
+        let reader = try FFmpegReader(FrameReaderRequest(path: path, file: InputFile(path: path), threads: 1))
+        var count = 0
+        while let frame = try reader.nextFrame() {
+            #expect(abs(frame.timestamp.seconds - Double(count) / 30) < 0.0001)
+            count += 1
+        }
+        #expect(count == 120)
+    }
+
+    /// A step that fails leaves the file in fragments, which is whole.
+    @Test func anIndexThatFailsLosesNothing() throws {
+        let path = folder.file("a.mp4")
+        #expect(mkdir(path + ".indexing", 0o700) == 0)
+        let muxer = try write(try Clip.h264.get(), to: path)
+        #expect(muxer.indexFailure != nil)
+        #expect(try countPackets(path) == 120)
+        // Cancelled, it does not begin.
+        let second = try FFmpegMuxer(folder.file("b.mp4"))
+        let clip = try Clip.h264.get()
+        try second.begin([clip.track])
+        for packet in clip.packets { try second.write(packet) }
+        second.cancel()
+        try second.finish()
+        #expect(second.indexFailure?.code == .interrupted)
+        #expect(try countPackets(folder.file("b.mp4")) == 120)
+        #expect(access(folder.file("b.mp4.indexing"), F_OK) != 0)
+    }
+
+    @Test(arguments: [VideoOrientation.left, .down, .right]) func orientation(_ orientation: VideoOrientation) throws {
+        let clip = try Clip.h264.get()
+        let path = folder.file("a.mp4")
+        let muxer = try FFmpegMuxer(path)
+        try muxer.begin([Clip.describe(.h264, orientation: orientation)])
+        for packet in clip.packets { try muxer.write(packet) }
+        try muxer.finish()
+        let reader = try FFmpegReader(FrameReaderRequest(path: path, file: InputFile(path: path), threads: 1))
+        #expect(reader.orientation == orientation)
+        #expect(!reader.isMirrored)
+    }
+
+    /// What a process that was killed leaves: all complete fragments play, wherever the file is cut.
+    @Test func aFragmentedFilePlaysUpToAnyCut() throws {
+        let path = folder.file("a.mp4")
+        _ = try write(try Clip.h264.get(), to: path, FFmpegMuxerConfiguration(makesIndex: false))
+        let whole = try readBytes(path)
+        let boxes = MP4Boxes(whole)
+        // Ten frames from one key frame to the next.
+        #expect(boxes.fragmentEnds.count == 12)
+        let cutPath = folder.file("cut.mp4")
+        for cut in stride(from: boxes.fragmentEnds[0], through: whole.count, by: 61) {
+            try writeBytes(Array(whole[..<cut]), to: cutPath)
+            let complete = boxes.fragmentEnds.count { $0 <= cut } * 10
+            let count = try boxes.headers.contains { $0.contains(cut - 1) } ? countPiped(cutPath) : countFrames(cutPath)
+            #expect(count >= complete, "cut at \(cut): \(count) of \(complete)")
+        }
+    }
+
+    private func countFrames(_ path: String) throws -> Int {
+        let reader = try FFmpegReader(FrameReaderRequest(path: path, file: InputFile(path: path), threads: 1))
+        var count = 0
+        do {
+            while try reader.nextFrame() != nil { count += 1 }
+        } catch let error as MediaFileError {
+            #expect(error.code == .corruptData)
+        }
+        return count
+    }
+
+    /// FFmpeg opens a file that ends within the header of a fragment only when it cannot look ahead.
+    private func countPiped(_ path: String) throws -> Int {
+        let command = "cat '\(path)' | ffprobe -v quiet -show_entries packet=pts -of csv=p=0 -i pipe:0 || true"
+        return try run("sh", "-c", command).split(separator: "\n").count
+    }
+
+    /// While it is written, the file has all but the open fragment, cluster or packet.
+    @Test(arguments: [("mp4", 10), ("mkv", 30), ("ts", 1)]) func whatAKillLeaves(_ ending: String, _ open: Int) throws {
+        let clip = try Clip.h264.get()
+        let path = folder.file("a.\(ending)")
+        let muxer = try FFmpegMuxer(path)
+        try muxer.begin([clip.track])
+        for (index, packet) in clip.packets.enumerated() {
+            try muxer.write(packet)
+            guard index % 37 == 36 else { continue }
+            try writeBytes(try readBytes(path), to: folder.file("copy.\(ending)"))
+            let count = try countPackets(folder.file("copy.\(ending)"))
+            #expect(count > index - open && count <= index + 1, "\(count) of \(index + 1)")
+        }
+        try muxer.finish()
+    }
+
+    @Test func jpegInMatroska() throws {
+        let path = folder.file("a.mkv")
+        let image = try run(
+            "ffmpeg",
+            ["-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x96", "-frames:v", "1", "-f", "mjpeg", "-"])
+        let clip = Clip(
+            track: Clip.describe(.jpeg), packets: (0..<50).map { Clip.packet(image, $0, isKeyFrame: true) })
+        _ = try write(clip, to: path)
+        #expect(try countPackets(path) == 50)
+        #expect(
+            try run("ffprobe", "-v", "error", "-show_entries", "stream=codec_name", "-of", "csv=p=0", path) == "mjpeg\n"
+        )
+    }
+
+    /// Segments from key frame to key frame, all of them in a playlist that is closed.
+    @Test func hls() throws {
+        let path = folder.file("a.m3u8")
+        _ = try write(try Clip.h264.get(), to: path, FFmpegMuxerConfiguration(options: ["hls_time": "1"]))
+        let playlist = String(decoding: try readBytes(path), as: UTF8.self)
+        let segments = playlist.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(segments.count == 4)
+        #expect(segments.allSatisfy { !$0.contains("/") }, "\(segments)")
+        #expect(playlist.contains("#EXT-X-ENDLIST"))
+        #expect(try countPackets(path) == 120)
+        #expect(mediaFileError { try FFmpegMuxer(path) }?.code == .fileExists)
+    }
+
+    @Test func standardErrors() throws {
+        #expect(mediaFileError { try FFmpegMuxer(folder.file("none/a.mp4")) }?.code == .notFound)
+        #expect(mediaFileError { try FFmpegMuxer(folder.file("none/a.m3u8")) }?.code == .notFound)
+        try folder.write([1], to: "there.mp4")
+        #expect(mediaFileError { try FFmpegMuxer(folder.file("there.mp4")) }?.code == .fileExists)
+        #expect(try folder.read("there.mp4") == [1])
+        #expect(mediaFileError { try FFmpegMuxer(folder.file("a.unknown")) }?.code == .formatUnsupported)
+        #expect(mediaFileError { try FFmpegMuxer(folder.file("a")) }?.code == .formatUnsupported)
+        #expect(mediaFileError { try FFmpegMuxer("nonsense://host/a.mp4") }?.code == .formatUnsupported)
+        #expect(mediaFileError { try FFmpegMuxer("") }?.code == .formatUnsupported)
+        #expect(
+            mediaFileError { try FFmpegMuxer(folder.file("a"), FFmpegMuxerConfiguration(format: "none")) }?.code
+                == .formatUnsupported)
+        #expect(access(folder.file("a"), F_OK) != 0)
+    }
+
+    @Test func aMisspelledOptionIsNamed() throws {
+        let clip = try Clip.h264.get()
+        let muxer = try FFmpegMuxer(folder.file("a.mp4"), FFmpegMuxerConfiguration(options: ["movflag": "x"]))
+        try muxer.begin([clip.track])
+        let error = mediaFileError { try muxer.write(clip.packets[0]) }
+        #expect(error?.code == .formatUnsupported)
+        #expect(error?.message.contains("movflag") == true)
+        #expect(mediaFileError { try muxer.finish() } == error)
+    }
+
+    @Test func h264WithoutParameterSetsIsRefused() throws {
+        let clip = try Clip.h264.get()
+        for (bytes, configuration) in [
+            (bytes(of: clip.packets[1]), nil as [UInt8]?), ([1, 2, 3], nil),
+            (bytes(of: clip.lengthPrefixed().packets[0]), nil),
+            (bytes(of: clip.packets[1]), [1, 2, 3]),
+        ] {
+            var track = clip.track
+            track.decoderConfiguration = configuration.map { $0.withUnsafeBytes { PacketBuffer(copying: $0) } }
+            let muxer = try FFmpegMuxer(folder.file("a.mp4"), FFmpegMuxerConfiguration(overwrites: true))
+            try muxer.begin([track])
+            let packet = Clip.packet(bytes, 0, isKeyFrame: true)
+            let code = mediaFileError { try muxer.write(packet) }?.code
+            #expect(code == .corruptData || (configuration != nil && code == .formatUnsupported))
+            try? muxer.finish()
+        }
+    }
+
+    @Test(arguments: ["matroska", "mpegts", "mp4"]) func aFullDevice(_ format: String) throws {
+        let clip = try Clip.h264.get()
+        let muxer = try FFmpegMuxer("/dev/full", FFmpegMuxerConfiguration(format: format))
+        try muxer.begin([clip.track])
+        let error = mediaFileError { for packet in clip.packets { try muxer.write(packet) } }
+        #expect(error?.code == .noSpace)
+        #expect(mediaFileError { try muxer.finish() } == error)
+        #expect(muxer.state == .ended(error))
+    }
+
+    /// What is complete stays, and plays.
+    @Test(.enabled(if: SmallDisk.isPossible), arguments: [("mp4", 10), ("mkv", 30), ("ts", 3)])
+    func aFullDiskKeepsWhatIsThere(_ ending: String, _ open: Int) throws {
+        let clip = try Clip.h264.get()
+        let size = clip.packets.reduce(0) { $0 + $1.data.count }
+        let disk = try SmallDisk(bytes: size / 2)
+        let path = "\(disk.path)/a.\(ending)"
+        let muxer = try FFmpegMuxer(path)
+        try muxer.begin([clip.track])
+        var written = 0
+        let error = mediaFileError {
+            for packet in clip.packets {
+                try muxer.write(packet)
+                written += 1
+            }
+        }
+        #expect(error?.code == .noSpace)
+        #expect(mediaFileError { try muxer.finish() }?.code == .noSpace)
+        let count = try countPackets(path)
+        #expect(written > 30 && count > written - open - 30 && count <= written, "\(count) of \(written)")
+    }
+}
+
+/// The boxes of an MP4 file (ISO/IEC 14496-12, 4.2), of the first level.
+struct MP4Boxes {
+    private(set) var names: [String] = []
+    /// The end of each `mdat` that follows a `moof`.
+    private(set) var fragmentEnds: [Int] = []
+    /// Where each `moof` lies.
+    private(set) var headers: [Range<Int>] = []
+
+    init(_ bytes: [UInt8]) {
+        var index = 0
+        while index + 8 <= bytes.count {
+            let size = bytes[index..<index + 4].reduce(0) { $0 << 8 | Int($1) }
+            let name = String(decoding: bytes[index + 4..<index + 8], as: UTF8.self)
+            guard size >= 8 else { return }
+            if name == "moof" { headers.append(index..<index + size) }
+            index += size
+            if name == "mdat", names.last == "moof" { fragmentEnds.append(index) }
+            names.append(name)
+        }
+    }
+}
+
+/// A file system in memory with a limit; mounting it needs root.
+final class SmallDisk {
+    let path: String
+    private let folder = TemporaryFolder()
+
+    static let isPossible = (try? SmallDisk(bytes: 4096)) != nil
+
+    init(bytes: Int) throws {
+        path = folder.path
+        try run("mount", "-t", "tmpfs", "-o", "size=\(bytes)", "none", path)
+    }
+
+    deinit { _ = try? run("umount", path) }
+}
