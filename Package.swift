@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
         .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
+        .library(name: "StreamOutput", targets: ["StreamOutput"]),
         .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
@@ -53,7 +54,7 @@ let package = Package(
         // What works on frames and packets.
         .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV", "CJPEG"], swiftSettings: strict),
         .target(
-            name: "MediaContainers", dependencies: ["VideoCapturing", "Digests"],
+            name: "MediaContainers", dependencies: ["VideoCapturing", "Digests", "H264Bitstream"],
             path: "Sources/Containers/MediaContainers", swiftSettings: strict),
         .target(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
@@ -93,6 +94,14 @@ let package = Package(
                 .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"),
             ],
             swiftSettings: strict),
+
+        // Encoded video over TCP, to one receiver or to any number.
+        .target(
+            name: "StreamOutput", dependencies: ["VideoCapturing", "MediaContainers", "StreamTransport"],
+            path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
+
+        // Sockets, for this package alone.
+        .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
@@ -167,8 +176,13 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
-            dependencies: ["CapturerTestKit", "MediaContainers", "TestTools", "VideoCapturing"],
+            dependencies: ["CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
+        .testTarget(
+            name: "StreamOutputTests",
+            dependencies: [
+                "StreamOutput", "CapturerTestKit", "H264Bitstream", "TestTools", "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
             dependencies: ["FFmpegContainers", "MediaContainers", "TestTools", "VideoCapturing"],

@@ -94,7 +94,7 @@ enum PlayHint {
         let quoted = shellQuoted(path)
         switch output.format {
         case .webm: return "Play it with: ffplay \(quoted), or open it in a browser."
-        case .ivf, .y4m: return "Play it with: ffplay \(quoted)"
+        case .ivf, .h264, .y4m: return "Play it with: ffplay \(quoted)"
         case .yuv, .nv12:
             let name = output.format == .yuv ? "yuv420p" : "nv12"
             let size = run.outputSize
