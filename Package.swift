@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
+        .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
         .library(name: "CaptureTool", targets: ["CaptureTool"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
@@ -76,7 +77,7 @@ let package = Package(
 
         // Apart from MediaContainers, so that only its users link FFmpeg.
         .target(
-            name: "FFmpegContainers", dependencies: ["VideoCapturing", "MediaContainers", "CLibAV"],
+            name: "FFmpegContainers", dependencies: ["VideoCapturing", "MediaContainers", "H264Bitstream", "CLibAV"],
             path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
 
         // Any capture, live in any browser.
@@ -126,6 +127,12 @@ let package = Package(
         .target(
             name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaContainers"],
             path: "Capturers/FileCapturer", swiftSettings: strict),
+
+        .target(
+            name: "StreamCapturer",
+            dependencies: ["VideoCapturing", "FrameProcessing", "H264Bitstream", "StreamTransport"],
+            path: "Capturers/StreamCapturer", swiftSettings: strict),
+
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel", path: "Sources/System/CNoiseKernel"),
 
@@ -231,6 +238,11 @@ let package = Package(
                 "ScreenCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibXCB",
             ],
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-render"), .linkedLibrary("xcb-xtest")]),
+        .testTarget(
+            name: "StreamCapturerTests",
+            dependencies: [
+                "StreamCapturer", "FFmpegContainers", "CapturerTestKit", "H264Bitstream", "TestTools", "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
