@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
+        .library(name: "H264Codec", targets: ["H264Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
         .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
@@ -65,6 +66,10 @@ let package = Package(
         .target(
             name: "H264Bitstream", dependencies: ["CaptureCore"], path: "Sources/Codecs/H264Bitstream",
             swiftSettings: strict),
+
+        .target(
+            name: "H264Codec", dependencies: ["VideoCapturing", "H264Bitstream", "COpenH264", "CLibYUV"],
+            path: "Sources/Codecs/H264Codec", swiftSettings: strict),
 
         // JPEG is a pixel format too, which cameras and networks give; so its pictures are read in FrameProcessing.
         .target(
@@ -169,6 +174,9 @@ let package = Package(
         .systemLibrary(
             name: "CLibMD", path: "Sources/System/CLibMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
         .systemLibrary(
+            name: "COpenH264", path: "Sources/System/COpenH264", pkgConfig: "openh264",
+            providers: [.apt(["libopenh264-dev"])]),
+        .systemLibrary(
             name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
@@ -192,10 +200,15 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
-            dependencies: ["FFmpegContainers", "MediaContainers", "TestTools", "VideoCapturing"],
+            dependencies: [
+                "FFmpegContainers", "H264Bitstream", "H264Codec", "MediaContainers", "TestTools", "VideoCapturing",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "H264CodecTests", dependencies: ["H264Codec", "H264Bitstream", "FFmpegContainers", "VideoCapturing"],
+            swiftSettings: strict),
         .testTarget(
             name: "H264BitstreamTests", dependencies: ["H264Bitstream", "CaptureCore"], swiftSettings: strict),
         .testTarget(

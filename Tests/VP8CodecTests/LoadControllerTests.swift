@@ -7,7 +7,7 @@ import VideoCapturing
     /// A machine on which a frame costs `cost` milliseconds at the first rung, driven at 30 frames per second less
     /// what the ladder asks for.
     private struct Machine {
-        var ladder = LoadController(speed: -6)
+        var ladder = LoadController(vp8Speed: -6)
         var time = MediaTime.zero
         var changes: [(time: MediaTime, speed: Int, rate: Double, pixels: Double)] = []
 
@@ -73,6 +73,6 @@ import VideoCapturing
         let wants = machine.ladder.wants(frameRate: 30, pixelCount: 640 * 480)
         #expect(wants.maximumFrameRate == 15)
         #expect(wants.maximumPixelCount == 320 * 240)
-        #expect(LoadController(speed: -6).wants(frameRate: 30, pixelCount: 640 * 480) == CaptureWants())
+        #expect(LoadController(vp8Speed: -6).wants(frameRate: 30, pixelCount: 640 * 480) == CaptureWants())
     }
 }

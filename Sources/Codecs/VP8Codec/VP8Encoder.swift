@@ -53,7 +53,7 @@ public final class VP8Encoder: VideoEncoder {
         self.configuration = configuration
         timing = EncoderTiming(nominal: configuration.frameRate)
         layers = TemporalLayerPattern(layerCount: configuration.temporalLayers)
-        ladder = LoadController(speed: configuration.speed)
+        ladder = LoadController(vp8Speed: configuration.speed)
     }
 
     /// Aims at another bitrate, in bits per second, from the next frame on. Throws `invalidConfiguration` for one
@@ -190,5 +190,14 @@ public final class VP8Encoder: VideoEncoder {
             configuration.adaptsToLoad
             ? ladder.wants(frameRate: configuration.frameRate, pixelCount: fullPixelCount) : CaptureWants()
         if let screen, screen.activeCount > 0 { wants.minimumFrameRate = VP8Encoder.refinementRate }
+    }
+}
+
+extension LoadController {
+    /// - Parameter vp8Speed: libvpx's `cpu-used` at the first rung.
+    init(vp8Speed: Int) {
+        // What libvpx needs at 720p relative to speed −6. Beyond −12 the bitrate is no longer kept.
+        let faster = [(speed: -8, cost: 0.9), (-10, 0.8), (-12, 0.7)].filter { $0.speed < vp8Speed }
+        self.init(speeds: [(vp8Speed, 1)] + faster)
     }
 }

@@ -36,12 +36,7 @@ public struct VP8EncoderConfiguration: Sendable, Hashable {
     public var adaptsToLoad: Bool
 
     /// Where the packets go.
-    public enum Purpose: String, Sendable, Hashable, CaseIterable {
-        /// To a file: no frame is dropped, and the result depends on the frames alone.
-        case file
-        /// To viewers over a network: frames are dropped rather than late, the speed follows the load.
-        case live
-    }
+    public typealias Purpose = EncodingPurpose
 
     /// - Parameters:
     ///   - bitrate: bits per second.
@@ -68,8 +63,7 @@ public struct VP8EncoderConfiguration: Sendable, Hashable {
 
     /// A bitrate that suits the size and rate of a camera: about a tenth of a bit for each pixel.
     public static func suggestedBitrate(width: Int, height: Int, frameRate: FrameRate) -> Int {
-        let pixelRate = Double(width) * Double(height) * min(frameRate.framesPerSecond, 60)
-        return Int(min(max(pixelRate * 0.1, 64_000), 20_000_000))
+        EncodingPurpose.suggestedBitrate(PixelSize(width: width, height: height), frameRate: frameRate)
     }
 
     /// Throws `CodecError` with the code `invalidConfiguration` and the valid range for the first value that is

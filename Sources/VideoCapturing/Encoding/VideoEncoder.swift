@@ -41,3 +41,17 @@ extension VideoEncoder {
     /// Nothing is held back.
     public func flush(output: (MediaPacket) throws -> Void) throws {}
 }
+
+/// Where the packets of an encoder go.
+public enum EncodingPurpose: String, Sendable, Hashable, CaseIterable {
+    /// To a file: no frame is dropped, and the result depends on the frames alone.
+    case file
+    /// To viewers over a network: frames are dropped rather than late, and the encoder follows the load.
+    case live
+
+    /// A bitrate that suits the size and rate of a camera: about a tenth of a bit for each pixel.
+    package static func suggestedBitrate(_ size: PixelSize, frameRate: FrameRate) -> Int {
+        let pixelRate = Double(size.width) * Double(size.height) * min(frameRate.framesPerSecond, 60)
+        return Int(min(max(pixelRate * 0.1, 64_000), 20_000_000))
+    }
+}

@@ -1,22 +1,20 @@
-import VideoCapturing
-
 /// Decides how far encoding must be made cheaper to keep up with a live source, and when it may become dearer
 /// again: first faster settings, then fewer frames, then fewer pixels.
 ///
 /// Down a rung when the encoder has been busy for more than 85 % of the time for a second; up one when it has been
 /// busy for less than 60 %, counted at the dearer rung, for five seconds. A rung that was left upwards too early
 /// doubles that wait, up to a minute, so nothing swings.
-struct LoadController {
+package struct LoadController {
     /// One step of relief; each is cheaper than the one before.
-    struct Rung: Hashable {
-        /// libvpx's `cpu-used`.
-        var speed: Int
+    package struct Rung: Hashable {
+        /// The encoder's own setting.
+        package var speed: Int
         /// The part of the frames that is kept.
-        var ratePart: Double
+        package var ratePart: Double
         /// The part of the pixels that is kept.
-        var pixelPart: Double
+        package var pixelPart: Double
         /// About what a second of video costs relative to the first step.
-        var cost: Double
+        package var cost: Double
     }
 
     private static let busy = 0.85
@@ -35,13 +33,10 @@ struct LoadController {
     private var lastRecovery: MediaTime?
     private var recoveryWait = LoadController.firstRecovery
 
-    /// - Parameter speed: the speed at the first rung.
-    init(speed: Int) {
-        var rungs = [Rung(speed: speed, ratePart: 1, pixelPart: 1, cost: 1)]
-        // What libvpx needs at 720p relative to speed −6. Beyond −12 the bitrate is no longer kept.
-        for (faster, cost) in [(-8, 0.9), (-10, 0.8), (-12, 0.7)] where faster < speed {
-            rungs.append(Rung(speed: faster, ratePart: 1, pixelPart: 1, cost: cost))
-        }
+    /// - Parameter speeds: the encoder's own settings from the first rung on, each with what it costs relative to the
+    ///   first, whose cost is 1; at least one.
+    package init(speeds: [(speed: Int, cost: Double)]) {
+        var rungs = speeds.map { Rung(speed: $0.speed, ratePart: 1, pixelPart: 1, cost: $0.cost) }
         let fastest = rungs[rungs.count - 1]
         for (rate, pixels) in [(2.0 / 3, 1.0), (0.5, 1), (0.5, 0.5625), (0.5, 0.25)] {
             rungs.append(
@@ -51,14 +46,14 @@ struct LoadController {
     }
 
     /// What is to be done now.
-    var rung: Rung { rungs[index] }
+    package var rung: Rung { rungs[index] }
 
     /// What the capture is asked for at this rung.
     ///
     /// - Parameters:
     ///   - frameRate: the rate without any relief.
     ///   - pixelCount: the pixels of a frame without any relief.
-    func wants(frameRate: FrameRate, pixelCount: Int) -> CaptureWants {
+    package func wants(frameRate: FrameRate, pixelCount: Int) -> CaptureWants {
         var wants = CaptureWants(sizeAlignment: rung.pixelPart < 1 ? 2 : 1)
         if rung.ratePart < 1 {
             let thousandths = Int32(clamping: Int64(frameRate.framesPerSecond * rung.ratePart * 1000))
@@ -69,7 +64,7 @@ struct LoadController {
     }
 
     /// Takes how long a frame took to encode, and the interval to the next one; true when the rung has changed.
-    mutating func add(encodeTime: Duration, interval: Duration, at time: MediaTime) -> Bool {
+    package mutating func add(encodeTime: Duration, interval: Duration, at time: MediaTime) -> Bool {
         let elapsed = lastTime.map { (time - $0).seconds } ?? interval.seconds
         lastTime = time
         let current = encodeTime.seconds / max(interval.seconds, 1e-6)

@@ -1,0 +1,63 @@
+import CLibVPX
+
+/// Which frames belong to which temporal layer, and which reference each may use and replace, so that the higher
+/// layers can be left out: the patterns of libvpx's `vpx_temporal_svc_encoder` and of WebRTC.
+///
+/// The last frame belongs to layer 0, the golden frame to layer 1; the topmost layer replaces nothing.
+struct TemporalLayerPattern {
+    struct Place {
+        var layer: Int
+        var flags: Int
+    }
+
+    let layerCount: Int
+    private var index = 0
+
+    init(layerCount: Int) {
+        self.layerCount = layerCount
+    }
+
+    /// Frames after which the pattern begins again.
+    var period: Int { layerCount == 3 ? 4 : layerCount }
+
+    /// The layer of each frame of a period.
+    var layerOfFrame: [Int] { layerCount == 3 ? [0, 2, 1, 2] : Array(0..<layerCount) }
+
+    /// By how much the rate is divided up to each layer.
+    var rateDivisors: [Int] { (0..<layerCount).map { 1 << (layerCount - 1 - $0) } }
+
+    /// The share of the bitrate up to each layer, in percent.
+    var bitrateShares: [Int] {
+        switch layerCount {
+        case 2: [60, 100]
+        case 3: [40, 60, 100]
+        default: [100]
+        }
+    }
+
+    /// The next frame is a key frame and so the first of a period.
+    mutating func restart() {
+        index = 0
+    }
+
+    mutating func next(isKeyFrame: Bool) -> Place {
+        defer { index = (index + 1) % period }
+        if isKeyFrame { return Place(layer: 0, flags: Int(VPX_EFLAG_FORCE_KF)) }
+        guard layerCount > 1 else { return Place(layer: 0, flags: 0) }
+        let keepsAll =
+            VP8_EFLAG_NO_UPD_LAST | VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF | VP8_EFLAG_NO_UPD_ENTROPY
+        let seesLastOnly = VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF
+        switch (layerCount, index) {
+        case (_, 0):
+            return Place(layer: 0, flags: Int(seesLastOnly | VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF))
+        case (3, 2):
+            return Place(
+                layer: 1,
+                flags: Int(seesLastOnly | VP8_EFLAG_NO_UPD_LAST | VP8_EFLAG_NO_UPD_ARF | VP8_EFLAG_NO_UPD_ENTROPY))
+        case (3, 3):
+            return Place(layer: 2, flags: Int(VP8_EFLAG_NO_REF_ARF | keepsAll))
+        default:
+            return Place(layer: layerCount - 1, flags: Int(seesLastOnly | keepsAll))
+        }
+    }
+}
