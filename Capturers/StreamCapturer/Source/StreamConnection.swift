@@ -39,8 +39,8 @@ final class StreamConnection {
     private var unwrapper = LengthUnwrapper()
     /// Whether bytes have come since the last whole unit.
     private(set) var hasPartialUnit = false
-    /// Whether the sender writes delimiters, which end a unit at once.
-    private var usesDelimiters = false
+    /// Whether the sender writes the next unit's delimiter with each unit, which ends it at once.
+    private var sendsDelimitersEarly = false
     /// How long a pause must be for the unit before it to count as whole; longer after each mistake.
     private(set) var pause = Duration.milliseconds(4)
     private var discardedBytes: UInt64 = 0
@@ -57,6 +57,8 @@ final class StreamConnection {
 
     /// The times of pictures that the decoder holds back, in order.
     private var times: [MediaTime] = []
+    /// Whether the decoder may have passed pictures over since the last key frame.
+    var mayHoldStaleTimes = false
     /// How many pictures the stream may reorder.
     var reorderedFrameCount = 0
     /// Where the stream's scale begins on the clock of the capture.
@@ -124,16 +126,13 @@ final class StreamConnection {
     func append(
         _ bytes: UnsafeRawBufferPointer, output: (AccessUnitParser.Unit) -> Void
     ) throws(LengthUnwrapper.Implausible) {
+        // A unit that is handed out has been ended by the beginning of the next.
         hasPartialUnit = true
-        func take(_ unit: AccessUnitParser.Unit) {
-            hasPartialUnit = false
-            if beginsWithDelimiter(unit.bytes) { usesDelimiters = true }
-            output(unit)
-        }
+        if endsWithDelimiter(bytes) { sendsDelimitersEarly = true }
         if kind == .lengthPrefixed {
-            try unwrapper.unwrap(bytes) { parser.append($0, output: take) }
+            try unwrapper.unwrap(bytes) { parser.append($0, output: output) }
         } else {
-            parser.append(bytes, output: take)
+            parser.append(bytes, output: output)
         }
         // What came after a unit that was taken for whole did belong to it: the network pauses longer than that.
         if parser.discardedByteCount != discardedBytes, hasKeyFrame { pause = min(pause * 4, .seconds(1)) }
@@ -141,7 +140,7 @@ final class StreamConnection {
     }
 
     /// Whether the unit that has come so far is whole if nothing follows for ``pause``.
-    var mayFlush: Bool { hasPartialUnit && !usesDelimiters && hasKeyFrame }
+    var mayFlush: Bool { hasPartialUnit && !sendsDelimitersEarly && hasKeyFrame }
 
     /// Hands out what has come of the last unit.
     func flush(output: (AccessUnitParser.Unit) -> Void) {
@@ -156,9 +155,12 @@ final class StreamConnection {
         return parser.discardedUnitCount - oversizedUnits
     }
 
-    private func beginsWithDelimiter(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var units = AnnexB.units(in: bytes)
-        return units.next()?.type == .delimiter
+    /// Whether the last bytes are those of an access unit delimiter (ITU-T H.264, 7.3.2.4).
+    private func endsWithDelimiter(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let end = bytes.count
+        return end >= 6 && bytes[end - 2] == 9 && bytes[end - 6] == 0 && bytes[end - 5] == 0
+            && (kind == .lengthPrefixed
+                ? bytes[end - 4] == 0 && bytes[end - 3] == 2 : bytes[end - 4] == 0 && bytes[end - 3] == 1)
     }
 
     // MARK: Times
@@ -178,7 +180,11 @@ final class StreamConnection {
     }
 
     /// Records the time of a picture that is handed to the decoder.
-    func willDecode(_ time: MediaTime) {
+    func willDecode(_ time: MediaTime, isKeyFrame: Bool) {
+        if isKeyFrame, mayHoldStaleTimes {
+            times.removeAll(keepingCapacity: true)
+            mayHoldStaleTimes = false
+        }
         let index = times.lastIndex { $0 <= time }.map { $0 + 1 } ?? 0
         times.insert(time, at: index)
     }

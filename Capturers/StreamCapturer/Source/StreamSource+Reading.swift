@@ -29,7 +29,7 @@ extension StreamSource {
         _ connection: StreamConnection, _ context: FrameContext, endsForWants: Bool
     ) throws(StreamLoss) -> Bool {
         if let end = connection.end { throw end }
-        if connection.demuxer != nil { return try readPacket(connection, context) }
+        if connection.demuxer != nil { return try readPacket(connection, context, endsForWants: endsForWants) }
         guard let socket = connection.socket else { return false }
         let now = timeoutClock.now
         let deadline = min(
@@ -228,9 +228,12 @@ extension StreamSource {
         return 0
     }
 
-    private func readPacket(_ connection: StreamConnection, _ context: FrameContext) throws(StreamLoss) -> Bool {
-        guard let demuxer = connection.demuxer else { return false }
-        guard !context.mustReturn else { return false }
+    private func readPacket(
+        _ connection: StreamConnection, _ context: FrameContext, endsForWants: Bool
+    ) throws(StreamLoss) -> Bool {
+        guard let demuxer = connection.demuxer, !(endsForWants ? context.mustReturn : context.isStopping) else {
+            return false
+        }
         let mayGoOn: Bool
         do throws(CaptureError) {
             var failure: CaptureError?
@@ -305,7 +308,7 @@ extension StreamSource {
             return nil
         }
         connection.hasKeyFrame = true
-        connection.willDecode(time)
+        connection.willDecode(time, isKeyFrame: isKeyFrame)
         do {
             try decoder.decode(bytes) { buffer in
                 connection.ready.append(
@@ -321,6 +324,7 @@ extension StreamSource {
             return nil
         } catch let error as CodecError where error.code == .corruptData {
             _ = connection.didReturn()
+            connection.mayHoldStaleTimes = true
             countDamaged()
             return nil
         } catch {
@@ -346,6 +350,7 @@ extension StreamSource {
         guard let picture = connection.tracker.add(bytes), picture.lostFrames > 0, connection.hasKeyFrame else {
             return
         }
+        connection.mayHoldStaleTimes = true
         losses.lost += UInt64(picture.lostFrames)
         status.count { $0.framesLost += UInt64(picture.lostFrames) }
     }

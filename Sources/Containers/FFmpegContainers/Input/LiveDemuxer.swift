@@ -153,7 +153,9 @@ final class LiveDemuxer: StreamDemuxer {
         _ context: UnsafeMutablePointer<AVFormatContext>, _ input: LiveInput
     ) throws(CaptureError) -> Int32 {
         var index = firstVideo(context)
-        if index < 0 {
+        // In FLV a packet of its own has the header.
+        let format = context.pointee.iformat.map { String(cString: $0.pointee.name) } ?? ""
+        if index < 0 || format.hasSuffix("flv") {
             input.beginWait()
             let looked = clibav_find_stream_info(context, "threads=1:max_pixels=\(FFmpegReader.maximumPixelCount)")
             if let error = input.interruption { throw error }
