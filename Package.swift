@@ -254,7 +254,8 @@ let package = Package(
         .testTarget(
             name: "StreamCapturerTests",
             dependencies: [
-                "StreamCapturer", "FFmpegContainers", "CapturerTestKit", "H264Bitstream", "TestTools", "VideoCapturing",
+                "StreamCapturer", "FFmpegContainers", "CapturerTestKit", "Digests", "H264Bitstream", "TestTools",
+                "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],

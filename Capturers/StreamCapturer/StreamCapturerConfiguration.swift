@@ -14,6 +14,10 @@ public struct StreamCapturerConfiguration: Sendable, Hashable {
     /// The maximum number of bytes of one encoded picture; larger ones are skipped and counted.
     public var maximumPictureBytes = 8 << 20
 
+    /// Whether a pause of the sender ends a picture of a raw stream, so that it is shown without waiting for the next; the
+    /// pause is several times as long as those within pictures. Of no use with senders that end pictures by a delimiter.
+    public var endsPicturesAtPauses = true
+
     /// Creates the default configuration.
     public init() {}
 

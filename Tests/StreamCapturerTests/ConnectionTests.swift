@@ -8,7 +8,7 @@ import VideoCapturing
     import Glibc
 #endif
 
-@Suite struct StreamConnectionTests {
+@Suite(.serialized) struct StreamConnectionTests {
     /// Units that were sent without the next one's beginning.
     private func send(_ stream: Stream, _ connection: SenderConnection, delimiter: Bool) {
         let code: [UInt8] = [0, 0, 0, 1, 9, 0xF0]

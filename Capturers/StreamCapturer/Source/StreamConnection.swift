@@ -41,8 +41,12 @@ final class StreamConnection {
     private(set) var hasPartialUnit = false
     /// Whether the sender writes the next unit's delimiter with each unit, which ends it at once.
     private var sendsDelimitersEarly = false
-    /// How long a pause must be for the unit before it to count as whole; longer after each mistake.
+    /// How long a pause must be for the unit before it to count as whole: several times as long as those within units, and
+    /// longer after each mistake.
     private(set) var pause = Duration.milliseconds(4)
+    /// The units that have come: pauses end none before some were measured.
+    private var unitCount = 0
+    private var lastChunk: MediaTime?
     private var discardedBytes: UInt64 = 0
     private var oversizedUnits: UInt64 = 0
 
@@ -124,23 +128,31 @@ final class StreamConnection {
 
     /// Takes bytes of a raw stream, and hands out the units that they complete.
     func append(
-        _ bytes: UnsafeRawBufferPointer, output: (AccessUnitParser.Unit) -> Void
+        _ bytes: UnsafeRawBufferPointer, at now: MediaTime, output: (AccessUnitParser.Unit) -> Void
     ) throws(LengthUnwrapper.Implausible) {
+        let before = unitCount
+        func take(_ unit: AccessUnitParser.Unit) {
+            unitCount += 1
+            output(unit)
+        }
         // A unit that is handed out has been ended by the beginning of the next.
         hasPartialUnit = true
         if endsWithDelimiter(bytes) { sendsDelimitersEarly = true }
         if kind == .lengthPrefixed {
-            try unwrapper.unwrap(bytes) { parser.append($0, output: output) }
+            try unwrapper.unwrap(bytes) { parser.append($0, output: take) }
         } else {
-            parser.append(bytes, output: output)
+            parser.append(bytes, output: take)
         }
+        // These bytes have continued a unit.
+        if let lastChunk, unitCount == before { pause = min(max(pause, (now - lastChunk) * 4), .seconds(1)) }
+        lastChunk = now
         // What came after a unit that was taken for whole did belong to it: the network pauses longer than that.
         if parser.discardedByteCount != discardedBytes, hasKeyFrame { pause = min(pause * 4, .seconds(1)) }
         discardedBytes = parser.discardedByteCount
     }
 
     /// Whether the unit that has come so far is whole if nothing follows for ``pause``.
-    var mayFlush: Bool { hasPartialUnit && !sendsDelimitersEarly && hasKeyFrame }
+    var mayFlush: Bool { hasPartialUnit && !sendsDelimitersEarly && unitCount >= 8 }
 
     /// Hands out what has come of the last unit.
     func flush(output: (AccessUnitParser.Unit) -> Void) {

@@ -28,15 +28,16 @@ extension StreamSource {
     func read(
         _ connection: StreamConnection, _ context: FrameContext, endsForWants: Bool
     ) throws(StreamLoss) -> Bool {
-        if let end = connection.end { throw end }
+        // A demuxer has packets left when the connection has ended.
         if connection.demuxer != nil { return try readPacket(connection, context, endsForWants: endsForWants) }
+        if let end = connection.end { throw end }
         guard let socket = connection.socket else { return false }
         let now = timeoutClock.now
         let deadline = min(
             connection.lastByte.advanced(by: configuration.stallTimeout),
             connection.lastPicture.advanced(by: configuration.stallTimeout * 2))
         guard now < deadline else { throw .stalled(stalled(connection)) }
-        let mayFlush = connection.mayFlush
+        let mayFlush = configuration.endsPicturesAtPauses && connection.mayFlush
         let limit = mayFlush ? min(deadline, now.advanced(by: connection.pause)) : deadline
         let interrupt = endsForWants ? context.returnDescriptor : context.stopDescriptor
         let found = pollInput(socket.descriptor, interruptedBy: interrupt, until: limit)
@@ -141,7 +142,7 @@ extension StreamSource {
         let arrival = context.now
         var failure: CaptureError?
         do throws(LengthUnwrapper.Implausible) {
-            try connection.append(bytes) { unit in
+            try connection.append(bytes, at: timeoutClock.now) { unit in
                 guard failure == nil else { return }
                 failure = take(unit, connection, at: arrival)
             }

@@ -125,6 +125,7 @@ final class TestSender: Sendable {
         while true {
             let socket = Glibc.accept(listener, nil, nil)
             guard socket >= 0 else { break }
+            _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
             let index = state.withLock { state -> Int? in
                 guard !state.isStopped else { return nil }
                 state.sockets.insert(socket)
