@@ -157,6 +157,8 @@ final class StreamConnection {
     /// Hands out what has come of the last unit.
     func flush(output: (AccessUnitParser.Unit) -> Void) {
         hasPartialUnit = false
+        // What comes next begins a unit.
+        lastChunk = nil
         parser.flush(output: output)
         discardedBytes = parser.discardedByteCount
     }
