@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
         .library(name: "StillCapture", targets: ["StillCapture"]),
         .library(name: "WindowPreview", targets: ["WindowPreview"]),
+        .library(name: "StreamOutput", targets: ["StreamOutput"]),
         .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
         .library(name: "FFmpegMuxing", targets: ["FFmpegMuxing"]),
         .library(name: "FFmpegCodec", targets: ["FFmpegCodec"]),
@@ -34,6 +35,7 @@ let package = Package(
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
+        .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
         .library(name: "CaptureTool", targets: ["CaptureTool"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
@@ -66,7 +68,7 @@ let package = Package(
         // What works on frames and packets.
         .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV", "CJPEG"], swiftSettings: strict),
         .target(
-            name: "MediaContainers", dependencies: ["VideoCapturing", "Digests"],
+            name: "MediaContainers", dependencies: ["VideoCapturing", "Digests", "H264Bitstream"],
             path: "Sources/Containers/MediaContainers", swiftSettings: strict),
         .target(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
@@ -136,6 +138,13 @@ let package = Package(
         .target(
             name: "WindowPreview", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
+        // Encoded video over TCP, to one receiver or to any number.
+        .target(
+            name: "StreamOutput", dependencies: ["VideoCapturing", "MediaContainers", "StreamTransport"],
+            path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
+
+        // Sockets, for this package alone.
+        .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
@@ -160,6 +169,12 @@ let package = Package(
         .target(
             name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaContainers"],
             path: "Capturers/FileCapturer", swiftSettings: strict),
+
+        .target(
+            name: "StreamCapturer",
+            dependencies: ["VideoCapturing", "FrameProcessing", "H264Bitstream", "StreamTransport"],
+            path: "Capturers/StreamCapturer", swiftSettings: strict),
+
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel", path: "Sources/System/CNoiseKernel"),
 
@@ -221,8 +236,13 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
-            dependencies: ["CapturerTestKit", "MediaContainers", "TestTools", "VideoCapturing"],
+            dependencies: ["CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
+        .testTarget(
+            name: "StreamOutputTests",
+            dependencies: [
+                "StreamOutput", "CapturerTestKit", "H264Bitstream", "TestTools", "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
             dependencies: [
@@ -295,6 +315,12 @@ let package = Package(
             name: "WindowPreviewTests",
             dependencies: [
                 "WindowPreview", "JPEGCodec", "VideoCapturing", "XTestTools", "CLibXCB",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "StreamCapturerTests",
+            dependencies: [
+                "StreamCapturer", "FFmpegContainers", "CapturerTestKit", "Digests", "H264Bitstream", "TestTools",
+                "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],

@@ -52,6 +52,52 @@ import VideoCapturing
         #expect(sinks[0].packets.count == 10)
     }
 
+    /// A sink that may ask for something back, and fails at one packet.
+    private final class AskingSink: FeedbackSink {
+        struct Failed: Error {}
+        private let state = Locked((feedback: PacketFeedback?.none, connections: 0, keyFrames: [Bool]()))
+        private let failsAt: Int?
+
+        init(failsAt: Int? = nil) { self.failsAt = failsAt }
+
+        func connectFeedback(_ feedback: PacketFeedback?) {
+            state.withLock { state in
+                state.feedback = feedback
+                state.connections += feedback == nil ? -1 : 1
+            }
+        }
+        func begin(_ tracks: [TrackDescription]) {}
+        func write(_ packet: MediaPacket) throws {
+            try state.withLock { state in
+                if state.keyFrames.count == failsAt { throw Failed() }
+                state.keyFrames.append(packet.isKeyFrame)
+            }
+        }
+        func finish() {}
+        var feedback: PacketFeedback? { state.withLock { $0.feedback } }
+        var connections: Int { state.withLock { $0.connections } }
+        var keyFrames: [Bool] { state.withLock { $0.keyFrames } }
+    }
+
+    @Test func aSinkAsksForAKeyFrame() throws {
+        let (sink, failing) = (AskingSink(), AskingSink(failsAt: 2))
+        let encoding = EncodingConsumer(
+            try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000)), to: [("asking", sink)])
+        encoding.add(failing, name: "failing")
+        #expect(sink.connections == 1 && failing.connections == 1)
+        for frame in try frames(0..<4) { encoding.consumeFrame(frame) }
+        #expect(failing.connections == 0)
+        sink.feedback?.requestKeyFrame()
+        sink.feedback?.requestBitrate(200_000)
+        for frame in try frames(4..<7) { encoding.consumeFrame(frame) }
+        #expect(sink.keyFrames == [true, false, false, false, true, false, false])
+        encoding.finish()
+        #expect(sink.connections == 0)
+        let late = AskingSink()
+        encoding.add(late, name: "late")
+        #expect(late.connections == 0)
+    }
+
     @Test func aSinkThatFailsHarmsNoOther() throws {
         let good = Sink()
         let bad = Sink(failsAt: 3)

@@ -1,3 +1,4 @@
+import CapturerTestKit
 import Testing
 import VideoCapturing
 
@@ -45,8 +46,12 @@ import VideoCapturing
         PacketQueue.Limits(packets: 1000, bytes: 1 << 30, duration: .milliseconds(1400)),
     ])
     func goesOnWithTheNewestKeyFrameThatWaits(_ limits: PacketQueue.Limits) {
-        let queue = PacketQueue(limits)
-        for number in 0..<15 { #expect(queue.push(packet(number)) == .accepted) }
+        let clock = VirtualClock()
+        let queue = PacketQueue(limits, clock: clock)
+        for number in 0..<15 {
+            #expect(queue.push(packet(number)) == .accepted)
+            clock.advance(by: .milliseconds(100))
+        }
         #expect(queue.push(packet(15)) == .accepted)
         #expect(queue.counts.dropped == 10 && queue.counts.gaps == 1)
         #expect(numbers(queue) == Array(10...15))

@@ -13,7 +13,7 @@ package final class PacketQueue: Sendable {
         package var packets: Int
         /// The maximum number of encoded bytes; a single packet may be larger.
         package var bytes: Int
-        /// The longest time between the oldest and the newest packet, by their timestamps.
+        /// How long the oldest packet may wait, by the clock, before the queue counts as full.
         package var duration: Duration
 
         package init(packets: Int = 256, bytes: Int = 8 << 20, duration: Duration = .seconds(3)) {
@@ -56,11 +56,13 @@ package final class PacketQueue: Sendable {
     }
 
     private let limits: Limits
+    private let clock: any CaptureClock
     private let contents: Locked<Contents>
 
     /// An empty queue.
-    package init(_ limits: Limits = Limits()) {
+    package init(_ limits: Limits = Limits(), clock: any CaptureClock = MonotonicClock()) {
         self.limits = limits
+        self.clock = clock
         contents = Locked(Contents(capacity: max(1, limits.packets)))
     }
 
@@ -69,7 +71,8 @@ package final class PacketQueue: Sendable {
     /// Puts a packet in. Never waits.
     @discardableResult
     package func push(_ packet: MediaPacket) -> PushResult {
-        let result = contents.withLock { $0.push(packet, limits) }
+        let now = clock.now
+        let result = contents.withLock { $0.push(packet, at: now, limits) }
         if result == .accepted { contents.wakeOne() }
         return result
     }
@@ -135,7 +138,13 @@ private struct Contents {
         var isRequested = false
     }
 
-    private var slots: [MediaPacket?]
+    /// A packet, and when it was put in.
+    private struct Slot {
+        let packet: MediaPacket
+        let arrival: MediaTime
+    }
+
+    private var slots: [Slot?]
     private var first = 0
     private(set) var count = 0
     private(set) var bytes = 0
@@ -150,13 +159,15 @@ private struct Contents {
         tracks.reserveCapacity(4)
     }
 
-    mutating func push(_ packet: MediaPacket, _ limits: PacketQueue.Limits) -> PacketQueue.PushResult {
+    mutating func push(
+        _ packet: MediaPacket, at now: MediaTime, _ limits: PacketQueue.Limits
+    ) -> PacketQueue.PushResult {
         guard !isClosed else { return .closed }
         let track = index(of: packet.track)
         if !packet.isKeyFrame { tracks[track].isDependent = true }
         if packet.isKeyFrame || tracks[track].hasBegun { received &+= 1 }
-        if packet.isKeyFrame || !tracks[track].awaitsKeyFrame, !hasRoom(for: packet, limits) {
-            makeRoom(for: packet, limits)
+        if packet.isKeyFrame || !tracks[track].awaitsKeyFrame, !hasRoom(for: packet, at: now, limits) {
+            makeRoom(for: packet, at: now, limits)
         }
         guard packet.isKeyFrame || !tracks[track].awaitsKeyFrame else {
             // Before the first key frame nothing is lost.
@@ -167,19 +178,24 @@ private struct Contents {
         tracks[track].awaitsKeyFrame = false
         tracks[track].isRequested = false
         tracks[track].hasBegun = true
-        slots[(first + count) % slots.count] = packet
-        count += 1
-        bytes += packet.data.count
+        append(Slot(packet: packet, arrival: now))
         return .accepted
     }
 
-    mutating func popFirst() -> MediaPacket? {
-        guard count > 0 else { return nil }
-        let packet = slots[first].take()
+    private mutating func append(_ slot: Slot) {
+        slots[(first + count) % slots.count] = slot
+        count += 1
+        bytes += slot.packet.data.count
+    }
+
+    mutating func popFirst() -> MediaPacket? { takeFirst()?.packet }
+
+    private mutating func takeFirst() -> Slot? {
+        guard count > 0, let slot = slots[first].take() else { return nil }
         first = (first + 1) % slots.count
         count -= 1
-        bytes -= packet?.data.count ?? 0
-        return packet
+        bytes -= slot.packet.data.count
+        return slot
     }
 
     mutating func removeFirst(_ number: Int) {
@@ -192,27 +208,26 @@ private struct Contents {
         return tracks.count - 1
     }
 
-    private func packet(at index: Int) -> MediaPacket? { slots[(first + index) % slots.count] }
+    private func packet(at index: Int) -> MediaPacket? { slots[(first + index) % slots.count]?.packet }
 
-    private func hasRoom(for packet: MediaPacket, _ limits: PacketQueue.Limits) -> Bool {
+    private func hasRoom(for packet: MediaPacket, at now: MediaTime, _ limits: PacketQueue.Limits) -> Bool {
         guard count > 0 else { return true }
         guard count < slots.count, bytes + packet.data.count <= limits.bytes else { return false }
-        // An out-of-order packet, of another track, makes the span shorter.
-        let oldest = self.packet(at: 0)?.timestamp ?? packet.timestamp
-        return packet.timestamp.nanoseconds(since: oldest) <= limits.duration.nanoseconds
+        let oldest = slots[first]?.arrival ?? now
+        return now.nanoseconds(since: oldest) <= limits.duration.nanoseconds
     }
 
     /// Drops what waits up to the newest key frame, or all of it.
-    private mutating func makeRoom(for packet: MediaPacket, _ limits: PacketQueue.Limits) {
+    private mutating func makeRoom(for packet: MediaPacket, at now: MediaTime, _ limits: PacketQueue.Limits) {
         guard tracks.contains(where: \.isDependent) else {
             // Nothing needs another.
-            while !hasRoom(for: packet, limits) { drop() }
+            while !hasRoom(for: packet, at: now, limits) { drop() }
             return
         }
         let isEntry = packet.isKeyFrame && tracks[index(of: packet.track)].isDependent
         if !isEntry, let entry = newestEntry(), entry > 0 {
             drop(upTo: entry)
-            if hasRoom(for: packet, limits) { return }
+            if hasRoom(for: packet, at: now, limits) { return }
         }
         drop(upTo: count)
     }
@@ -237,16 +252,10 @@ private struct Contents {
         for _ in 0..<entry { drop() }
         let rest = count
         for _ in 0..<rest {
-            guard let packet = popFirst() else { break }
-            let track = index(of: packet.track)
-            if packet.isKeyFrame { tracks[track].awaitsKeyFrame = false }
-            guard !tracks[track].awaitsKeyFrame else {
-                dropped &+= 1
-                continue
-            }
-            slots[(first + count) % slots.count] = packet
-            count += 1
-            bytes += packet.data.count
+            guard let slot = takeFirst() else { break }
+            let track = index(of: slot.packet.track)
+            if slot.packet.isKeyFrame { tracks[track].awaitsKeyFrame = false }
+            if tracks[track].awaitsKeyFrame { dropped &+= 1 } else { append(slot) }
         }
     }
 }

@@ -16,6 +16,10 @@ struct ByteBuilder {
         bytes.append(byte)
     }
 
+    mutating func append(_ other: UnsafeRawBufferPointer) {
+        bytes.append(contentsOf: other)
+    }
+
     mutating func append(text: String) {
         bytes.append(contentsOf: text.utf8)
     }

@@ -1,3 +1,5 @@
+import VideoCapturing
+
 /// Writes EBML elements (RFC 8794): an id, a size as a variable-length number, and the content.
 struct EBML {
     private(set) var builder: ByteBuilder
@@ -27,6 +29,12 @@ struct EBML {
     mutating func text(_ id: MatroskaID, _ value: String) {
         header(id, size: value.utf8.count)
         builder.append(text: value)
+    }
+
+    /// An element with bytes.
+    mutating func binary(_ id: MatroskaID, _ value: PacketBuffer) {
+        header(id, size: value.count)
+        value.withUnsafeBytes { builder.append($0) }
     }
 
     /// An element that holds the elements which `content` adds.
@@ -119,6 +127,7 @@ enum MatroskaID: UInt32 {
     case trackType = 0x83
     case flagLacing = 0x9C
     case codecID = 0x86
+    case codecPrivate = 0x63A2
     case video = 0xE0
     case flagInterlaced = 0x9A
     case pixelWidth = 0xB0

@@ -38,7 +38,8 @@ struct WebMLayout {
             header.unsigned(.ebmlReadVersion, 1)
             header.unsigned(.ebmlMaxIDLength, 4)
             header.unsigned(.ebmlMaxSizeLength, 8)
-            header.text(.docType, "webm")
+            // WebM is a subset of Matroska, for some codecs only.
+            header.text(.docType, descriptions.allSatisfy { $0.codec == .vp8 } ? "webm" : "matroska")
             // The Colour element is of version 4; a reader of version 2 can play the rest.
             header.unsigned(.docTypeVersion, 4)
             header.unsigned(.docTypeReadVersion, 2)
@@ -64,20 +65,24 @@ struct WebMLayout {
         output.master(.tracks) { tracks in
             for (index, track) in descriptions.enumerated() {
                 guard case .video(let video) = track.media else { continue }
-                tracks.master(.trackEntry) { $0.appendTrack(number: index + 1, video) }
+                tracks.master(.trackEntry) { $0.appendTrack(number: index + 1, track, video) }
             }
         }
     }
 }
 
 extension EBML {
-    /// One VP8 track. No frame rate and no default duration, since the frame rate varies.
-    fileprivate mutating func appendTrack(number: Int, _ format: TrackDescription.Video) {
+    /// One track of VP8 or H.264. No frame rate and no default duration, since the frame rate varies.
+    fileprivate mutating func appendTrack(
+        number: Int, _ track: TrackDescription, _ format: TrackDescription.Video
+    ) {
         unsigned(.trackNumber, UInt64(number))
         unsigned(.trackUID, UInt64(number))
         unsigned(.trackType, 1)
         unsigned(.flagLacing, 0)
-        text(.codecID, "V_VP8")
+        text(.codecID, track.codec == .h264 ? "V_MPEG4/ISO/AVC" : "V_VP8")
+        // The `avcC` record, as in MP4.
+        if let configuration = track.decoderConfiguration { binary(.codecPrivate, configuration) }
         master(.video) { video in
             video.unsigned(.flagInterlaced, 2)
             video.unsigned(.pixelWidth, UInt64(format.width))

@@ -127,7 +127,7 @@ public final class WebMWriter: PacketWriter {
             state.scratch.removeAll()
         }
         let offset = time - (state.cluster?.time ?? time)
-        state.scratch.appendBlockHeader(track: index + 1, offset: offset, packet)
+        state.scratch.appendBlockHeader(track: index + 1, offset: offset, packet, bytes: packet.data.count)
         try file.write(state.scratch)
         try packet.data.withUnsafeBytes { bytes in try file.write(bytes) }
         try file.endRecord()
@@ -207,46 +207,5 @@ public final class WebMWriter: PacketWriter {
         state.scratch.removeAll()
         state.scratch.fixedSize(file.bytesWritten - layout.segmentStart)
         try file.patch(state.scratch, at: layout.segmentSize)
-    }
-}
-
-extension EBML {
-    /// The start of a SimpleBlock: everything before the packet's bytes.
-    fileprivate mutating func appendBlockHeader(track: Int, offset: Int64, _ packet: MediaPacket) {
-        header(.simpleBlock, size: 4 + packet.data.count)
-        // As a variable-length number of one byte.
-        append(bigEndian: 0x80 | UInt64(track), byteCount: 1)
-        append(bigEndian: UInt64(bitPattern: offset), byteCount: 2)
-        append(bigEndian: (packet.isKeyFrame ? 0x80 : 0) | (packet.isDroppable ? 0x01 : 0), byteCount: 1)
-    }
-}
-
-/// Converts the capture times of one track to the file's milliseconds, counted from the file's first packet.
-private struct WebMClock {
-    private var last: Int64 = -1
-    private var lastElapsed: Int64 = 0
-    /// The end of the last frame in milliseconds with fractions: its capture time and its duration.
-    private(set) var end: Double = 0
-
-    /// The time of a packet: the nearest millisecond, never before that of the last packet.
-    ///
-    /// Two packets nearest to the same millisecond are separated by one, since readers may reject a second frame with the
-    /// same timestamp, as ffmpeg's encoders do. Further ones share the time, which Matroska allows, so that none is ever
-    /// more than 1.5 ms off.
-    func timestamp(of packet: MediaPacket, since start: MediaTime) -> Int64 {
-        let elapsed = max(0, (packet.timestamp - start).nanoseconds)
-        let nearest = (elapsed / 500_000 + 1) / 2
-        return nearest == last ? last + 1 : max(nearest, last)
-    }
-
-    /// Records that the packet was written with that time.
-    mutating func advance(to time: Int64, _ packet: MediaPacket, since start: MediaTime) {
-        let elapsed = max(0, (packet.timestamp - start).nanoseconds)
-        // A packet without a duration is shown as long as the one before it.
-        let known = packet.duration.nanoseconds
-        let duration = known > 0 ? known : max(0, elapsed - lastElapsed)
-        last = time
-        lastElapsed = elapsed
-        end = max(end, Double(elapsed) / 1e6 + Double(duration) / 1e6)
     }
 }

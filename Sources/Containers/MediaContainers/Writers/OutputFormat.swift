@@ -6,6 +6,8 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
     case webm
     /// VP8 in IVF.
     case ivf
+    /// H.264 without a container: annex B.
+    case h264
     /// I420 with a header: YUV4MPEG2.
     case y4m
     /// Bare I420.
@@ -52,6 +54,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .yuv: ["yuv", "i420"]
         case .null: []
+        case .h264: ["h264", "264"]
         case .webm, .ivf, .y4m, .nv12, .md5: [rawValue]
         }
     }
@@ -61,6 +64,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .webm: "VP8 in WebM, for browsers and players"
         case .ivf: "VP8 in IVF, with timestamps to the microsecond"
+        case .h264: "H.264 without a container and without timestamps"
         case .y4m: "I420 pictures with a header (YUV4MPEG2)"
         case .yuv: "bare I420 pictures"
         case .nv12: "bare NV12 pictures"
@@ -72,7 +76,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
     /// Whether it accepts encoded packets; see ``makePacketWriter(path:overwrite:)``.
     public var acceptsPackets: Bool {
         switch self {
-        case .webm, .ivf, .null, .md5: true
+        case .webm, .ivf, .h264, .null, .md5: true
         case .y4m, .yuv, .nv12: false
         }
     }
@@ -82,7 +86,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
     public var acceptsFrames: Bool {
         switch self {
         case .y4m, .yuv, .nv12, .null, .md5: true
-        case .webm, .ivf: false
+        case .webm, .ivf, .h264: false
         }
     }
 
@@ -91,7 +95,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
     public var hasConstantRate: Bool {
         switch self {
         case .y4m, .yuv, .nv12: true
-        case .webm, .ivf, .null, .md5: false
+        case .webm, .ivf, .h264, .null, .md5: false
         }
     }
 
@@ -100,7 +104,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .y4m, .yuv: .i420
         case .nv12: .nv12
-        case .webm, .ivf, .null, .md5: nil
+        case .webm, .ivf, .h264, .null, .md5: nil
         }
     }
 
@@ -183,7 +187,7 @@ extension OutputFormat {
             }
         case .null: return NullWriter()
         case .md5: return MD5Writer(file)
-        case .webm, .ivf: throw unaccepted(path: file.path)
+        case .webm, .ivf, .h264: throw unaccepted(path: file.path)
         }
         switch timing {
         case .everyFrame(let rate): return makeWriter(rate)
@@ -217,6 +221,7 @@ extension OutputFormat {
         switch self {
         case .webm: return WebMWriter(file)
         case .ivf: return IVFWriter(file)
+        case .h264: return AnnexBWriter(file)
         case .null: return NullPacketWriter()
         case .md5: return MD5PacketWriter(file)
         case .y4m, .yuv, .nv12: throw unaccepted(path: file.path)

@@ -1,0 +1,216 @@
+import H264Bitstream
+import StreamTransport
+import VideoCapturing
+
+/// A decoded frame that was not delivered yet.
+struct ReceivedFrame {
+    var buffer: PixelBuffer
+    var timestamp: MediaTime
+    var color: ColorDescription?
+}
+
+/// One connection with a sender, from its beginning to its loss, with a parser and a decoder of its own: nothing of it is
+/// left for the next. Confined to the capture thread.
+final class StreamConnection {
+    /// Nil where the demuxer has the connection.
+    let socket: StreamSocket?
+    /// What is sent; nil until the first bytes show it.
+    var kind: StreamProbe?
+    /// The first bytes, until they show what is sent; then what a demuxer has not read of them.
+    var head: [UInt8] = []
+    private(set) var demuxer: (any StreamDemuxer)?
+    private(set) var decoder: (any VideoDecoder)?
+    private(set) var codec = Codec.h264
+    private(set) var formatName = ""
+
+    /// In order of their times.
+    var ready: [ReceivedFrame] = []
+    /// Why the connection has ended, once the frames before that are delivered.
+    var end: StreamLoss?
+    /// By the machine's clock: the last bytes, and the last picture that was decoded.
+    var lastByte: MediaTime
+    var lastPicture: MediaTime
+    /// Whether decoding has begun.
+    var hasKeyFrame = false
+    var hasReportedWait = false
+
+    // Raw streams.
+    private var parser: AccessUnitParser
+    private var unwrapper = LengthUnwrapper()
+    /// Whether bytes have come since the last whole unit.
+    private(set) var hasPartialUnit = false
+    /// Whether the sender writes the next unit's delimiter with each unit, which ends it at once.
+    private var sendsDelimitersEarly = false
+    /// How long a pause must be for the unit before it to count as whole: several times as long as those within units, and
+    /// longer after each mistake.
+    private(set) var pause = Duration.milliseconds(4)
+    /// The units that have come: pauses end none before some were measured.
+    private var unitCount = 0
+    private var lastChunk: MediaTime?
+    private var discardedBytes: UInt64 = 0
+    private var oversizedUnits: UInt64 = 0
+
+    // H.264.
+    var tracker = FrameNumberTracker()
+    var color: ColorDescription?
+    /// The bytes of a length in packets of a container; nil for a byte stream.
+    private(set) var lengthSize: Int?
+    /// The parameter sets of a container's header as a byte stream.
+    private(set) var parameterSets: [UInt8] = []
+    var scratch: [UInt8] = []
+
+    /// The times of pictures that the decoder holds back, in order.
+    private var times: [MediaTime] = []
+    /// Whether the decoder may have passed pictures over since the last key frame.
+    var mayHoldStaleTimes = false
+    /// How many pictures the stream may reorder.
+    var reorderedFrameCount = 0
+    /// Where the stream's scale begins on the clock of the capture.
+    private var origin: MediaTime?
+
+    init(_ socket: StreamSocket?, maximumPictureBytes: Int, now: MediaTime) {
+        self.socket = socket
+        parser = AccessUnitParser(maximumByteCount: maximumPictureBytes)
+        lastByte = now
+        lastPicture = now
+        ready.reserveCapacity(32)
+        times.reserveCapacity(32)
+    }
+
+    // MARK: Beginning
+
+    /// Begins a raw stream.
+    func begin(_ decoders: [VideoDecoderFactory]) throws(CaptureError) {
+        formatName = kind == .lengthPrefixed ? "H.264 behind lengths" : "H.264"
+        try makeDecoder(decoders)
+    }
+
+    /// Begins with what a demuxer has found.
+    func begin(_ demuxer: any StreamDemuxer, _ decoders: [VideoDecoderFactory]) throws(CaptureError) {
+        self.demuxer = demuxer
+        codec = demuxer.track.codec
+        formatName = "\(codec == .h264 ? "H.264" : codec.rawValue.uppercased()) in \(demuxer.name)"
+        if codec == .h264, let record = demuxer.track.decoderConfiguration {
+            do throws(CodecError) {
+                let configuration = try record.withUnsafeBytes { (bytes) throws(CodecError) in
+                    try AVCDecoderConfiguration(parsing: bytes)
+                }
+                lengthSize = configuration.lengthSize
+                parameterSets = configuration.annexB
+                color = configuration.parameters?.color
+            } catch {
+                throw CaptureError(
+                    .corruptData, operation: "receive the stream",
+                    message: "The stream's header is damaged. \(error.message)")
+            }
+        }
+        try makeDecoder(decoders)
+    }
+
+    private func makeDecoder(_ decoders: [VideoDecoderFactory]) throws(CaptureError) {
+        let fourCC =
+            codec == .h264 ? "H264" : codec == .vp8 ? "VP80" : codec == .jpeg ? "MJPG" : codec.rawValue.uppercased()
+        guard let factory = decoders.first(where: { $0.fourCC == fourCC }) else {
+            let known = decoders.isEmpty ? "none" : decoders.map(\.fourCC).joined(separator: ", ")
+            throw CaptureError(
+                .formatUnsupported, operation: "receive the stream",
+                message: "The stream is \(formatName), for which the program has no decoder (it has: \(known)).")
+        }
+        do {
+            decoder = try factory.makeDecoder()
+        } catch {
+            throw CaptureError(
+                .unavailable, operation: "receive the stream", message: "The decoder cannot be made. \(error)")
+        }
+    }
+
+    // MARK: Raw streams
+
+    /// Takes bytes of a raw stream, and hands out the units that they complete.
+    func append(
+        _ bytes: UnsafeRawBufferPointer, at now: MediaTime, output: (AccessUnitParser.Unit) -> Void
+    ) throws(LengthUnwrapper.Implausible) {
+        let before = unitCount
+        func take(_ unit: AccessUnitParser.Unit) {
+            unitCount += 1
+            output(unit)
+        }
+        // A unit that is handed out has been ended by the beginning of the next.
+        hasPartialUnit = true
+        if endsWithDelimiter(bytes) { sendsDelimitersEarly = true }
+        if kind == .lengthPrefixed {
+            try unwrapper.unwrap(bytes) { parser.append($0, output: take) }
+        } else {
+            parser.append(bytes, output: take)
+        }
+        // These bytes have continued a unit.
+        if let lastChunk, unitCount == before { pause = min(max(pause, (now - lastChunk) * 4), .seconds(1)) }
+        lastChunk = now
+        // What came after a unit that was taken for whole did belong to it: the network pauses longer than that.
+        if parser.discardedByteCount != discardedBytes, hasKeyFrame { pause = min(pause * 4, .seconds(1)) }
+        discardedBytes = parser.discardedByteCount
+    }
+
+    /// Whether the unit that has come so far is whole if nothing follows for ``pause``.
+    var mayFlush: Bool { hasPartialUnit && !sendsDelimitersEarly && unitCount >= 8 }
+
+    /// Hands out what has come of the last unit.
+    func flush(output: (AccessUnitParser.Unit) -> Void) {
+        hasPartialUnit = false
+        // What comes next begins a unit.
+        lastChunk = nil
+        parser.flush(output: output)
+        discardedBytes = parser.discardedByteCount
+    }
+
+    /// The number of units that were too large since the last call.
+    func takeOversizedUnits() -> UInt64 {
+        defer { oversizedUnits = parser.discardedUnitCount }
+        return parser.discardedUnitCount - oversizedUnits
+    }
+
+    /// Whether the last bytes are those of an access unit delimiter (ITU-T H.264, 7.3.2.4).
+    private func endsWithDelimiter(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let end = bytes.count
+        return end >= 6 && bytes[end - 2] == 9 && bytes[end - 6] == 0 && bytes[end - 5] == 0
+            && (kind == .lengthPrefixed
+                ? bytes[end - 4] == 0 && bytes[end - 3] == 2 : bytes[end - 4] == 0 && bytes[end - 3] == 1)
+    }
+
+    // MARK: Times
+
+    /// Places a time of the stream on the clock of the capture: as early as the arrivals allow, and never after one.
+    func place(_ time: Duration?, arrival: MediaTime) -> MediaTime {
+        guard let time else { return arrival }
+        let nanoseconds = time.nanoseconds
+        if let origin {
+            let placed = origin.advanced(by: time)
+            let lag = arrival.nanoseconds(since: placed)
+            // A jump of the scale, or a long pause of the sender, begins it anew.
+            if lag >= 0, lag < 2_000_000_000 { return placed }
+        }
+        origin = arrival.advanced(by: .nanoseconds(nanoseconds == .min ? .max : -nanoseconds))
+        return arrival
+    }
+
+    /// Records the time of a picture that is handed to the decoder.
+    func willDecode(_ time: MediaTime, isKeyFrame: Bool) {
+        if isKeyFrame, mayHoldStaleTimes {
+            times.removeAll(keepingCapacity: true)
+            mayHoldStaleTimes = false
+        }
+        let index = times.lastIndex { $0 <= time }.map { $0 + 1 } ?? 0
+        times.insert(time, at: index)
+    }
+
+    /// The decoder has returned. False when it has passed the picture over, as after loss: then it holds back less than
+    /// it was handed.
+    func didReturn() -> Bool {
+        guard times.count > reorderedFrameCount else { return true }
+        times.removeFirst(times.count - reorderedFrameCount)
+        return false
+    }
+
+    /// The time of the next frame that the decoder gives: frames come in the order of their times.
+    func didDecode(_ time: MediaTime) -> MediaTime { times.isEmpty ? time : times.removeFirst() }
+}

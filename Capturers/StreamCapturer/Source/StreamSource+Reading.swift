@@ -1,0 +1,388 @@
+import FrameProcessing
+import H264Bitstream
+import StreamTransport
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+extension StreamSource {
+    /// The next frame; nil when the capture is being stopped, or consumers want something else.
+    func awaitFrame(_ context: FrameContext) throws(StreamLoss) -> SourceFrame? {
+        guard let connection else { return nil }
+        // The time of the consumer does not count for the sender's timeout.
+        connection.lastByte = timeoutClock.now
+        connection.lastPicture = connection.lastByte
+        while !context.isStopping {
+            if !connection.ready.isEmpty { return try makeFrame(connection.ready.removeFirst()) }
+            guard try read(connection, context, endsForWants: true) else { return nil }
+        }
+        return nil
+    }
+
+    /// Waits for bytes, and decodes what they complete. False when it makes way for new wants, or for a stop.
+    @discardableResult
+    func read(
+        _ connection: StreamConnection, _ context: FrameContext, endsForWants: Bool
+    ) throws(StreamLoss) -> Bool {
+        // A demuxer has packets left when the connection has ended.
+        if connection.demuxer != nil { return try readPacket(connection, context, endsForWants: endsForWants) }
+        if let end = connection.end { throw end }
+        guard let socket = connection.socket else { return false }
+        let now = timeoutClock.now
+        let deadline = min(
+            connection.lastByte.advanced(by: configuration.stallTimeout),
+            connection.lastPicture.advanced(by: configuration.stallTimeout * 2))
+        guard now < deadline else { throw .stalled(stalled(connection)) }
+        let mayFlush = configuration.endsPicturesAtPauses && connection.mayFlush
+        let limit = mayFlush ? min(deadline, now.advanced(by: connection.pause)) : deadline
+        let interrupt = endsForWants ? context.returnDescriptor : context.stopDescriptor
+        let found = pollInput(socket.descriptor, interruptedBy: interrupt, until: limit)
+        if found.contains(.interrupted) { return false }
+        guard !found.isEmpty else {
+            if mayFlush { flush(connection, context) }
+            return true
+        }
+        try receive(connection, socket, context)
+        return true
+    }
+
+    private func stalled(_ connection: StreamConnection) -> CaptureError {
+        let time = configuration.stallTimeout
+        if timeoutClock.now - connection.lastByte >= configuration.stallTimeout {
+            return error(.stalled, "Nothing has come for \(time.inSeconds); check the sender, or the network.")
+        }
+        return connection.hasKeyFrame
+            ? error(.stalled, "Bytes come, but no pictures that can be decoded; check what the sender encodes.")
+            : error(
+                .stalled,
+                "No key frame has come for \((time * 2).inSeconds), from which the stream could be shown; set the sender to one each "
+                    + "second or two.")
+    }
+
+    // MARK: Raw streams
+
+    private func receive(
+        _ connection: StreamConnection, _ socket: StreamSocket, _ context: FrameContext
+    ) throws(StreamLoss) {
+        let (count, failure) = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 64) {
+            block -> (Int, StreamLoss?) in
+            let count = socket.receive(into: block)
+            guard count > 0 else { return (count, nil) }
+            do throws(StreamLoss) {
+                try take(UnsafeRawBufferPointer(rebasing: block[..<count]), connection, context)
+                return (count, nil)
+            } catch {
+                return (count, error)
+            }
+        }
+        if let failure { throw failure }
+        if count > 0 {
+            connection.lastByte = timeoutClock.now
+            status.count { $0.bytesReceived += UInt64(count) }
+        } else if count == 0 {
+            // The last unit is whole.
+            flush(connection, context)
+            connection.end = connection.kind == nil ? .failed(unknown(connection.head)) : .ended
+        } else if count != -Int(EAGAIN) {
+            connection.end = .failed(lost(Int32(-count)))
+        }
+    }
+
+    private func lost(_ code: Int32) -> CaptureError {
+        guard let address else { return error(.deviceLost, "The connection is lost.") }
+        return CaptureError(socket: code, operation: "receive the stream", address)
+    }
+
+    private func take(
+        _ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection, _ context: FrameContext
+    ) throws(StreamLoss) {
+        guard connection.decoder == nil else { return try parse(bytes, connection, context) }
+        connection.head.append(contentsOf: bytes)
+        if connection.kind == nil {
+            do throws(StreamProbe.Unknown) {
+                connection.kind = try StreamProbe.look(at: connection.head, isComplete: false)
+            } catch {
+                throw .failed(unknown(connection.head))
+            }
+        }
+        do throws(CaptureError) {
+            switch connection.kind {
+            case nil: return
+            case .container(let name)?: try openContainer(name, connection, context)
+            case .annexB?, .lengthPrefixed?: try connection.begin(decoders)
+            }
+        } catch {
+            throw .failed(error)
+        }
+        guard connection.demuxer == nil else { return }
+        let head = connection.head
+        connection.head = []
+        try head.withUnsafeBufferPointer { (bytes) throws(StreamLoss) in
+            try parse(UnsafeRawBufferPointer(bytes), connection, context)
+        }
+    }
+
+    private func unknown(_ head: [UInt8]) -> CaptureError {
+        guard !head.isEmpty else {
+            return error(.formatUnsupported, "The sender has ended the connection without sending anything.")
+        }
+        return error(
+            .formatUnsupported,
+            "What comes is no H.264, Matroska or MPEG-TS: it begins with \(StreamProbe.Unknown(first: Array(head.prefix(8)))). "
+                + "Check the sender, or name the format in the address, as in ?format=h264.")
+    }
+
+    private func parse(
+        _ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection, _ context: FrameContext
+    ) throws(StreamLoss) {
+        let arrival = context.now
+        var failure: CaptureError?
+        do throws(LengthUnwrapper.Implausible) {
+            try connection.append(bytes, at: timeoutClock.now) { unit in
+                guard failure == nil else { return }
+                failure = take(unit, connection, at: arrival)
+            }
+        } catch {
+            throw .failed(
+                self.error(
+                    .corruptData,
+                    "A NAL unit claims to have \(error.length) bytes; what comes is no H.264 behind lengths, or damaged."
+                ))
+        }
+        let oversized = connection.takeOversizedUnits()
+        if oversized > 0 {
+            losses.damaged += oversized
+            status.count { $0.framesDamaged += oversized }
+        }
+        if let failure { throw .failed(failure) }
+    }
+
+    private func flush(_ connection: StreamConnection, _ context: FrameContext) {
+        let arrival = context.now
+        connection.flush { unit in
+            if let error = take(unit, connection, at: arrival) { connection.end = .failed(error) }
+        }
+    }
+
+    private func take(
+        _ unit: AccessUnitParser.Unit, _ connection: StreamConnection, at arrival: MediaTime
+    ) -> CaptureError? {
+        decode(unit.bytes, hasSlices: unit.hasSlices, isKeyFrame: unit.isKeyFrame, at: arrival, connection)
+    }
+
+    // MARK: Containers
+
+    private func openContainer(
+        _ name: String, _ connection: StreamConnection, _ context: FrameContext
+    ) throws(CaptureError) {
+        guard let demuxer, let socket = connection.socket else {
+            throw error(
+                .formatUnsupported, "The stream is \(name), which the program links nothing for; send raw H.264.")
+        }
+        let timeout = configuration.stallTimeout
+        let request = StreamDemuxerRequest(
+            url: url,
+            source: .bytes { [unowned self, unowned connection] memory in
+                read(into: memory, connection, socket, context)
+            }, format: name, timeout: timeout
+        ) { context.isStopping }
+        do throws(CaptureError) {
+            try connection.begin(demuxer.open(request), decoders)
+        } catch {
+            throw connection.end?.error ?? error
+        }
+    }
+
+    /// Called by the demuxer.
+    private func read(
+        into memory: UnsafeMutableRawBufferPointer, _ connection: StreamConnection, _ socket: StreamSocket,
+        _ context: FrameContext
+    ) -> Int {
+        if !connection.head.isEmpty {
+            let count = min(memory.count, connection.head.count)
+            memory.copyBytes(from: connection.head[..<count])
+            connection.head.removeFirst(count)
+            return count
+        }
+        while connection.end == nil {
+            let count = socket.receive(into: memory)
+            if count > 0 {
+                connection.lastByte = timeoutClock.now
+                status.count { $0.bytesReceived += UInt64(count) }
+                return count
+            }
+            if count == 0 {
+                connection.end = .ended
+            } else if count != -Int(EAGAIN) {
+                connection.end = .failed(lost(Int32(-count)))
+            } else {
+                let deadline = connection.lastByte.advanced(by: configuration.stallTimeout)
+                let found = pollInput(socket.descriptor, interruptedBy: context.stopDescriptor, until: deadline)
+                if found.contains(.interrupted) { return 0 }
+                if found.isEmpty { connection.end = .stalled(stalled(connection)) }
+            }
+        }
+        return 0
+    }
+
+    private func readPacket(
+        _ connection: StreamConnection, _ context: FrameContext, endsForWants: Bool
+    ) throws(StreamLoss) -> Bool {
+        guard let demuxer = connection.demuxer, !(endsForWants ? context.mustReturn : context.isStopping) else {
+            return false
+        }
+        let mayGoOn: Bool
+        do throws(CaptureError) {
+            var failure: CaptureError?
+            mayGoOn = try demuxer.nextPacket { (bytes, time) throws(CaptureError) in
+                let time = connection.place(time, arrival: context.now)
+                connection.lastByte = timeoutClock.now
+                failure = takePacket(bytes, connection, at: time)
+            }
+            if let failure { throw failure }
+        } catch {
+            if context.isStopping { return false }
+            throw connection.end ?? (error.code == .stalled ? .stalled(error) : .failed(error))
+        }
+        if context.isStopping { return false }
+        guard mayGoOn else { throw connection.end ?? .ended }
+        let limit = connection.lastPicture.advanced(by: configuration.stallTimeout * 2)
+        if timeoutClock.now >= limit { throw .stalled(stalled(connection)) }
+        return true
+    }
+
+    private func takePacket(
+        _ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection, at time: MediaTime
+    ) -> CaptureError? {
+        guard connection.codec == .h264 else {
+            return decode(bytes, hasSlices: true, isKeyFrame: true, at: time, connection)
+        }
+        guard let lengthSize = connection.lengthSize else { return decodeH264(bytes, at: time, connection) }
+        connection.scratch.removeAll(keepingCapacity: true)
+        // Before each, since that costs little, and any may be the first.
+        if !connection.hasKeyFrame { connection.scratch.append(contentsOf: connection.parameterSets) }
+        do throws(CodecError) {
+            try AnnexB.append(lengthPrefixed: bytes, lengthSize: lengthSize, to: &connection.scratch)
+        } catch {
+            countDamaged()
+            return nil
+        }
+        let stream = connection.scratch
+        return stream.withUnsafeBytes { decodeH264($0, at: time, connection) }
+    }
+
+    private func decodeH264(
+        _ bytes: UnsafeRawBufferPointer, at time: MediaTime, _ connection: StreamConnection
+    ) -> CaptureError? {
+        var (hasSlices, isKeyFrame) = (false, false)
+        for unit in AnnexB.units(in: bytes) where unit.type.isSlice {
+            hasSlices = true
+            isKeyFrame = unit.type == .idrSlice
+            break
+        }
+        return decode(bytes, hasSlices: hasSlices, isKeyFrame: isKeyFrame, at: time, connection)
+    }
+
+    // MARK: Decoding
+
+    /// Decodes an access unit. Returns the error that ends the connection.
+    private func decode(
+        _ bytes: UnsafeRawBufferPointer, hasSlices: Bool, isKeyFrame: Bool, at time: MediaTime,
+        _ connection: StreamConnection
+    ) -> CaptureError? {
+        if connection.codec == .h264 { inspect(bytes, connection) }
+        guard let decoder = connection.decoder else { return nil }
+        guard hasSlices else {
+            // Parameter sets that come by themselves.
+            try? decoder.decode(bytes) { _ in }
+            return nil
+        }
+        status.count { $0.picturesReceived += 1 }
+        guard connection.hasKeyFrame || isKeyFrame else {
+            status.count { $0.picturesSkipped += 1 }
+            if !connection.hasReportedWait { status.report(.awaitingKeyFrame) }
+            connection.hasReportedWait = true
+            return nil
+        }
+        connection.hasKeyFrame = true
+        connection.willDecode(time, isKeyFrame: isKeyFrame)
+        do {
+            try decoder.decode(bytes) { buffer in
+                connection.ready.append(
+                    ReceivedFrame(buffer: buffer, timestamp: connection.didDecode(time), color: connection.color))
+                connection.lastPicture = timeoutClock.now
+                status.count { $0.framesDecoded += 1 }
+            }
+            if !connection.didReturn() {
+                // After loss nothing is shown until the next key frame.
+                losses.lost += 1
+                status.count { $0.picturesSkipped += 1 }
+            }
+            return nil
+        } catch let error as CodecError where error.code == .corruptData {
+            _ = connection.didReturn()
+            connection.mayHoldStaleTimes = true
+            countDamaged()
+            return nil
+        } catch {
+            return self.error(.formatUnsupported, "The pictures cannot be decoded. \(error)")
+        }
+    }
+
+    private func countDamaged() {
+        losses.damaged += 1
+        status.count { $0.framesDamaged += 1 }
+    }
+
+    /// Counts the frames that are missing before this one, and follows the color that parameter sets state.
+    private func inspect(_ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection) {
+        for unit in AnnexB.units(in: bytes) {
+            if unit.type.isSlice { break }
+            guard unit.type == .sps, let set = try? SequenceParameterSet(unit) else { continue }
+            connection.color = set.color
+            // Baseline has no B slices; without a statement of others the decoder finds out.
+            let stated = set.videoUsability?.restriction?.reorderedFrameCount
+            connection.reorderedFrameCount = stated ?? (set.profile == 66 ? 0 : set.referenceFrameCount)
+        }
+        guard let picture = connection.tracker.add(bytes), picture.lostFrames > 0, connection.hasKeyFrame else {
+            return
+        }
+        connection.mayHoldStaleTimes = true
+        losses.lost += UInt64(picture.lostFrames)
+        status.count { $0.framesLost += UInt64(picture.lostFrames) }
+    }
+
+    // MARK: Frames
+
+    private func makeFrame(_ received: ReceivedFrame) throws(StreamLoss) -> SourceFrame {
+        let size = PixelSize(width: received.buffer.width, height: received.buffer.height)
+        if size != pictureSize {
+            pictureSize = size
+            adoptFormat(received.buffer.pixelFormat)
+        }
+        let color = received.color ?? .assumed(for: received.buffer.pixelFormat)
+        do {
+            var frame = SourceFrame(try fitted(received.buffer, color), timestamp: received.timestamp)
+            frame.color = color
+            frame.lostBefore = losses.lost
+            frame.corruptBefore = losses.damaged
+            losses = StreamLosses()
+            return frame
+        } catch {
+            throw .failed(self.error(.system, "The pictures cannot be scaled. \(error)"))
+        }
+    }
+
+    /// Scaled to what consumers want.
+    private func fitted(_ buffer: PixelBuffer, _ color: ColorDescription) throws -> PixelBuffer {
+        let size = wants.adaptedSize(width: buffer.width, height: buffer.height)
+        guard size != (buffer.width, buffer.height) else { return buffer }
+        return try processor.apply(
+            FrameTransform(size: PixelSize(width: size.width, height: size.height)), to: buffer, color: color
+        ).buffer
+    }
+}

@@ -1,0 +1,179 @@
+import FrameProcessing
+import StreamTransport
+import VideoCapturing
+
+/// A stream as a frame source: connects or listens, reads, decodes, and connects again. Confined to the capture thread.
+final class StreamSource: FrameSource {
+    var settings: CaptureSettings
+    var pacing: FramePacing { .device }
+    var contentHint: VideoContentHint { .motion }
+
+    let url: String
+    let decoders: [VideoDecoderFactory]
+    let demuxer: StreamDemuxerFactory?
+    let configuration: StreamCapturerConfiguration
+    let status: StreamStatus
+    /// The machine's clock, for the timeout with senders; the capture's may be a test's.
+    let timeoutClock = MonotonicClock()
+    let processor = FrameProcessor()
+
+    // From open to close.
+    /// Nil for an address that the demuxer opens.
+    var address: StreamAddress?
+    var listener: StreamSocket?
+    /// The format that was asked for.
+    var format: StreamInputFormat?
+    var wants = CaptureWants()
+    var pictureSize = PixelSize(width: 0, height: 0)
+
+    // While connected or connecting.
+    var connection: StreamConnection?
+    var outage: StreamInterruption?
+    /// What was lost since the last frame.
+    var losses = StreamLosses()
+
+    init(
+        url: String, decoders: [VideoDecoderFactory], demuxer: StreamDemuxerFactory?,
+        configuration: StreamCapturerConfiguration, status: StreamStatus
+    ) {
+        self.url = url
+        self.decoders = decoders
+        self.demuxer = demuxer
+        self.configuration = configuration
+        self.status = status
+        // Unknown until the first frame.
+        settings = CaptureSettings(
+            format: VideoFormat(.i420, width: 0, height: 0), sourceName: maskingUserInfo(in: url))
+    }
+
+    func open(_ context: FrameContext) throws {
+        try configuration.validate()
+        address = try parseAddress()
+        format = try chooseFormat()
+        status.contents.withLock { $0.statistics = StreamCapturerStatistics() }
+        pictureSize = PixelSize(width: 0, height: 0)
+        do {
+            if let address, address.isListening {
+                let socket = try StreamSocket.listen(at: address)
+                listener = socket
+                status.contents.withLock { $0.port = socket.localPort }
+                status.report(.listening(port: socket.localPort))
+            }
+            try connect(context)
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    func start(_ context: FrameContext) throws {
+        outage = nil
+        guard connection == nil else { return }
+        // A sender that connects comes when it likes.
+        if listener == nil { try connect(context) }
+    }
+
+    func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+        while !context.isStopping {
+            guard connection != nil else {
+                guard try recover(context) else { return nil }
+                continue
+            }
+            do throws(StreamLoss) {
+                // Nil makes way for new wants.
+                guard let frame = try awaitFrame(context) else { return nil }
+                return frame
+            } catch {
+                guard try lose(error, context) else { return nil }
+            }
+        }
+        return nil
+    }
+
+    func adapt(to wants: CaptureWants) {
+        self.wants = wants
+        adoptFormat(settings.format.pixelFormat)
+    }
+
+    func stop() {
+        connection = nil
+        outage = nil
+        losses = StreamLosses()
+    }
+
+    func close() {
+        connection = nil
+        listener = nil
+        status.contents.withLock { $0.port = nil }
+    }
+
+    // MARK: Format
+
+    private func parseAddress() throws(CaptureError) -> StreamAddress? {
+        if url.lowercased().hasPrefix("tcp:") { return try StreamAddress(url, operation: "open the stream") }
+        guard demuxer != nil else {
+            throw error(
+                .invalidConfiguration,
+                "This is no address of a TCP stream, and the program links nothing that reads others; write it as in "
+                    + "tcp://192.168.1.5:9000, or tcp://0.0.0.0:9000?listen.")
+        }
+        return nil
+    }
+
+    private func chooseFormat() throws(CaptureError) -> StreamInputFormat? {
+        if let format = configuration.format { return format }
+        guard let name = address?.format else { return nil }
+        if let format = StreamInputFormat(name: name) { return format }
+        let known = StreamInputFormat.allCases.map(\.rawValue)
+        let guess = nearestName(to: name, in: known).map { " Did you mean \($0)?" } ?? ""
+        throw error(
+            .invalidConfiguration,
+            "There is no format \(name) to receive.\(guess) There are \(known.joined(separator: ", ")).")
+    }
+
+    /// Sets the format by the size of the pictures and the wants of consumers.
+    func adoptFormat(_ pixelFormat: PixelFormat) {
+        guard pictureSize.width > 0 else { return }
+        let size = wants.adaptedSize(width: pictureSize.width, height: pictureSize.height)
+        settings.format = VideoFormat(pixelFormat, width: size.width, height: size.height)
+    }
+
+    func error(_ code: CaptureError.Code, _ message: String) -> CaptureError {
+        CaptureError(code, operation: "receive the stream", subject: address?.displayName ?? url, message: message)
+    }
+}
+
+/// Frames that were not delivered.
+struct StreamLosses: Equatable {
+    var lost: UInt64 = 0
+    var damaged: UInt64 = 0
+}
+
+/// Why a connection has ended.
+enum StreamLoss: Error {
+    /// The sender has ended the stream regularly.
+    case ended
+    /// Nothing was received within the timeout.
+    case stalled(CaptureError)
+    /// Another error.
+    case failed(CaptureError)
+
+    /// Nil for a regular end.
+    var error: CaptureError? {
+        switch self {
+        case .ended: nil
+        case .stalled(let error), .failed(let error): error
+        }
+    }
+
+    /// A sentence for the user.
+    var reason: String { error?.message ?? "The sender has ended the stream." }
+}
+
+/// The time between a loss and the first frame after it.
+struct StreamInterruption {
+    /// Counts from 1.
+    var attempt = 1
+    /// The time of the attempt, by the capture's clock.
+    var due: MediaTime
+}
