@@ -16,9 +16,10 @@ let package = Package(
         .executableTarget(
             name: "capturer-bench",
             dependencies: [
-                "CAllocationCount", "CBareEncoder", "CBareJPEG", "CNoiseKernelHeader",
+                "CAllocationCount", "CBareEncoder", "CBareH264", "CBareJPEG", "CNoiseKernelHeader",
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),
                 .product(name: "VP8Codec", package: "swift-video-capturing"),
+                .product(name: "H264Codec", package: "swift-video-capturing"),
                 .product(name: "JPEGCodec", package: "swift-video-capturing"),
                 .product(name: "MediaContainers", package: "swift-video-capturing"),
                 .product(name: "CameraCapturer", package: "swift-video-capturing"),
@@ -35,6 +36,9 @@ let package = Package(
 
         // libvpx and nothing else: what every encoding tool is measured against.
         .target(name: "CBareEncoder", linkerSettings: [.linkedLibrary("vpx")]),
+
+        // The same for H.264.
+        .target(name: "CBareH264", linkerSettings: [.linkedLibrary("openh264"), .linkedLibrary("yuv")]),
 
         // The same for JPEG.
         .target(name: "CBareJPEG", linkerSettings: [.linkedLibrary("turbojpeg"), .linkedLibrary("yuv")]),

@@ -18,6 +18,7 @@ struct CapturerBench {
           latency       timestamp to packet, beyond the encoder's own time
           screen        a screen of which little changes: CPU and bytes per frame
           jpeg          JPEG pictures, beside libyuv and TurboJPEG: CPU per picture
+          h264          H.264, beside openh264 alone: CPU and allocations per frame
           all           all of these
 
           --quick       fewer turns and frames
@@ -61,6 +62,7 @@ struct CapturerBench {
         case "latency": try LatencyBenchmark(Effort(&arguments)).run()
         case "screen": try ScreenBenchmark(Effort(&arguments)).run()
         case "jpeg": try JPEGBenchmark(Effort(&arguments)).run()
+        case "h264": try H264Benchmark(Effort(&arguments)).run()
         case "make-noise": try makeNoise(&arguments)
         case "vp8": try encodeFile(Clip(&arguments), isOnOneThread: arguments.flag("one-thread"))
         case "camera": try captureCamera(CameraRun(&arguments))
@@ -75,6 +77,7 @@ struct CapturerBench {
             try LatencyBenchmark(effort).run()
             try ScreenBenchmark(effort).run()
             try JPEGBenchmark(effort).run()
+            try H264Benchmark(effort).run()
         default: throw UsageError("no command \(command); see capturer-bench help")
         }
     }
