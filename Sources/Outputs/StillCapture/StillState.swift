@@ -122,10 +122,12 @@ struct StillState {
         let displaced = ring.append(frame)
         guard gate != .open || !waiting.isEmpty || !bursts.isEmpty else { return (displaced, nil) }
         gate = .open
+        var effects = StillEffects()
+        // Before the first still that follows, and not whenever the news of it arrives.
+        for identifier in bursts.keys { bursts[identifier]!.report(.running, &effects) }
         for (identifier, burst) in bursts where burst.interval == nil && !burst.awaitsWants {
             tick(identifier, at: frame.timestamp)
         }
-        var effects = StillEffects()
         assignFrames(at: now, &effects)
         effects.wakesScheduler = !waiting.isEmpty
         updateReadiness()
