@@ -94,8 +94,8 @@ let package = Package(
 
         // Apart from MediaContainers, so that only its users link FFmpeg.
         .target(
-            name: "FFmpegContainers", dependencies: ["VideoCapturing", "MediaContainers", "H264Bitstream", "CLibAV"],
-            name: "FFmpegContainers", dependencies: ["VideoCapturing", "MediaContainers", "FFmpegSupport", "CLibAV"],
+            name: "FFmpegContainers",
+            dependencies: ["VideoCapturing", "MediaContainers", "H264Bitstream", "FFmpegSupport", "CLibAV"],
             path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
         .target(
             name: "FFmpegMuxing",

@@ -57,7 +57,7 @@ import VideoCapturing
             #expect(order == ["moov", "mdat"])
         }
         #expect(access(path + ".indexing", F_OK) != 0)
-        let reader = try FFmpegReader(FrameReaderRequest(path: path, file: InputFile(path: path), threads: 1))
+        let reader = try FFmpegReader(FrameReaderFactory.Request(path: path, file: InputFile(path: path), threads: 1))
         var count = 0
         while let frame = try reader.nextFrame() {
             #expect(abs(frame.timestamp.seconds - Double(count) / 30) < 0.0001)
@@ -92,7 +92,7 @@ import VideoCapturing
         try muxer.begin([Clip.describe(.h264, orientation: orientation)])
         for packet in clip.packets { try muxer.write(packet) }
         try muxer.finish()
-        let reader = try FFmpegReader(FrameReaderRequest(path: path, file: InputFile(path: path), threads: 1))
+        let reader = try FFmpegReader(FrameReaderFactory.Request(path: path, file: InputFile(path: path), threads: 1))
         #expect(reader.orientation == orientation)
         #expect(!reader.isMirrored)
     }
@@ -115,7 +115,7 @@ import VideoCapturing
     }
 
     private func countFrames(_ path: String) throws -> Int {
-        let reader = try FFmpegReader(FrameReaderRequest(path: path, file: InputFile(path: path), threads: 1))
+        let reader = try FFmpegReader(FrameReaderFactory.Request(path: path, file: InputFile(path: path), threads: 1))
         var count = 0
         do {
             while try reader.nextFrame() != nil { count += 1 }

@@ -217,16 +217,16 @@ extension FrameReaderFactory {
 
 extension MediaFileError {
     static func unsupported(_ path: String, _ message: String) -> MediaFileError {
-        MediaFileError(.formatUnsupported, operation: "open the file", path: path, message: message)
+        MediaFileError(.formatUnsupported, operation: "open the file", subject: path, message: message)
     }
 
     static func corrupt(_ path: String, _ message: String) -> MediaFileError {
-        MediaFileError(.corruptData, operation: "read the file", path: path, message: message)
+        MediaFileError(.corruptData, operation: "read the file", subject: path, message: message)
     }
 
     static func outOfMemory(_ path: String) -> MediaFileError {
         MediaFileError(
-            .system, operation: "decode the file", path: path, errno: ENOMEM,
+            .system, operation: "decode the file", subject: path, errno: ENOMEM,
             message: "The machine has no memory left for the pictures; close other programs or use a smaller file.")
     }
 }

@@ -195,10 +195,10 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     private static func checkPlaylist(_ target: OutputTarget, overwrites: Bool) throws(MediaFileError) {
         let folder = String(target.url[...(target.url.lastIndex(of: "/") ?? target.url.startIndex)])
         guard access(folder, W_OK | X_OK) == 0 else {
-            throw MediaFileError(errno: errno, operation: "make the playlist", path: target.name)
+            throw MediaFileError(errno: errno, operation: "make the playlist", subject: target.name)
         }
         if !overwrites, access(target.url, F_OK) == 0 {
-            throw MediaFileError(errno: EEXIST, operation: "make the playlist", path: target.name)
+            throw MediaFileError(errno: EEXIST, operation: "make the playlist", subject: target.name)
         }
     }
 }

@@ -9,7 +9,7 @@ extension MediaFileError {
     static func muxing(
         _ code: Code, _ operation: String, _ name: String, _ message: String, errno: Int32? = nil
     ) -> MediaFileError {
-        MediaFileError(code, operation: operation, path: name, errno: errno, message: message)
+        MediaFileError(code, operation: operation, subject: name, errno: errno, message: message)
     }
 
     static func outOfMemory(_ name: String) -> MediaFileError {
@@ -46,7 +46,7 @@ extension MediaFileError {
             self = .muxing(.formatUnsupported, operation, target.name, "This FFmpeg lacks the protocol.")
         // The library negates numbers of the system; its own are far below them.
         case -4095 ... -1 where target.kind != .network && code != -EINVAL:
-            self.init(errno: -code, operation: operation, path: target.name)
+            self.init(errno: -code, operation: operation, subject: target.name)
         case -4095 ... -1 where target.kind == .network: self.init(networkErrno: -code, operation, target)
         default:
             self = .muxing(

@@ -19,7 +19,7 @@ func showClip(_ arguments: inout Arguments) throws {
     let capture: any VideoCapture =
         arguments.flag("from-memory")
         ? SourceCapturer(try MemorySource(input, format), name: "memory")
-        : FileCapturer(path: input, rawFormat: format, playback: FilePlayback(plays: nil))
+        : FileCapturer(path: input, rawFormat: format, playback: FileCapturer.Playback(plays: nil))
     let end = DispatchSemaphore(value: 0)
     let preview = try WindowPreview { event in
         switch event {

@@ -32,7 +32,7 @@ public final class AnnexBWriter: PacketWriter {
     }
 
     private func refusal(_ message: String) -> MediaFileError {
-        MediaFileError(.formatUnsupported, operation: "begin the file", path: file.path, message: message)
+        MediaFileError(.formatUnsupported, operation: "begin the file", subject: file.path, message: message)
     }
 
     /// Adds a packet. An empty packet is ignored.
