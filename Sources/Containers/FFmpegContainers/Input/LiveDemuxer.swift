@@ -243,7 +243,8 @@ final class LiveInput {
     }
 
     fileprivate func read(into bytes: UnsafeMutableRawBufferPointer) -> Int32 {
-        guard case .bytes(let read) = request.source else { return clibav_end }
+        // The library does not ask for it while bytes come, of which none may be of a packet.
+        guard case .bytes(let read) = request.source, !isInterrupted else { return clibav_end }
         let count = read(bytes)
         return count > 0 ? Int32(count) : clibav_end
     }
