@@ -122,7 +122,9 @@ struct CaptureRun {
     /// When `--duration` ends a source that is slow or silent: slightly later than the frames' timestamps would.
     private func timeLimit(_ publisher: MediaPublisher, _ start: MediaTime) -> MediaTime {
         // A recording that is read as fast as possible has timestamps that do not follow the clock.
-        guard let duration = plan.duration, publisher.settings.pacing != .playback(isPaced: false) else { return MediaTime(nanoseconds: .max) }
+        guard let duration = plan.duration, publisher.settings.pacing != .playback(isPaced: false) else {
+            return MediaTime(nanoseconds: .max)
+        }
         return start.advanced(by: duration + .milliseconds(250))
     }
 
