@@ -127,7 +127,8 @@ let package = Package(
 
         // Photographs out of any capture.
         .target(
-            name: "StillCapture", dependencies: ["VideoCapturing", "FrameProcessing", "JPEGCodec", "CPNG"],
+            name: "StillCapture",
+            dependencies: ["VideoCapturing", "FrameProcessing", "JPEGCodec", "MediaPublishing", "CPNG"],
             path: "Sources/Outputs/StillCapture", swiftSettings: strict),
         // libpng ends in a jump when it fails, too.
         .target(name: "CPNG", path: "Sources/System/CPNG", linkerSettings: [.linkedLibrary("png")]),
@@ -185,7 +186,7 @@ let package = Package(
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaContainers", "CameraCapturer", "NoiseCapturer",
                 "MediaPublishing", "FileOutput", "FFmpegContainers", "FileCapturer", "MJPEGCapturer", "MJPEGServer",
-                "ScreenCapturer",
+                "ScreenCapturer", "StillCapture",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -284,7 +285,8 @@ let package = Package(
         .testTarget(
             name: "StillCaptureTests",
             dependencies: [
-                "StillCapture", "CapturerTestKit", "FrameProcessing", "JPEGCodec", "TestTools", "VideoCapturing",
+                "StillCapture", "CapturerTestKit", "FileOutput", "FrameProcessing", "JPEGCodec", "MediaPublishing",
+                "NoiseCapturer", "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "CameraCapturerTests",

@@ -168,6 +168,9 @@ final class StillEngine: Sendable {
         perform(effects)
     }
 
+    /// Ends a burst with the stills that have their frames, and its summary.
+    func endBurst(_ identifier: UInt64) { perform(state.withLock { $0.endBurst(identifier) }) }
+
     func readinessChanges() -> AsyncStream<StillCapture.Readiness> {
         let (stream, continuation) = AsyncStream<StillCapture.Readiness>.makeStream(
             bufferingPolicy: .bufferingNewest(1))
@@ -186,7 +189,7 @@ final class StillEngine: Sendable {
     // MARK: Threads
 
     /// The threads are started by the first request, so that an idle object has none.
-    private func startThreads() throws(StillCaptureError) {
+    func startThreads() throws(StillCaptureError) {
         do throws(CaptureError) {
             try haveThreads.withLock { (haveThreads) throws(CaptureError) in
                 guard !haveThreads else { return }
@@ -335,6 +338,19 @@ final class StillEngine: Sendable {
         }
         perform(effects)
         // The picture of then is not that of now.
+        while state.withLock({ $0.gate == .open ? nil : $0.ring.removeFirst() }) != nil {}
+    }
+
+    /// Follows a capture that another object watches, into an interruption; the next frame ends it.
+    func interrupt(_ new: CaptureState) {
+        let effects = state.withLock { state in
+            var effects = StillEffects(wakesScheduler: true)
+            for identifier in state.bursts.keys { state.bursts[identifier]!.report(new, &effects) }
+            state.setGate(.momentarilyClosed)
+            state.updateReadiness()
+            return effects
+        }
+        perform(effects)
         while state.withLock({ $0.gate == .open ? nil : $0.ring.removeFirst() }) != nil {}
     }
 

@@ -258,6 +258,20 @@ struct StillState {
         if bursts[identifier]?.isRead == true { removeBurst(identifier) }
     }
 
+    /// Ends a burst with the stills that have their frames.
+    mutating func endBurst(_ identifier: UInt64) -> StillEffects {
+        var effects = StillEffects(wakesScheduler: true)
+        var withdrawn: [Int] = []
+        for request in waiting {
+            if case .burst(identifier, let place) = request.owner { withdrawn.append(place) }
+        }
+        dropRequests(ofBurst: identifier)
+        bursts[identifier]?.end(withdrawing: withdrawn, failureLimit: configuration.failureLimit, &effects)
+        removeIfRead(identifier)
+        updateReadiness()
+        return effects
+    }
+
     mutating func removeBurst(_ identifier: UInt64) {
         bursts[identifier] = nil
         dropRequests(ofBurst: identifier)
