@@ -1,9 +1,12 @@
 // The one file of the tool that knows capturers, codecs and outputs by name. A new one is a line here.
 import CameraCapturer
+import FFmpegCodec
 import FFmpegContainers
+import FFmpegMuxing
 import FileCapturer
 import FileOutput
 import FrameProcessing
+import H264Codec
 import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
@@ -22,11 +25,9 @@ let demoCatalog = ToolCatalog(
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
         .mjpeg,
     ]),
-    encoders: [
-        .vp8
-    ],
+    encoders: [.vp8, .h264] + EncoderEntry.ffmpeg,
     outputs: OutputCatalog(
-        OutputEntry.files + [
+        OutputEntry.files + OutputEntry.ffmpeg + [
             .stills,
             .mjpegServer,
             .terminal,

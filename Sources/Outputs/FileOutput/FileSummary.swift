@@ -35,7 +35,7 @@ struct FileSummary {
         let quoted = shellQuoted(path)
         switch output.format {
         case .webm: return "Play it with: ffplay \(quoted), or open it in a browser."
-        case .ivf, .y4m: return "Play it with: ffplay \(quoted)"
+        case .ivf, .h264, .y4m: return "Play it with: ffplay \(quoted)"
         case .yuv, .nv12:
             guard let context else { return nil }
             let name = output.format == .yuv ? "yuv420p" : "nv12"
@@ -47,19 +47,4 @@ struct FileSummary {
         case .null, .md5: return nil
         }
     }
-}
-
-/// Quotes a path as one word for a shell, which no program mistakes for an option.
-package func shellQuoted(_ path: String) -> String {
-    let path = path.hasPrefix("-") ? "./\(path)" : path
-    let isPlain = path.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-_./+,:@%".utf8.contains(byte)
-        }
-    }
-    guard !isPlain else { return path }
-    return "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
