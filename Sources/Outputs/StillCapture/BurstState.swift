@@ -22,7 +22,7 @@ struct BurstState {
     /// Outcomes that wait for those before them; nil for a request that was withdrawn.
     private var outcomes: [Int: Result<Still, StillCaptureError>?] = [:]
     private var events: [Event] = []
-    private var readers: [StillEffects.EventContinuation] = []
+    private var readers: [StillEffects.EventReader] = []
     private var failuresInRow = 0
     /// It ends with the stills that are being made.
     private var isEnding = false
@@ -160,7 +160,7 @@ struct BurstState {
     }
 
     /// Answers a reader with the next event, now or when there is one.
-    mutating func read(_ reader: StillEffects.EventContinuation, _ effects: inout StillEffects) {
+    mutating func read(_ reader: @escaping StillEffects.EventReader, _ effects: inout StillEffects) {
         readers.append(reader)
         answerReaders(&effects)
     }

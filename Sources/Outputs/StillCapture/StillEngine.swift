@@ -75,7 +75,7 @@ final class StillEngine: Sendable {
             jobs.wakeAll()
         }
         for answer in effects.answers { answer.continuation.resume(with: answer.result) }
-        for event in effects.events { event.continuation.resume(with: event.result) }
+        for event in effects.events { event.reader(event.result) }
         if effects.wakesScheduler { wake.raise() }
     }
 
@@ -134,23 +134,40 @@ final class StillEngine: Sendable {
     func nextEvent(ofBurst identifier: UInt64) async throws -> StillCapture.BurstEvent? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let effects = state.withLock { state in
-                    var effects = StillEffects()
-                    guard !Task.isCancelled, state.bursts[identifier] != nil else {
-                        effects.events.append((continuation, .success(nil)))
-                        return effects
-                    }
-                    state.bursts[identifier]!.read(continuation, &effects)
-                    state.removeIfRead(identifier)
-                    state.updateReadiness()
-                    return effects
-                }
-                perform(effects)
+                // A cancellation before this had no reader to answer.
+                if Task.isCancelled { cancelBurst(identifier) }
+                readEvent(ofBurst: identifier) { continuation.resume(with: $0) }
                 if Task.isCancelled { cancelBurst(identifier) }
             }
         } onCancel: {
             cancelBurst(identifier)
         }
+    }
+
+    /// As ``nextEvent(ofBurst:)``, for a thread that may block.
+    func waitForEvent(ofBurst identifier: UInt64) throws -> StillCapture.BurstEvent? {
+        let answer = Locked<Result<StillCapture.BurstEvent?, any Error>?>(nil)
+        readEvent(ofBurst: identifier) { result in
+            answer.withLock { $0 = result }
+            answer.wakeAll()
+        }
+        return try answer.wait { $0 }?.get()
+    }
+
+    /// Answers a reader with the next event, now or when there is one; with nil where there is no such burst.
+    private func readEvent(ofBurst identifier: UInt64, _ reader: @escaping StillEffects.EventReader) {
+        let effects = state.withLock { state in
+            var effects = StillEffects()
+            guard state.bursts[identifier] != nil else {
+                effects.events.append((reader, .success(nil)))
+                return effects
+            }
+            state.bursts[identifier]!.read(reader, &effects)
+            state.removeIfRead(identifier)
+            state.updateReadiness()
+            return effects
+        }
+        perform(effects)
     }
 
     /// Ends a burst without a summary; what of it waits for a worker is left out.

@@ -110,9 +110,14 @@ public final class StillOutput: MediaOutput {
         result.summary = summary(progress)
         func milliseconds(_ time: Duration?) -> JSONValue { time.map { .number($0.seconds * 1000) } ?? .null }
         result.details = [
-            ("stills", .count(configuration.count)), ("written", .count(progress.written)),
-            ("requested", .count(counts.requested)), ("captured", .count(counts.captured)),
-            ("failed", .count(counts.failed)), ("skipped", .count(counts.skipped)),
+            (
+                "stills",
+                .object([
+                    ("count", .count(configuration.count)), ("written", .count(progress.written)),
+                    ("requested", .count(counts.requested)), ("captured", .count(counts.captured)),
+                    ("failed", .count(counts.failed)), ("skipped", .count(counts.skipped)),
+                ])
+            ),
             ("latencyMillisecondsMedian", milliseconds(progress.p50Latency)),
             ("latencyMillisecondsMaximum", milliseconds(progress.maximumLatency)),
         ]

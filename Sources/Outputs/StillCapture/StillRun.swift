@@ -5,19 +5,18 @@ import VideoCapturing
 /// asked for beyond the limit of outstanding ones.
 ///
 /// ```
-/// capture thread ── frames ──▶ StillCapture ── stills ──▶ task ── one at a time ──▶ writer thread ──▶ files
+/// capture thread ── frames ──▶ StillCapture ── stills ──▶ writer thread ──▶ files
 /// ```
-/// The disk is waited for by the writer thread alone. Frames of a source that is read as fast as possible wait in the
+/// The writer thread alone waits for the disk. Frames of a source that is read as fast as possible wait in the
 /// output's queue instead of being left out, and their own times count, not the clock.
 final class StillRun: InlineConsumer, FeedbackConsumer {
     private struct State {
         var hasBegun = false
-        var burst: UInt64?
+        var start: Start?
         /// No more frames are taken.
         var isEnding = false
         /// All is written that will be, and the writer thread ends.
         var hasEnded = false
-        var jobs: [Job] = []
         var progress = Progress()
         /// The histogram of ``Progress``.
         var latency = LatencyHistogram()
@@ -25,13 +24,18 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
         // Of a source that is read as fast as possible:
         var nextDue: MediaTime?
         var lastGiven: MediaTime?
+        /// Frames that were taken and are neither in a file nor have failed.
         var outstandingCount = 0
     }
 
-    /// What the writer thread does.
-    private enum Job {
-        case write(Still, CheckedContinuation<Bool, Never>)
-        case end((any Error)?)
+    /// What became of the burst's beginning.
+    private enum Start {
+        /// It ended before the first frame.
+        case never
+        case failed(StillCaptureError)
+        case burst(UInt64)
+
+        var burst: UInt64? { if case .burst(let burst) = self { burst } else { nil } }
     }
 
     /// What was done so far.
@@ -66,13 +70,13 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
         givenLimit = max(1, limits.outstandingLimit - 2)
         stills = StillCapture(configuration: limits)
         try stills.engine.startThreads()
-        try CaptureThread(name: "still files") { self.write() }
+        try CaptureThread(name: "still files") { self.work() }
     }
 
     var progress: Progress {
         state.withLock { state in
             var progress = state.progress
-            if let burst = state.burst, let summary = stills.engine.summary(ofBurst: burst) {
+            if let burst = state.start?.burst, let summary = stills.engine.summary(ofBurst: burst) {
                 progress.summary = summary
             }
             if state.latency.count > 0 {
@@ -95,7 +99,9 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
         guard !isLive else { return take(frame) }
         let isTaken = state.wait { state -> Bool? in
             if state.isEnding { return false }
-            guard state.outstandingCount < givenLimit else { return nil }
+            // What the burst would not ask for now waits here, and is not left out.
+            let missingCount = configuration.count - state.progress.written
+            guard state.outstandingCount < min(givenLimit, missingCount) else { return nil }
             return admit(frame, &state)
         }
         if isTaken == true { take(frame) }
@@ -144,40 +150,49 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
     // MARK: The burst
 
     private func begin(_ interval: Duration?) {
-        let result = Result { () throws(StillCaptureError) in
-            try stills.engine.startBurst(
-                count: configuration.count, interval: interval, configuration.settings)
-        }
-        guard case .success(let burst) = result else {
-            if case .failure(let error) = result { post(.end(error)) }
-            return
+        let start: Start
+        do throws(StillCaptureError) {
+            start = .burst(
+                try stills.engine.startBurst(
+                    count: configuration.count, interval: interval, configuration.settings))
+        } catch {
+            start = .failed(error)
         }
         let isEnding = state.withLock { state in
-            state.burst = burst
+            state.start = start
             return state.isEnding
         }
-        if isEnding { stills.engine.endBurst(burst) }
-        Task { await self.read(burst) }
+        state.wakeAll()
+        if isEnding, let burst = start.burst { stills.engine.endBurst(burst) }
     }
 
-    private func read(_ burst: UInt64) async {
+    /// The writer thread.
+    private func work() {
+        let start = state.wait { state -> Start? in
+            state.start ?? (state.isEnding && !state.hasBegun ? .never : nil)
+        }
         var failure: (any Error)?
         do {
-            while let event = try await stills.engine.nextEvent(ofBurst: burst) {
-                switch event {
-                case .still(let still):
-                    let isWritten = await withCheckedContinuation { post(.write(still, $0)) }
-                    // The writer has ended with its error.
-                    guard isWritten else { return }
-                case .failed(let error): didFail(error)
-                case .finished(let summary): state.withLock { $0.progress.summary = summary }
-                case .captureChanged, .captureReplaced: break
-                }
+            switch start {
+            case .burst(let burst): try write(burst)
+            case .failed(let error): failure = error
+            case .never, nil: break
             }
         } catch {
             failure = error
         }
-        post(.end(failure))
+        conclude(failure)
+    }
+
+    private func write(_ burst: UInt64) throws {
+        while let event = try stills.engine.waitForEvent(ofBurst: burst) {
+            switch event {
+            case .still(let still): try write(still)
+            case .failed(let error): didFail(error)
+            case .finished(let summary): state.withLock { $0.progress.summary = summary }
+            case .captureChanged, .captureReplaced: break
+            }
+        }
     }
 
     /// A frame that is no picture, in whose place another one is taken; the first is worth a word.
@@ -193,12 +208,12 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
 
     /// Takes no more frames; what was taken is written.
     func end() {
-        let (burst, hasBegun) = state.withLock { state in
+        let burst = state.withLock { state in
             state.isEnding = true
-            return (state.burst, state.hasBegun)
+            return state.start?.burst
         }
         state.wakeAll()
-        if let burst { stills.engine.endBurst(burst) } else if !hasBegun { post(.end(nil)) }
+        if let burst { stills.engine.endBurst(burst) }
     }
 
     /// Waits until all is written after ``end()``.
@@ -209,36 +224,6 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
     }
 
     // MARK: Files
-
-    private func post(_ job: Job) {
-        let isTaken = state.withLock { state in
-            guard !state.hasEnded else { return false }
-            state.jobs.append(job)
-            return true
-        }
-        if isTaken {
-            state.wakeAll()
-        } else if case .write(_, let continuation) = job {
-            continuation.resume(returning: false)
-        }
-    }
-
-    /// The writer thread.
-    private func write() {
-        while let job = state.wait(for: { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }) {
-            switch job {
-            case .end(let error): return conclude(error)
-            case .write(let still, let continuation):
-                do throws(StillCaptureError) {
-                    try write(still)
-                    continuation.resume(returning: true)
-                } catch {
-                    continuation.resume(returning: false)
-                    return conclude(error)
-                }
-            }
-        }
-    }
 
     private func write(_ still: Still) throws(StillCaptureError) {
         try file.write(still)
@@ -252,29 +237,26 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
         state.wakeAll()
     }
 
-    /// Reports how it has ended, when nothing of it waits any more: the publisher ends the supply of frames, and for that
-    /// waits for a frame that is being consumed.
+    /// Reports how it has ended. No frame waits any more then: the publisher, when it ends the supply of frames, waits for
+    /// the one that is being consumed.
     private func conclude(_ error: (any Error)?) {
-        let (burst, isEnding, isComplete) = state.withLock { state in
+        let (burst, wasEnding, isComplete) = state.withLock { state in
             defer { state.isEnding = true }
-            return (state.burst, state.isEnding, state.progress.written == configuration.count)
+            return (state.start?.burst, state.isEnding, state.progress.written == configuration.count)
         }
         if let burst {
-            if let summary = stills.engine.summary(ofBurst: burst) { state.withLock { $0.progress.summary = summary } }
+            if let summary = stills.engine.summary(ofBurst: burst) {
+                state.withLock { $0.progress.summary = summary }
+            }
             stills.engine.cancelBurst(burst)
         }
         state.wakeAll()
         if let error {
             context.fail(error)
-        } else if isComplete, !isEnding {
+        } else if isComplete, !wasEnding {
             context.complete()
         }
-        let rest = state.withLock { state in
-            state.hasEnded = true
-            defer { state.jobs = [] }
-            return state.jobs
-        }
-        for case .write(_, let continuation) in rest { continuation.resume(returning: false) }
+        state.withLock { $0.hasEnded = true }
         state.wakeAll()
     }
 }

@@ -39,11 +39,12 @@ struct StillJob {
 
 /// Consequences of a change of ``StillState``, which follow once it is unlocked.
 struct StillEffects {
-    typealias EventContinuation = CheckedContinuation<StillCapture.BurstEvent?, any Error>
+    /// Takes the next event of a burst; nil at its end.
+    typealias EventReader = @Sendable (Result<StillCapture.BurstEvent?, any Error>) -> Void
 
     var jobs: [StillJob] = []
     var answers: [(continuation: CheckedContinuation<Still, any Error>, result: Result<Still, any Error>)] = []
-    var events: [(continuation: EventContinuation, result: Result<StillCapture.BurstEvent?, any Error>)] = []
+    var events: [(reader: EventReader, result: Result<StillCapture.BurstEvent?, any Error>)] = []
     /// Whether the scheduler has something new to plan.
     var wakesScheduler = false
 }
