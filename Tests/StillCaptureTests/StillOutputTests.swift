@@ -1,6 +1,4 @@
 import FileOutput
-import Glibc
-import JPEGCodec
 import MediaPublishing
 import NoiseCapturer
 import TestTools
@@ -62,19 +60,18 @@ import VideoCapturing
 
     /// The film beside it has the very same frames, and goes on.
     @Test func everyFrameOfASourceWithoutARate() throws {
-        let (publisher, log) = noise()
+        let (publisher, log) = noise(frames: 60)
         let id = try publisher.add(try stills("shot-%02d.nv12", 30))
         try publisher.add(FileOutput(folder.file("film.nv12")))
         try publisher.start()
         try log.waitForCompletion(of: id)
         #expect(publisher.isActive, "the film goes on")
-        let before = publisher.statistics.framesPublished
-        #expect(blocksUntil { publisher.statistics.framesPublished > before + 10 })
+        try log.waitForEnd()
         try publisher.stop()
         #expect(log.failures.isEmpty)
         let film = try folder.read("film.nv12")
         let size = 64 * 48 * 3 / 2
-        #expect(film.count > 40 * size)
+        #expect(film.count == 60 * size)
         for number in 1...30 {
             let still = try folder.read(number < 10 ? "shot-0\(number).nv12" : "shot-\(number).nv12")
             #expect(still == Array(film[(number - 1) * size..<number * size]), "frame \(number)")
@@ -122,7 +119,8 @@ import VideoCapturing
 
     /// While a camera is away no still is taken, and none of an old frame afterwards.
     @Test func anInterruptionIsSkipped() throws {
-        let output = try stills("shot-%d.nv12", 3, interval: .milliseconds(20))
+        // More than may be outstanding.
+        let output = try stills("shot-%d.nv12", 15, interval: .milliseconds(20))
         let reports = Reports()
         let consumer = try open(output, reports)
         func feed(_ value: UInt8) throws {
@@ -132,10 +130,10 @@ import VideoCapturing
                     estimatedFrameRate: 50))
         }
         try feed(1)
-        #expect(blocksUntil { output.outputStatistics.status == "1/3 stills" })
+        #expect(blocksUntil { output.outputStatistics.status == "1/15 stills" })
         output.sourceStateChanged(to: .interrupted(.deviceDisconnected))
         #expect(blocksUntil { output.skipped >= 5 })
-        #expect(output.outputStatistics.status == "1/3 stills")
+        #expect(output.outputStatistics.status == "1/15 stills")
         var value: UInt8 = 100
         while !reports.hasCompleted, value < 250 {
             try feed(value)
@@ -143,7 +141,7 @@ import VideoCapturing
             ManualResetEvent().wait(until: MonotonicClock().now.advanced(by: .milliseconds(20)))
         }
         #expect(reports.waitForCompletion())
-        #expect(try (2...3).allSatisfy { try folder.read("shot-\($0).nv12")[0] >= 100 })
+        #expect(try (2...15).allSatisfy { try folder.read("shot-\($0).nv12")[0] >= 100 })
         try output.close(at: nil)
     }
 
@@ -188,7 +186,7 @@ import VideoCapturing
     }
 
     @Test func aFolderThatIsNotThereFails() throws {
-        let (publisher, log) = noise()
+        let (publisher, log) = noise(frames: 50)
         try publisher.add(try stills("no/shot.jpg", 1))
         try publisher.add(FileOutput(folder.file("film.nv12")))
         try publisher.start()
