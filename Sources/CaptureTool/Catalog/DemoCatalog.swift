@@ -25,7 +25,7 @@ let demoCatalog = ToolCatalog(
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
         .mjpeg,
     ]),
-    encoders: [.vp8, .h264] + EncoderEntry.ffmpeg,
+    encoders: [.vp8, .openH264] + EncoderEntry.ffmpeg,
     outputs: OutputCatalog(
         OutputEntry.files + OutputEntry.ffmpeg + [
             .stills,
@@ -44,7 +44,7 @@ let demoCatalog = ToolCatalog(
     ],
     checks: [{ Finding.vp8() }, { Finding.pixels() }],
     examples: [
-        ("--source noise", "to capture.webm, until Ctrl-C"),
+        ("--source noise", "to capture.webm"),
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
         ("--source camera --burst 20 -o shot-%02d.jpg", "twenty photographs"),
