@@ -129,7 +129,8 @@ let package = Package(
 
         // Photographs out of any capture.
         .target(
-            name: "StillCapture", dependencies: ["VideoCapturing", "FrameProcessing", "JPEGCodec", "CPNG"],
+            name: "StillCapture",
+            dependencies: ["VideoCapturing", "FrameProcessing", "JPEGCodec", "MediaPublishing", "CPNG"],
             path: "Sources/Outputs/StillCapture", swiftSettings: strict),
         // libpng ends in a jump when it fails, too.
         .target(name: "CPNG", path: "Sources/System/CPNG", linkerSettings: [.linkedLibrary("png")]),
@@ -187,7 +188,7 @@ let package = Package(
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "MediaContainers",
                 "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
-                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer",
+                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -286,7 +287,8 @@ let package = Package(
         .testTarget(
             name: "StillCaptureTests",
             dependencies: [
-                "StillCapture", "CapturerTestKit", "FrameProcessing", "JPEGCodec", "TestTools", "VideoCapturing",
+                "StillCapture", "CapturerTestKit", "FileOutput", "FrameProcessing", "JPEGCodec", "MediaPublishing",
+                "NoiseCapturer", "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "CameraCapturerTests",

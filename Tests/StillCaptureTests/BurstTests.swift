@@ -170,3 +170,44 @@ import VideoCapturing
         }
     }
 }
+
+/// Bursts that are ended before they are complete.
+@Suite struct EndedBurstTests {
+    /// What waits for a frame is withdrawn, what has one is delivered.
+    @Test func theSummaryHasWhatWasTaken() async throws {
+        let rig = Rig()
+        try rig.feed()
+        let engine = rig.stills.engine
+        let burst = try engine.startBurst(count: 10, interval: .seconds(1), StillSettings())
+        rig.settle()
+        for _ in 0..<30 { try rig.feed() }
+        rig.settle()
+        // The tick at 1 s has its frame.
+        guard case .still? = try await engine.nextEvent(ofBurst: burst) else { throw BurstReader.Unexpected() }
+        guard case .still? = try await engine.nextEvent(ofBurst: burst) else { throw BurstReader.Unexpected() }
+        engine.endBurst(burst)
+        guard case .finished(let counts)? = try await engine.nextEvent(ofBurst: burst) else {
+            throw BurstReader.Unexpected()
+        }
+        #expect(counts == summary(requested: 2, captured: 2))
+        if try await engine.nextEvent(ofBurst: burst) != nil { throw BurstReader.Unexpected() }
+        #expect(rig.outstandingCount == 0)
+    }
+
+    @Test func aRequestWithoutAFrameIsWithdrawn() async throws {
+        let rig = Rig()
+        let frame = try rig.feed()
+        let engine = rig.stills.engine
+        // The first tick's own moment lies after the frame; whether a nearer one comes is not known yet.
+        rig.clock.advance(by: .milliseconds(20))
+        let burst = try engine.startBurst(
+            count: 2, interval: .seconds(1), StillSettings(allowsEarlierFrames: false))
+        #expect(await eventually { rig.waitingCount == 1 })
+        engine.endBurst(burst)
+        guard case .finished(let counts)? = try await engine.nextEvent(ofBurst: burst) else {
+            throw BurstReader.Unexpected()
+        }
+        #expect(counts == summary(requested: 0, captured: 0) && frame.sequenceNumber == 1)
+        #expect(rig.waitingCount == 0)
+    }
+}

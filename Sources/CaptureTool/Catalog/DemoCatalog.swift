@@ -12,6 +12,7 @@ import MJPEGServer
 import MediaPublishing
 import NoiseCapturer
 import ScreenCapturer
+import StillCapture
 import VP8Codec
 import VideoCapturing
 
@@ -27,6 +28,7 @@ let demoCatalog = ToolCatalog(
     encoders: [.vp8, .openH264] + EncoderEntry.ffmpeg,
     outputs: OutputCatalog(
         OutputEntry.files + OutputEntry.ffmpeg + [
+            .stills,
             .mjpegServer,
             .terminal,
         ]),
@@ -45,6 +47,7 @@ let demoCatalog = ToolCatalog(
         ("--source noise", "to capture.webm"),
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
+        ("--source camera --burst 20 -o shot-%02d.jpg", "twenty photographs"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
         ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])

@@ -18,8 +18,12 @@ final class RunEvents: Sendable {
         var warnings: [String] = []
         /// Sentences for the user, for information.
         var notices: [String] = []
+        /// Whether an output has all that it was to get.
+        var hasCompletion = false
 
-        var isEmpty: Bool { end == nil && failures.isEmpty && warnings.isEmpty && notices.isEmpty }
+        var isEmpty: Bool {
+            end == nil && failures.isEmpty && warnings.isEmpty && notices.isEmpty && !hasCompletion
+        }
     }
 
     private let state = Locked(News())
@@ -30,6 +34,7 @@ final class RunEvents: Sendable {
             switch event {
             case .ended(let end): state.end = state.end ?? end
             case .outputsFailed(let outputs, let error): state.failures.append(Failure(outputs: outputs, error: error))
+            case .outputCompleted: state.hasCompletion = true
             case .warning(let warning): state.warnings.append(warning)
             }
         }

@@ -32,7 +32,7 @@ enum Summary {
                 first += "; \(consumer.name) encoded \(encoding.packets), dropped "
                 first += "\(consumer.dropped.total + encoding.framesDropped)"
             } else {
-                first += "; \(consumer.name) wrote \(consumer.delivered), dropped \(consumer.dropped.total)"
+                first += "; \(consumer.name) took \(consumer.delivered), dropped \(consumer.dropped.total)"
             }
         }
         return first + "."

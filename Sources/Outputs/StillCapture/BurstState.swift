@@ -19,11 +19,13 @@ struct BurstState {
     private var nextPlace = 0
     /// The place in the order whose outcome is reported next.
     private var reportedPlace = 0
-    /// Outcomes that wait for those before them.
-    private var outcomes: [Int: Result<Still, StillCaptureError>] = [:]
+    /// Outcomes that wait for those before them; nil for a request that was withdrawn.
+    private var outcomes: [Int: Result<Still, StillCaptureError>?] = [:]
     private var events: [Event] = []
-    private var readers: [StillEffects.EventContinuation] = []
+    private var readers: [StillEffects.EventReader] = []
     private var failuresInRow = 0
+    /// It ends with the stills that are being made.
+    private var isEnding = false
     /// Nil while it goes on.
     private var end: Result<Void, StillCaptureError>?
     /// The state that was reported last.
@@ -44,7 +46,7 @@ struct BurstState {
 
     var outstandingCount: Int { end == nil ? runningCount + unreadCount : unreadCount }
 
-    var wantsMore: Bool { end == nil && summary.captured + runningCount < count }
+    var wantsMore: Bool { end == nil && !isEnding && summary.captured + runningCount < count }
 
     var hasEnded: Bool { end != nil }
 
@@ -87,10 +89,15 @@ struct BurstState {
         _ place: Int, _ result: Result<Still, StillCaptureError>, failureLimit: Int, _ effects: inout StillEffects
     ) {
         guard end == nil else { return }
-        outcomes[place] = result
+        outcomes[place] = .some(result)
+        reportOutcomes(failureLimit: failureLimit, &effects)
+    }
+
+    private mutating func reportOutcomes(failureLimit: Int, _ effects: inout StillEffects) {
         while end == nil, let outcome = outcomes.removeValue(forKey: reportedPlace) {
             reportedPlace += 1
             switch outcome {
+            case nil: break
             case .success(var still):
                 failuresInRow = 0
                 summary.captured += 1
@@ -105,8 +112,20 @@ struct BurstState {
                 if failuresInRow >= failureLimit { finish(.failure(error)) }
             }
         }
+        if isEnding, end == nil, runningCount == 0 { finish(.success(())) }
         effects.wakesScheduler = true
         answerReaders(&effects)
+    }
+
+    /// Ends it with the stills that are being made, and its summary.
+    ///
+    /// - Parameter withdrawn: the places of the requests that have no frame.
+    mutating func end(withdrawing withdrawn: [Int], failureLimit: Int, _ effects: inout StillEffects) {
+        guard end == nil, !isEnding else { return }
+        isEnding = true
+        summary.requested -= withdrawn.count
+        for place in withdrawn { outcomes[place] = .some(nil) }
+        reportOutcomes(failureLimit: failureLimit, &effects)
     }
 
     private mutating func finish(_ result: Result<Void, StillCaptureError>) {
@@ -141,7 +160,7 @@ struct BurstState {
     }
 
     /// Answers a reader with the next event, now or when there is one.
-    mutating func read(_ reader: StillEffects.EventContinuation, _ effects: inout StillEffects) {
+    mutating func read(_ reader: @escaping StillEffects.EventReader, _ effects: inout StillEffects) {
         readers.append(reader)
         answerReaders(&effects)
     }

@@ -75,7 +75,7 @@ final class StillEngine: Sendable {
             jobs.wakeAll()
         }
         for answer in effects.answers { answer.continuation.resume(with: answer.result) }
-        for event in effects.events { event.continuation.resume(with: event.result) }
+        for event in effects.events { event.reader(event.result) }
         if effects.wakesScheduler { wake.raise() }
     }
 
@@ -134,23 +134,40 @@ final class StillEngine: Sendable {
     func nextEvent(ofBurst identifier: UInt64) async throws -> StillCapture.BurstEvent? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let effects = state.withLock { state in
-                    var effects = StillEffects()
-                    guard !Task.isCancelled, state.bursts[identifier] != nil else {
-                        effects.events.append((continuation, .success(nil)))
-                        return effects
-                    }
-                    state.bursts[identifier]!.read(continuation, &effects)
-                    state.removeIfRead(identifier)
-                    state.updateReadiness()
-                    return effects
-                }
-                perform(effects)
+                // A cancellation before this had no reader to answer.
+                if Task.isCancelled { cancelBurst(identifier) }
+                readEvent(ofBurst: identifier) { continuation.resume(with: $0) }
                 if Task.isCancelled { cancelBurst(identifier) }
             }
         } onCancel: {
             cancelBurst(identifier)
         }
+    }
+
+    /// As ``nextEvent(ofBurst:)``, for a thread that may block.
+    func waitForEvent(ofBurst identifier: UInt64) throws -> StillCapture.BurstEvent? {
+        let answer = Locked<Result<StillCapture.BurstEvent?, any Error>?>(nil)
+        readEvent(ofBurst: identifier) { result in
+            answer.withLock { $0 = result }
+            answer.wakeAll()
+        }
+        return try answer.wait { $0 }?.get()
+    }
+
+    /// Answers a reader with the next event, now or when there is one; with nil where there is no such burst.
+    private func readEvent(ofBurst identifier: UInt64, _ reader: @escaping StillEffects.EventReader) {
+        let effects = state.withLock { state in
+            var effects = StillEffects()
+            guard state.bursts[identifier] != nil else {
+                effects.events.append((reader, .success(nil)))
+                return effects
+            }
+            state.bursts[identifier]!.read(reader, &effects)
+            state.removeIfRead(identifier)
+            state.updateReadiness()
+            return effects
+        }
+        perform(effects)
     }
 
     /// Ends a burst without a summary; what of it waits for a worker is left out.
@@ -167,6 +184,9 @@ final class StillEngine: Sendable {
         }
         perform(effects)
     }
+
+    /// Ends a burst with the stills that have their frames, and its summary.
+    func endBurst(_ identifier: UInt64) { perform(state.withLock { $0.endBurst(identifier) }) }
 
     func readinessChanges() -> AsyncStream<StillCapture.Readiness> {
         let (stream, continuation) = AsyncStream<StillCapture.Readiness>.makeStream(
@@ -186,7 +206,7 @@ final class StillEngine: Sendable {
     // MARK: Threads
 
     /// The threads are started by the first request, so that an idle object has none.
-    private func startThreads() throws(StillCaptureError) {
+    func startThreads() throws(StillCaptureError) {
         do throws(CaptureError) {
             try haveThreads.withLock { (haveThreads) throws(CaptureError) in
                 guard !haveThreads else { return }
@@ -335,6 +355,19 @@ final class StillEngine: Sendable {
         }
         perform(effects)
         // The picture of then is not that of now.
+        while state.withLock({ $0.gate == .open ? nil : $0.ring.removeFirst() }) != nil {}
+    }
+
+    /// Follows a capture that another object watches, into an interruption; the next frame ends it.
+    func interrupt(_ new: CaptureState) {
+        let effects = state.withLock { state in
+            var effects = StillEffects(wakesScheduler: true)
+            for identifier in state.bursts.keys { state.bursts[identifier]!.report(new, &effects) }
+            state.setGate(.momentarilyClosed)
+            state.updateReadiness()
+            return effects
+        }
+        perform(effects)
         while state.withLock({ $0.gate == .open ? nil : $0.ring.removeFirst() }) != nil {}
     }
 

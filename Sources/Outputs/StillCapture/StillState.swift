@@ -39,11 +39,12 @@ struct StillJob {
 
 /// Consequences of a change of ``StillState``, which follow once it is unlocked.
 struct StillEffects {
-    typealias EventContinuation = CheckedContinuation<StillCapture.BurstEvent?, any Error>
+    /// Takes the next event of a burst; nil at its end.
+    typealias EventReader = @Sendable (Result<StillCapture.BurstEvent?, any Error>) -> Void
 
     var jobs: [StillJob] = []
     var answers: [(continuation: CheckedContinuation<Still, any Error>, result: Result<Still, any Error>)] = []
-    var events: [(continuation: EventContinuation, result: Result<StillCapture.BurstEvent?, any Error>)] = []
+    var events: [(reader: EventReader, result: Result<StillCapture.BurstEvent?, any Error>)] = []
     /// Whether the scheduler has something new to plan.
     var wakesScheduler = false
 }
@@ -256,6 +257,20 @@ struct StillState {
     /// A burst whose last event was read is over.
     mutating func removeIfRead(_ identifier: UInt64) {
         if bursts[identifier]?.isRead == true { removeBurst(identifier) }
+    }
+
+    /// Ends a burst with the stills that have their frames.
+    mutating func endBurst(_ identifier: UInt64) -> StillEffects {
+        var effects = StillEffects(wakesScheduler: true)
+        var withdrawn: [Int] = []
+        for request in waiting {
+            if case .burst(identifier, let place) = request.owner { withdrawn.append(place) }
+        }
+        dropRequests(ofBurst: identifier)
+        bursts[identifier]?.end(withdrawing: withdrawn, failureLimit: configuration.failureLimit, &effects)
+        removeIfRead(identifier)
+        updateReadiness()
+        return effects
     }
 
     mutating func removeBurst(_ identifier: UInt64) {

@@ -19,7 +19,7 @@ final class RunLog: Sendable {
                 switch event {
                 case .ended(let end): state.end = end
                 case .outputsFailed(let outputs, let error): state.failures.append((outputs.map(\.index), error))
-                case .warning: break
+                case .outputCompleted, .warning: break
                 }
             }
             state.wakeAll()

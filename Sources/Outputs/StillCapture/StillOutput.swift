@@ -1,0 +1,204 @@
+public import MediaPublishing
+public import VideoCapturing
+
+/// Stills as an output of a `MediaPublisher`: a photograph, a burst or a time lapse, one file each.
+///
+/// ```swift
+/// try publisher.add(StillOutput("shot-%03d.jpg", configuration: .init(count: 20)))
+/// ```
+/// It begins with the first frame, and is complete with the last still: then it takes nothing more, while the publisher's
+/// other outputs go on. A capture that ends before ends it too; what was taken by then is written. Safe to use from any
+/// thread.
+public final class StillOutput: MediaOutput {
+    /// What is taken.
+    public struct Configuration: Sendable, Hashable {
+        /// The number of stills.
+        public var count: Int
+        /// The time from still to still; nil for that from frame to frame. Of a source that is read as fast as possible,
+        /// by the frames' own times.
+        public var interval: Duration?
+        /// How each still is taken and encoded.
+        public var settings: StillSettings
+
+        /// A configuration; see the properties.
+        public init(count: Int = 1, interval: Duration? = nil, settings: StillSettings = StillSettings()) {
+            self.count = count
+            self.interval = interval
+            self.settings = settings
+        }
+    }
+
+    /// The path of the files, with a field for the number; see `StillFile`.
+    public let pattern: String
+    /// What is taken.
+    public let configuration: Configuration
+    private let overwrites: Bool
+    private let run = Locked<StillRun?>(nil)
+
+    /// How long the end waits for a disk that does not answer.
+    private static let diskTimeout = Duration.seconds(30)
+
+    /// Stills; nothing is opened yet.
+    ///
+    /// - Parameters:
+    ///   - pattern: the path of the files, as in `shot-%03d.jpg`; a single still needs no number.
+    ///   - configuration: what is taken.
+    ///   - overwrites: whether existing files are replaced.
+    /// - Throws: ``StillCaptureError`` with `invalidName` and `invalidConfiguration`.
+    public init(
+        _ pattern: String, configuration: Configuration = Configuration(), overwrites: Bool = false
+    ) throws(StillCaptureError) {
+        self.pattern = pattern
+        self.configuration = configuration
+        self.overwrites = overwrites
+        guard configuration.count >= 1, configuration.interval.map({ $0 >= .nanoseconds(1) }) ?? true else {
+            throw StillCaptureError(
+                .invalidConfiguration, operation: "take stills", subject: pattern,
+                message: "Choose 1 still or more, and an interval above zero.")
+        }
+        try configuration.settings.validate()
+        // Whether files exist is checked when it is opened.
+        _ = try StillFile(pattern, count: configuration.count, overwrites: true)
+    }
+
+    /// The pattern.
+    public var name: String { pattern }
+
+    /// `stills`.
+    public var kind: String { "stills" }
+
+    /// Frames as they are.
+    public var feed: OutputFeed { .frames(.init(isConverted: false)) }
+
+    /// The path of every still.
+    public var paths: [String] {
+        guard let file = try? StillFile(pattern, count: configuration.count, overwrites: true) else { return [] }
+        return (1...configuration.count).map { file.path($0) }
+    }
+
+    public func open(_ context: OutputContext) throws -> OutputDestination {
+        let file = try StillFile(pattern, count: configuration.count, overwrites: overwrites)
+        let run = try StillRun(file, configuration, context)
+        self.run.withLock { $0 = run }
+        return .consumer(run)
+    }
+
+    /// Takes no more stills, and waits until those that were taken are written.
+    public func close(at end: MediaTime?) throws {
+        guard let run = run.withLock({ $0 }) else { return }
+        run.end()
+        guard run.waitForEnd(until: MonotonicClock().now.advanced(by: StillOutput.diskTimeout)) else {
+            throw StillCaptureError(
+                .system, operation: "write the still", subject: pattern,
+                message: "The disk has not answered for \(StillOutput.diskTimeout); the last stills may be missing. "
+                    + "Check the disk.")
+        }
+    }
+
+    /// Frames of before an interruption are not taken after it.
+    public func sourceStateChanged(to state: CaptureState) {
+        if case .interrupted = state { run.withLock { $0 }?.interrupt(state) }
+    }
+
+    // MARK: Statistics
+
+    public var outputStatistics: OutputStatistics {
+        let progress = run.withLock { $0 }?.progress ?? StillRun.Progress()
+        let counts = progress.summary
+        var result = OutputStatistics(bytes: progress.bytes)
+        result.status = "\(progress.written)/\(configuration.count) stills"
+        result.summary = summary(progress)
+        func milliseconds(_ time: Duration?) -> JSONValue { time.map { .number($0.seconds * 1000) } ?? .null }
+        result.details = [
+            (
+                "stills",
+                .object([
+                    ("count", .count(configuration.count)), ("written", .count(progress.written)),
+                    ("requested", .count(counts.requested)), ("captured", .count(counts.captured)),
+                    ("failed", .count(counts.failed)), ("skipped", .count(counts.skipped)),
+                ])
+            ),
+            ("latencyMillisecondsMedian", milliseconds(progress.p50Latency)),
+            ("latencyMillisecondsMaximum", milliseconds(progress.maximumLatency)),
+        ]
+        return result
+    }
+
+    private func summary(_ progress: StillRun.Progress) -> String {
+        let counts = progress.summary
+        let name = printable(pattern, limit: 200)
+        guard progress.written > 0 else { return "\(name): no still was written, of \(configuration.count)." }
+        var text =
+            "\(name): \(progress.written) of \(configuration.count) stills, \(scaled(Double(progress.bytes), "B"))"
+        text += "; \(counts.requested) requested, \(counts.captured) captured, \(counts.failed) failed"
+        text += ", \(counts.skipped) skipped"
+        if let median = progress.p50Latency, let maximum = progress.maximumLatency {
+            text += "; from request to file \(milliseconds(median)) ms (median), \(milliseconds(maximum)) ms at most"
+        }
+        return text + "."
+    }
+}
+
+extension OutputEntry {
+    /// Stills: by the extensions of JPEG and PNG, or as `stills:shot-%d.nv12`.
+    public static let stills = OutputEntry(
+        name: "stills", summary: "photographs with EXIF, a number in the name for several",
+        extensions: ["jpg", "jpeg", "png"],
+        options: [
+            OptionDescription("burst", .text("N"), "takes N stills", default: "1"),
+            OptionDescription(
+                "burst-interval", .text("TIME"), "from still to still: 500ms, 10", default: "every frame"),
+            OptionDescription("still-quality", .text("N"), "quality of JPEG stills, 1 to 100", default: "90"),
+            OptionDescription(
+                "still-orientation", .choice(StillSettings.OrientationHandling.allCases.map(\.rawValue)),
+                "whether EXIF tells the rotation, or the pixels are rotated", default: "written"),
+            OptionDescription(
+                "still-exif", .choice(["yes", "no"]), "time, camera and size in the files", default: "yes"),
+        ],
+        make: { request throws(OptionError) in
+            let configuration = try StillOutput.Configuration(request)
+            do throws(StillCaptureError) {
+                return try StillOutput(request.target, configuration: configuration, overwrites: request.overwrites)
+            } catch {
+                throw OptionError("output", request.target, error.message)
+            }
+        })
+}
+
+extension StillOutput.Configuration {
+    /// The highest number of stills that ``OutputEntry/stills`` takes; each of their names is checked before the first.
+    private static let maximumCount = 100_000
+
+    /// The configuration that the options of ``OutputEntry/stills`` describe.
+    init(_ request: OutputRequest) throws(OptionError) {
+        self.init()
+        let options = request.options
+        if let count = try options.count("burst", in: 1...StillOutput.Configuration.maximumCount) { self.count = count }
+        interval = try options.time("burst-interval")
+        if let interval, count == 1 {
+            throw OptionError(
+                "burst-interval", options["burst-interval"],
+                "a single still has none (\(interval)); add --burst N, and a name such as shot-%03d.jpg.")
+        }
+        settings.format = try StillOutput.Configuration.format(request.target)
+        if let quality = try options.count("still-quality", in: 1...100) { settings.quality = quality }
+        let handlings = StillSettings.OrientationHandling.allCases.map { (name: $0.rawValue, value: $0) }
+        if let handling = try options.choice("still-orientation", handlings) { settings.orientation = handling }
+        if let writes = try options.choice("still-exif", [("yes", true), ("no", false)]) {
+            settings.writesEXIF = writes
+        }
+    }
+
+    private static func format(_ path: String) throws(OptionError) -> StillSettings.Format {
+        let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        let ending = name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() }
+        switch ending {
+        case "jpg", "jpeg": return .jpeg
+        case "png": return .png
+        case "nv12": return .nv12
+        default:
+            throw OptionError(
+                "output", path, "stills are files whose names end in .jpg, .jpeg, .png or .nv12; name one of these.")
+        }
+    }
+}
