@@ -128,6 +128,9 @@ public struct OutputContext: Sendable {
     public var isStopRequested: @Sendable () -> Bool
     /// Reports that the output has failed and takes nothing more; the first error counts.
     public var fail: @Sendable (any Error) -> Void
+    /// Reports that the output is complete and takes nothing more, as a window that was closed; it is no failure. It is
+    /// closed when the run ends.
+    public var complete: @Sendable () -> Void
     /// Reports a problem that loses no data, in a sentence for the user.
     public var warn: @Sendable (String) -> Void
 
@@ -136,6 +139,7 @@ public struct OutputContext: Sendable {
         format: VideoFormat, orientation: VideoOrientation = .up, pacing: MediaPublisher.Pacing = .realTime,
         maximumDuration: Duration? = nil, isStopRequested: @escaping @Sendable () -> Bool = { false },
         fail: @escaping @Sendable (any Error) -> Void = { _ in },
+        complete: @escaping @Sendable () -> Void = {},
         warn: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.format = format
@@ -144,6 +148,7 @@ public struct OutputContext: Sendable {
         self.maximumDuration = maximumDuration
         self.isStopRequested = isStopRequested
         self.fail = fail
+        self.complete = complete
         self.warn = warn
     }
 }

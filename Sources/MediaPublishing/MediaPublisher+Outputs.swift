@@ -13,6 +13,8 @@ final class OutputRecord: Sendable {
     struct State {
         var isOpen = false
         var hasFailed = false
+        /// Whether it was complete before the end of the run.
+        var isComplete = false
         /// Of an output that takes frames.
         var subscription: PublisherSubscription?
         /// Of an output that takes packets.
@@ -30,12 +32,22 @@ final class OutputRecord: Sendable {
     var subscription: PublisherSubscription? { state.withLock { $0.subscription } }
     var stage: EncoderStage? { state.withLock { $0.stage } }
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
+    /// Whether it takes nothing more.
+    var hasEnded: Bool { state.withLock { $0.hasFailed || $0.isComplete } }
 
     /// Marks it as failed; false when it is already.
     func markFailed() -> Bool {
         state.withLock { state in
             defer { state.hasFailed = true }
             return !state.hasFailed
+        }
+    }
+
+    /// Marks it as complete; false when it is already, or has failed.
+    func markComplete() -> Bool {
+        state.withLock { state in
+            defer { state.isComplete = true }
+            return !state.hasFailed && !state.isComplete
         }
     }
 
@@ -160,7 +172,7 @@ extension MediaPublisher {
     }
 
     /// Whether any output takes frames or packets.
-    public var isActive: Bool { state.withLock { $0.records }.contains { !$0.hasFailed } }
+    public var isActive: Bool { state.withLock { $0.records }.contains { !$0.hasEnded } }
 
     /// Opens outputs and connects them; encoders first, so that no file is created for settings that none takes.
     func connect(_ records: [OutputRecord]) throws {
@@ -227,6 +239,7 @@ extension MediaPublisher {
             maximumDuration: settings.maximumDuration,
             isStopRequested: { [weak self] in self?.isStopRequested ?? true },
             fail: { [weak self, weak record] error in if let record { self?.fail(record, error) } },
+            complete: { [weak self, weak record] in if let record { self?.complete(record) } },
             warn: { [weak self] in self?.post(.warning($0)) })
     }
 
@@ -326,7 +339,14 @@ extension MediaPublisher {
         return .init(capacity: capacity, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)
     }
 
-    // MARK: Failures
+    // MARK: Ends of outputs
+
+    /// Gives an output that is complete nothing more; it is closed with the others.
+    private func complete(_ record: OutputRecord) {
+        guard record.markComplete() else { return }
+        disconnect(record)
+        post(.outputCompleted(record.id))
+    }
 
     private func handle(_ failure: EncodingConsumer.Failure, ofStage number: Int) {
         let (records, stages) = state.withLock { ($0.records, $0.stages) }

@@ -72,6 +72,8 @@ public final class MediaPublisher: Sendable {
         case ended(End)
         /// Outputs have failed, several when it is their encoder. The others go on.
         case outputsFailed([OutputID], any Error)
+        /// An output is complete before the end of the run, as a window that was closed. The others go on.
+        case outputCompleted(OutputID)
         /// A problem that loses no data, in a sentence for the user.
         case warning(String)
     }

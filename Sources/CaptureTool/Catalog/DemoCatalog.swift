@@ -4,13 +4,17 @@ import FFmpegContainers
 import FileCapturer
 import FileOutput
 import FrameProcessing
+import H264Codec
 import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
 import NoiseCapturer
 import ScreenCapturer
+import StreamCapturer
+import StreamOutput
 import VP8Codec
 import VideoCapturing
+import WindowPreview
 
 /// What `capturer-demo` offers.
 let demoCatalog = ToolCatalog(
@@ -20,13 +24,17 @@ let demoCatalog = ToolCatalog(
         .screen,
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
         .mjpeg,
+        .stream(decoders: [H264Decoder.factory, VP8Decoder.factory], demuxers: [.ffmpeg]),
     ]),
     encoders: [
-        .vp8
+        .vp8,
+        .h264,
     ],
     outputs: OutputCatalog(
         OutputEntry.files + [
             .mjpegServer,
+            .tcp,
+            .window,
             .terminal,
         ]),
     shorthands: [

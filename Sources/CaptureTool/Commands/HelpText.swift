@@ -40,7 +40,8 @@ enum HelpText {
             switch section.title {
             case "Source": lines += shared(catalog.sourceGroups) + own(catalog.sourceGroups, besides: section.options)
             case "Output": lines += own(catalog.outputGroups, besides: section.options)
-            case "Encoding": lines += own(catalog.encoderGroups, besides: section.options)
+            case "Encoding":
+                lines += shared(catalog.encoderGroups) + own(catalog.encoderGroups, besides: section.options)
             default: break
             }
         }
@@ -105,7 +106,7 @@ enum HelpText {
     private static func everything(_ catalog: ToolCatalog) -> [String] { sections(catalog).map(\.text) }
 
     private static func text(of command: ToolCommand, _ catalog: ToolCatalog) -> String {
-        let isCapture = command.name == ToolCommand.capture.name
+        let isCapture = [ToolCommand.capture.name, ToolCommand.play.name].contains(command.name)
         let operand = command.operand.map { " [\($0.placeholder)]" } ?? ""
         let usage = "capturer-demo \(command.name)\(operand)"
         let options =

@@ -29,11 +29,20 @@ struct CaptureRun {
         }
         defer { publisher.close() }
         publisher.setEventHandler { events.post($0) }
-        source.setNoticeHandler { events.post(notice: $0) }
+        let isOpening = Locked(true)
+        source.setNoticeHandler { [plan, terminal] notice in
+            // The main thread waits then, maybe for somebody who is to connect.
+            if isOpening.withLock({ $0 }) {
+                Reporter.notify(notice, plan, terminal)
+            } else {
+                events.post(notice: notice)
+            }
+        }
         signals.watch { publisher.requestStop() }
         let reporter = Reporter(plan: plan, source: source, publisher: publisher, terminal: terminal)
         do {
             try begin(publisher, source, reporter)
+            isOpening.withLock { $0 = false }
         } catch {
             // Opening failed because a stop was requested.
             if publisher.isStopRequested { return endWithoutFrames() }
@@ -113,6 +122,7 @@ struct CaptureRun {
             for notice in news.notices { reporter.notify(notice) }
             if let end = news.end { return end }
             if !news.failures.isEmpty, !plan.keepsGoing || !publisher.isActive { return nil }
+            if news.hasCompletions, !publisher.isActive { return nil }
             let now = MonotonicClock().now
             if now >= limit { return .limitReached }
             if now >= reporter.nextTick { reporter.tick(at: now) }
@@ -122,7 +132,9 @@ struct CaptureRun {
     /// When `--duration` ends a source that is slow or silent: slightly later than the frames' timestamps would.
     private func timeLimit(_ publisher: MediaPublisher, _ start: MediaTime) -> MediaTime {
         // A recording that is read as fast as possible has timestamps that do not follow the clock.
-        guard let duration = plan.duration, publisher.settings.pacing != .playback(isPaced: false) else { return MediaTime(nanoseconds: .max) }
+        guard let duration = plan.duration, publisher.settings.pacing != .playback(isPaced: false) else {
+            return MediaTime(nanoseconds: .max)
+        }
         return start.advanced(by: duration + .milliseconds(250))
     }
 

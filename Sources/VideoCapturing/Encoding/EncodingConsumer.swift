@@ -79,12 +79,13 @@ public final class EncodingConsumer: FeedbackConsumer {
     ///   - name: unique among the sinks; for failures and ``remove(_:)``.
     public func add(_ sink: any PacketSink, name: String) {
         connectFeedback(of: sink)
-        let isLate = state.withLock { state in
-            guard !state.hasFinished else { return false }
+        let (isAdded, isLate) = state.withLock { state in
+            guard !state.hasFinished else { return (false, false) }
             state.outputs.append(Output(name: name, sink: sink))
-            return state.hasEncoded
+            return (true, state.hasEncoded)
         }
-        if isLate { requestKeyFrame() } else { disconnectFeedback(of: sink) }
+        if !isAdded { disconnectFeedback(of: sink) }
+        if isLate { requestKeyFrame() }
     }
 
     private func connectFeedback(of sink: any PacketSink) {

@@ -9,6 +9,7 @@ final class RunLog: Sendable {
     private struct State {
         var end: MediaPublisher.Event.End?
         var failures: [(outputs: [Int], error: any Error)] = []
+        var completed: [Int] = []
     }
 
     private let state = Locked(State())
@@ -19,6 +20,7 @@ final class RunLog: Sendable {
                 switch event {
                 case .ended(let end): state.end = end
                 case .outputsFailed(let outputs, let error): state.failures.append((outputs.map(\.index), error))
+                case .outputCompleted(let output): state.completed.append(output.index)
                 case .warning: break
                 }
             }
@@ -27,6 +29,7 @@ final class RunLog: Sendable {
     }
 
     var failures: [(outputs: [Int], error: any Error)] { state.withLock { $0.failures } }
+    var completed: [Int] { state.withLock { $0.completed } }
 
     /// The end, for which it waits.
     func waitForEnd() throws -> MediaPublisher.Event.End {
