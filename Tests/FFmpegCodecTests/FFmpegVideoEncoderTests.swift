@@ -179,7 +179,7 @@ import VideoCapturing
         let frame = VideoFrame(buffer: argb, timestamp: .zero, sequenceNumber: 0)
         #expect(code { _ = try encode(try makeEncoder(), [frame]) }?.code == .formatUnsupported)
         let nv12Only = code { _ = try encode(try makeEncoder("mpeg4"), [try movingFrame(.nv12, step: 0)]) }
-        #expect(nv12Only?.code == .formatUnsupported && nv12Only?.message.contains("i420") == true)
+        #expect(nv12Only?.code == .formatUnsupported && nv12Only?.message.contains("I420") == true)
     }
 
     /// Those of hardware that is not here say what they need, and do not crash; the rest works.

@@ -108,10 +108,10 @@ final class StreamConnection {
     }
 
     private func makeDecoder(_ decoders: [VideoDecoderFactory]) throws(CaptureError) {
-        let fourCC =
+        let name =
             codec == .h264 ? "H264" : codec == .vp8 ? "VP80" : codec == .jpeg ? "MJPG" : codec.rawValue.uppercased()
-        guard let factory = decoders.first(where: { $0.fourCC == fourCC }) else {
-            let known = decoders.isEmpty ? "none" : decoders.map(\.fourCC).joined(separator: ", ")
+        guard let fourCC = FourCC(name), let factory = decoders.first(where: { $0.fourCC == fourCC }) else {
+            let known = decoders.isEmpty ? "none" : decoders.map(\.fourCC.description).joined(separator: ", ")
             throw CaptureError(
                 .formatUnsupported, operation: "receive the stream",
                 message: "The stream is \(formatName), for which the program has no decoder (it has: \(known)).")

@@ -26,8 +26,8 @@ struct BurstState {
     private var failuresInRow = 0
     /// Nil while it goes on.
     private var end: Result<Void, StillCaptureError>?
-    /// Whether the last change that was reported is one to a capture that runs.
-    private var isReportedRunning = true
+    /// The state that was reported last.
+    private var reportedState = CaptureState.running
     /// Stills that were made and not read.
     private var unreadCount = 0
 
@@ -125,10 +125,9 @@ struct BurstState {
 
     /// Reports a change of the capture, if it is one between running and not.
     mutating func report(_ state: CaptureState, _ effects: inout StillEffects) {
-        guard end == nil else { return }
+        guard end == nil, state != reportedState else { return }
         switch state {
-        case .interrupted, .stopped: isReportedRunning = false
-        case .running where !isReportedRunning: isReportedRunning = true
+        case .interrupted, .stopped, .running: reportedState = state
         default: return
         }
         events.append(.captureChanged(state))

@@ -1,65 +1,53 @@
-import VideoCapturing
+public import VideoCapturing
 
-/// Why there is no still: the kind of failure, the operation and its subject, the system's code, and a sentence for the
-/// user.
-public struct StillCaptureError: Error, Sendable, Hashable {
-    /// The kinds of failure that a program may want to distinguish.
-    public enum Code: String, Sendable, Hashable, CaseIterable {
-        /// A setting is out of range or does not fit the others.
-        case invalidConfiguration
-        /// The capture delivers no frames and will not by itself: it was not started, or has stopped.
-        case notRunning
-        /// As many requests are outstanding as are allowed.
-        case tooManyRequests
-        /// No frame came in time.
-        case timedOut
-        /// The frame is damaged.
-        case corruptFrame
-        /// The frame could not be encoded.
-        case encoding
-        /// The camera did not take a setting.
-        case control
-        /// The name of the file has no number, or is not a name at all.
-        case invalidName
-        /// There is a file of that name already.
-        case fileExists
-        /// There is no such folder.
-        case folderNotFound
-        /// The user may not write there.
-        case permissionDenied
-        /// The disk is full.
-        case diskFull
-        /// The machine has no memory left.
-        case outOfMemory
-        /// The operating system refused; see ``StillCaptureError/systemError``.
-        case system
-    }
+/// Why there is no still.
+public typealias StillCaptureError = MediaError<StillCaptureErrorCode>
 
-    /// The kind of failure.
-    public var code: Code
-    /// The operation that failed, such as `write the still`.
-    public var operation: String
-    /// The subject of the operation, such as the path of a file.
-    public var subject: String?
-    /// The `errno` of the system call that failed.
-    public var systemError: Int32?
-    /// A sentence for the user, with the next step.
-    public var message: String
+/// What can fail in taking a still.
+public enum StillCaptureErrorCode: String, MediaErrorCode {
+    /// A setting is out of range or does not fit the others.
+    case invalidConfiguration
+    /// The capture delivers no frames and will not by itself: it was not started, or has stopped.
+    case notRunning
+    /// As many requests are outstanding as are allowed.
+    case tooManyRequests
+    /// No frame came in time.
+    case timedOut
+    /// The frame is damaged.
+    case corruptFrame
+    /// The frame could not be encoded.
+    case encoding
+    /// The camera did not take a setting.
+    case control
+    /// The name of the file has no number, or is not a name at all.
+    case invalidName
+    /// There is a file of that name already.
+    case fileExists
+    /// There is no such folder.
+    case folderNotFound
+    /// The user may not write there.
+    case permissionDenied
+    /// The disk is full.
+    case diskFull
+    /// The machine has no memory left.
+    case outOfMemory
+    /// The operating system refused; see ``MediaError/systemError``.
+    case system
 
-    /// Makes an error from its parts.
-    public init(_ code: Code, operation: String, subject: String? = nil, errno: Int32? = nil, message: String) {
-        self.code = code
-        self.operation = operation
-        self.subject = subject
-        self.systemError = errno
-        self.message = message
-    }
-}
-
-extension StillCaptureError: CustomStringConvertible {
-    /// One line: the subject, the sentence, and in brackets the system's message.
-    public var description: String {
-        describe(subject: subject, operation: operation, message: message, systemError: systemError)
+    public var category: ErrorCategory {
+        switch self {
+        case .invalidConfiguration, .invalidName, .fileExists: .usage
+        case .notRunning: .disconnected
+        case .tooManyRequests: .busy
+        case .timedOut: .disconnected
+        case .corruptFrame: .invalidData
+        case .encoding, .outOfMemory: .unavailable
+        case .control: .unsupported
+        case .folderNotFound: .notFound
+        case .permissionDenied: .noPermission
+        case .diskFull: .noSpace
+        case .system: .system
+        }
     }
 }
 

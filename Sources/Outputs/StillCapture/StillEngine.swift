@@ -301,6 +301,7 @@ final class StillEngine: Sendable {
             if isReplaced {
                 for identifier in state.bursts.keys { state.bursts[identifier]!.reportReplacement(&effects) }
             }
+            for identifier in state.bursts.keys { state.bursts[identifier]!.report(captureState, &effects) }
             state.setGate(StillState.Gate(captureState))
             state.updateReadiness()
             return effects
@@ -312,7 +313,7 @@ final class StillEngine: Sendable {
     private func observe(_ capture: any VideoCapture, _ number: UInt64) {
         let changes = capture.stateChanges()
         let task = Task { [weak self] in
-            for await change in changes { self?.captureChanged(to: change.new, number) }
+            for await _ in changes { self?.captureChanged(number) }
         }
         let surplus = connection.withLock { connection in
             guard connection.observationNumber == number else { return task as Task<Void, Never>? }
@@ -322,13 +323,12 @@ final class StillEngine: Sendable {
         surplus?.cancel()
     }
 
-    private func captureChanged(to new: CaptureState, _ number: UInt64) {
+    private func captureChanged(_ number: UInt64) {
         let now = syncGate()
         // That the old capture of a publisher that has another ends concerns nobody.
         guard let now, connection.withLock({ $0.observationNumber }) == number else { return }
         let effects = state.withLock { state in
             var effects = StillEffects(wakesScheduler: true)
-            for identifier in state.bursts.keys { state.bursts[identifier]!.report(new, &effects) }
             if StillState.Gate(now) == .closed { state.failSingles(.notRunning(now), &effects) }
             state.updateReadiness()
             return effects

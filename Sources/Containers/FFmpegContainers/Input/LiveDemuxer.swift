@@ -1,4 +1,5 @@
 import CLibAV
+import FFmpegSupport
 import VideoCapturing
 
 extension StreamDemuxerFactory {
