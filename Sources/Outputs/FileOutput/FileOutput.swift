@@ -73,7 +73,7 @@ public final class FileOutput: MediaOutput {
 
     /// Packets of VP8, or frames.
     public var feed: OutputFeed {
-        guard format.acceptsFrames else { return .packets(.init(codecs: [.vp8])) }
+        guard format.acceptsFrames else { return .packets(.init(codecs: format == .h264 ? [.h264] : [.vp8])) }
         // What keeps no frame gets frames as they are, on the capture's thread.
         return .frames(.init(pixelFormat: format.pixelFormat, isConverted: format != .null))
     }

@@ -116,3 +116,25 @@ final class ProbeSink: PacketSink {
     }
     func finish() { state.withLock { $0.isFinished = true } }
 }
+
+/// Asks for a key frame with each packet.
+final class AskingSink: FeedbackSink {
+    private let state = Locked((feedback: PacketFeedback?.none, keyFrames: 0))
+
+    func connectFeedback(_ feedback: PacketFeedback?) { state.withLock { $0.feedback = feedback } }
+
+    func waitForKeyFrames(_ count: Int) -> Bool {
+        state.wait(until: RunLog.limit) { $0.keyFrames >= count ? () : nil } != nil
+    }
+
+    func begin(_ tracks: [TrackDescription]) {}
+    func write(_ packet: MediaPacket) {
+        let feedback = state.withLock { state in
+            if packet.isKeyFrame { state.keyFrames += 1 }
+            return state.feedback
+        }
+        state.wakeAll()
+        feedback?.requestKeyFrame()
+    }
+    func finish() {}
+}

@@ -1,4 +1,5 @@
 import CLibAV
+import FFmpegSupport
 import H264Bitstream
 import MediaContainers
 import VideoCapturing

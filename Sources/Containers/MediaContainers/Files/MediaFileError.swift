@@ -55,7 +55,7 @@ public enum MediaFileErrorCode: String, MediaErrorCode {
 
 extension MediaFileError {
     /// The error for a failed system call: the only mapping from an `errno` to a code and a message.
-    init(errno code: Int32, operation: String, subject: String) {
+    package init(errno code: Int32, operation: String, subject: String) {
         let (kind, message) = MediaFileError.explain(code)
         self.init(kind, operation: operation, subject: subject, errno: code, message: message)
     }
