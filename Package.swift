@@ -99,7 +99,9 @@ let package = Package(
             path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
         .target(
             name: "FFmpegMuxing",
-            dependencies: ["VideoCapturing", "H264Bitstream", "MediaContainers", "FFmpegSupport", "CLibAV"],
+            dependencies: [
+                "VideoCapturing", "H264Bitstream", "MediaContainers", "MediaPublishing", "FFmpegSupport", "CLibAV",
+            ],
             path: "Sources/Containers/FFmpegMuxing", swiftSettings: strict),
         .target(
             name: "FFmpegCodec", dependencies: ["VideoCapturing", "H264Bitstream", "FFmpegSupport", "CLibAV"],
@@ -185,9 +187,10 @@ let package = Package(
         .target(
             name: "CaptureTool",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaContainers", "CameraCapturer", "NoiseCapturer",
-                "MediaPublishing", "FileOutput", "FFmpegContainers", "FileCapturer", "MJPEGCapturer", "MJPEGServer",
-                "H264Codec", "ScreenCapturer", "StreamCapturer", "StreamOutput", "WindowPreview",
+                "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "MediaContainers",
+                "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
+                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StreamCapturer",
+                "StreamOutput", "WindowPreview",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.

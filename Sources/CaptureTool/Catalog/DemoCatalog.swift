@@ -1,6 +1,8 @@
 // The one file of the tool that knows capturers, codecs and outputs by name. A new one is a line here.
 import CameraCapturer
+import FFmpegCodec
 import FFmpegContainers
+import FFmpegMuxing
 import FileCapturer
 import FileOutput
 import FrameProcessing
@@ -26,12 +28,9 @@ let demoCatalog = ToolCatalog(
         .mjpeg,
         .stream(decoders: [H264Decoder.factory, VP8Decoder.factory], demuxers: [.ffmpeg]),
     ]),
-    encoders: [
-        .vp8,
-        .h264,
-    ],
+    encoders: [.vp8, .h264] + EncoderEntry.ffmpeg,
     outputs: OutputCatalog(
-        OutputEntry.files + [
+        OutputEntry.files + OutputEntry.ffmpeg + [
             .mjpegServer,
             .tcp,
             .window,

@@ -100,6 +100,12 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
         sender.withLock { $0 }?.cancel()
     }
 
+    /// Limits how long a write to a file waits for a reader that takes nothing; nil for indefinitely.
+    func setWriteTimeout(_ timeout: Duration?) { file?.stallTimeout = timeout }
+
+    /// Whether it writes to a pipe or the like, or to a network.
+    var waitsForReader: Bool { file?.waitsForReader ?? true }
+
     public func connectFeedback(_ feedback: PacketFeedback?) { status.connectFeedback(feedback) }
 
     /// Begins the output; a network peer is connected from here on.

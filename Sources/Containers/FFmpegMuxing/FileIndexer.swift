@@ -121,7 +121,7 @@ struct FileIndexer {
     }
 
     private func failure(_ code: Int32) -> MediaFileError {
-        MediaFileError(errno: code, operation: FileIndexer.operation, path: target.name)
+        MediaFileError(errno: code, operation: FileIndexer.operation, subject: target.name)
     }
 
     private func check(_ result: Int32) throws(MediaFileError) {

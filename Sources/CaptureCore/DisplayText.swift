@@ -38,3 +38,18 @@ package func milliseconds(_ time: Duration) -> String {
     let value = time.seconds * 1000
     return fixed(value, value < 9.95 ? 1 : 0)
 }
+
+/// Quotes a path as one word for a shell, which no program mistakes for an option.
+package func shellQuoted(_ path: String) -> String {
+    let path = path.hasPrefix("-") ? "./\(path)" : path
+    let isPlain = path.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-_./+,:@%".utf8.contains(byte)
+        }
+    }
+    guard !isPlain else { return path }
+    return "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+}

@@ -1,0 +1,37 @@
+public import VideoCapturing
+
+extension EncoderEntry {
+    /// The encoders of FFmpeg that suit live video: in software x264, in hardware those of VA-API, NVENC, Quick Sync and
+    /// V4L2, as far as this FFmpeg has them. Whether they work on a machine is another matter: see ``EncoderEntry/problem``.
+    public static var ffmpeg: [EncoderEntry] {
+        let known: [(name: String, summary: String)] = [
+            ("libx264", "H.264 by x264, in software"), ("h264_vaapi", "H.264 by VA-API, in Intel's and AMD's graphics"),
+            ("h264_nvenc", "H.264 by NVENC, in NVIDIA's graphics"),
+            ("h264_qsv", "H.264 by Quick Sync, in Intel's graphics"),
+            ("h264_v4l2m2m", "H.264 by V4L2, as of a Raspberry Pi 4"),
+        ]
+        let present = Set(FFmpegVideoEncoder.names(of: .h264))
+        return known.filter { present.contains($0.name) }.map { ffmpeg($0.name, $0.summary) }
+    }
+
+    private static func ffmpeg(_ name: String, _ summary: String) -> EncoderEntry {
+        EncoderEntry(
+            name: name, codec: .h264, summary: summary,
+            options: [
+                OptionDescription("threads", .text("N"), "threads of the encoder, 1 to 64, or auto", default: "auto"),
+                OptionDescription(
+                    "encoder-device", .text("PATH"), "the device of an encoder in hardware", default: "the first"),
+            ],
+            problem: { FFmpegVideoEncoder.failure(of: name)?.message },
+            make: { request in
+                var configuration = FFmpegEncoderConfiguration(encoder: name, bitrate: request.bitrate)
+                configuration.frameRate = request.frameRate
+                if let interval = request.keyFrameInterval { configuration.keyFrameInterval = interval }
+                if request.settings.options["threads"]?.lowercased() != "auto" {
+                    configuration.threads = try request.settings.options.count("threads", in: 1...64)
+                }
+                configuration.device = request.settings.options["encoder-device"]
+                return try FFmpegVideoEncoder(configuration)
+            })
+    }
+}

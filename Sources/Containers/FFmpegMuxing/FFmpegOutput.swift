@@ -1,0 +1,177 @@
+public import MediaContainers
+public import MediaPublishing
+public import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A file or a network peer in any container and protocol that FFmpeg writes.
+///
+/// ```swift
+/// try publisher.add(FFmpegOutput("film.mp4"))
+/// try publisher.add(FFmpegOutput("rtmp://host/live/key"))
+/// ```
+/// Safe to use from any thread.
+public final class FFmpegOutput: MediaOutput {
+    private let url: String
+    private let configuration: FFmpegMuxerConfiguration
+    private let target: OutputTarget
+    private let state = Locked(State())
+
+    private struct State {
+        var muxer: FFmpegMuxer?
+        /// Whether the file did not exist before.
+        var isNew = false
+        var warn: @Sendable (String) -> Void = { _ in }
+    }
+
+    /// An output that opens nothing yet.
+    ///
+    /// - Parameters:
+    ///   - url: a path, `-` for standard output, or a URL.
+    ///   - configuration: how to write.
+    /// - Throws: `MediaFileError` with the code `formatUnsupported` for an unknown container or protocol.
+    public init(
+        _ url: String, configuration: FFmpegMuxerConfiguration = FFmpegMuxerConfiguration()
+    ) throws(MediaFileError) {
+        self.url = url
+        self.configuration = configuration
+        target = try OutputTarget(url, format: configuration.format)
+    }
+
+    /// The path, or the URL without its secrets.
+    public var name: String { target.name == "-" ? "standard output" : target.name }
+
+    /// FFmpeg's name of the container.
+    public var kind: String { target.containerName.split(separator: ",").first.map(String.init) ?? "" }
+
+    /// H.264 first, which all take; VP8 and JPEG where the container has them.
+    public var feed: OutputFeed {
+        let codecs: [Codec] =
+            switch target.containerName {
+            case "matroska": [.h264, .vp8, .jpeg]
+            case "webm": [.vp8]
+            case "rtsp", "rtp": [.h264, .vp8]
+            case "mov", "avi": [.h264, .jpeg]
+            default: [.h264]
+            }
+        return .packets(.init(codecs: codecs, purpose: target.kind == .network ? .live : .file))
+    }
+
+    public func open(_ context: OutputContext) throws -> OutputDestination {
+        let isNew = target.kind == .file && target.url != "-" && access(target.url, F_OK) != 0
+        let name = name
+        let muxer = try FFmpegMuxer(
+            url, configuration,
+            onStateChange: { state in
+                guard case .reconnecting(let error, attempt: 1) = state else { return }
+                context.warn("\(name): the connection was lost, and is made again. \(error.message)")
+            }, isWanted: { !context.isStopRequested() })
+        state.withLock { state in
+            state.muxer = muxer
+            state.isNew = isNew
+            state.warn = context.warn
+        }
+        return .sink(muxer)
+    }
+
+    public func close(at end: MediaTime?) {
+        let (muxer, warn) = state.withLock { ($0.muxer, $0.warn) }
+        // The recording is whole, only in fragments.
+        if let failure = muxer?.indexFailure { warn("\(failure)") }
+    }
+
+    public func discard() {
+        let (muxer, isNew) = state.withLock { ($0.muxer, $0.isNew) }
+        muxer?.cancel()
+        try? muxer?.finish()
+        if isNew { unlink(target.url) }
+    }
+
+    public func setWriteTimeout(_ timeout: Duration?) { state.withLock { $0.muxer }?.setWriteTimeout(timeout) }
+
+    public var limitsOwnWaits: Bool { state.withLock { $0.muxer }?.waitsForReader ?? true }
+
+    public var path: String? { target.kind == .network ? nil : target.url }
+
+    public var outputStatistics: OutputStatistics {
+        let muxer = state.withLock { $0.muxer }
+        let counts = muxer?.statistics ?? FFmpegMuxer.Statistics()
+        var result = OutputStatistics(bytes: muxer?.bytesWritten ?? 0)
+        let shown = printable(name, limit: 200)
+        result.summary =
+            result.bytes == 0
+            ? "\(shown): nothing was written." : "\(shown): \(scaled(Double(result.bytes), "B")), \(kind)."
+        if target.kind == .network {
+            result.status = muxer.map { FFmpegOutput.text($0.state) }
+            if counts.packetsDropped > 0 || counts.reconnections > 0 {
+                result.summary +=
+                    " \(counts.packetsDropped) packets were dropped, \(counts.reconnections) connections made again."
+            }
+        } else if result.bytes > 0, target.url != "-" {
+            result.summary += " Play it with: ffplay \(shellQuoted(target.url))"
+        }
+        result.details = [
+            ("packets", .count(counts.packets)), ("packetsDropped", .count(counts.packetsDropped)),
+            ("reconnections", .count(counts.reconnections)),
+        ]
+        return result
+    }
+
+    private static func text(_ state: FFmpegMuxer.State) -> String {
+        switch state {
+        case .idle: "idle"
+        case .connecting: "connecting"
+        case .live: "live"
+        case .reconnecting: "reconnecting"
+        case .ended: "ended"
+        }
+    }
+}
+
+extension OutputEntry {
+    /// The files and protocols of FFmpeg that live video needs.
+    public static var ffmpeg: [OutputEntry] {
+        [
+            file("mp4", "MP4 in fragments, with an index at a clean end", ["mp4", "m4v"]),
+            file("mkv", "Matroska", ["mkv"], container: "matroska"),
+            file("ts", "MPEG-TS", ["ts", "m2ts"], container: "mpegts"),
+            file("mov", "QuickTime", ["mov"]),
+            file("hls", "HLS: a playlist with its segments", ["m3u8"]),
+            network("rtmp", "RTMP, to a server such as nginx or a live service", ["rtmp", "rtmps"]),
+            network("srt", "SRT, to a listener, or with ?mode=listener to a caller", ["srt"]),
+            network("rtsp", "RTSP, to a server that records", ["rtsp"]),
+            network("udp", "MPEG-TS in UDP packets", ["udp"]),
+        ]
+    }
+
+    private static func file(
+        _ name: String, _ summary: String, _ extensions: [String], container: String? = nil
+    ) -> OutputEntry {
+        OutputEntry(
+            name: name, summary: summary, extensions: extensions,
+            make: { request throws(OptionError) in
+                try make(request, .init(format: container ?? name, overwrites: request.overwrites))
+            })
+    }
+
+    private static func network(_ name: String, _ summary: String, _ schemes: [String]) -> OutputEntry {
+        OutputEntry(
+            name: name, summary: summary, schemes: schemes,
+            make: { request throws(OptionError) in try make(request, .init()) })
+    }
+
+    private static func make(
+        _ request: OutputRequest, _ configuration: FFmpegMuxerConfiguration
+    ) throws(OptionError) -> FFmpegOutput {
+        do {
+            return try FFmpegOutput(request.target, configuration: configuration)
+        } catch {
+            // The URL may contain a password.
+            throw OptionError("output", nil, "\(error)")
+        }
+    }
+}
