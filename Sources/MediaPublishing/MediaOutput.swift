@@ -48,6 +48,9 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// The path of the file that it writes, `-` for standard output; nil for other outputs.
     var path: String? { get }
 
+    /// The paths of all files that it is to write, where these are known before it is opened; ``path`` for most.
+    var paths: [String] { get }
+
     /// What it has done so far.
     var outputStatistics: OutputStatistics { get }
 }
@@ -59,6 +62,7 @@ extension MediaOutput {
     public func setWriteTimeout(_ timeout: Duration?) {}
     public var limitsOwnWaits: Bool { false }
     public var path: String? { nil }
+    public var paths: [String] { path.map { [$0] } ?? [] }
 }
 
 /// What an output takes.
@@ -118,6 +122,8 @@ public enum OutputDestination: Sendable {
 public struct OutputContext: Sendable {
     /// The format of the capture's frames, before the orientation is applied.
     public var format: VideoFormat
+    /// The name of the capture's source, such as a camera; nil where it has none.
+    public var sourceName: String?
     /// The clockwise rotation of the frames to apply for display.
     public var orientation: VideoOrientation
     /// How the capture's frames are timed.
@@ -128,28 +134,28 @@ public struct OutputContext: Sendable {
     public var isStopRequested: @Sendable () -> Bool
     /// Reports that the output has failed and takes nothing more; the first error counts.
     public var fail: @Sendable (any Error) -> Void
-    /// Reports that the output is complete and takes nothing more, as a window that was closed; it is no failure. It is
-    /// closed when the run ends.
-    public var complete: @Sendable () -> Void
     /// Reports a problem that loses no data, in a sentence for the user.
     public var warn: @Sendable (String) -> Void
+    /// Reports that the output has all that it was to get, and takes nothing more. It is closed with the others.
+    public var complete: @Sendable () -> Void
 
     /// A context; see the properties.
     public init(
-        format: VideoFormat, orientation: VideoOrientation = .up, pacing: MediaPublisher.Pacing = .realTime,
-        maximumDuration: Duration? = nil, isStopRequested: @escaping @Sendable () -> Bool = { false },
+        format: VideoFormat, sourceName: String? = nil, orientation: VideoOrientation = .up,
+        pacing: MediaPublisher.Pacing = .realTime, maximumDuration: Duration? = nil,
+        isStopRequested: @escaping @Sendable () -> Bool = { false },
         fail: @escaping @Sendable (any Error) -> Void = { _ in },
-        complete: @escaping @Sendable () -> Void = {},
-        warn: @escaping @Sendable (String) -> Void = { _ in }
+        warn: @escaping @Sendable (String) -> Void = { _ in }, complete: @escaping @Sendable () -> Void = {}
     ) {
         self.format = format
+        self.sourceName = sourceName
         self.orientation = orientation
         self.pacing = pacing
         self.maximumDuration = maximumDuration
         self.isStopRequested = isStopRequested
         self.fail = fail
-        self.complete = complete
         self.warn = warn
+        self.complete = complete
     }
 }
 

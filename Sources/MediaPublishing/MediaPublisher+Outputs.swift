@@ -13,8 +13,7 @@ final class OutputRecord: Sendable {
     struct State {
         var isOpen = false
         var hasFailed = false
-        /// Whether it was complete before the end of the run.
-        var isComplete = false
+        var hasCompleted = false
         /// Of an output that takes frames.
         var subscription: PublisherSubscription?
         /// Of an output that takes packets.
@@ -32,8 +31,7 @@ final class OutputRecord: Sendable {
     var subscription: PublisherSubscription? { state.withLock { $0.subscription } }
     var stage: EncoderStage? { state.withLock { $0.stage } }
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
-    /// Whether it takes nothing more.
-    var hasEnded: Bool { state.withLock { $0.hasFailed || $0.isComplete } }
+    var takesMore: Bool { state.withLock { !$0.hasFailed && !$0.hasCompleted } }
 
     /// Marks it as failed; false when it is already.
     func markFailed() -> Bool {
@@ -43,11 +41,12 @@ final class OutputRecord: Sendable {
         }
     }
 
-    /// Marks it as complete; false when it is already, or has failed.
-    func markComplete() -> Bool {
+    /// Marks it as completed; false when it is already, or has failed.
+    func markCompleted() -> Bool {
         state.withLock { state in
-            defer { state.isComplete = true }
-            return !state.hasFailed && !state.isComplete
+            guard !state.hasFailed, !state.hasCompleted else { return false }
+            state.hasCompleted = true
+            return true
         }
     }
 
@@ -172,7 +171,7 @@ extension MediaPublisher {
     }
 
     /// Whether any output takes frames or packets.
-    public var isActive: Bool { state.withLock { $0.records }.contains { !$0.hasEnded } }
+    public var isActive: Bool { state.withLock { $0.records }.contains(where: \.takesMore) }
 
     /// Opens outputs and connects them; encoders first, so that no file is created for settings that none takes.
     func connect(_ records: [OutputRecord]) throws {
@@ -234,13 +233,14 @@ extension MediaPublisher {
     }
 
     private func context(of record: OutputRecord) -> OutputContext {
-        OutputContext(
-            format: capture.captureSettings().format, orientation: settings.orientation, pacing: settings.pacing,
-            maximumDuration: settings.maximumDuration,
+        let source = capture.captureSettings()
+        return OutputContext(
+            format: source.format, sourceName: source.sourceName, orientation: settings.orientation,
+            pacing: settings.pacing, maximumDuration: settings.maximumDuration,
             isStopRequested: { [weak self] in self?.isStopRequested ?? true },
             fail: { [weak self, weak record] error in if let record { self?.fail(record, error) } },
-            complete: { [weak self, weak record] in if let record { self?.complete(record) } },
-            warn: { [weak self] in self?.post(.warning($0)) })
+            warn: { [weak self] in self?.post(.warning($0)) },
+            complete: { [weak self, weak record] in if let record { self?.complete(record) } })
     }
 
     // MARK: Encoders
@@ -339,14 +339,7 @@ extension MediaPublisher {
         return .init(capacity: capacity, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)
     }
 
-    // MARK: Ends of outputs
-
-    /// Gives an output that is complete nothing more; it is closed with the others.
-    private func complete(_ record: OutputRecord) {
-        guard record.markComplete() else { return }
-        disconnect(record)
-        post(.outputCompleted(record.id))
-    }
+    // MARK: Failures
 
     private func handle(_ failure: EncodingConsumer.Failure, ofStage number: Int) {
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
@@ -364,6 +357,13 @@ extension MediaPublisher {
         guard record.markFailed() else { return }
         disconnect(record)
         post(.outputsFailed([record.id], error))
+    }
+
+    /// Ends the supply of an output that needs nothing more.
+    private func complete(_ record: OutputRecord) {
+        guard record.markCompleted() else { return }
+        disconnect(record)
+        post(.outputCompleted(record.id))
     }
 
     /// Ends the outputs of an encoder that has failed.

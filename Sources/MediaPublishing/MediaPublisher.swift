@@ -72,7 +72,8 @@ public final class MediaPublisher: Sendable {
         case ended(End)
         /// Outputs have failed, several when it is their encoder. The others go on.
         case outputsFailed([OutputID], any Error)
-        /// An output is complete before the end of the run, as a window that was closed. The others go on.
+        /// An output has all that it was to get, such as a number of stills, and takes nothing more. The others go on;
+        /// ``MediaPublisher/isActive`` is false when there are none.
         case outputCompleted(OutputID)
         /// A problem that loses no data, in a sentence for the user.
         case warning(String)

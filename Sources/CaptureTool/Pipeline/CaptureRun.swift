@@ -20,8 +20,9 @@ struct CaptureRun {
             let outputs = try plan.outputs.map { ($0, try $0.makeOutput()) }
             source = try plan.source.make(plan.request)
             try OutputCheck.run(
-                outputs.map { OutputCheck.Place(path: $1.path, isText: $0.isText) }, input: source.inputPath,
-                overwrites: plan.overwrites)
+                outputs.flatMap { (planned, output) in
+                    output.paths.map { OutputCheck.Place(path: $0, isText: planned.isText) }
+                }, input: source.inputPath, overwrites: plan.overwrites)
             publisher = MediaPublisher(video: source.capture, settings: plan.publisherSettings(for: source))
             for (_, output) in outputs { try publisher.add(output) }
         } catch {
@@ -81,7 +82,8 @@ struct CaptureRun {
         var status = ExitStatus.success
         let end = wait(for: events, publisher, reporter, &status)
         // A script must not mistake a recording that the loss of a camera has cut short for a complete one.
-        let wasInterrupted = if case .interrupted = publisher.video.capture.state { true } else { false }
+        var wasInterrupted = false
+        if publisher.isActive, case .interrupted = publisher.video.capture.state { wasInterrupted = true }
         let stopFailure = stop(publisher)
         handle(events.takeFailures(), reporter, &status)
         if case .captureStopped(let stop) = end, let error = stop.error {
@@ -121,8 +123,8 @@ struct CaptureRun {
             for warning in news.warnings { reporter.warn(warning) }
             for notice in news.notices { reporter.notify(notice) }
             if let end = news.end { return end }
-            if !news.failures.isEmpty, !plan.keepsGoing || !publisher.isActive { return nil }
-            if news.hasCompletions, !publisher.isActive { return nil }
+            if !news.failures.isEmpty, !plan.keepsGoing { return nil }
+            if !news.failures.isEmpty || news.hasCompletion, !publisher.isActive { return nil }
             let now = MonotonicClock().now
             if now >= limit { return .limitReached }
             if now >= reporter.nextTick { reporter.tick(at: now) }

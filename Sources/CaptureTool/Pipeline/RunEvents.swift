@@ -14,15 +14,15 @@ final class RunEvents: Sendable {
         /// Why the run ends; stays.
         var end: MediaPublisher.Event.End?
         var failures: [Failure] = []
-        /// Whether outputs were complete before the end of the run.
-        var hasCompletions = false
         /// Sentences for the user, about problems that lose no data.
         var warnings: [String] = []
         /// Sentences for the user, for information.
         var notices: [String] = []
+        /// Whether an output has all that it was to get.
+        var hasCompletion = false
 
         var isEmpty: Bool {
-            end == nil && failures.isEmpty && !hasCompletions && warnings.isEmpty && notices.isEmpty
+            end == nil && failures.isEmpty && warnings.isEmpty && notices.isEmpty && !hasCompletion
         }
     }
 
@@ -34,7 +34,7 @@ final class RunEvents: Sendable {
             switch event {
             case .ended(let end): state.end = state.end ?? end
             case .outputsFailed(let outputs, let error): state.failures.append(Failure(outputs: outputs, error: error))
-            case .outputCompleted: state.hasCompletions = true
+            case .outputCompleted: state.hasCompletion = true
             case .warning(let warning): state.warnings.append(warning)
             }
         }
