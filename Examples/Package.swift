@@ -10,7 +10,8 @@ let package = Package(
             name: "custom-capturer",
             dependencies: [
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),
-                .product(name: "MediaContainers", package: "swift-video-capturing"),
+                .product(name: "MediaPublishing", package: "swift-video-capturing"),
+                .product(name: "FileOutput", package: "swift-video-capturing"),
             ]),
         .executableTarget(
             name: "custom-consumer",
@@ -28,8 +29,9 @@ let package = Package(
             name: "publish-to-files",
             dependencies: [
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),
+                .product(name: "MediaPublishing", package: "swift-video-capturing"),
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
-                .product(name: "MediaContainers", package: "swift-video-capturing"),
+                .product(name: "FileOutput", package: "swift-video-capturing"),
                 .product(name: "VP8Codec", package: "swift-video-capturing"),
             ]),
         .executableTarget(

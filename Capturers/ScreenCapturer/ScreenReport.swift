@@ -30,7 +30,10 @@ struct ScreenReport: Sendable {
         }
     }
 
-    init(display: String, monitors: [ScreenDirectory.Monitor] = [], windows: [ScreenDirectory.Window] = [], problem: CaptureError? = nil) {
+    init(
+        display: String, monitors: [ScreenDirectory.Monitor] = [], windows: [ScreenDirectory.Window] = [],
+        problem: CaptureError? = nil
+    ) {
         self.display = display
         self.monitors = monitors
         self.windows = windows

@@ -1,5 +1,6 @@
 // A capturer of one's own: a type that gives the next frame. Writes 90 frames of it to gradient.y4m.
-import MediaContainers
+import FileOutput
+import MediaPublishing
 import VideoCapturing
 
 struct Gradient: FrameSource {
@@ -8,7 +9,7 @@ struct Gradient: FrameSource {
     var count = 0
 
     mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
-        guard count < 90 else { return nil }  // The end of the stream; leave it out to go on for ever.
+        guard count < 90 else { return nil }  // The end of the stream; leave it out to go on indefinitely.
         count += 1
         return try context.makeFrame(settings.format) { [count] pixels in
             pixels.fill(plane: 0) { column, row in UInt8(truncatingIfNeeded: column + row + 2 * count) }
@@ -18,16 +19,13 @@ struct Gradient: FrameSource {
     }
 }
 
-let recording = FrameWritingConsumer(
-    Y4MWriter(try OutputFile(path: "gradient.y4m", overwrite: true), rate: 30))
-let publisher = VideoPublisher(SourceCapturer(Gradient()))
-try publisher.add(recording, name: "gradient.y4m", queue: .init(capacity: 4, policy: .block))
-let changes = publisher.capture.stateChanges()
+let publisher = MediaPublisher(video: SourceCapturer(Gradient()))
+try publisher.add(FileOutput("gradient.y4m", overwrites: true))
+let events = publisher.events()
 try publisher.start()
-for await change in changes {
-    print("\(change.old) → \(change.new)")
-    if case .stopped = change.new { break }
+for await event in events {
+    print(event)
+    if case .ended = event { break }
 }
-publisher.close()
-try recording.finish()
+try publisher.stop()
 print("Play it with: ffplay gradient.y4m")

@@ -1,28 +1,21 @@
 // One capture, two files: the frames are encoded once, and each packet goes to a WebM and an IVF file.
-import MediaContainers
+import FileOutput
+import MediaPublishing
 import NoiseCapturer
 import VP8Codec
 import VideoCapturing
 
-let format = VideoFormat.nv12(width: 640, height: 480)
-let bitrate = VP8EncoderConfiguration.suggestedBitrate(width: 640, height: 480, frameRate: 30)
-let encoding = EncodingConsumer(
-    try VP8Encoder(VP8EncoderConfiguration(bitrate: bitrate)),
-    to: [
-        ("noise.webm", WebMWriter(try OutputFile(path: "noise.webm", overwrite: true))),
-        ("noise.ivf", IVFWriter(try OutputFile(path: "noise.ivf", overwrite: true))),
-    ],
-    onFailure: { print("\($0.sink ?? "encoder"): \($0.error)") })
-
-let publisher = VideoPublisher(NoiseCapturer(format: format, frameRate: 30))
-// A file wants every frame, so its queue lets the capture wait; a live viewer would have the newest win.
-try publisher.add(encoding, name: "vp8", queue: .init(capacity: 4, policy: .block))
+var settings = MediaPublisher.Settings(encoders: [.vp8])
+settings.maximumDuration = .seconds(3)
+let capture = NoiseCapturer(format: .nv12(width: 640, height: 480), frameRate: 30)
+let publisher = MediaPublisher(video: capture, settings: settings)
+try publisher.add(FileOutput("noise.webm", overwrites: true))
+try publisher.add(FileOutput("noise.ivf", overwrites: true))
+let events = publisher.events()
 try publisher.start()
-try await Task.sleep(for: .seconds(3))
+for await event in events {
+    if case .outputsFailed(_, let error) = event { print(error) }
+    if case .ended = event { break }
+}
 try publisher.stop()
-encoding.finish()
-
-let statistics = encoding.statistics
-print("\(statistics.packets) packets, \(statistics.bytes) bytes, \(statistics.keyFrames) key frames")
-print("Play it with: ffplay noise.webm")
-publisher.close()
+for output in publisher.statistics.outputs { print(output.statistics.summary) }

@@ -46,7 +46,7 @@ private final class Reporter: VideoCaptureConsumer {
     func report() {
         guard let capture else { return }
         let time = times.withLock { $0.map { $0.last - $0.first } ?? .zero }
-        let lines = ReportProbe.lines(capture, time: time)
+        let lines = ReportProbe.lines(capture, progress: capture.progress, time: time)
         precondition(lines.allSatisfy { !$0.isEmpty && !$0.contains("\n") }, "a report is one line")
         precondition(!lines[0].contains(":?"), "there is no such number in JSON")
     }

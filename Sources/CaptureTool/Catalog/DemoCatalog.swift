@@ -28,7 +28,7 @@ let demoCatalog = ToolCatalog(
         .mjpeg,
         .stream(decoders: [H264Decoder.factory, VP8Decoder.factory], demuxers: [.ffmpeg]),
     ]),
-    encoders: [.vp8, .h264] + EncoderEntry.ffmpeg,
+    encoders: [.vp8, .openH264] + EncoderEntry.ffmpeg,
     outputs: OutputCatalog(
         OutputEntry.files + OutputEntry.ffmpeg + [
             .mjpegServer,
@@ -48,7 +48,7 @@ let demoCatalog = ToolCatalog(
     ],
     checks: [{ Finding.vp8() }, { Finding.pixels() }],
     examples: [
-        ("--source noise", "to capture.webm, until Ctrl-C"),
+        ("--source noise", "to capture.webm"),
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),

@@ -39,7 +39,8 @@ enum HelpText {
             lines += ["", section.title] + section.options.map { line($0, isShort: true) }
             switch section.title {
             case "Source": lines += shared(catalog.sourceGroups) + own(catalog.sourceGroups, besides: section.options)
-            case "Output": lines += own(catalog.outputGroups, besides: section.options)
+            case "Output":
+                lines += targets(catalog.outputs) + own(catalog.outputGroups, besides: section.options)
             case "Encoding":
                 lines += shared(catalog.encoderGroups) + own(catalog.encoderGroups, besides: section.options)
             default: break
@@ -53,6 +54,14 @@ enum HelpText {
         lines += ["", "-h, --help, --version. Exit codes: 0 done, 64 usage, 66 no such input, 69 library missing,"]
         lines.append("74 input or output failed, 75 device busy, 77 not allowed, 130 interrupted twice.")
         return lines.joined(separator: "\n")
+    }
+
+    /// What an output may be: the extensions, names and schemes.
+    private static func targets(_ outputs: OutputCatalog) -> [String] {
+        let names = outputs.entries.filter { !$0.needsTarget }.map(\.name)
+        let schemes = outputs.entries.flatMap(\.schemes).map { "\($0)://" }
+        return row("  files:", outputs.entries.flatMap(\.extensions).map { ".\($0)" }, separator: " ", column: 12)
+            + row("  others:", names + schemes, separator: " ", column: 12)
     }
 
     /// The options that several parts have, with their explanation.

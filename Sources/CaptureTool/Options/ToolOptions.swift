@@ -54,7 +54,8 @@ enum ToolOptions {
         return [
             OptionDescription("codec", .choice(codecs), "the codec", default: "the first that the output takes"),
             OptionDescription(
-                "encoder", .choice(catalog.encoders.map(\.name)), "the encoder", default: "the first of the codec"),
+                "encoder", .text("NAME"), "the encoder: " + catalog.encoders.map(\.name).joined(separator: ", "),
+                default: "the first of the codec"),
             OptionDescription(
                 "bitrate", .text("BITS"), "bits per second: 800k, 1.5M", default: "by size and rate"),
             OptionDescription(

@@ -2,8 +2,8 @@ public import VideoCapturing
 
 extension EncoderEntry {
     /// H.264 by openh264.
-    public static let h264 = EncoderEntry(
-        name: "h264", codec: .h264, summary: "H.264 by openh264, in software and without delay",
+    public static let openH264 = EncoderEntry(
+        name: "openh264", codec: .h264, summary: "H.264 by openh264, in software and without delay",
         options: [
             OptionDescription("threads", .text("N"), "threads of the encoder, 1 to 64, or auto", default: "auto")
         ],

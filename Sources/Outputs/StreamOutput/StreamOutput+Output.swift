@@ -56,7 +56,7 @@ extension StreamOutput: MediaOutput {
             : "\(sent), to \(name)"
         result.summary += "; dropped \(report.packetsDropped)."
         result.details = [
-            ("url", .string(name)), ("format", .string(format.rawValue)),
+            ("url", .string(name)), ("streamFormat", .string(format.rawValue)),
             ("receivers", .integer(Int64(report.receivers.count { $0.isConnected }))),
             ("connections", .count(report.connections)), ("reconnects", .count(report.reconnects)),
             ("receiversRejected", .count(report.receiversRejected)), ("packetsSent", .count(report.packetsSent)),

@@ -84,7 +84,7 @@ public final class EncodingConsumer: FeedbackConsumer {
             state.outputs.append(Output(name: name, sink: sink))
             return (true, state.hasEncoded)
         }
-        if !isAdded { disconnectFeedback(of: sink) }
+        guard isAdded else { return disconnectFeedback(of: sink) }
         if isLate { requestKeyFrame() }
     }
 
