@@ -53,7 +53,8 @@ class TCPTests(ToolTestCase):
 
     def begin(self, *command):
         """A program that runs beside the tool until the test ends."""
-        program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        program = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
         def end():
             program.kill()
@@ -117,7 +118,7 @@ class TCPTests(ToolTestCase):
                 self.assertEqual(run.code, OK, str(run))
                 last = json.loads(run.stderr.splitlines()[-1])
                 self.assertEqual(last["capture"]["frames"], 25)
-                self.assertEqual((last["capture"]["width"], last["capture"]["height"]), (160, 120))
+                self.assertEqual((last["width"], last["height"]), (160, 120))
 
     def test_a_receiver_vanishes(self):
         sender, port = self.send("--stats", "json")

@@ -13,7 +13,7 @@ import VideoCapturing
 /// The output at a publisher, as programs name it.
 @Suite(.serialized) struct PublisherOutputTests {
     private func publisher() -> MediaPublisher {
-        var settings = MediaPublisher.Settings(encoders: [.h264])
+        var settings = MediaPublisher.Settings(encoders: [.openH264])
         // Further key frames come on request only.
         settings.encoding.keyFrameInterval = .time(.seconds(3600))
         return MediaPublisher(
@@ -56,9 +56,8 @@ import VideoCapturing
 
     @Test func aStopEndsTheWaitForAConnection() throws {
         let listener = try TestListener(backlog: 0)
-        // A backlog that is full answers no more.
-        let filler = try connectTo(listener.port)
-        defer { close(filler) }
+        let fillers = listener.fill()
+        defer { for filler in fillers { close(filler) } }
         let publisher = publisher()
         defer { publisher.close() }
         try publisher.add(try output("tcp://127.0.0.1:\(listener.port)"))

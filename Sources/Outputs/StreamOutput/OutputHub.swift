@@ -104,8 +104,8 @@ final class OutputHub: Sendable {
 
     /// Ends the wait for the first connection when the run is to end.
     func endOpeningIfStopped() {
-        // Code of others, so it runs without the lock.
-        let isStopRequested = state.withLock { $0.isStopRequested }
+        // Where the thread runs, no connection is waited for. Code of others, so it is called without the lock.
+        let isStopRequested = state.withLock { $0.thread == nil ? $0.isStopRequested : nil }
         if isStopRequested?() ?? false { stop.raise() }
     }
 
