@@ -37,10 +37,10 @@ class Screen:
     def pixel(self, x, y):
         """Red, green and blue of a pixel, as ffmpeg sees the screen; None where it cannot."""
         grab = subprocess.run(
-            ["ffmpeg", "-v", "error", "-f", "x11grab", "-draw_mouse", "0", "-video_size", "1x1", "-i",
+            ["ffmpeg", "-v", "error", "-f", "x11grab", "-draw_mouse", "0", "-video_size", "2x2", "-i",
              f"{self.display}.0+{x},{y}", "-frames:v", "1", "-pix_fmt", "rgb24", "-f", "rawvideo", "-"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
-        return tuple(grab.stdout) if len(grab.stdout) == 3 else None
+        return tuple(grab.stdout[:3]) if len(grab.stdout) == 12 else None
 
     def press(self, key):
         """Presses and releases a key of a PC's keyboard, which the window under the pointer hears."""
