@@ -190,6 +190,8 @@ extension MediaPublisher {
             destinations.append((record, try record.output.open(context(of: record))))
             record.state.withLock { $0.isOpen = true }
         }
+        // Before they get frames, since they may fail with the first one.
+        state.withLock { $0.stages += newStages }
         do {
             for stage in newStages {
                 let outputs = records.filter { $0.stage === stage }.map(\.output)
@@ -205,9 +207,9 @@ extension MediaPublisher {
             }
         } catch {
             for case let subscription? in newStages.map(\.subscription) { video.remove(subscription) }
+            state.withLock { state in state.stages.removeAll { stage in newStages.contains { $0 === stage } } }
             throw error
         }
-        state.withLock { $0.stages += newStages }
     }
 
     private func subscribe(_ stage: EncoderStage, isBounded: Bool) throws(CaptureError) {
@@ -263,7 +265,10 @@ extension MediaPublisher {
         let request = EncoderRequest(
             format: format, frameRate: format.estimatedFramesPerSecond ?? 30, contentHint: capture.videoContentHint,
             purpose: feed.purpose, settings: encoding)
-        let number = present.count
+        let number = state.withLock { state in
+            defer { state.stagesMade += 1 }
+            return state.stagesMade
+        }
         let consumer = EncodingConsumer(try entry.makeEncoder(request)) { [weak self] failure in
             self?.handle(failure, ofStage: number)
         }

@@ -98,6 +98,7 @@ public final class MediaPublisher: Sendable {
     struct State {
         var records: [OutputRecord] = []
         var stages: [EncoderStage] = []
+        var stagesMade = 0
         var converters: [PixelFormat?: FrameConverter] = [:]
         var isOpen = false
         var isOpening = false
