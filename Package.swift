@@ -139,11 +139,13 @@ let package = Package(
 
         // Any capture, in a window.
         .target(
-            name: "WindowPreview", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
+            name: "WindowPreview",
+            dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
         // Encoded video over TCP, to one receiver or to any number.
         .target(
-            name: "StreamOutput", dependencies: ["VideoCapturing", "MediaContainers", "StreamTransport"],
+            name: "StreamOutput",
+            dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
 
         // Sockets, for this package alone.
@@ -188,7 +190,8 @@ let package = Package(
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "MediaContainers",
                 "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
-                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture",
+                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer",
+                "StreamOutput", "WindowPreview",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -244,7 +247,8 @@ let package = Package(
         .testTarget(
             name: "StreamOutputTests",
             dependencies: [
-                "StreamOutput", "CapturerTestKit", "H264Bitstream", "TestTools", "VideoCapturing",
+                "StreamOutput", "CapturerTestKit", "H264Bitstream", "H264Codec", "MediaPublishing", "NoiseCapturer",
+                "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
@@ -318,7 +322,8 @@ let package = Package(
         .testTarget(
             name: "WindowPreviewTests",
             dependencies: [
-                "WindowPreview", "JPEGCodec", "VideoCapturing", "XTestTools", "CLibXCB",
+                "WindowPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "VideoCapturing", "XTestTools",
+                "CLibXCB",
             ], swiftSettings: strict),
         .testTarget(
             name: "StreamCapturerTests",

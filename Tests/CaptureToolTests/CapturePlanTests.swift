@@ -52,6 +52,11 @@ import VideoCapturing
             (["--region", "0,0,2x2"], "screen", nil),
             (["--seed", "1"], "noise", nil), (["--fps", "5"], "noise", nil), (["--bitrate", "1M"], "noise", nil),
             (["--source", "mjpeg", "--input", "x"], "mjpeg", "x"),
+            (["--input", "tcp://0.0.0.0:9000?listen"], "stream", "tcp://0.0.0.0:9000?listen"),
+            (["--input", "rtsp://h/1"], "stream", "rtsp://h/1"),
+            (["--stream-format", "h264", "--input", "tcp://h:1"], "stream", "tcp://h:1"),
+            (["--display", ":0", "-o", "a.webm"], "screen", ":0"), (["--display", ":0", "-o", "window"], "noise", nil),
+            (["--display", ":0", "-o", "window", "--source", "screen"], "screen", ":0"),
         ] as [([String], String, String?)])
     func theSourceIsFound(arguments: [String], name: String, input: String?) throws {
         let plan = try plan(arguments)
@@ -65,7 +70,7 @@ import VideoCapturing
         arguments: [
             (["--source", "niose"], "Did you mean noise?"), (["--source", "file"], "needs --input"),
             (["--source", "file", "--input", ""], "needs --input"), (["--loop"], "--source 'file': needs --input"),
-            (["--source", "noise", "--input", "x"], "noise has no such option; file, mjpeg have it."),
+            (["--source", "noise", "--input", "x"], "noise has no such option; file, mjpeg, stream have it."),
             (["--input", "x", "--seed", "1"], "--seed '1': file has no such option; noise has it."),
             (["--frames", "0"], "from 1 to"), (["-o", "-", "-o", "md5"], "only one output"),
             (["-o", "a.y4m", "--bitrate", "1M"], "no output is encoded"),
@@ -101,6 +106,22 @@ import VideoCapturing
         #expect(error?.description.contains("has no such option") == true)
         #expect(error?.description.contains("''") == false)
         #expect(error?.description.contains("geheim") == false)
+    }
+
+    @Test func windowsAndStreamsTakeTheirOptions() throws {
+        let window = try plan("-o", "window", "--display", ":7", "--mirror").outputs[0]
+        #expect(window.entry.name == "window" && !window.isText)
+        #expect(window.request.options == OptionValues(["display": [":7"], "mirror": [""]]))
+        let stream = try plan("-o", "tcp://h:9000?format=matroska", "--codec", "h264", "--bitrate", "1M")
+        #expect(stream.outputs[0].request.target == "tcp://h:9000?format=matroska")
+        #expect(stream.encoding.codec == .h264)
+        for (arguments, reason) in [
+            (["-o", "tcp://h"], "no port"), (["--full-screen"], "add -o window"), (["-o", "windw"], "window"),
+            (["--input", "tcp://h:1", "-o", "window", "--bitrate", "1M"], "no output is encoded"),
+        ] {
+            let error = #expect(throws: OptionError.self) { try plan(arguments) }
+            #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
+        }
     }
 
     @Test func aServerTakesThePlaceOfTheFile() throws {

@@ -29,6 +29,18 @@ import VideoCapturing
         #expect(try ToolCommand.parse([], demoCatalog).command.name == "capture")
     }
 
+    @Test func playShowsItsInputInAWindow() throws {
+        let (command, arguments) = try ToolCommand.parse(["play", "tcp://h:1", "--frames", "5"], demoCatalog)
+        #expect(command.name == "play" && arguments.operands == ["tcp://h:1"])
+        let words = ToolCommand.playing("tcp://h:1", arguments.values)
+        let plan = try CapturePlan(words, catalog: demoCatalog)
+        #expect(plan.source.name == "stream" && plan.request.input == "tcp://h:1" && plan.frames == 5)
+        #expect(plan.outputs.map(\.entry.name) == ["window"])
+        let more = ToolCommand.playing("a.webm", OptionValues(["output": ["b.y4m"]]))
+        let both = try CapturePlan(more, catalog: demoCatalog)
+        #expect(both.source.name == "file" && both.outputs.map(\.entry.name) == ["y4m", "window"])
+    }
+
     @Test func helpIsGivenWhateverElseIsWrong() throws {
         #expect(try ToolCommand.parse(["--bogus", "-h"], demoCatalog).command.name == "help")
         let list = try ToolCommand.parse(["list", "--help"], demoCatalog)

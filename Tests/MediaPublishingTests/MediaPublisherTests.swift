@@ -66,6 +66,40 @@ import VideoCapturing
         #expect(UInt64(frames.all.count) + missed >= 20)
     }
 
+    @Test func anOutputMayBeCompleteBeforeTheEnd() throws {
+        let publisher = noisePublisher(rate: FrameRate(200, per: 1)!)
+        let log = RunLog(publisher)
+        let context = Locked<OutputContext?>(nil)
+        let output = ProbeOutput(FrameTimes()) { opened in context.withLock { $0 = opened } }
+        let sink = ProbeSink()
+        try publisher.add(output)
+        try publisher.add(ProbeOutput(sink, .init(codecs: [.vp8])))
+        try publisher.start()
+        let complete = try #require(context.withLock { $0 }?.complete)
+        complete()
+        complete()
+        #expect(log.completed == [0])
+        #expect(publisher.isActive)
+        let count = sink.packets.count
+        try sink.waitForPackets(count + 2)
+        try publisher.stop()
+        #expect(log.failures.isEmpty)
+        #expect(publisher.statistics.outputs.allSatisfy { !$0.hasFailed })
+        #expect(output.log == ["open", "close"], "it is closed with the others")
+    }
+
+    /// Also one that was there before the first frame.
+    @Test func anOutputAsksItsEncoderForKeyFrames() throws {
+        let publisher = noisePublisher(rate: FrameRate(100, per: 1)!) { settings in
+            settings.encoding.keyFrameInterval = .time(.seconds(3600))
+        }
+        let sink = AskingSink()
+        try publisher.add(ProbeOutput(sink, .init(codecs: [.vp8], purpose: .live)))
+        try publisher.start()
+        #expect(sink.waitForKeyFrames(5))
+        try publisher.stop()
+    }
+
     @Test func anOutputWithABandwidthOfItsOwnHasItsOwnEncoder() throws {
         let publisher = noisePublisher(frames: 3)
         let log = RunLog(publisher)

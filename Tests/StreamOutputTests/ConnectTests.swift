@@ -140,21 +140,8 @@ import VideoCapturing
     /// A backlog that is full answers no more.
     @Test func aHostThatDoesNotAnswerIsReported() throws {
         let listener = try TestListener(backlog: 0)
-        var fillers: [Int32] = []
+        let fillers = listener.fill()
         defer { for filler in fillers { close(filler) } }
-        for _ in 0..<8 {
-            let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = UInt16(listener.port).bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    _ = connect(filler, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            fillers.append(filler)
-        }
         let error = failure(opening: "tcp://127.0.0.1:\(listener.port)") { $0.connectTimeout = .milliseconds(300) }
         #expect(error?.code == .stalled && error?.message.contains("did not answer") == true)
         // The end does not wait for the timeout.

@@ -13,8 +13,11 @@ import MediaPublishing
 import NoiseCapturer
 import ScreenCapturer
 import StillCapture
+import StreamCapturer
+import StreamOutput
 import VP8Codec
 import VideoCapturing
+import WindowPreview
 
 /// What `capturer-demo` offers.
 let demoCatalog = ToolCatalog(
@@ -24,12 +27,15 @@ let demoCatalog = ToolCatalog(
         .screen,
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
         .mjpeg,
+        .stream(decoders: [H264Decoder.factory, VP8Decoder.factory], demuxers: [.ffmpeg]),
     ]),
     encoders: [.vp8, .openH264] + EncoderEntry.ffmpeg,
     outputs: OutputCatalog(
         OutputEntry.files + OutputEntry.ffmpeg + [
             .stills,
             .mjpegServer,
+            .tcp,
+            .window,
             .terminal,
         ]),
     shorthands: [

@@ -57,13 +57,14 @@ private enum BashCompletion {
                 options.append(option)
             }
         }
+        let files = ToolCommand.all.filter { $0.operand?.words(catalog).isEmpty ?? false }.map(\.name)
         for option in options {
             let letter = ToolOptions.letters.first { $0.name == option.name }.map { ["-\($0.letter)"] } ?? []
             let pattern = (letter + ([option.name] + option.aliases).map { "--\($0)" }).joined(separator: "|")
             let words = catalog.words(for: option)?.joined(separator: " ") ?? ""
-            let files = catalog.completesFiles(option) ? "-f " : ""
-            let reply = "mapfile -t COMPREPLY < <(compgen \(files)-W \(Completion.quoted(words)) -- \"$cur\")"
-            values.append("        \(pattern)) \(words.isEmpty && files.isEmpty ? "" : "\(reply); ")return;;")
+            let takesFiles = catalog.completesFiles(option) ? "-f " : ""
+            let reply = "mapfile -t COMPREPLY < <(compgen \(takesFiles)-W \(Completion.quoted(words)) -- \"$cur\")"
+            values.append("        \(pattern)) \(words.isEmpty && takesFiles.isEmpty ? "" : "\(reply); ")return;;")
         }
         let commands = ToolCommand.all.map { command in
             let words = command.allOptions(catalog).flatMap { [$0.name] + $0.aliases }.map { "--\($0)" }
@@ -91,6 +92,9 @@ private enum BashCompletion {
                 esac
                 if [[ COMP_CWORD -eq 1 ]]; then words+=\(Completion.quoted(" " + all)); fi
                 mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+                if [[ COMP_CWORD -gt 1 && " \(files.joined(separator: " ")) " == *" $command "* && $cur != -* ]]; then
+                    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+                fi
             }
             complete -o filenames -F _capturer_demo capturer-demo
             """
@@ -102,7 +106,8 @@ private enum ZshCompletion {
     static func script(_ catalog: ToolCatalog) -> String {
         let commands = ToolCommand.all.map { command -> String in
             let operand = command.operand.map { operand in
-                ["\(Completion.quoted("1: :(\(operand.words(catalog).joined(separator: " ")))"))"]
+                let words = operand.words(catalog)
+                return [Completion.quoted("1: :" + (words.isEmpty ? "_files" : "(\(words.joined(separator: " ")))"))]
             }
             let words = command.allOptions(catalog).flatMap { specs($0, catalog) } + (operand ?? [])
             return "        \(command.name))\n            _arguments \\\n                "

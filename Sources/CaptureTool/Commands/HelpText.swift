@@ -115,7 +115,7 @@ enum HelpText {
     private static func everything(_ catalog: ToolCatalog) -> [String] { sections(catalog).map(\.text) }
 
     private static func text(of command: ToolCommand, _ catalog: ToolCatalog) -> String {
-        let isCapture = command.name == ToolCommand.capture.name
+        let isCapture = [ToolCommand.capture.name, ToolCommand.play.name].contains(command.name)
         let operand = command.operand.map { " [\($0.placeholder)]" } ?? ""
         let usage = "capturer-demo \(command.name)\(operand)"
         let options =

@@ -20,7 +20,7 @@ struct ToolCommand: Sendable {
     struct Operand: Sendable {
         /// `NAME`, `bash|zsh|fish`.
         var placeholder: String
-        /// The words that are valid.
+        /// The words that are valid; none for file names and what only the user knows.
         var words: @Sendable (ToolCatalog) -> [String]
     }
 }
@@ -33,7 +33,7 @@ struct ToolContext {
 
 extension ToolCommand {
     /// All commands; the first one is meant where none is named.
-    static let all: [ToolCommand] = [capture, list, doctor, help, completion, manual]
+    static let all: [ToolCommand] = [capture, play, list, doctor, help, completion, manual]
 
     /// The command of that name; nil when there is none.
     static func named(_ name: String) -> ToolCommand? { all.first { $0.name == name } }
@@ -110,6 +110,29 @@ extension ToolCommand {
             }
             return try CaptureRun(plan: plan, terminal: context.terminal, signals: signals).run()
         })
+
+    /// `capturer-demo play URL|FILE`.
+    static let play = ToolCommand(
+        name: "play", summary: "shows a stream or a file: --input URL|FILE -o window",
+        operand: Operand(placeholder: "URL|FILE") { _ in [] }, discussion: "It has the options of a capture.",
+        options: capture.options, handlesSignals: true,
+        run: { (arguments, context) throws(ExitError) in
+            guard let input = arguments.operands.first, !input.isEmpty else {
+                throw ExitError(.usage, "play: name what to show: a file, or a URL such as tcp://host:9000.")
+            }
+            guard !arguments.values.contains("input") else {
+                throw ExitError(.usage, "--input: play has its input already; leave one out.")
+            }
+            return try capture.run(playing(input, arguments.values), context)
+        })
+
+    /// The words of a capture that shows an input.
+    static func playing(_ input: String, _ values: OptionValues) -> ParsedArguments {
+        var capture = ParsedArguments(values)
+        capture.values["input"] = input
+        capture.values.append("window", for: "output")
+        return capture
+    }
 
     /// `capturer-demo help [NAME]`.
     static let help = ToolCommand(

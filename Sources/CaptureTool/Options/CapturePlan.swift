@@ -175,11 +175,22 @@ private struct SourceChoice {
             if let files { return files }
             throw OptionError("input", input, "add --source, to say which source reads this input.")
         }
-        for name in values.names where !own.contains(name) {
+        for name in values.names where !own.contains(name) || isOfUnusedOutput(name) {
             let owners = entries.filter { $0.option(named: name) != nil }
             if owners.count == 1 { return owners[0] }
         }
         return entries[0]
+    }
+
+    /// Whether only outputs have the option, or a source, and none of those outputs was chosen.
+    private func isOfUnusedOutput(_ name: String) -> Bool {
+        guard catalog.outputGroups.names.contains(name), !catalog.encoderGroups.names.contains(name) else {
+            return false
+        }
+        let shorthands = catalog.shorthands.filter { values.contains($0.option.name) }.map(\.prefix)
+        return !(values.all("output") + shorthands).contains { text in
+            (try? catalog.outputs.resolve(text))?.entry.options.contains { $0.isNamed(name) } ?? false
+        }
     }
 
     /// What is requested of a source.

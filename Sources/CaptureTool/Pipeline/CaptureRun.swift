@@ -30,11 +30,20 @@ struct CaptureRun {
         }
         defer { publisher.close() }
         publisher.setEventHandler { events.post($0) }
-        source.setNoticeHandler { events.post(notice: $0) }
+        let isOpening = Locked(true)
+        source.setNoticeHandler { [plan, terminal] notice in
+            // The main thread waits then, maybe for somebody who is to connect.
+            if isOpening.withLock({ $0 }) {
+                Reporter.notify(notice, plan, terminal)
+            } else {
+                events.post(notice: notice)
+            }
+        }
         signals.watch { publisher.requestStop() }
         let reporter = Reporter(plan: plan, source: source, publisher: publisher, terminal: terminal)
         do {
             try begin(publisher, source, reporter)
+            isOpening.withLock { $0 = false }
         } catch {
             // Opening failed because a stop was requested.
             if publisher.isStopRequested { return endWithoutFrames() }

@@ -83,7 +83,10 @@ final class Reporter {
     }
 
     /// Reports information.
-    func notify(_ notice: String) {
+    func notify(_ notice: String) { Reporter.notify(notice, plan, terminal) }
+
+    /// Reports information. Safe to use from any thread.
+    static func notify(_ notice: String, _ plan: CapturePlan, _ terminal: Terminal) {
         guard !plan.isQuiet, plan.statistics != .none else { return }
         if plan.statistics == .json {
             terminal.writeLine(StatisticsJSON.notice(notice))

@@ -25,6 +25,8 @@ final class OutputHub: Sendable {
         /// Why no further attempt to connect is made.
         var failure: CaptureError?
         var thread: CaptureThread?
+        /// Whether the run of a publisher is to end.
+        var isStopRequested: (@Sendable () -> Bool)?
     }
 
     let address: StreamAddress
@@ -98,6 +100,13 @@ final class OutputHub: Sendable {
             state.phase = .finished
             state.feedback = nil
         }
+    }
+
+    /// Ends the wait for the first connection when the run is to end.
+    func endOpeningIfStopped() {
+        // Where the thread runs, no connection is waited for. Code of others, so it is called without the lock.
+        let isStopRequested = state.withLock { $0.thread == nil ? $0.isStopRequested : nil }
+        if isStopRequested?() ?? false { stop.raise() }
     }
 
     /// Ends the sending thread, which sends what waits until then.

@@ -25,7 +25,7 @@ public final class StreamOutput: FeedbackSink {
     /// What it sends.
     public var format: StreamFormat { hub.format }
 
-    private let hub: OutputHub
+    let hub: OutputHub
 
     /// Creates an output that is not connected yet.
     ///

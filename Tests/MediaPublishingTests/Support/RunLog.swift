@@ -9,6 +9,7 @@ final class RunLog: Sendable {
     private struct State {
         var end: MediaPublisher.Event.End?
         var failures: [(outputs: [Int], error: any Error)] = []
+        var completed: [Int] = []
     }
 
     private let state = Locked(State())
@@ -19,7 +20,8 @@ final class RunLog: Sendable {
                 switch event {
                 case .ended(let end): state.end = end
                 case .outputsFailed(let outputs, let error): state.failures.append((outputs.map(\.index), error))
-                case .outputCompleted, .warning: break
+                case .outputCompleted(let output): state.completed.append(output.index)
+                case .warning: break
                 }
             }
             state.wakeAll()
@@ -27,6 +29,7 @@ final class RunLog: Sendable {
     }
 
     var failures: [(outputs: [Int], error: any Error)] { state.withLock { $0.failures } }
+    var completed: [Int] { state.withLock { $0.completed } }
 
     /// The end, for which it waits.
     func waitForEnd() throws -> MediaPublisher.Event.End {
@@ -112,4 +115,26 @@ final class ProbeSink: PacketSink {
         state.wakeAll()
     }
     func finish() { state.withLock { $0.isFinished = true } }
+}
+
+/// Asks for a key frame with each packet.
+final class AskingSink: FeedbackSink {
+    private let state = Locked((feedback: PacketFeedback?.none, keyFrames: 0))
+
+    func connectFeedback(_ feedback: PacketFeedback?) { state.withLock { $0.feedback = feedback } }
+
+    func waitForKeyFrames(_ count: Int) -> Bool {
+        state.wait(until: RunLog.limit) { $0.keyFrames >= count ? () : nil } != nil
+    }
+
+    func begin(_ tracks: [TrackDescription]) {}
+    func write(_ packet: MediaPacket) {
+        let feedback = state.withLock { state in
+            if packet.isKeyFrame { state.keyFrames += 1 }
+            return state.feedback
+        }
+        state.wakeAll()
+        feedback?.requestKeyFrame()
+    }
+    func finish() {}
 }

@@ -133,6 +133,20 @@ final class TestListener: Sendable {
 
     deinit { close(socket) }
 
+    /// Fills the backlog with connections, after which it answers no more.
+    func fill() -> [Int32] {
+        (0..<8).map { _ in
+            let filler = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+            var address = loopback(port)
+            withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    _ = connect(filler, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            return filler
+        }
+    }
+
     /// Waits for a connection.
     func accept() throws -> Int32 {
         var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)

@@ -1,0 +1,79 @@
+import StreamTransport
+import VideoCapturing
+
+extension CapturerEntry {
+    /// Streams of encoded video from the network, as the source `stream` of a program.
+    ///
+    /// - Parameters:
+    ///   - decoders: the codecs that the program links.
+    ///   - demuxers: what reads containers, and addresses other than `tcp`; without any, `tcp` is the only scheme.
+    public static func stream(
+        decoders: [VideoDecoderFactory], demuxers: [StreamDemuxerFactory] = []
+    ) -> CapturerEntry {
+        let schemes = ["tcp"] + (demuxers.isEmpty ? [] : ["rtsp", "rtsps", "srt", "rtmp", "rtmps", "rtp", "udp"])
+        return CapturerEntry(
+            name: "stream",
+            summary: "H.264 over TCP"
+                + (demuxers.isEmpty ? "." : ", with ?listen also to be connected to; RTSP, SRT, RTMP, UDP."),
+            schemes: schemes,
+            options: [
+                OptionDescription("input", .text("URL"), "the URL, such as tcp://host:9000", default: nil),
+                OptionDescription(
+                    "stream-format", .choice(StreamInputFormat.allCases.map(\.rawValue)), "the format of a TCP stream",
+                    default: "by its first bytes"),
+            ],
+            inputOption: "input",
+            make: { request in
+                let url = request.input ?? ""
+                let capture = StreamCapturer(
+                    url: url, decoders: decoders, demuxers: demuxers,
+                    configuration: try StreamCapturerConfiguration(request, schemes: schemes))
+                var source = CatalogSource(capture)
+                source.setNoticeHandler = { handler in
+                    capture.setEventHandler { event in
+                        if case .began = event { return }
+                        handler("\(event)")
+                    }
+                }
+                source.isInputAtFault = { true }
+                return source
+            })
+    }
+}
+
+extension StreamCapturerConfiguration {
+    /// The configuration that options describe; checks the address, too.
+    ///
+    /// - Parameter schemes: those that can be opened.
+    init(_ request: CaptureRequest, schemes: [String]) throws(OptionError) {
+        self.init()
+        let url = request.input ?? ""
+        let scheme = CapturerCatalog.scheme(of: url)
+        guard let scheme, schemes.contains(scheme) else {
+            throw OptionError(
+                "input", maskingUserInfo(in: url),
+                "no address of a stream; give a URL with \(schemes.map { "\($0)://" }.joined(separator: ", ")).")
+        }
+        let format = try request.options.choice(
+            "stream-format", StreamInputFormat.allCases.map { ($0.rawValue, $0) })
+        guard scheme == "tcp" else {
+            guard format == nil else {
+                throw OptionError(
+                    "stream-format", format?.rawValue, "is for tcp:// only; \(scheme) states its format; leave it out.")
+            }
+            return
+        }
+        self.format = format
+        do throws(CaptureError) {
+            let address = try StreamAddress(url, operation: "open the stream")
+            guard let name = address.format, StreamInputFormat(name: name) == nil else { return }
+            let known = StreamInputFormat.allCases.map(\.rawValue)
+            let guess = nearestName(to: name, in: known).map { " Did you mean \($0)?" } ?? ""
+            throw CaptureError(
+                .invalidConfiguration, operation: "open the stream", subject: url,
+                message: "There is no format \(name) to receive.\(guess) There are \(known.joined(separator: ", ")).")
+        } catch {
+            throw OptionError("input", url, error.message)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+public import MediaPublishing
+public import VideoCapturing
+
+/// A window as an output of a publisher: a ``WindowPreview`` that opens with the run.
+///
+/// ```swift
+/// try publisher.add(WindowOutput())
+/// ```
+/// Closing the window, and `q`, complete this output alone; losing the display is its failure. A still image that is
+/// wanted (`s`) is not taken. Safe to use from any thread.
+public final class WindowOutput: MediaOutput {
+    /// Where and how it shows frames.
+    public let configuration: WindowPreviewConfiguration
+    private let preview = Locked<WindowPreview?>(nil)
+
+    /// An output that opens no window yet.
+    public init(configuration: WindowPreviewConfiguration = WindowPreviewConfiguration()) {
+        self.configuration = configuration
+    }
+
+    /// `window`.
+    public var name: String { "window" }
+
+    /// `window`.
+    public var kind: String { "window" }
+
+    /// Frames as they are, the newest only.
+    public var feed: OutputFeed {
+        .frames(.init(isConverted: false, queue: .init(capacity: 1, policy: .dropOldest)))
+    }
+
+    /// Connects to the display; the window appears with the first frame.
+    ///
+    /// - Throws: the errors of ``WindowPreview``.
+    public func open(_ context: OutputContext) throws -> OutputDestination {
+        let preview = try WindowPreview(configuration: configuration) { [weak self] event in
+            switch event {
+            case .quit:
+                context.complete()
+                self?.close(at: nil)
+            case .closed: context.complete()
+            case .failed(let error): context.fail(error)
+            case .paused, .fullScreen, .statistics, .still: break
+            }
+        }
+        self.preview.withLock { $0 = preview }
+        return .consumer(preview)
+    }
+
+    /// Closes the window.
+    public func close(at end: MediaTime?) { preview.withLock { $0 }?.close() }
+
+    public var outputStatistics: OutputStatistics {
+        var result = OutputStatistics(bytes: 0)
+        guard let report = preview.withLock({ $0 })?.statistics else { return result }
+        let frames = report.framesShown == 1 ? "1 frame" : "\(report.framesShown) frames"
+        result.summary = "Showed \(frames) in a window; newer ones replaced \(report.framesReplaced)."
+        result.details = [
+            ("framesShown", .count(report.framesShown)), ("framesReplaced", .count(report.framesReplaced)),
+            ("framesUnchanged", .count(report.framesUnchanged)), ("framesFailed", .count(report.framesFailed)),
+            ("width", report.windowSize.map { .integer(Int64($0.width)) } ?? .null),
+            ("height", report.windowSize.map { .integer(Int64($0.height)) } ?? .null),
+            ("latencyMillisecondsMedian", report.p50Latency.map { .number($0.seconds * 1000) } ?? .null),
+            ("latencyMilliseconds99", report.p99Latency.map { .number($0.seconds * 1000) } ?? .null),
+        ]
+        return result
+    }
+}
+
+extension OutputEntry {
+    /// A window, as `window`.
+    public static let window = OutputEntry(
+        name: "window", summary: "a window; keys: f full screen, space pause, i statistics, q ends it",
+        options: [
+            // As of what captures X displays, of which it is the same.
+            OptionDescription("display", .text("NAME"), "the X display, such as :0", default: "$DISPLAY"),
+            .flag("full-screen", "opens the window in full screen"),
+            .flag("mirror", "exchanges left and right in the window"),
+        ],
+        needsTarget: false,
+        make: { request in WindowOutput(configuration: WindowPreviewConfiguration(request)) })
+}
+
+extension WindowPreviewConfiguration {
+    /// The configuration that the options of ``OutputEntry/window`` describe.
+    init(_ request: OutputRequest) {
+        self.init(
+            display: request.options["display"], title: "capturer-demo",
+            mirrors: request.options.contains("mirror") ? true : nil,
+            isFullScreen: request.options.contains("full-screen"))
+    }
+}

@@ -1,0 +1,178 @@
+"""H.264 over TCP: to other programs, from them, and between two runs of the tool."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from support import media
+from support.mjpeg import free_port
+from support.tool import BUSY, NO_INPUT, OK, USAGE, ToolTestCase
+
+NOISE = ("--source", "noise", "--preset", "160x120", "--fps", "30")
+LISTENING = re.compile(r"(?:connect to |\"url\":\")tcp://127\.0\.0\.1:(\d+)")
+WAITING = re.compile(r"Waiting for a sender at port (\d+)")
+# An access unit delimiter and the parameter sets behind it.
+BEGINNING = b"\0\0\0\1\x09\xf0\0\0\0\1\x67"
+
+
+class TCPTests(ToolTestCase):
+    def wait_for_port(self, running, pattern):
+        deadline = time.monotonic() + 20
+        while not (found := pattern.search(running.peek())):
+            if running.process.poll() is not None or time.monotonic() > deadline:
+                self.fail(f"no port: {running.finish(0)}")
+            time.sleep(0.02)
+        return int(found[1])
+
+    def send(self, *options, query="listen", source=NOISE):
+        """A run that sends to all that connect, and its port."""
+        sender = self.start(*source, "-o", f"tcp://127.0.0.1:0?{query}", *options)
+        return sender, self.wait_for_port(sender, LISTENING)
+
+    def receive(self, *options, query="listen"):
+        """A run that waits for a sender, and its port."""
+        receiver = self.start("--input", f"tcp://127.0.0.1:0?{query}", "-o", "null", *options)
+        return receiver, self.wait_for_port(receiver, WAITING)
+
+    def end(self, running):
+        running.send(signal.SIGINT)
+        run = running.finish()
+        self.assertEqual(run.code, OK, str(run))
+        return run
+
+    def frames(self, *arguments):
+        """How many frames ffmpeg decodes, of 30."""
+        result = media.command(
+            "ffmpeg", "-v", "error", "-xerror", *arguments, "-frames:v", "30", "-fps_mode", "passthrough", "-f",
+            "framehash", "-")
+        self.assertEqual(result.returncode, 0, result.stderr.decode(errors="replace"))
+        return len([line for line in result.stdout.decode().splitlines() if line and not line.startswith("#")])
+
+    def begin(self, *command):
+        """A program that runs beside the tool until the test ends."""
+        program = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def end():
+            program.kill()
+            program.wait()
+
+        self.addCleanup(end)
+        return program
+
+    def test_players_read_it(self):
+        sender, port = self.send()
+        # Two, one after the other: the second begins with a key frame of its own.
+        for _ in range(2):
+            self.assertEqual(self.frames("-f", "h264", "-i", f"tcp://127.0.0.1:{port}"), 30)
+        stream = json.loads(media.command(
+            "ffprobe", "-v", "error", "-f", "h264", "-read_intervals", "%+#5", "-show_entries",
+            "stream=codec_name,profile,width,height", "-of", "json", f"tcp://127.0.0.1:{port}").stdout)["streams"][0]
+        self.assertEqual((stream["codec_name"], stream["width"], stream["height"]), ("h264", 160, 120))
+        run = self.end(sender)
+        self.assertRegex(run.stderr, r"Sent \d+ packets, .*, to 3 receivers of tcp://127\.0\.0\.1:\d+")
+
+    def test_matroska_with_times(self):
+        for codec in ("h264", "vp8"):
+            with self.subTest(codec=codec):
+                sender, port = self.send("--codec", codec, query="listen&format=matroska")
+                self.assertEqual(self.frames("-f", "matroska", "-i", f"tcp://127.0.0.1:{port}"), 30)
+                self.end(sender)
+
+    def test_from_the_tool_to_the_tool(self):
+        sender, port = self.send()
+        run = self.succeed(
+            "--input", f"tcp://127.0.0.1:{port}", "--frames", "30", "-o", "null", "-o", "a.webm", "--stats", "json")
+        last = json.loads(run.stderr.splitlines()[-1])
+        self.assertEqual(last["capture"]["frames"], 30, str(run))
+        self.assertEqual(len(media.times(self.folder / "a.webm")), 30)
+        self.end(sender)
+
+    def test_the_receiver_listens(self):
+        for options, query in [((), "listen"), (("--stream-format", "h264"), "listen"),
+                               (("--codec", "vp8"), "listen&format=matroska")]:
+            with self.subTest(options=options, query=query):
+                theirs, ours = (options, ()) if options[:1] == ("--stream-format",) else ((), options)
+                receiver, port = self.receive(*theirs, "--frames", "20", "--stats", "json")
+                wanted = query.replace("listen&", "")
+                sender = self.start(
+                    *NOISE, *ours, "-o", f"tcp://127.0.0.1:{port}" + ("" if wanted == "listen" else f"?{wanted}"))
+                run = receiver.finish()
+                self.assertEqual(run.code, OK, str(run))
+                self.assertEqual(json.loads(run.stderr.splitlines()[-1])["capture"]["frames"], 20)
+                end = self.end(sender)
+                self.assertIn("no longer receives the stream", end.stderr)
+
+    def test_ffmpeg_sends(self):
+        for container in ("h264", "mpegts", "matroska"):
+            with self.subTest(container=container):
+                receiver, port = self.receive("--frames", "25", "--stats", "json")
+                self.begin(
+                    "ffmpeg", "-v", "error", "-re", "-f", "lavfi", "-i", "testsrc=size=160x120:rate=30", "-c:v",
+                    "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-g", "30", "-f", container,
+                    f"tcp://127.0.0.1:{port}")
+                run = receiver.finish()
+                self.assertEqual(run.code, OK, str(run))
+                last = json.loads(run.stderr.splitlines()[-1])
+                self.assertEqual(last["capture"]["frames"], 25)
+                self.assertEqual((last["width"], last["height"]), (160, 120))
+
+    def test_a_receiver_vanishes(self):
+        sender, port = self.send("--stats", "json")
+        stays = socket.create_connection(("127.0.0.1", port), 20)
+        for _ in range(8):
+            with socket.create_connection(("127.0.0.1", port), 20) as vanishes:
+                self.assertTrue(vanishes.recv(1000).startswith(BEGINNING[:6]))
+                # A reset in place of an end.
+                vanishes.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        with stays:
+            read = b""
+            while len(read) < 100_000:
+                block = stays.recv(65536)
+                self.assertTrue(block)
+                read += block
+        self.assertTrue(read.startswith(BEGINNING))
+        output = json.loads(self.end(sender).stderr.splitlines()[-1])["outputs"][0]
+        self.assertEqual(output["connections"], 9, output)
+        self.assertGreater(output["keyFrameRequests"], 0)
+
+    def test_a_stop_while_nobody_is_there(self):
+        receiver, _ = self.receive()
+        receiver.send(signal.SIGINT)
+        run = receiver.finish(10)
+        self.assertEqual(run.code, OK, str(run))
+        self.assertIn("Ended before the first frame", run.stderr)
+
+    def test_what_cannot_be(self):
+        port = free_port()
+        taken = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(taken.close)
+        used = taken.getsockname()[1]
+        for options, code, words in [
+                ((*NOISE, "-o", "tcp://no-such-host.invalid:9000"), NO_INPUT, ["no-such-host.invalid"]),
+                ((*NOISE, "-o", f"tcp://127.0.0.1:{port}"), NO_INPUT, [f"127.0.0.1:{port}"]),
+                ((*NOISE, "-o", f"tcp://127.0.0.1:{used}?listen"), BUSY, [str(used)]),
+                ((*NOISE, "-o", "tcp://127.0.0.1"), USAGE, ["port"]),
+                ((*NOISE, "-o", "tcp://127.0.0.1:1?lisen"), USAGE, ["Did you mean listen?"]),
+                ((*NOISE, "-o", f"tcp://127.0.0.1:{port}", "--codec", "vp8"), USAGE, ["--codec", "h264"]),
+                (("--input", "tcp://no-such-host.invalid:9000", "-o", "null"), NO_INPUT, ["no-such-host.invalid"]),
+                (("--input", f"tcp://127.0.0.1:{port}", "-o", "null"), NO_INPUT, [f"127.0.0.1:{port}"]),
+                (("--input", f"tcp://127.0.0.1:{used}?listen", "-o", "null"), BUSY, [str(used)]),
+                (("--input", "tcp://127.0.0.1:0", "-o", "null"), USAGE, ["Port 0"]),
+                (("--input", "tcp://h:1?format=avi", "-o", "null"), USAGE, ["format avi"]),
+                (("--input", "rtsp://h/1", "--stream-format", "h264", "-o", "null"), USAGE, ["tcp:// only"])]:
+            with self.subTest(options=options):
+                self.assertRefused(self.run_tool(*options), code, *words)
+
+    def test_garbage_is_no_video(self):
+        receiver, port = self.receive()
+        with socket.create_connection(("127.0.0.1", port), 20) as sender:
+            try:
+                sender.sendall(b"GET / HTTP/1.1\r\nHost: there\r\n\r\n" * 4000)
+            except OSError:
+                pass  # It has seen enough.
+            run = receiver.finish()
+        self.assertRefused(run, NO_INPUT, "127.0.0.1")
