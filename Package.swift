@@ -291,8 +291,8 @@ let package = Package(
         .testTarget(
             name: "StillCaptureTests",
             dependencies: [
-                "StillCapture", "CapturerTestKit", "FileOutput", "FrameProcessing", "JPEGCodec", "MediaPublishing",
-                "NoiseCapturer", "TestTools", "VideoCapturing",
+                "StillCapture", "CapturerTestKit", "FileOutput", "FrameProcessing", "JPEGCodec", "MediaContainers",
+                "MediaPublishing", "NoiseCapturer", "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "CameraCapturerTests",

@@ -38,8 +38,8 @@ def identify(file):
 
 def seconds(tags):
     """The time of day at which a still was taken."""
-    hours, minutes, rest = tags["SubSecDateTimeOriginal"].split(" ")[1].split(":")
-    return int(hours) * 3600 + int(minutes) * 60 + float(rest[:6])
+    hours, minutes, rest = tags["SubSecDateTimeOriginal"].split(" ")[1][:12].split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + float(rest)
 
 
 class StillTests(ToolTestCase):

@@ -70,6 +70,16 @@ public struct StillFile: Sendable, Hashable {
         return path
     }
 
+    /// Checks that the first file can be made, by making another one next to it, which is removed at once.
+    func checkFolder() throws(StillCaptureError) {
+        let path = path(1)
+        var status = stat()
+        if try !StillFile.isRegular(path), stat(path, &status) == 0 { return }
+        let (descriptor, temporary) = try StillFile.makeTemporary(beside: path)
+        close(descriptor)
+        unlink(temporary)
+    }
+
     // MARK: The pattern
 
     private static func parse(

@@ -78,6 +78,7 @@ public final class StillOutput: MediaOutput {
 
     public func open(_ context: OutputContext) throws -> OutputDestination {
         let file = try StillFile(pattern, count: configuration.count, overwrites: overwrites)
+        try file.checkFolder()
         let run = try StillRun(file, configuration, context)
         self.run.withLock { $0 = run }
         return .consumer(run)
