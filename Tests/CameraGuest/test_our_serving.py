@@ -47,12 +47,18 @@ class ServingTests(ours.CameraTestCase):
             peer.kill()
             peer.wait()
 
+    def address_of(self, running):
+        """The address of the server, which is the only output."""
+        def urls():
+            return [event["outputs"][0]["url"] for event in running.events() if event.get("outputs")]
+        running.wait_for(urls, "the address")
+        return urls()[0]
+
     def test_passes_a_webcams_pictures_on(self):
         webcam = self.plugged_webcam()
         running = self.start(
             "--device", webcam.node(), "--capture-format", "MJPG", "--serve", "127.0.0.1:0")
-        running.wait_for(lambda: any("serving" in event for event in running.events()), "the address")
-        url = next(event["serving"]["url"] for event in running.events() if event.get("serving"))
+        url = self.address_of(running)
         port = int(re.search(r":(\d+)/", url)[1])
         body = self.picture_of("127.0.0.1", port, "/snapshot")
         self.assertEqual((body[:2], body[-2:]), (b"\xff\xd8", b"\xff\xd9"))
@@ -63,7 +69,7 @@ class ServingTests(ours.CameraTestCase):
                 received += viewer.recv(1 << 16)
         running.interrupt()
         self.assertEqual(running.process.returncode, ours.OK, running.text())
-        serving = ours.summary(running.events())["serving"]
+        serving = ours.summary(running.events())["outputs"][0]
         self.assertGreaterEqual(serving["framesPassedThrough"], 19, serving)
         # The first may come before the camera knows that JPEG is enough.
         self.assertLessEqual(serving["framesEncoded"], 1, serving)
@@ -72,7 +78,7 @@ class ServingTests(ours.CameraTestCase):
         webcam = self.plugged_webcam()
         running = self.start("--device", webcam.node(), "--serve", "127.0.0.1:0")
         running.wait_for_frames(5)
-        url = next(event["serving"]["url"] for event in running.events() if event.get("serving"))
+        url = self.address_of(running)
         port = int(re.search(r":(\d+)/", url)[1])
         webcam("pull")
         running.wait_for(lambda: any(event.get("interrupted") for event in running.events()), "the interruption")

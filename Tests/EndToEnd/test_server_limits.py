@@ -21,12 +21,22 @@ class ServerLimitTests(MJPEGTestCase):
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
+    def lowest_free_descriptor(self, pid):
+        def opened():
+            return sorted(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
+        # What is open for a moment while the tool starts does not count.
+        before, now = None, opened()
+        while before != now:
+            time.sleep(0.3)
+            before, now = now, opened()
+        return next(number for number, name in enumerate(now + [-1]) if number != name)
+
     def test_waits_for_descriptors_without_spinning(self):
         server, url = self.serve()
         pid, port = server.process.pid, int(re.search(r":(\d+)/", url)[1])
         usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-        # From now on it can open nothing more.
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{pid}/fd")), usual[1]))
+        # From now on it can open nothing more: the limit is of numbers, of which the lowest that is free is given.
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (self.lowest_free_descriptor(pid), usual[1]))
         with socket.create_connection(("127.0.0.1", port), timeout=20) as waiting:
             deadline = time.monotonic() + 10
             while "ulimit -n" not in server.peek():
