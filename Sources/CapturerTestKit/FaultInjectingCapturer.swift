@@ -217,7 +217,7 @@ package enum TestPicture {
 
 /// A capture that works, but for the faults that a test has written into its script.
 ///
-/// Its pictures are ``TestPicture``s, numbered from 0 over all starts, and the script names faults by the number
+/// Its pictures are `TestPicture`s, numbered from 0 over all starts, and the script names faults by the number
 /// of the frame. It paces itself by the clock at the rate of its format, as a device would. Safe to use from any
 /// thread.
 public final class FaultInjectingCapturer: VideoCapture {

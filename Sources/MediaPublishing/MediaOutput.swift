@@ -29,7 +29,7 @@ public protocol MediaOutput: AnyObject, Sendable {
     ///
     /// - Parameter end: the end of the last frame on the frames' time line; nil when it follows from the frames.
     /// - Throws: the error of closing, or the first error of writing when it was not reported by
-    ///   ``OutputContext/fail(_:)``.
+    ///   ``OutputContext/fail``.
     func close(at end: MediaTime?) throws
 
     /// Closes, and removes what ``open(_:)`` has created: the run did not begin, or gave nothing.

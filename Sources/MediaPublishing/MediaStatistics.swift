@@ -4,7 +4,7 @@ public import VideoCapturing
 public struct MediaStatistics: Sendable {
     /// An encoder that was made for outputs.
     public struct Encoder: Sendable {
-        /// The encoder's name, as ``EncoderEntry/name``.
+        /// The encoder's name, as `EncoderEntry.name`.
         public var name: String
         /// What it encodes to.
         public var codec: Codec

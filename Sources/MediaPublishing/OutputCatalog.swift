@@ -25,7 +25,7 @@ public struct OutputCatalog: Sendable {
     ///   - text: the output.
     ///   - options: the values of its options; those of its own (``OutputEntry/options``) are passed on.
     ///   - overwrites: whether an existing file is replaced.
-    /// - Throws: ``OptionError`` for a text that stands for nothing, and for values that cannot be used.
+    /// - Throws: `OptionError` for a text that stands for nothing, and for values that cannot be used.
     public func makeOutput(
         _ text: String, options: OptionValues = OptionValues(), overwrites: Bool = false
     ) throws(OptionError) -> any MediaOutput {
@@ -36,7 +36,7 @@ public struct OutputCatalog: Sendable {
 
     /// The entry that a text stands for, and its target; see ``makeOutput(_:options:overwrites:)``.
     ///
-    /// - Throws: ``OptionError`` with the nearest name, or the list of all.
+    /// - Throws: `OptionError` with the nearest name, or the list of all.
     public func resolve(_ text: String) throws(OptionError) -> (entry: OutputEntry, target: String) {
         guard !text.isEmpty else {
             throw OptionError("output", text, "give a file name, - for standard output, null or md5.")
@@ -103,9 +103,7 @@ public struct OutputEntry: Sendable {
 
     private let make: @Sendable (OutputRequest) throws(OptionError) -> any MediaOutput
 
-    /// An output; see the properties.
-    ///
-    /// - Parameter make: makes the output; it opens nothing yet.
+    /// An output; see the properties. What `make` makes opens nothing yet.
     public init(
         name: String, summary: String, extensions: [String] = [], schemes: [String] = [],
         options: [OptionDescription] = [], needsTarget: Bool = true, defaultTarget: String? = nil,
@@ -123,7 +121,7 @@ public struct OutputEntry: Sendable {
 
     /// Makes the output; it opens nothing yet.
     ///
-    /// - Throws: ``OptionError`` for a value that cannot be used.
+    /// - Throws: `OptionError` for a value that cannot be used.
     public func makeOutput(_ request: OutputRequest) throws(OptionError) -> any MediaOutput { try make(request) }
 }
 

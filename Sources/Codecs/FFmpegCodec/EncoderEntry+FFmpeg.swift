@@ -2,7 +2,7 @@ public import VideoCapturing
 
 extension EncoderEntry {
     /// The encoders of FFmpeg that suit live video: in software x264, in hardware those of VA-API, NVENC, Quick Sync and
-    /// V4L2, as far as this FFmpeg has them. Whether they work on a machine is another matter: see ``EncoderEntry/problem``.
+    /// V4L2, as far as this FFmpeg has them. Whether they work on a machine is another matter: see `EncoderEntry.problem`.
     public static var ffmpeg: [EncoderEntry] {
         let known: [(name: String, summary: String)] = [
             ("libx264", "H.264 by x264, in software"), ("h264_vaapi", "H.264 by VA-API, in Intel's and AMD's graphics"),

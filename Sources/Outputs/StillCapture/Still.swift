@@ -12,7 +12,7 @@ public struct Still: Sendable {
     public var format: StillSettings.Format
     /// The size of the picture in ``data``, before ``orientation`` is applied.
     public var size: PixelSize
-    /// The rotation that a viewer has to apply; ``VideoOrientation/up`` where it was applied already. JPEG and PNG files
+    /// The rotation that a viewer has to apply; `VideoOrientation.up` where it was applied already. JPEG and PNG files
     /// carry it themselves where they have EXIF.
     public var orientation: VideoOrientation
     /// The color matrix and range of the samples.

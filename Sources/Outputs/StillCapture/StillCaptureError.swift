@@ -31,7 +31,7 @@ public enum StillCaptureErrorCode: String, MediaErrorCode {
     case diskFull
     /// The machine has no memory left.
     case outOfMemory
-    /// The operating system refused; see ``MediaError/systemError``.
+    /// The operating system refused; see `MediaError.systemError`.
     case system
 
     public var category: ErrorCategory {

@@ -22,17 +22,17 @@ public struct CaptureRequest: Sendable, Hashable {
 
     /// The value of `size`.
     ///
-    /// - Throws: ``OptionError`` with the valid sizes, and the name that was probably meant.
+    /// - Throws: `OptionError` with the valid sizes, and the name that was probably meant.
     public func size() throws(OptionError) -> PixelSize? { try options.size("size") }
 
     /// The value of `fps`.
     ///
-    /// - Throws: ``OptionError`` for what is not a frame rate.
+    /// - Throws: `OptionError` for what is not a frame rate.
     public func rate() throws(OptionError) -> Rate? { try options.rate("fps") }
 
     /// The value of `pixel-format`.
     ///
-    /// - Throws: ``OptionError`` with the names of the formats.
+    /// - Throws: `OptionError` with the names of the formats.
     public func pixelFormat() throws(OptionError) -> PixelFormat? { try options.pixelFormat("pixel-format") }
 
     /// Whether frames were requested as fast as possible, with `max` as `fps`.
@@ -40,7 +40,7 @@ public struct CaptureRequest: Sendable, Hashable {
 
     /// The requested format, completed from `standard`.
     ///
-    /// - Throws: ``OptionError`` for an invalid size or pixel format.
+    /// - Throws: `OptionError` for an invalid size or pixel format.
     public func format(default standard: VideoFormat) throws(OptionError) -> VideoFormat {
         let size = try size() ?? PixelSize(width: standard.imageWidth, height: standard.imageHeight)
         return VideoFormat(
@@ -50,7 +50,7 @@ public struct CaptureRequest: Sendable, Hashable {
 
     /// The requested rate, or `standard`; nil for as fast as consumers accept the frames.
     ///
-    /// - Throws: ``OptionError`` for what is not a frame rate.
+    /// - Throws: `OptionError` for what is not a frame rate.
     public func frameRate(default standard: FrameRate) throws(OptionError) -> FrameRate? {
         switch try rate() {
         case .frames(let rate): rate

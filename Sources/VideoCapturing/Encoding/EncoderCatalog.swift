@@ -107,9 +107,7 @@ public struct EncoderEntry: Sendable {
 
     private let make: @Sendable (EncoderRequest) throws -> sending any VideoEncoder
 
-    /// An encoder; see the properties.
-    ///
-    /// - Parameter make: makes an encoder; throws ``OptionError`` for an option, `CodecError` for the rest.
+    /// An encoder; see the properties. `make` throws `OptionError` for an option, `CodecError` for the rest.
     public init(
         name: String, codec: Codec, summary: String, options: [OptionDescription] = [],
         problem: @escaping @Sendable () -> String? = { nil },
@@ -125,7 +123,7 @@ public struct EncoderEntry: Sendable {
 
     /// Makes an encoder.
     ///
-    /// - Throws: ``OptionError`` for an option's value, `CodecError` for settings that it does not take, and where it does
+    /// - Throws: `OptionError` for an option's value, `CodecError` for settings that it does not take, and where it does
     ///   not work on this machine.
     public func makeEncoder(_ request: EncoderRequest) throws -> sending any VideoEncoder { try make(request) }
 }

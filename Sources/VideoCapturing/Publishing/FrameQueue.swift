@@ -5,7 +5,7 @@ public enum QueuePolicy: String, Sendable, Hashable, CaseIterable {
     /// The new frame is turned away: for consumers that must work through what they have begun.
     case dropNewest
     /// The producer waits for room: for files, which want every frame. The only policy that can slow a
-    /// capture down. A queue with a ``FrameQueue/timeout`` waits only for a consumer that makes progress.
+    /// capture down. A queue with a `FrameQueue.timeout` waits only for a consumer that makes progress.
     case block
 }
 

@@ -11,7 +11,7 @@ extension ConstantRateWriter {
         public var framesRepeated: UInt64 = 0
         /// Frames of the capture that were not written, since they exceed the rate.
         public var framesDropped: UInt64 = 0
-        /// The time that is missing from the output; see ``ConstantRateSchedule/timeLeftOut``.
+        /// The time that is missing from the output; see `ConstantRateSchedule.timeLeftOut`.
         public var timeLeftOut: Duration = .zero
 
         /// Statistics with all counters zero.
@@ -24,7 +24,7 @@ extension ConstantRateWriter {
 
 /// Repeats and drops frames by their timestamps for a writer of a format that has one frame rate and no timestamps.
 ///
-/// A frame is written when the next one arrives, since that determines how often; see ``ConstantRateSchedule``. A
+/// A frame is written when the next one arrives, since that determines how often; see `ConstantRateSchedule`. A
 /// repeat is the same frame written again, without a copy.
 public final class ConstantRateWriter: FrameWriter {
     /// The limit of the frames that are held until the rate is known.
