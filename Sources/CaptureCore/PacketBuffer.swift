@@ -7,13 +7,14 @@ import Synchronization
 public final class PacketBuffer: @unchecked Sendable {
     @exclusivity(unchecked) private var memory: UnsafeMutableRawBufferPointer
     /// The number of encoded bytes.
-    @exclusivity(unchecked) public private(set) var count: Int
+    public var count: Int { storedCount.load(ordering: .relaxed) }
+    /// Atomic, since ``finishedReads`` orders only what is read inside of a call.
+    private let storedCount = Atomic(0)
     /// Orders the reads of one use before the writes of the next, as in `PixelBuffer`.
     private let finishedReads = Atomic<UInt>(0)
 
     fileprivate init(capacity: Int) {
         memory = .allocate(byteCount: max(64, capacity), alignment: 64)
-        count = 0
     }
 
     /// A buffer of its own, with a copy of `bytes`.
@@ -50,7 +51,7 @@ public final class PacketBuffer: @unchecked Sendable {
             memory = .allocate(byteCount: bytes.count + bytes.count / 2, alignment: 64)
         }
         memory.copyMemory(from: bytes)
-        count = bytes.count
+        storedCount.store(bytes.count, ordering: .relaxed)
     }
 }
 
