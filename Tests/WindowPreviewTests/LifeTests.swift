@@ -150,7 +150,7 @@ extension WindowPreviewTests {
             let run = try PreviewRun(screen, first: try Quarters.standard.frame())
             var random = SystemRandomNumberGenerator()
             let formats = PixelFormat.allCases.filter { !$0.isCompressed }
-            for _ in 1...300 {
+            for _ in 1...40 {
                 if Int.random(in: 0..<4, using: &random) == 0 {
                     let size = (Int.random(in: 1...400, using: &random), Int.random(in: 1...300, using: &random))
                     try run.client.configure(run.window, PixelRect(x: 0, y: 0, width: size.0, height: size.1))

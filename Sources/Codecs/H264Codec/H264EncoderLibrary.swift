@@ -15,7 +15,7 @@ final class H264EncoderLibrary {
 
     private let encoder: UnsafeMutablePointer<ISVCEncoder?>
     /// 5 KB, so it is kept.
-    private let output = UnsafeMutablePointer<SFrameBSInfo>.allocate(capacity: 1)
+    private let output: UnsafeMutablePointer<SFrameBSInfo>
     /// U and V of NV12 frames, which openh264 does not take.
     private let chroma: UnsafeMutablePointer<UInt8>
     private let chromaStride: Int
@@ -44,6 +44,8 @@ final class H264EncoderLibrary {
         bitrate = configuration.bitrate
         chromaStride = (size.width / 2 + 63) / 64 * 64
         chroma = .allocate(capacity: chromaStride * size.height)
+        // From here on a failure runs the deinitializer.
+        output = .allocate(capacity: 1)
         output.initialize(to: SFrameBSInfo())
         // It reports on standard error otherwise.
         var level = Int32(WELS_LOG_QUIET)
