@@ -48,7 +48,7 @@ import VideoCapturing
         #expect(try await reader.summary() == summary(requested: 40, captured: 40))
     }
 
-    /// What fails is tried again with a later frame; each failure is told.
+    /// What fails is tried again with a later frame; each failure is reported.
     @Test func failuresAreRetried() async throws {
         let rig = Rig()
         var reader = BurstReader(rig.stills.burst(count: 3))

@@ -21,7 +21,7 @@ import VideoCapturing
         var reader = BurstReader(rig.stills.burst(count: 2))
         try rig.feed()
         try rig.feed()
-        // They were made, but nobody has read them.
+        // They were made, but have not been read.
         #expect(rig.stills.readiness == .waitingForProcessing)
         _ = try await reader.stills(2)
         #expect(rig.stills.readiness == .ready)

@@ -123,7 +123,7 @@ import VideoCapturing
         #expect(times.allSatisfy { $0 <= MonotonicClock().now })
     }
 
-    /// A network's delays do not show in the times; a jump of the stream's scale begins it anew.
+    /// A network's delays do not show in the times; a jump of the stream's scale begins it again.
     @Test func timesAreSmooth() {
         let connection = StreamConnection(nil, maximumPictureBytes: 1 << 20, now: .zero)
         var placed: [MediaTime] = []

@@ -186,7 +186,7 @@ final class StreamConnection {
         if let origin {
             let placed = origin.advanced(by: time)
             let lag = arrival.nanoseconds(since: placed)
-            // A jump of the scale, or a long pause of the sender, begins it anew.
+            // A jump of the scale, or a long pause of the sender, begins it again.
             if lag >= 0, lag < 2_000_000_000 { return placed }
         }
         origin = arrival.advanced(by: .nanoseconds(nanoseconds == .min ? .max : -nanoseconds))

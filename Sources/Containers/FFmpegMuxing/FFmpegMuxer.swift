@@ -209,7 +209,7 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     }
 }
 
-/// The state of a muxer, what it has counted, and who is told. Safe to use from any thread.
+/// The state of a muxer, what it has counted, and whom it notifies. Safe to use from any thread.
 final class MuxerStatus: Sendable {
     private struct Values {
         var state = FFmpegMuxer.State.idle

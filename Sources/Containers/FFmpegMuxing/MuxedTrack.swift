@@ -2,7 +2,7 @@ import CLibAV
 import MediaContainers
 import VideoCapturing
 
-/// A track of an output: what its stream is told, and its clock.
+/// A track of an output: the description of its stream, and its clock.
 struct MuxedTrack {
     let description: TrackDescription
     /// What a decoder needs besides the packets, in the form that goes with the packets' own.

@@ -173,7 +173,7 @@ struct BurstState {
                 effects.events.append((reader, .success(event)))
                 readers.removeFirst()
             } else if let end {
-                // The error is told once.
+                // The error is reported once.
                 effects.events.append((reader, isRead ? .success(nil) : end.map { nil }.mapError { $0 }))
                 isRead = true
                 readers.removeFirst()

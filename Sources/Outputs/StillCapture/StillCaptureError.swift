@@ -7,7 +7,7 @@ public typealias StillCaptureError = MediaError<StillCaptureErrorCode>
 public enum StillCaptureErrorCode: String, MediaErrorCode {
     /// A setting is out of range or does not fit the others.
     case invalidConfiguration
-    /// The capture delivers no frames and will not by itself: it was not started, or has stopped.
+    /// The capture delivers no frames and will not do so automatically: it was not started, or has stopped.
     case notRunning
     /// As many requests are outstanding as are allowed.
     case tooManyRequests

@@ -345,7 +345,7 @@ final class StillEngine: Sendable {
 
     private func captureChanged(_ number: UInt64) {
         let now = syncGate()
-        // That the old capture of a publisher that has another ends concerns nobody.
+        // That the old capture of a publisher that has another ends is of no concern.
         guard let now, connection.withLock({ $0.observationNumber }) == number else { return }
         let effects = state.withLock { state in
             var effects = StillEffects(wakesScheduler: true)

@@ -94,7 +94,7 @@ final class OutputHub: Sendable {
 
     func finish(within timeout: Duration) {
         end(at: MonotonicClock().now.advanced(by: timeout))
-        // What an `open` of another thread has begun ends by itself.
+        // What an `open` of another thread has begun ends without help.
         state.withLock { $0.thread.take() }?.join()
         state.withLock { state in
             state.phase = .finished

@@ -29,7 +29,7 @@ public struct StreamReceiver: Sendable, Hashable {
     public var bytesSent: UInt64 = 0
     /// Packets that were dropped since it is too slow.
     public var packetsDropped: UInt64 = 0
-    /// How often it had to begin anew with a key frame, since packets were dropped.
+    /// How often it had to begin again with a key frame, since packets were dropped.
     public var gaps: UInt64 = 0
     /// Packets that wait to be sent to it.
     public var packetsWaiting = 0
@@ -53,7 +53,7 @@ public struct StreamOutputStatistics: Sendable, Hashable {
     public var bytesSent: UInt64 = 0
     /// Packets that were dropped since their receiver was too slow, or its connection was lost.
     public var packetsDropped: UInt64 = 0
-    /// How often receivers had to begin anew with a key frame, since packets were dropped.
+    /// How often receivers had to begin again with a key frame, since packets were dropped.
     public var gaps: UInt64 = 0
     /// Key frames that were requested, for receivers that had joined or lost packets.
     public var keyFrameRequests: UInt64 = 0

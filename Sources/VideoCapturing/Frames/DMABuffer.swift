@@ -41,7 +41,7 @@ extension PixelBuffer {
     /// The driver's memory that the pixels lie in, exported for other devices: one buffer for each plane of memory, which
     /// may hold several planes of samples. Nil for memory of our own, or when the driver no longer can.
     ///
-    /// Exported anew each time, on any thread.
+    /// Exported again each time, on any thread.
     ///
     /// - Throws: `system` when the driver does not export its memory.
     public var dmaBuffers: PlaneList<PixelBuffer.DMABuffer>? {

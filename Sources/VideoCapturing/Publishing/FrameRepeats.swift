@@ -1,6 +1,6 @@
 // The last frame is repeated for two reasons. A publisher repeats it for all, as one more frame of its line, so that what
 // is recorded or shown of a source at rest goes on. A consumer that wants to see it again, such as an encoder that refines
-// it, gets it on its own thread, once it has returned: nobody else pays for that, and no queue fills.
+// it, gets it on its own thread, once it has returned: no other consumer pays for that, and no queue fills.
 
 extension VideoFrame {
     /// The same frame once more, in which nothing has changed.
