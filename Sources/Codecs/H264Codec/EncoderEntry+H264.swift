@@ -13,7 +13,7 @@ extension EncoderEntry {
             configuration.frameRate = request.frameRate
             if let interval = request.keyFrameInterval { configuration.keyFrameInterval = interval }
             if request.settings.options["threads"]?.lowercased() != "auto",
-                let threads = try request.settings.options.count("threads", in: 1...64)
+                let threads = try request.settings.options.count("threads", in: 1...16)
             {
                 configuration.threads = threads
             }
