@@ -46,7 +46,8 @@ extension CapturerEntry {
     ]
 
     /// The format of a file without a header; nil when its options say none.
-    private static func rawFormat(_ request: CaptureRequest, _ path: String) throws(OptionError) -> VideoFormat? {
+    private static func rawFormat(_ request: CapturerEntry.Request, _ path: String) throws(OptionError) -> VideoFormat?
+    {
         let ending = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
         guard let size = try request.size() else {
             guard ["yuv", "i420", "nv12", "raw"].contains(ending) else { return nil }
@@ -59,7 +60,7 @@ extension CapturerEntry {
 
     /// Throws for options that contradict the format of the file.
     private static func checkAgreement(
-        of request: CaptureRequest, with format: VideoFormat?, _ path: String
+        of request: CapturerEntry.Request, with format: VideoFormat?, _ path: String
     ) throws(OptionError) {
         guard let format else { return }
         func differ(_ option: String, _ own: String) -> OptionError {
@@ -79,7 +80,7 @@ extension CapturerEntry {
 
 extension FileCapturer.Playback {
     /// The playback that options describe.
-    init(_ request: CaptureRequest) throws(OptionError) {
+    init(_ request: CapturerEntry.Request) throws(OptionError) {
         let rate = try request.rate()
         self.init(pacing: rate == .maximum ? .asFastAsPossible : .realTime)
         if case .frames(let rate) = rate { frameRate = rate }

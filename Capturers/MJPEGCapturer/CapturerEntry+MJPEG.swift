@@ -34,7 +34,7 @@ extension MJPEGCapturer.Configuration {
     /// The configuration that options describe.
     ///
     /// - Parameter environment: where `CAPTURER_LOGIN` is looked up.
-    init(_ request: CaptureRequest, environment: (String) -> String?) throws(OptionError) {
+    init(_ request: CapturerEntry.Request, environment: (String) -> String?) throws(OptionError) {
         self.init()
         if let pixelFormat = try request.pixelFormat() { self.pixelFormat = pixelFormat }
         if let path = request.options["ca-file"] { trust = .authorities(path: path) }
@@ -46,7 +46,7 @@ extension MJPEGCapturer.Configuration {
 
     /// The name and password from the option; without it, and without a login in the URL, those from the environment.
     private static func login(
-        _ request: CaptureRequest, _ environment: (String) -> String?
+        _ request: CapturerEntry.Request, _ environment: (String) -> String?
     ) throws(OptionError) -> (name: String, password: String)? {
         if let login = try request.options.login("login") { return login }
         let url = request.input ?? ""

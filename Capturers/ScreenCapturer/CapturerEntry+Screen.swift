@@ -20,7 +20,7 @@ extension CapturerEntry {
         inputOption: "display",
         devices: DeviceDirectory(name: "screens") { _ in
             let reports = ScreenReport.all()
-            return DeviceListing(lines: ScreenReport.lines(reports), json: reports.map(\.json))
+            return DeviceDirectory.Listing(lines: ScreenReport.lines(reports), json: reports.map(\.json))
         },
         check: { ScreenReport.findings(ScreenReport.all()) },
         make: { request in CatalogSource(ScreenCapturer(try ScreenCapturer.Configuration(request))) })
@@ -28,7 +28,7 @@ extension CapturerEntry {
 
 extension ScreenCapturer.Configuration {
     /// The configuration that options describe.
-    init(_ request: CaptureRequest) throws(OptionError) {
+    init(_ request: CapturerEntry.Request) throws(OptionError) {
         self.init(display: request.input.map(ScreenCapturer.Configuration.displayName))
         pixelFormat = try request.pixelFormat() ?? .nv12
         switch try request.rate() {

@@ -19,7 +19,8 @@ extension CapturerEntry {
             options: [
                 OptionDescription("input", .text("URL"), "the URL, such as tcp://host:9000", default: nil),
                 OptionDescription(
-                    "stream-format", .choice(StreamInputFormat.allCases.map(\.rawValue)), "the format of a TCP stream",
+                    "stream-format", .choice(StreamCapturer.Format.allCases.map(\.rawValue)),
+                    "the format of a TCP stream",
                     default: "by its first bytes"),
             ],
             inputOption: "input",
@@ -27,7 +28,7 @@ extension CapturerEntry {
                 let url = request.input ?? ""
                 let capture = StreamCapturer(
                     url: url, decoders: decoders, demuxers: demuxers,
-                    configuration: try StreamCapturerConfiguration(request, schemes: schemes))
+                    configuration: try StreamCapturer.Configuration(request, schemes: schemes))
                 var source = CatalogSource(capture)
                 source.setNoticeHandler = { handler in
                     capture.setEventHandler { event in
@@ -41,11 +42,11 @@ extension CapturerEntry {
     }
 }
 
-extension StreamCapturerConfiguration {
+extension StreamCapturer.Configuration {
     /// The configuration that options describe; checks the address, too.
     ///
     /// - Parameter schemes: those that can be opened.
-    init(_ request: CaptureRequest, schemes: [String]) throws(OptionError) {
+    init(_ request: CapturerEntry.Request, schemes: [String]) throws(OptionError) {
         self.init()
         let url = request.input ?? ""
         let scheme = CapturerCatalog.scheme(of: url)
@@ -55,7 +56,7 @@ extension StreamCapturerConfiguration {
                 "no address of a stream; give a URL with \(schemes.map { "\($0)://" }.joined(separator: ", ")).")
         }
         let format = try request.options.choice(
-            "stream-format", StreamInputFormat.allCases.map { ($0.rawValue, $0) })
+            "stream-format", StreamCapturer.Format.allCases.map { ($0.rawValue, $0) })
         guard scheme == "tcp" else {
             guard format == nil else {
                 throw OptionError(
@@ -66,8 +67,8 @@ extension StreamCapturerConfiguration {
         self.format = format
         do throws(CaptureError) {
             let address = try StreamAddress(url, operation: "open the stream")
-            guard let name = address.format, StreamInputFormat(name: name) == nil else { return }
-            let known = StreamInputFormat.allCases.map(\.rawValue)
+            guard let name = address.format, StreamCapturer.Format(name: name) == nil else { return }
+            let known = StreamCapturer.Format.allCases.map(\.rawValue)
             let guess = nearestName(to: name, in: known).map { " Did you mean \($0)?" } ?? ""
             throw CaptureError(
                 .invalidConfiguration, operation: "open the stream", subject: url,

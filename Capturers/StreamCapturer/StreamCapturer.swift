@@ -15,7 +15,7 @@ import VideoCapturing
 ///
 /// **Frames** are shown as soon as their last byte has come: where the sender ends a picture with the next one's access unit
 /// delimiter, or pauses after it, without waiting for the next picture. A stream that is joined in its middle shows nothing
-/// until a key frame; see ``StreamCapturerEvent/awaitingKeyFrame``. Their timestamps are those of the stream, where it has
+/// until a key frame; see ``StreamCapturer/Event/awaitingKeyFrame``. Their timestamps are those of the stream, where it has
 /// any, placed on the time of arrival; else the time of arrival. Frames that are missing by the numbers in the stream, and
 /// damaged ones, are counted.
 ///
@@ -29,7 +29,7 @@ public final class StreamCapturer: ForwardingVideoCapture {
     public let forwardedCapture: SourceCapturer
 
     /// The configuration of the stream.
-    public let configuration: StreamCapturerConfiguration
+    public let configuration: StreamCapturer.Configuration
     private let status = StreamStatus()
 
     /// Creates a capture without connecting or listening; `initCapture` does that.
@@ -44,7 +44,7 @@ public final class StreamCapturer: ForwardingVideoCapture {
     ///   - clock: the clock of timestamps and of the delays before reconnecting.
     public init(
         url: String, decoders: [VideoDecoderFactory], demuxers: [StreamDemuxerFactory] = [],
-        configuration: StreamCapturerConfiguration = StreamCapturerConfiguration(),
+        configuration: StreamCapturer.Configuration = StreamCapturer.Configuration(),
         clock: any CaptureClock = MonotonicClock()
     ) {
         self.configuration = configuration
@@ -57,65 +57,69 @@ public final class StreamCapturer: ForwardingVideoCapture {
     }
 
     /// The port at which it listens; nil when it connects, or is not initialized. Known before `initCapture` returns, which
-    /// waits for a sender; see ``StreamCapturerEvent/listening(port:)``.
+    /// waits for a sender; see ``StreamCapturer/Event/listening(port:)``.
     public var port: Int? { status.contents.withLock { $0.port } }
 
     /// Statistics of the stream, in addition to `VideoCapture.statistics`.
-    public var streamStatistics: StreamCapturerStatistics { status.contents.withLock { $0.statistics } }
+    public var streamStatistics: StreamCapturer.Statistics { status.contents.withLock { $0.statistics } }
 
     /// Sets the handler that is called with the events of the stream: on the capture thread, so it must return soon and
     /// must not start, stop or release the capture.
     ///
     /// - Parameter handler: the handler; nil for none.
-    public func setEventHandler(_ handler: (@Sendable (StreamCapturerEvent) -> Void)?) {
+    public func setEventHandler(_ handler: (@Sendable (StreamCapturer.Event) -> Void)?) {
         status.contents.withLock { $0.handler = handler }
     }
 }
 
-/// Statistics of a stream since the capture was initialized, in addition to `CaptureStatistics`.
-public struct StreamCapturerStatistics: Sendable, Hashable {
-    /// Bytes received over TCP.
-    public var bytesReceived: UInt64 = 0
-    /// Encoded pictures received.
-    public var picturesReceived: UInt64 = 0
-    /// Encoded pictures skipped before the first key frame of a connection.
-    public var picturesSkipped: UInt64 = 0
-    /// Frames decoded.
-    public var framesDecoded: UInt64 = 0
-    /// Frames missing by the numbers in the stream.
-    public var framesLost: UInt64 = 0
-    /// Encoded pictures that were damaged or too large.
-    public var framesDamaged: UInt64 = 0
-    /// Connections that delivered a frame.
-    public var connections: UInt64 = 0
-    /// Connections that delivered a frame after a loss.
-    public var reconnects: UInt64 = 0
-    /// The reason of the last interruption, in a sentence; nil when there was none.
-    public var lastInterruption: String?
+extension StreamCapturer {
+    /// Statistics of a stream since the capture was initialized, in addition to `CaptureStatistics`.
+    public struct Statistics: Sendable, Hashable {
+        /// Bytes received over TCP.
+        public var bytesReceived: UInt64 = 0
+        /// Encoded pictures received.
+        public var picturesReceived: UInt64 = 0
+        /// Encoded pictures skipped before the first key frame of a connection.
+        public var picturesSkipped: UInt64 = 0
+        /// Frames decoded.
+        public var framesDecoded: UInt64 = 0
+        /// Frames missing by the numbers in the stream.
+        public var framesLost: UInt64 = 0
+        /// Encoded pictures that were damaged or too large.
+        public var framesDamaged: UInt64 = 0
+        /// Connections that delivered a frame.
+        public var connections: UInt64 = 0
+        /// Connections that delivered a frame after a loss.
+        public var reconnects: UInt64 = 0
+        /// The reason of the last interruption, in a sentence; nil when there was none.
+        public var lastInterruption: String?
 
-    /// Statistics with all counters zero.
-    public init() {}
+        /// Statistics with all counters zero.
+        public init() {}
+    }
 }
 
-/// An event of a ``StreamCapturer``. Its description is one sentence for the user.
-public enum StreamCapturerEvent: Sendable, Hashable {
-    /// It listens, and waits for a sender.
-    case listening(port: Int)
-    /// A connection with a sender is made.
-    case connected(address: String)
-    /// The stream was joined in its middle: nothing can be shown until a key frame comes.
-    case awaitingKeyFrame
-    /// The first frame of a connection.
-    case began(format: String, width: Int, height: Int)
-    /// The connection is lost, for the given reason.
-    case disconnected(reason: String)
-    /// Connecting again after the given time; `attempt` counts from 1 since the loss.
-    case waiting(Duration, attempt: Int)
-    /// An attempt to connect again has failed, for the given reason.
-    case attemptFailed(reason: String, attempt: Int)
+extension StreamCapturer {
+    /// An event of a ``StreamCapturer``. Its description is one sentence for the user.
+    public enum Event: Sendable, Hashable {
+        /// It listens, and waits for a sender.
+        case listening(port: Int)
+        /// A connection with a sender is made.
+        case connected(address: String)
+        /// The stream was joined in its middle: nothing can be shown until a key frame comes.
+        case awaitingKeyFrame
+        /// The first frame of a connection.
+        case began(format: String, width: Int, height: Int)
+        /// The connection is lost, for the given reason.
+        case disconnected(reason: String)
+        /// Connecting again after the given time; `attempt` counts from 1 since the loss.
+        case waiting(Duration, attempt: Int)
+        /// An attempt to connect again has failed, for the given reason.
+        case attemptFailed(reason: String, attempt: Int)
+    }
 }
 
-extension StreamCapturerEvent: CustomStringConvertible {
+extension StreamCapturer.Event: CustomStringConvertible {
     public var description: String {
         switch self {
         case .listening(let port): "Waiting for a sender at port \(port)."
@@ -134,17 +138,17 @@ extension StreamCapturerEvent: CustomStringConvertible {
 /// The statistics and handlers that the capture thread shares with all others.
 final class StreamStatus: Sendable {
     struct Contents {
-        var statistics = StreamCapturerStatistics()
-        var handler: (@Sendable (StreamCapturerEvent) -> Void)?
+        var statistics = StreamCapturer.Statistics()
+        var handler: (@Sendable (StreamCapturer.Event) -> Void)?
         var port: Int?
     }
 
     let contents = Locked(Contents())
 
-    func count(_ change: (inout StreamCapturerStatistics) -> Void) {
+    func count(_ change: (inout StreamCapturer.Statistics) -> Void) {
         contents.withLock { change(&$0.statistics) }
     }
 
     /// Calls the handler, without the lock.
-    func report(_ event: StreamCapturerEvent) { contents.withLock { $0.handler }?(event) }
+    func report(_ event: StreamCapturer.Event) { contents.withLock { $0.handler }?(event) }
 }

@@ -17,13 +17,13 @@ public protocol MediaOutput: AnyObject, Sendable {
     var kind: String { get }
 
     /// What it takes, known before it is opened.
-    var feed: OutputFeed { get }
+    var feed: OutputContext.Feed { get }
 
     /// Opens the file or the connection. May block until a reader is there, as long as ``OutputContext/isStopRequested`` is
     /// false.
     ///
     /// - Throws: a typed error; nothing is left behind then.
-    func open(_ context: OutputContext) throws -> OutputDestination
+    func open(_ context: OutputContext) throws -> OutputContext.Destination
 
     /// Completes the output. A packet sink has been finished before.
     ///
@@ -65,57 +65,61 @@ extension MediaOutput {
     public var paths: [String] { path.map { [$0] } ?? [] }
 }
 
-/// What an output takes.
-public enum OutputFeed: Sendable, Hashable {
-    /// Frames.
-    case frames(FrameFeed)
-    /// Encoded packets.
-    case packets(PacketFeed)
+extension OutputContext {
+    /// What an output takes.
+    public enum Feed: Sendable, Hashable {
+        /// Frames.
+        case frames(FrameFeed)
+        /// Encoded packets.
+        case packets(PacketFeed)
 
-    /// Frames as an output needs them.
-    public struct FrameFeed: Sendable, Hashable {
-        /// The pixel format; nil for that of the capture.
-        public var pixelFormat: PixelFormat?
-        /// Whether frames are to be rotated for display, and to keep the size of the first one. Otherwise they come as they
-        /// are, on the capture's thread where the consumer allows that.
-        public var isConverted: Bool
-        /// The queue; nil for that of a file, which gets every frame.
-        public var queue: VideoPublisher.QueueSettings?
+        /// Frames as an output needs them.
+        public struct FrameFeed: Sendable, Hashable {
+            /// The pixel format; nil for that of the capture.
+            public var pixelFormat: PixelFormat?
+            /// Whether frames are to be rotated for display, and to keep the size of the first one. Otherwise they come as they
+            /// are, on the capture's thread where the consumer allows that.
+            public var isConverted: Bool
+            /// The queue; nil for that of a file, which gets every frame.
+            public var queue: VideoPublisher.QueueSettings?
 
-        /// Frames; see the properties.
-        public init(
-            pixelFormat: PixelFormat? = nil, isConverted: Bool = true, queue: VideoPublisher.QueueSettings? = nil
-        ) {
-            self.pixelFormat = pixelFormat
-            self.isConverted = isConverted
-            self.queue = queue
+            /// Frames; see the properties.
+            public init(
+                pixelFormat: PixelFormat? = nil, isConverted: Bool = true, queue: VideoPublisher.QueueSettings? = nil
+            ) {
+                self.pixelFormat = pixelFormat
+                self.isConverted = isConverted
+                self.queue = queue
+            }
         }
-    }
 
-    /// Packets as an output needs them.
-    public struct PacketFeed: Sendable, Hashable {
-        /// The codecs that it can carry, the preferred one first.
-        public var codecs: [Codec]
-        /// Whether they go to a file, or to somebody who waits for them.
-        public var purpose: EncodingPurpose
-        /// Whether it has a bandwidth of its own, and so needs an encoder of its own.
-        public var needsOwnEncoder: Bool
+        /// Packets as an output needs them.
+        public struct PacketFeed: Sendable, Hashable {
+            /// The codecs that it can carry, the preferred one first.
+            public var codecs: [Codec]
+            /// Whether they go to a file, or to somebody who waits for them.
+            public var purpose: EncodingSettings.Purpose
+            /// Whether it has a bandwidth of its own, and so needs an encoder of its own.
+            public var needsOwnEncoder: Bool
 
-        /// Packets; see the properties.
-        public init(codecs: [Codec], purpose: EncodingPurpose = .file, needsOwnEncoder: Bool = false) {
-            self.codecs = codecs
-            self.purpose = purpose
-            self.needsOwnEncoder = needsOwnEncoder
+            /// Packets; see the properties.
+            public init(codecs: [Codec], purpose: EncodingSettings.Purpose = .file, needsOwnEncoder: Bool = false) {
+                self.codecs = codecs
+                self.purpose = purpose
+                self.needsOwnEncoder = needsOwnEncoder
+            }
         }
     }
 }
 
-/// Where the frames or packets of an open output go.
-public enum OutputDestination: Sendable {
-    /// Frames, for a ``OutputFeed/frames(_:)``.
-    case consumer(any VideoCaptureConsumer)
-    /// Packets, for a ``OutputFeed/packets(_:)``.
-    case sink(any PacketSink)
+extension OutputContext {
+    /// Where the frames or packets of an open output go.
+    public enum Destination: Sendable {
+        /// Frames, for a ``OutputContext/Feed/frames(_:)``.
+        case consumer(any VideoCaptureConsumer)
+        /// Packets, for a ``OutputContext/Feed/packets(_:)``.
+        case sink(any PacketSink)
+    }
 }
 
 /// What an output learns of the capture when it is opened, and how it reports problems. Safe to use from any thread.

@@ -83,7 +83,7 @@ final class EncoderStage: Sendable {
     struct Key: Hashable {
         var encoder: String
         var settings: EncodingSettings
-        var purpose: EncodingPurpose
+        var purpose: EncodingSettings.Purpose
     }
 
     /// Unique at its publisher.
@@ -185,7 +185,7 @@ extension MediaPublisher {
             let stage = try makeStage(record, feed, &newStages)
             record.state.withLock { $0.stage = stage }
         }
-        var destinations: [(OutputRecord, OutputDestination)] = []
+        var destinations: [(OutputRecord, OutputContext.Destination)] = []
         for record in records {
             destinations.append((record, try record.output.open(context(of: record))))
             record.state.withLock { $0.isOpen = true }
@@ -221,7 +221,8 @@ extension MediaPublisher {
     }
 
     private func subscribe(
-        _ consumer: any VideoCaptureConsumer, _ feed: OutputFeed.FrameFeed, of record: OutputRecord, isBounded: Bool
+        _ consumer: any VideoCaptureConsumer, _ feed: OutputContext.Feed.FrameFeed, of record: OutputRecord,
+        isBounded: Bool
     ) throws(CaptureError) {
         let entry: any VideoCaptureConsumer =
             !feed.isConverted
@@ -249,7 +250,7 @@ extension MediaPublisher {
 
     /// The stage that an output can share, or a new one.
     private func makeStage(
-        _ record: OutputRecord, _ feed: OutputFeed.PacketFeed, _ new: inout [EncoderStage]
+        _ record: OutputRecord, _ feed: OutputContext.Feed.PacketFeed, _ new: inout [EncoderStage]
     ) throws -> EncoderStage {
         let encoding = record.encoding ?? settings.encoding
         let entry = try encoder(encoding, for: record.output, feed)
@@ -262,7 +263,7 @@ extension MediaPublisher {
         }
         var format = capture.captureSettings().format
         format.pixelFormat = encodedFormat ?? format.pixelFormat
-        let request = EncoderRequest(
+        let request = EncoderEntry.Request(
             format: format, frameRate: format.estimatedFramesPerSecond ?? 30, contentHint: capture.videoContentHint,
             purpose: feed.purpose, settings: encoding)
         let number = state.withLock { state in
@@ -281,7 +282,7 @@ extension MediaPublisher {
 
     /// The encoder that the settings name, or the first one that suits the output.
     private func encoder(
-        _ encoding: EncodingSettings, for output: any MediaOutput, _ feed: OutputFeed.PacketFeed
+        _ encoding: EncodingSettings, for output: any MediaOutput, _ feed: OutputContext.Feed.PacketFeed
     ) throws -> EncoderEntry {
         let taken = feed.codecs.map(\.rawValue).joined(separator: ", ")
         if let name = encoding.encoder {
@@ -338,7 +339,7 @@ extension MediaPublisher {
     /// arrive in bursts; a frame that is produced on demand would only drop out of the processor's cache while it waits.
     private var capacity: Int { settings.pacing == .onDemand ? 1 : 4 }
 
-    private func queue(_ purpose: EncodingPurpose, isBounded: Bool) -> VideoPublisher.QueueSettings {
+    private func queue(_ purpose: EncodingSettings.Purpose, isBounded: Bool) -> VideoPublisher.QueueSettings {
         // Who watches live is served with the newest frame.
         guard purpose == .file else { return .init(capacity: 2, policy: .dropOldest) }
         return .init(capacity: capacity, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)

@@ -1,68 +1,70 @@
 public import VideoCapturing
 
-/// What a ``MediaPublisher`` has done so far.
-public struct MediaStatistics: Sendable {
-    /// An encoder that was made for outputs.
-    public struct Encoder: Sendable {
-        /// The encoder's name, as `EncoderEntry.name`.
-        public var name: String
-        /// What it encodes to.
-        public var codec: Codec
-        /// The bitrate that was asked for, in bits per second.
-        public var targetBitrate: Int
-        /// What was encoded.
-        public var encoding: EncodingConsumer.Statistics
-        /// The frames that it was given.
-        public var consumer: PublisherStatistics.Consumer
-    }
+extension MediaPublisher {
+    /// What a ``MediaPublisher`` has done so far.
+    public struct Statistics: Sendable {
+        /// An encoder that was made for outputs.
+        public struct Encoder: Sendable {
+            /// The encoder's name, as `EncoderEntry.name`.
+            public var name: String
+            /// What it encodes to.
+            public var codec: Codec
+            /// The bitrate that was asked for, in bits per second.
+            public var targetBitrate: Int
+            /// What was encoded.
+            public var encoding: EncodingConsumer.Statistics
+            /// The frames that it was given.
+            public var consumer: VideoPublisher.Statistics.Consumer
+        }
 
-    /// An output.
-    public struct Output: Sendable {
-        /// Its identifier.
-        public var id: MediaPublisher.OutputID
-        /// Its name for messages: a path, or a URL without its secrets.
-        public var name: String
-        /// Its format or protocol, in a word.
-        public var kind: String
-        /// The path of the file that it writes, `-` for standard output; nil for other outputs.
-        public var path: String?
-        /// What it has done.
-        public var statistics: OutputStatistics
-        /// Whether it has failed.
-        public var hasFailed: Bool
-        /// The frames that it was given; nil where it takes packets.
-        public var consumer: PublisherStatistics.Consumer?
-        /// The index of its encoder in ``MediaStatistics/encoders``; nil where it takes frames.
-        public var encoder: Int?
-    }
+        /// An output.
+        public struct Output: Sendable {
+            /// Its identifier.
+            public var id: MediaPublisher.OutputID
+            /// Its name for messages: a path, or a URL without its secrets.
+            public var name: String
+            /// Its format or protocol, in a word.
+            public var kind: String
+            /// The path of the file that it writes, `-` for standard output; nil for other outputs.
+            public var path: String?
+            /// What it has done.
+            public var statistics: OutputStatistics
+            /// Whether it has failed.
+            public var hasFailed: Bool
+            /// The frames that it was given; nil where it takes packets.
+            public var consumer: VideoPublisher.Statistics.Consumer?
+            /// The index of its encoder in ``MediaPublisher/Statistics/encoders``; nil where it takes frames.
+            public var encoder: Int?
+        }
 
-    /// What the capture has counted.
-    public var capture: CaptureStatistics
-    /// Frames that were passed to the outputs.
-    public var framesPublished: UInt64
-    /// The duration of those frames, by their timestamps.
-    public var duration: Duration
-    /// The encoders, in the order in which they were made.
-    public var encoders: [Encoder]
-    /// The outputs, in the order in which they were added.
-    public var outputs: [Output]
+        /// What the capture has counted.
+        public var capture: CaptureStatistics
+        /// Frames that were passed to the outputs.
+        public var framesPublished: UInt64
+        /// The duration of those frames, by their timestamps.
+        public var duration: Duration
+        /// The encoders, in the order in which they were made.
+        public var encoders: [Encoder]
+        /// The outputs, in the order in which they were added.
+        public var outputs: [Output]
+    }
 }
 
 extension MediaPublisher {
     /// What was counted so far. Never waits for an output.
-    public var statistics: MediaStatistics {
+    public var statistics: MediaPublisher.Statistics {
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
         let passed = capture.passed
-        return MediaStatistics(
+        return MediaPublisher.Statistics(
             capture: capture.statistics, framesPublished: passed.count, duration: passed.duration,
             encoders: stages.map { stage in
-                MediaStatistics.Encoder(
+                MediaPublisher.Statistics.Encoder(
                     name: stage.name, codec: stage.codec, targetBitrate: stage.bitrate,
                     encoding: stage.encoding.statistics,
-                    consumer: stage.subscription?.statistics ?? PublisherStatistics.Consumer(name: stage.name))
+                    consumer: stage.subscription?.statistics ?? VideoPublisher.Statistics.Consumer(name: stage.name))
             },
             outputs: records.map { record in
-                MediaStatistics.Output(
+                MediaPublisher.Statistics.Output(
                     id: record.id, name: record.output.name, kind: record.output.kind, path: record.output.path,
                     statistics: record.output.outputStatistics, hasFailed: record.hasFailed,
                     consumer: record.subscription?.statistics,

@@ -31,7 +31,7 @@ public struct OutputCatalog: Sendable {
     ) throws(OptionError) -> any MediaOutput {
         let (entry, target) = try resolve(text)
         let own = options.filter { name in entry.options.contains { $0.name == name } }
-        return try entry.makeOutput(OutputRequest(target: target, options: own, overwrites: overwrites))
+        return try entry.makeOutput(OutputEntry.Request(target: target, options: own, overwrites: overwrites))
     }
 
     /// The entry that a text stands for, and its target; see ``makeOutput(_:options:overwrites:)``.
@@ -101,13 +101,13 @@ public struct OutputEntry: Sendable {
     /// The target where only its name was given; see ``needsTarget``.
     public let defaultTarget: String?
 
-    private let make: @Sendable (OutputRequest) throws(OptionError) -> any MediaOutput
+    private let make: @Sendable (OutputEntry.Request) throws(OptionError) -> any MediaOutput
 
     /// An output; see the properties. What `make` makes opens nothing yet.
     public init(
         name: String, summary: String, extensions: [String] = [], schemes: [String] = [],
         options: [OptionDescription] = [], needsTarget: Bool = true, defaultTarget: String? = nil,
-        make: @escaping @Sendable (OutputRequest) throws(OptionError) -> any MediaOutput
+        make: @escaping @Sendable (OutputEntry.Request) throws(OptionError) -> any MediaOutput
     ) {
         self.name = name
         self.summary = summary
@@ -122,23 +122,25 @@ public struct OutputEntry: Sendable {
     /// Makes the output; it opens nothing yet.
     ///
     /// - Throws: `OptionError` for a value that cannot be used.
-    public func makeOutput(_ request: OutputRequest) throws(OptionError) -> any MediaOutput { try make(request) }
+    public func makeOutput(_ request: OutputEntry.Request) throws(OptionError) -> any MediaOutput { try make(request) }
 }
 
-/// What an ``OutputEntry`` makes an output for.
-public struct OutputRequest: Sendable, Hashable {
-    /// The path, `-` for standard output, or the URL.
-    public var target: String
-    /// The values of the entry's options, and of a URL's query.
-    public var options: OptionValues
-    /// Whether an existing file is replaced.
-    public var overwrites: Bool
+extension OutputEntry {
+    /// What an ``OutputEntry`` makes an output for.
+    public struct Request: Sendable, Hashable {
+        /// The path, `-` for standard output, or the URL.
+        public var target: String
+        /// The values of the entry's options, and of a URL's query.
+        public var options: OptionValues
+        /// Whether an existing file is replaced.
+        public var overwrites: Bool
 
-    /// A request; see the properties.
-    public init(target: String, options: OptionValues = OptionValues(), overwrites: Bool = false) {
-        self.target = target
-        self.options = options
-        self.overwrites = overwrites
+        /// A request; see the properties.
+        public init(target: String, options: OptionValues = OptionValues(), overwrites: Bool = false) {
+            self.target = target
+            self.options = options
+            self.overwrites = overwrites
+        }
     }
 }
 

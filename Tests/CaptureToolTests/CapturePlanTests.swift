@@ -8,8 +8,8 @@ import VideoCapturing
     @Test func withoutOptionsNoiseGoesToAFile() throws {
         let plan = try plan()
         #expect(plan.source.name == "noise")
-        #expect(plan.request == CaptureRequest())
-        #expect(plan.outputs.map(\.request) == [OutputRequest(target: "capture.webm")])
+        #expect(plan.request == CapturerEntry.Request())
+        #expect(plan.outputs.map(\.request) == [OutputEntry.Request(target: "capture.webm")])
         #expect(plan.outputs[0].entry.name == "webm")
         #expect(!plan.overwrites && !plan.hasSeveralOutputs && !plan.explains)
         #expect(plan.statistics == .text)

@@ -152,7 +152,9 @@ import VideoCapturing
         let bars = CapturerEntry(
             name: "bars", summary: "Bars.",
             options: [OptionDescription("count", .text("N"), "how many bars", default: "8")],
-            devices: DeviceDirectory(name: "bars") { _ in DeviceListing(lines: ["bar 1"], json: [.string("bar 1")]) },
+            devices: DeviceDirectory(name: "bars") { _ in
+                DeviceDirectory.Listing(lines: ["bar 1"], json: [.string("bar 1")])
+            },
             check: { [Finding("bars", "bars", .ok, "eight")] },
             make: { request in
                 _ = try request.options.count("count", in: 1...8)

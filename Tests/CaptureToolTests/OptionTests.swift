@@ -56,7 +56,7 @@ import VideoCapturing
     @Test(arguments: ["30", "29.97", "59.94", "7"])
     func aKeyFrameIntervalInFramesIsExact(rate: String) throws {
         let rate = try #require(FrameRate(rate))
-        let request = EncoderRequest(
+        let request = EncoderEntry.Request(
             format: .nv12(width: 16, height: 16), frameRate: rate, settings: .init(keyFrameInterval: .frames(60)))
         let interval = try #require(request.keyFrameInterval)
         for first in Int64(0)..<100 {

@@ -8,9 +8,9 @@ import VideoCapturing
 @Suite struct FFmpegVideoEncoderTests {
     private func makeEncoder(
         _ name: String = "libx264", bitrate: Int = 400_000,
-        _ change: (inout FFmpegEncoderConfiguration) -> Void = { _ in }
+        _ change: (inout FFmpegVideoEncoder.Configuration) -> Void = { _ in }
     ) throws -> FFmpegVideoEncoder {
-        var configuration = FFmpegEncoderConfiguration(encoder: name, bitrate: bitrate)
+        var configuration = FFmpegVideoEncoder.Configuration(encoder: name, bitrate: bitrate)
         change(&configuration)
         return try FFmpegVideoEncoder(configuration)
     }

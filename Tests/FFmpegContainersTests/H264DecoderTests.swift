@@ -12,7 +12,7 @@ import VideoCapturing
 @Suite struct H264DecoderTests {
     /// Packets with a key frame each twelve frames; each picture's mean brightness tells its number.
     private static func stream(_ count: Int, size: Int = 64, nalSize: Int? = nil) throws -> [[UInt8]] {
-        var configuration = H264EncoderConfiguration(bitrate: 400_000)
+        var configuration = H264Encoder.Configuration(bitrate: 400_000)
         configuration.keyFrameInterval = .milliseconds(400)
         configuration.maximumNALUnitSize = nalSize
         let encoder = try H264Encoder(configuration)

@@ -33,7 +33,7 @@ import VideoCapturing
         let makePacket: @Sendable (TrackDescription, Int) -> MediaPacket = { _, number in clip.packets[number] }
         let suite = PacketSinkSuite(tracks: [clip.track], refused: refused, makePacket: makePacket) {
             removeTree(path)
-            let muxer = try FFmpegMuxer(path, FFmpegMuxerConfiguration(overwrites: true))
+            let muxer = try FFmpegMuxer(path, FFmpegMuxer.Configuration(overwrites: true))
             return PacketSinkSuite.Trial(sink: muxer) { try countPackets(path) }
         }
         let failures = suite.run()

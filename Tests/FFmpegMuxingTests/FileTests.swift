@@ -11,7 +11,7 @@ import VideoCapturing
     private let folder = TemporaryFolder()
 
     private func write(
-        _ clip: Clip, to path: String, _ configuration: FFmpegMuxerConfiguration = FFmpegMuxerConfiguration()
+        _ clip: Clip, to path: String, _ configuration: FFmpegMuxer.Configuration = FFmpegMuxer.Configuration()
     ) throws -> FFmpegMuxer {
         let muxer = try FFmpegMuxer(path, configuration)
         try muxer.begin([clip.track])
@@ -49,7 +49,7 @@ import VideoCapturing
     /// A finished MP4 has its index at the beginning and no fragments; only then, and the temporary file is gone.
     @Test(arguments: [true, false]) func theIndex(isWanted: Bool) throws {
         let path = folder.file("a.mp4")
-        _ = try write(try Clip.h264.get(), to: path, FFmpegMuxerConfiguration(makesIndex: isWanted))
+        _ = try write(try Clip.h264.get(), to: path, FFmpegMuxer.Configuration(makesIndex: isWanted))
         let boxes = MP4Boxes(try readBytes(path))
         #expect(boxes.names.contains("moof") != isWanted)
         if isWanted {
@@ -100,7 +100,7 @@ import VideoCapturing
     /// What a process that was killed leaves: all complete fragments play, wherever the file is cut.
     @Test func aFragmentedFilePlaysUpToAnyCut() throws {
         let path = folder.file("a.mp4")
-        _ = try write(try Clip.h264.get(), to: path, FFmpegMuxerConfiguration(makesIndex: false))
+        _ = try write(try Clip.h264.get(), to: path, FFmpegMuxer.Configuration(makesIndex: false))
         let whole = try readBytes(path)
         let boxes = MP4Boxes(whole)
         // Ten frames from one key frame to the next.
@@ -164,7 +164,7 @@ import VideoCapturing
     /// Segments from key frame to key frame, all of them in a playlist that is closed.
     @Test func hls() throws {
         let path = folder.file("a.m3u8")
-        _ = try write(try Clip.h264.get(), to: path, FFmpegMuxerConfiguration(options: ["hls_time": "1"]))
+        _ = try write(try Clip.h264.get(), to: path, FFmpegMuxer.Configuration(options: ["hls_time": "1"]))
         let playlist = String(decoding: try readBytes(path), as: UTF8.self)
         let segments = playlist.split(separator: "\n").filter { !$0.hasPrefix("#") }
         #expect(segments.count == 4)
@@ -185,14 +185,14 @@ import VideoCapturing
         #expect(mediaFileError { try FFmpegMuxer("nonsense://host/a.mp4") }?.code == .formatUnsupported)
         #expect(mediaFileError { try FFmpegMuxer("") }?.code == .formatUnsupported)
         #expect(
-            mediaFileError { try FFmpegMuxer(folder.file("a"), FFmpegMuxerConfiguration(format: "none")) }?.code
+            mediaFileError { try FFmpegMuxer(folder.file("a"), FFmpegMuxer.Configuration(format: "none")) }?.code
                 == .formatUnsupported)
         #expect(access(folder.file("a"), F_OK) != 0)
     }
 
     @Test func aMisspelledOptionIsNamed() throws {
         let clip = try Clip.h264.get()
-        let muxer = try FFmpegMuxer(folder.file("a.mp4"), FFmpegMuxerConfiguration(options: ["movflag": "x"]))
+        let muxer = try FFmpegMuxer(folder.file("a.mp4"), FFmpegMuxer.Configuration(options: ["movflag": "x"]))
         try muxer.begin([clip.track])
         let error = mediaFileError { try muxer.write(clip.packets[0]) }
         #expect(error?.code == .formatUnsupported)
@@ -209,7 +209,7 @@ import VideoCapturing
         ] {
             var track = clip.track
             track.decoderConfiguration = configuration.map { $0.withUnsafeBytes { PacketBuffer(copying: $0) } }
-            let muxer = try FFmpegMuxer(folder.file("a.mp4"), FFmpegMuxerConfiguration(overwrites: true))
+            let muxer = try FFmpegMuxer(folder.file("a.mp4"), FFmpegMuxer.Configuration(overwrites: true))
             try muxer.begin([track])
             let packet = Clip.packet(bytes, 0, isKeyFrame: true)
             let code = mediaFileError { try muxer.write(packet) }?.code
@@ -220,7 +220,7 @@ import VideoCapturing
 
     @Test(arguments: ["matroska", "mpegts", "mp4"]) func aFullDevice(_ format: String) throws {
         let clip = try Clip.h264.get()
-        let muxer = try FFmpegMuxer("/dev/full", FFmpegMuxerConfiguration(format: format))
+        let muxer = try FFmpegMuxer("/dev/full", FFmpegMuxer.Configuration(format: format))
         try muxer.begin([clip.track])
         let error = mediaFileError { for packet in clip.packets { try muxer.write(packet) } }
         #expect(error?.code == .noSpace)

@@ -11,7 +11,7 @@ import VideoCapturing
     private let states = StateRecord()
 
     private func makeMuxer(
-        _ url: String, _ configuration: FFmpegMuxerConfiguration = FFmpegMuxerConfiguration()
+        _ url: String, _ configuration: FFmpegMuxer.Configuration = FFmpegMuxer.Configuration()
     ) throws -> FFmpegMuxer {
         try FFmpegMuxer(url, configuration) { [states] in states.add($0) }
     }
@@ -55,7 +55,7 @@ import VideoCapturing
             "ffmpeg",
             ["-nostdin", "-v", "error", "-y"]
                 + input.split(separator: " ").map { String($0).replacing("URL", with: url) } + ["-c", "copy", path])
-        let configuration = FFmpegMuxerConfiguration(
+        let configuration = FFmpegMuxer.Configuration(
             options: name == "rtsp" ? ["rtsp_transport": "tcp"] : [:], maximumDelay: .seconds(60))
         // The peer listens only after a moment.
         let muxer = try connect(url, configuration, clip)
@@ -85,7 +85,7 @@ import VideoCapturing
         try folder.write(Array(configuration.utf8), to: "conf")
         let peer = try PeerProgram("nginx", ["-c", folder.file("conf"), "-p", folder.path])
         let muxer = try connect(
-            "rtmp://127.0.0.1:\(port)/live/key", FFmpegMuxerConfiguration(maximumDelay: .seconds(60)), clip)
+            "rtmp://127.0.0.1:\(port)/live/key", FFmpegMuxer.Configuration(maximumDelay: .seconds(60)), clip)
         try send(clip, to: muxer)
         try muxer.finish()
         let end = MonotonicClock().now.advanced(by: .seconds(30))
@@ -102,7 +102,7 @@ import VideoCapturing
         let command =
             "exec srt-live-transmit -q -a no 'srt://127.0.0.1:\(port)?mode=listener' file://con > \(folder.file("a.ts"))"
         let peer = try PeerProgram("sh", ["-c", command])
-        let muxer = try connect("srt://127.0.0.1:\(port)", FFmpegMuxerConfiguration(maximumDelay: .seconds(60)), clip)
+        let muxer = try connect("srt://127.0.0.1:\(port)", FFmpegMuxer.Configuration(maximumDelay: .seconds(60)), clip)
         try send(clip, to: muxer)
         try muxer.finish()
         #expect(peer.waitForEnd())
@@ -120,7 +120,7 @@ import VideoCapturing
         }
         let first = try makePeer("first.mkv")
         let requests = Locked(0)
-        let muxer = try connect(url, FFmpegMuxerConfiguration(format: name == "tcp" ? "matroska" : nil), clip)
+        let muxer = try connect(url, FFmpegMuxer.Configuration(format: name == "tcp" ? "matroska" : nil), clip)
         muxer.connectFeedback(
             PacketFeedback(onKeyFrame: { requests.withLock { $0 += 1 } }, onBitrate: { _ in }))
         // Without an end, as a camera gives.
@@ -183,7 +183,7 @@ import VideoCapturing
     @Test(arguments: ["rtmp", "rtsp"]) func aSilentPeerIsGivenUp(_ scheme: String) throws {
         let clip = try Clip.h264.get()
         let socket = LoopbackSocket(SOCK_STREAM, listens: true)
-        let configuration = FFmpegMuxerConfiguration(
+        let configuration = FFmpegMuxer.Configuration(
             connectTimeout: .milliseconds(300), writeTimeout: .milliseconds(300))
         let muxer = try makeMuxer("\(scheme)://127.0.0.1:\(socket.port)/live/key", configuration)
         try muxer.begin([clip.track])
@@ -196,7 +196,7 @@ import VideoCapturing
     @Test func aPeerThatTakesNothingDelaysNobody() throws {
         let clip = try Clip.h264.get()
         let socket = LoopbackSocket(SOCK_STREAM, listens: true)
-        let configuration = FFmpegMuxerConfiguration(
+        let configuration = FFmpegMuxer.Configuration(
             writeTimeout: .milliseconds(300), reconnectTimeout: .zero, maximumDelay: .milliseconds(500))
         let muxer = try makeMuxer("tcp://127.0.0.1:\(socket.port)", configuration)
         try muxer.begin([clip.track])
@@ -220,7 +220,7 @@ import VideoCapturing
     @Test func cancelling() throws {
         let clip = try Clip.h264.get()
         let socket = LoopbackSocket(SOCK_STREAM, listens: true)
-        let configuration = FFmpegMuxerConfiguration(connectTimeout: .seconds(600), writeTimeout: .seconds(600))
+        let configuration = FFmpegMuxer.Configuration(connectTimeout: .seconds(600), writeTimeout: .seconds(600))
         let muxer = try makeMuxer("rtmp://127.0.0.1:\(socket.port)/live/key", configuration)
         try muxer.begin([clip.track])
         try muxer.write(clip.packets[0])
@@ -236,7 +236,7 @@ import VideoCapturing
         let port = LoopbackSocket.freePort(SOCK_STREAM)
         let url = "tcp://127.0.0.1:\(port)"
         let peer = try PeerProgram("ffmpeg", ["-nostdin", "-v", "error", "-i", url + "?listen=1", "-f", "null", "-"])
-        let muxer = try connect(url, FFmpegMuxerConfiguration(connectTimeout: .seconds(600)), clip)
+        let muxer = try connect(url, FFmpegMuxer.Configuration(connectTimeout: .seconds(600)), clip)
         peer.end(SIGKILL)
         for packet in clip.packets.dropFirst() {
             try muxer.write(packet)
@@ -249,7 +249,8 @@ import VideoCapturing
     // MARK: -
 
     /// A muxer whose first packet has arrived at a peer that may listen only later.
-    private func connect(_ url: String, _ configuration: FFmpegMuxerConfiguration, _ clip: Clip) throws -> FFmpegMuxer {
+    private func connect(_ url: String, _ configuration: FFmpegMuxer.Configuration, _ clip: Clip) throws -> FFmpegMuxer
+    {
         let end = MonotonicClock().now.advanced(by: .seconds(60))
         while true {
             let record = StateRecord()

@@ -73,7 +73,7 @@ import VideoCapturing
 
     @Test func decodesIVF() throws {
         let folder = TemporaryFolder()
-        let encoder = try VP8Encoder(VP8EncoderConfiguration(bitrate: 500_000))
+        let encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 500_000))
         let writer = IVFWriter(try OutputFile(path: folder.file("clip.ivf")))
         for value in 0..<5 {
             try encoder.encode(picture(value)) { packet in

@@ -9,8 +9,8 @@ import VideoCapturing
 @Suite struct FileEntryTests {
     private let entry = CapturerEntry.file()
 
-    private func request(_ input: String, _ options: [String: String] = [:]) -> CaptureRequest {
-        CaptureRequest(input: input, options: OptionValues(options.mapValues { [$0] }))
+    private func request(_ input: String, _ options: [String: String] = [:]) -> CapturerEntry.Request {
+        CapturerEntry.Request(input: input, options: OptionValues(options.mapValues { [$0] }))
     }
 
     @Test func theOptionsOfPlaying() throws {

@@ -63,17 +63,19 @@ import Testing
         #expect(set.color == sample.color)
         #expect(
             set.videoUsability?.restriction
-                == VideoUsability.Restriction(reorderedFrameCount: 2, bufferedFrameCount: 4))
+                == SequenceParameterSet.VideoUsability.Restriction(reorderedFrameCount: 2, bufferedFrameCount: 4))
     }
 
     @Test(arguments: samples)
     func videoUsabilityIsReplaced(_ sample: Sample) throws {
         let set = try withUnit(sample.unit) { try SequenceParameterSet($0) }
-        var wanted = VideoUsability()
-        wanted.timing = VideoUsability.Timing(unitsPerTick: 1, timeScale: 120)
-        wanted.signal = VideoUsability.Signal(isFullRange: true, primaries: 1, transfer: 1, matrix: 1)
-        wanted.restriction = VideoUsability.Restriction(reorderedFrameCount: 0, bufferedFrameCount: 1)
-        wanted.pixelAspect = VideoUsability.PixelAspect(width: 3, height: 4)
+        var wanted = SequenceParameterSet.VideoUsability()
+        wanted.timing = SequenceParameterSet.VideoUsability.Timing(unitsPerTick: 1, timeScale: 120)
+        wanted.signal = SequenceParameterSet.VideoUsability.Signal(
+            isFullRange: true, primaries: 1, transfer: 1, matrix: 1)
+        wanted.restriction = SequenceParameterSet.VideoUsability.Restriction(
+            reorderedFrameCount: 0, bufferedFrameCount: 1)
+        wanted.pixelAspect = SequenceParameterSet.VideoUsability.PixelAspect(width: 3, height: 4)
         let written = withUnit(sample.unit) { set.replacingVideoUsability(of: $0, with: wanted) }
         let read = try withUnit(written) { try SequenceParameterSet($0) }
         #expect(read.videoUsability == wanted)

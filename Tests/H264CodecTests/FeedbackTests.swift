@@ -19,7 +19,7 @@ import VideoCapturing
     }
 
     @Test func lateSinksBeginWithAKeyFrameAndItsParameterSets() throws {
-        var configuration = H264EncoderConfiguration(bitrate: 500_000)
+        var configuration = H264Encoder.Configuration(bitrate: 500_000)
         configuration.keyFrameInterval = nil
         let (first, second) = (Recorder(), Recorder())
         let consumer = EncodingConsumer(try H264Encoder(configuration), to: [("first", first)], track: 4)
@@ -44,7 +44,7 @@ import VideoCapturing
     }
 
     @Test func bitrateAndKeyFramesAreAskedForThroughTheDriver() throws {
-        var configuration = H264EncoderConfiguration(bitrate: 800_000)
+        var configuration = H264Encoder.Configuration(bitrate: 800_000)
         configuration.keyFrameInterval = nil
         let sink = Recorder()
         let consumer = EncodingConsumer(try H264Encoder(configuration), to: [("sink", sink)])

@@ -19,7 +19,7 @@ import VideoCapturing
     @Test(arguments: [PixelFormat.i420, .nv12])
     func framesSurviveWithoutDelay(_ format: PixelFormat) throws {
         let frames = try (0..<40).map { try numberedFrame(format, number: $0 + 300) }
-        var configuration = H264EncoderConfiguration(bitrate: 1_500_000)
+        var configuration = H264Encoder.Configuration(bitrate: 1_500_000)
         configuration.keyFrameInterval = .milliseconds(500)
         let packets = try encode(frames, configuration)
         #expect(packets.map(\.sequenceNumber) == frames.map(\.sequenceNumber))
@@ -46,7 +46,7 @@ import VideoCapturing
 
     @Test func parameterSetsStateRateAndColor() throws {
         for (rate, color) in [(FrameRate(30000, per: 1001)!, ColorDescription.bt709), (15, .jpeg)] {
-            var configuration = H264EncoderConfiguration(bitrate: 500_000)
+            var configuration = H264Encoder.Configuration(bitrate: 500_000)
             configuration.frameRate = rate
             let packet = try encode([try numberedFrame(number: 0, rate: rate, color: color)], configuration)[0]
             let set = try #require(try parameterSet(bytes(packet)))
@@ -61,7 +61,7 @@ import VideoCapturing
     }
 
     @Test func trackHasTheParameterSetsOfItsKeyFrames() throws {
-        let encoder = try H264Encoder(H264EncoderConfiguration(bitrate: 500_000))
+        let encoder = try H264Encoder(H264Encoder.Configuration(bitrate: 500_000))
         #expect(encoder.track == nil)
         var packets: [MediaPacket] = []
         try encoder.encode(try numberedFrame(number: 0)) { packets.append($0) }
@@ -100,7 +100,7 @@ import VideoCapturing
     func otherSizesAreRefused(_ width: Int, _ height: Int) throws {
         let frame = VideoFrame(
             buffer: try PixelBuffer.black(.i420, width: width, height: height, color: .bt601), timestamp: .zero)
-        let encoder = try H264Encoder(H264EncoderConfiguration(bitrate: 500_000))
+        let encoder = try H264Encoder(H264Encoder.Configuration(bitrate: 500_000))
         #expect { try encoder.encode(frame) { _ in } } throws: { ($0 as? CodecError)?.code == .formatUnsupported }
         // The next one of a good size is encoded.
         var packets = 0
@@ -125,7 +125,7 @@ import VideoCapturing
             try numberedFrame(width: 640, height: 480, number: 5, color: .bt709),
             try numberedFrame(width: 640, height: 480, number: 6, color: .bt709),
         ]
-        let encoder = try H264Encoder(H264EncoderConfiguration(bitrate: 1_000_000))
+        let encoder = try H264Encoder(H264Encoder.Configuration(bitrate: 1_000_000))
         var packets: [MediaPacket] = []
         var sizes: [Int?] = []
         for frame in frames {
@@ -142,7 +142,7 @@ import VideoCapturing
     }
 
     @Test func keyFramesComeOnRequest() throws {
-        var configuration = H264EncoderConfiguration(bitrate: 500_000)
+        var configuration = H264Encoder.Configuration(bitrate: 500_000)
         configuration.keyFrameInterval = nil
         let encoder = try H264Encoder(configuration)
         var keys: [Int] = []
@@ -157,7 +157,7 @@ import VideoCapturing
     }
 
     @Test func bitrateIsFollowedWithoutAKeyFrame() throws {
-        var configuration = H264EncoderConfiguration(bitrate: 600_000)
+        var configuration = H264Encoder.Configuration(bitrate: 600_000)
         configuration.keyFrameInterval = nil
         let encoder = try H264Encoder(configuration)
         var sizes: [Int] = []
@@ -194,7 +194,7 @@ import VideoCapturing
     }
 
     @Test func noiseIsDroppedOnlyWhereAsked() throws {
-        for purpose in EncodingPurpose.allCases {
+        for purpose in EncodingSettings.Purpose.allCases {
             let frames = try (0..<60).map { try noisyFrame($0, noise: 190) }
             let packets = try encode(frames, .init(bitrate: 300_000, purpose: purpose))
             if purpose == .file { #expect(packets.count == 60) } else { #expect(packets.count < 50) }
@@ -206,7 +206,7 @@ import VideoCapturing
     }
 
     @Test func slicesFitIntoPackets() throws {
-        var configuration = H264EncoderConfiguration(bitrate: 3_000_000)
+        var configuration = H264Encoder.Configuration(bitrate: 3_000_000)
         configuration.maximumNALUnitSize = 1200
         let frames = try (0..<20).map { try noisyFrame($0, noise: 40) }
         let packets = try encode(frames, configuration)
@@ -218,7 +218,7 @@ import VideoCapturing
     }
 
     @Test func threadsDivideThePicture() throws {
-        var configuration = H264EncoderConfiguration(bitrate: 1_000_000)
+        var configuration = H264Encoder.Configuration(bitrate: 1_000_000)
         configuration.threads = 2
         let packets = try encode(try (0..<10).map { try numberedFrame(number: $0 + 9) }, configuration)
         #expect(
@@ -230,7 +230,7 @@ import VideoCapturing
     @Test(arguments: [8, 60, 120, 240])
     func anyRateKeepsTheBitrate(_ rate: Int32) throws {
         let rate = FrameRate(rate, per: 1)!
-        let encoder = try H264Encoder(H264EncoderConfiguration(bitrate: 600_000))
+        let encoder = try H264Encoder(H264Encoder.Configuration(bitrate: 600_000))
         var bytes = 0
         for number in 0..<120 {
             var frame = try noisyFrame(number)
@@ -243,7 +243,7 @@ import VideoCapturing
     }
 
     @Test func screensAtRestAreRefinedAndThenLeftOut() throws {
-        let encoder = try H264Encoder(H264EncoderConfiguration(bitrate: 200_000, contentHint: .text))
+        let encoder = try H264Encoder(H264Encoder.Configuration(bitrate: 200_000, contentHint: .text))
         var packets = 0
         for number in 0..<40 {
             var frame = try numberedFrame(number: 3)
@@ -258,16 +258,16 @@ import VideoCapturing
     }
 
     @Test func otherFormatsAndSettingsAreRefused() throws {
-        let encoder = try H264Encoder(H264EncoderConfiguration(bitrate: 500_000))
+        let encoder = try H264Encoder(H264Encoder.Configuration(bitrate: 500_000))
         let frame = VideoFrame(
             buffer: try PixelBuffer.black(.yuy2, width: 32, height: 32, color: .bt601), timestamp: .zero)
         #expect { try encoder.encode(frame) { _ in } } throws: { ($0 as? CodecError)?.code == .formatUnsupported }
-        let changes: [(inout H264EncoderConfiguration) -> Void] = [
+        let changes: [(inout H264Encoder.Configuration) -> Void] = [
             { $0.bitrate = 0 }, { $0.threads = 0 }, { $0.minimumQuantizer = 0 }, { $0.maximumQuantizer = 5 },
             { $0.maximumNALUnitSize = 10 }, { $0.keyFrameInterval = .zero }, { $0.maximumQuantizer = 52 },
         ]
         for change in changes {
-            var configuration = H264EncoderConfiguration(bitrate: 500_000)
+            var configuration = H264Encoder.Configuration(bitrate: 500_000)
             change(&configuration)
             #expect { try H264Encoder(configuration) } throws: { ($0 as? CodecError)?.code == .invalidConfiguration }
         }

@@ -68,7 +68,7 @@ func difference(_ first: PixelBuffer, _ second: PixelBuffer, plane: Int, chroma:
 }
 
 /// All frames encoded.
-func encode(_ frames: [VideoFrame], _ configuration: H264EncoderConfiguration) throws -> [MediaPacket] {
+func encode(_ frames: [VideoFrame], _ configuration: H264Encoder.Configuration) throws -> [MediaPacket] {
     let encoder = try H264Encoder(configuration)
     var packets: [MediaPacket] = []
     for frame in frames { try encoder.encode(frame) { packets.append($0) } }

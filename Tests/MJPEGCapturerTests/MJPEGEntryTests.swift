@@ -9,7 +9,7 @@ import VideoCapturing
     private func login(
         _ url: String = "http://camera/", option: String? = nil, environment: String? = nil
     ) throws(OptionError) -> MJPEGCapturer.Credential? {
-        var request = CaptureRequest(input: url)
+        var request = CapturerEntry.Request(input: url)
         request.options["login"] = option
         return try MJPEGCapturer.Configuration(request) { $0 == "CAPTURER_LOGIN" ? environment : nil }.credential
     }
@@ -46,7 +46,7 @@ import VideoCapturing
     }
 
     @Test func everyOtherOptionArrives() throws {
-        var request = CaptureRequest(input: "https://camera/")
+        var request = CapturerEntry.Request(input: "https://camera/")
         request.options["pixel-format"] = "I420"
         request.options["ca-file"] = "ca.pem"
         var configuration = try MJPEGCapturer.Configuration(request) { _ in nil }

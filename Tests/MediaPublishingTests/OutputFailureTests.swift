@@ -120,8 +120,8 @@ import VideoCapturing
         var timeout: Duration? { value.withLock { $0 } }
         var name: String { "probe" }
         var kind: String { "probe" }
-        var feed: OutputFeed { .frames(.init()) }
-        func open(_ context: OutputContext) -> OutputDestination { .consumer(BlockedNever()) }
+        var feed: OutputContext.Feed { .frames(.init()) }
+        func open(_ context: OutputContext) -> OutputContext.Destination { .consumer(BlockedNever()) }
         func setWriteTimeout(_ timeout: Duration?) { value.withLock { $0 = timeout } }
         var outputStatistics: OutputStatistics { OutputStatistics(bytes: 0) }
     }

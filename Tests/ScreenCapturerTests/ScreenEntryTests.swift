@@ -8,7 +8,7 @@ import VideoCapturing
     private func configuration(
         _ options: [String: [String]] = [:], input: String? = nil
     ) throws(OptionError) -> ScreenCapturer.Configuration {
-        try ScreenCapturer.Configuration(CaptureRequest(input: input, options: OptionValues(options)))
+        try ScreenCapturer.Configuration(CapturerEntry.Request(input: input, options: OptionValues(options)))
     }
 
     @Test func takesTheWholeDesktopWithoutOptions() throws {

@@ -178,7 +178,7 @@ import VideoCapturing
         let rig = Rig()
         try rig.feed()
         let engine = rig.stills.engine
-        let burst = try engine.startBurst(count: 10, interval: .seconds(1), StillSettings())
+        let burst = try engine.startBurst(count: 10, interval: .seconds(1), Still.Settings())
         rig.settle()
         for _ in 0..<30 { try rig.feed() }
         rig.settle()
@@ -201,7 +201,7 @@ import VideoCapturing
         // The first tick's own moment lies after the frame; whether a nearer one comes is not known yet.
         rig.clock.advance(by: .milliseconds(20))
         let burst = try engine.startBurst(
-            count: 2, interval: .seconds(1), StillSettings(allowsEarlierFrames: false))
+            count: 2, interval: .seconds(1), Still.Settings(allowsEarlierFrames: false))
         #expect(await eventually { rig.waitingCount == 1 })
         engine.endBurst(burst)
         guard case .finished(let counts)? = try await engine.nextEvent(ofBurst: burst) else {

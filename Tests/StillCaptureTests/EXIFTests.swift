@@ -33,7 +33,7 @@ import VideoCapturing
         return tags
     }
 
-    private func still(_ settings: StillSettings, _ configuration: StillCapture.Configuration = .init()) async throws
+    private func still(_ settings: Still.Settings, _ configuration: StillCapture.Configuration = .init()) async throws
         -> Still
     {
         let rig = Rig(configuration)
@@ -67,7 +67,7 @@ import VideoCapturing
     @Test func exiftoolReadsAJPEG() async throws {
         let settings = StillCapture.Configuration(
             cameraMake: "Acme", cameraModel: "Kamera Zürich", software: "tests 1.0")
-        let still = try await still(StillSettings(), settings)
+        let still = try await still(Still.Settings(), settings)
         let tags = try tags(still.bytes, "a.jpg")
         #expect(tags["Validate"] == "0 0 0" && tags["Warning"] == nil)
         #expect(tags["Make"] == "Acme" && tags["Model"] == "Kamera Z?rich" && tags["Software"] == "tests 1.0")
@@ -81,14 +81,14 @@ import VideoCapturing
     }
 
     @Test func exiftoolReadsAPNG() async throws {
-        let tags = try tags(try await still(StillSettings(format: .png)).bytes, "a.png")
+        let tags = try tags(try await still(Still.Settings(format: .png)).bytes, "a.png")
         #expect(tags["Software"] == "swift-video-capturing" && tags["ExifImageWidth"] == "64")
         #expect(tags["DateTimeOriginal"]?.count == 19 && tags["Make"] == nil)
     }
 
     @Test func thereIsNoneWhereItIsNotAskedFor() async throws {
-        for format in [StillSettings.Format.jpeg, .png] {
-            let tags = try tags(try await still(StillSettings(format: format, writesEXIF: false)).bytes, "a.\(format)")
+        for format in [Still.Settings.Format.jpeg, .png] {
+            let tags = try tags(try await still(Still.Settings(format: format, writesEXIF: false)).bytes, "a.\(format)")
             #expect(tags["DateTimeOriginal"] == nil && tags["Software"] == nil)
         }
     }
@@ -120,7 +120,7 @@ import VideoCapturing
         let stills = StillCapture()
         let taken = MonotonicClock().now.advanced(by: .seconds(-5))
         stills.consumeFrame(VideoFrame(buffer: try flatPicture(1), timestamp: taken))
-        let still = try await stills.capture(StillSettings(timeout: .seconds(60)))
+        let still = try await stills.capture(Still.Settings(timeout: .seconds(60)))
         #expect(still.date >= before - .milliseconds(5500) && still.date <= wallClockTime() - .milliseconds(4900))
         #expect(still.offset <= .seconds(-5) && still.latency >= .zero)
     }

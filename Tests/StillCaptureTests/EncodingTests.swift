@@ -12,7 +12,7 @@ import VideoCapturing
     private let folder = TemporaryFolder()
 
     /// The only frame of a rig as a still.
-    private func still(_ frame: VideoFrame, _ settings: StillSettings) async throws -> Still {
+    private func still(_ frame: VideoFrame, _ settings: Still.Settings) async throws -> Still {
         let rig = Rig()
         var frame = frame
         frame.timestamp = rig.clock.now
@@ -57,7 +57,7 @@ import VideoCapturing
         let buffer = try PixelBuffer.make(.nv12, width: 64, height: 48) { TestPicture.fill($0, index: 1) }
         var sizes: [Int] = []
         for quality in [10, 50, 90, 100] {
-            let still = try await still(frame(buffer), StillSettings(quality: quality))
+            let still = try await still(frame(buffer), Still.Settings(quality: quality))
             #expect(still.quality == quality && !still.isQualityReduced && !still.isPassedThrough)
             sizes.append(still.bytes.count)
         }
@@ -65,10 +65,10 @@ import VideoCapturing
     }
 
     /// Every format that a capture may deliver.
-    @Test(arguments: PixelFormat.allCases.filter { !$0.isCompressed }, StillSettings.Format.allCases)
-    func allFormatsAreEncoded(pixelFormat: PixelFormat, format: StillSettings.Format) async throws {
+    @Test(arguments: PixelFormat.allCases.filter { !$0.isCompressed }, Still.Settings.Format.allCases)
+    func allFormatsAreEncoded(pixelFormat: PixelFormat, format: Still.Settings.Format) async throws {
         let buffer = try PixelBuffer.black(pixelFormat, width: 34, height: 18, color: .assumed(for: pixelFormat))
-        let still = try await still(frame(buffer), StillSettings(format: format))
+        let still = try await still(frame(buffer), Still.Settings(format: format))
         #expect(still.size == PixelSize(width: 34, height: 18))
         guard format != .nv12 else {
             #expect(still.bytes.count == PixelFormat.nv12.packedByteCount(width: 34, height: 18))
@@ -81,15 +81,15 @@ import VideoCapturing
     @Test func aCamerasOwnJPEGIsUntouched() async throws {
         let jpeg = try madeJPEG()
         let untouched = try await still(
-            jpegFrame(jpeg, width: 64, height: 48), StillSettings(writesEXIF: false))
+            jpegFrame(jpeg, width: 64, height: 48), Still.Settings(writesEXIF: false))
         #expect(untouched.bytes == jpeg && untouched.isPassedThrough && untouched.quality == nil)
         // Also where it comes next to the samples.
         var both = frame(try flatPicture(7, width: 64, height: 48))
         both.compressed = try jpegFrame(jpeg, width: 64, height: 48).buffer
-        #expect(try await still(both, StillSettings(writesEXIF: false)).bytes == jpeg)
-        #expect(try await still(both, StillSettings(passesThrough: false)).isPassedThrough == false)
+        #expect(try await still(both, Still.Settings(writesEXIF: false)).bytes == jpeg)
+        #expect(try await still(both, Still.Settings(passesThrough: false)).isPassedThrough == false)
         let reencoded = try await still(
-            jpegFrame(jpeg, width: 64, height: 48), StillSettings(quality: 30, passesThrough: false))
+            jpegFrame(jpeg, width: 64, height: 48), Still.Settings(quality: 30, passesThrough: false))
         #expect(reencoded.quality == 30 && !reencoded.isPassedThrough)
         #expect(try decoded(reencoded.bytes).count == decoded(jpeg).count)
     }
@@ -97,7 +97,7 @@ import VideoCapturing
     /// EXIF is all that is inserted, and takes the place of what was there.
     @Test func onlyEXIFIsInserted() async throws {
         let jpeg = try madeJPEG()
-        let tagged = try await still(jpegFrame(jpeg, width: 64, height: 48), StillSettings())
+        let tagged = try await still(jpegFrame(jpeg, width: 64, height: 48), Still.Settings())
         let length = tagged.bytes.count - jpeg.count
         let start = 2 + 18
         // After JFIF's segment of 18 bytes.
@@ -105,7 +105,7 @@ import VideoCapturing
         #expect(Array(tagged.bytes[start..<start + 2]) == [0xFF, 0xE1])
         #expect(tagged.bytes[..<start] + tagged.bytes[(start + length)...] == jpeg[...])
         #expect(try decoded(tagged.bytes) == decoded(jpeg))
-        let again = try await still(jpegFrame(tagged.bytes, width: 64, height: 48), StillSettings())
+        let again = try await still(jpegFrame(tagged.bytes, width: 64, height: 48), Still.Settings())
         #expect(again.bytes.count == tagged.bytes.count)
     }
 
@@ -113,7 +113,7 @@ import VideoCapturing
     @Test func missingTablesAreInserted() async throws {
         // ffmpeg's tables are its own, libjpeg's the standard ones.
         let buffer = try PixelBuffer.make(.nv12, width: 64, height: 48) { TestPicture.fill($0, index: 3) }
-        let whole = try await still(frame(buffer), StillSettings(writesEXIF: false)).bytes
+        let whole = try await still(frame(buffer), Still.Settings(writesEXIF: false)).bytes
         var bare: [UInt8] = []
         var position = 2
         bare += whole[..<2]
@@ -124,7 +124,7 @@ import VideoCapturing
         }
         bare += whole[position...]
         #expect(bare.count == whole.count - 432)
-        let completed = try await still(jpegFrame(bare, width: 64, height: 48), StillSettings(writesEXIF: false))
+        let completed = try await still(jpegFrame(bare, width: 64, height: 48), Still.Settings(writesEXIF: false))
         #expect(completed.isPassedThrough && completed.bytes.count == whole.count)
         #expect(try decoded(completed.bytes) == decoded(whole))
     }
@@ -134,7 +134,7 @@ import VideoCapturing
     /// RGB comes back to the last bit.
     @Test(arguments: [(33, 17), (1, 1), (640, 480)]) func aPNGIsExact(width: Int, height: Int) async throws {
         let buffer = try PixelBuffer.make(.rgb24, width: width, height: height) { TestPicture.fill($0, index: 5) }
-        let still = try await still(frame(buffer), StillSettings(format: .png))
+        let still = try await still(frame(buffer), Still.Settings(format: .png))
         var given: [UInt8] = []
         for row in 0..<height { buffer.withRow(row, ofPlane: 0) { given += $0 } }
         #expect(try samples(still.bytes, "a.png") == given)
@@ -143,7 +143,7 @@ import VideoCapturing
 
     @Test func samplesAreAsTheyWere() async throws {
         let buffer = try PixelBuffer.make(.nv12, width: 34, height: 18) { TestPicture.fill($0, index: 9) }
-        let still = try await still(frame(buffer, orientation: .left), StillSettings(format: .nv12))
+        let still = try await still(frame(buffer, orientation: .left), Still.Settings(format: .nv12))
         var given: [UInt8] = []
         for (plane, shape) in buffer.planes.enumerated() {
             for row in 0..<shape.rows { buffer.withRow(row, ofPlane: plane) { given += $0 } }
@@ -154,16 +154,16 @@ import VideoCapturing
     // MARK: Orientation
 
     /// Written: the pixels stay. Applied: they are turned.
-    @Test(arguments: StillSettings.Format.allCases) func orientation(format: StillSettings.Format) async throws {
+    @Test(arguments: Still.Settings.Format.allCases) func orientation(format: Still.Settings.Format) async throws {
         // The left half is white.
         let buffer = try PixelBuffer.make(.nv12, width: 32, height: 16) { pixels in
             pixels.fill(plane: 0) { column, _ in column < 16 ? 235 : 16 }
             pixels.fill(plane: 1, with: 128)
         }
-        let written = try await still(frame(buffer, orientation: .left), StillSettings(format: format))
+        let written = try await still(frame(buffer, orientation: .left), Still.Settings(format: format))
         #expect(written.size == PixelSize(width: 32, height: 16) && written.orientation == .left)
         let applied = try await still(
-            frame(buffer, orientation: .left), StillSettings(format: format, orientation: .applied))
+            frame(buffer, orientation: .left), Still.Settings(format: format, orientation: .applied))
         #expect(applied.size == PixelSize(width: 16, height: 32) && applied.orientation == .up)
         guard format != .nv12 else {
             // Clockwise, so that the left is above.
@@ -182,9 +182,9 @@ import VideoCapturing
     @Test func aCamerasJPEGIsTurned() async throws {
         var lying = try jpegFrame(try madeJPEG(), width: 64, height: 48)
         lying.orientation = .right
-        let written = try await still(lying, StillSettings())
+        let written = try await still(lying, Still.Settings())
         #expect(written.isPassedThrough && written.orientation == .right)
-        let applied = try await still(lying, StillSettings(orientation: .applied))
+        let applied = try await still(lying, Still.Settings(orientation: .applied))
         #expect(!applied.isPassedThrough && applied.size == PixelSize(width: 48, height: 64))
     }
 
@@ -194,7 +194,7 @@ import VideoCapturing
     @Test func qualityFallsWithTheBacklog() async throws {
         let rig = Rig(StillCapture.Configuration(workerCount: 1))
         var requests: [Task<Still, any Error>] = []
-        for _ in 0..<8 { requests.append(await rig.begin(StillSettings(quality: 90, minimumQuality: 50))) }
+        for _ in 0..<8 { requests.append(await rig.begin(Still.Settings(quality: 90, minimumQuality: 50))) }
         try rig.feed()
         var qualities: [Int] = []
         for request in requests {
@@ -206,7 +206,7 @@ import VideoCapturing
     }
 
     @Test func qualityStaysWhereItMayNotFall() {
-        #expect(StillEncoder.quality(StillSettings(quality: 90), backlog: 100, workers: 1) == 90)
-        #expect(StillEncoder.quality(StillSettings(quality: 90, minimumQuality: 10), backlog: 100, workers: 1) == 10)
+        #expect(StillEncoder.quality(Still.Settings(quality: 90), backlog: 100, workers: 1) == 90)
+        #expect(StillEncoder.quality(Still.Settings(quality: 90, minimumQuality: 10), backlog: 100, workers: 1) == 10)
     }
 }

@@ -32,7 +32,7 @@ import VideoCapturing
 
     @Test func aStopEndsASingleStill() async throws {
         try publisher.start()
-        let request = Task { try await stills.capture(StillSettings(timeout: nil)) }
+        let request = Task { try await stills.capture(Still.Settings(timeout: nil)) }
         #expect(await eventually { stills.engine.state.withLock { $0.waiting.count == 1 } })
         try publisher.stop()
         await #expect { try await request.value } throws: { isError(.notRunning, $0) }
@@ -159,7 +159,7 @@ import VideoCapturing
         #expect { try stills.attach(to: publisher) } throws: { ($0 as? CaptureError)?.code == .invalidState }
         try publisher.start()
         var reader = BurstReader(stills.burst(count: 2))
-        let request = Task { try await stills.capture(StillSettings(timeout: nil)) }
+        let request = Task { try await stills.capture(Still.Settings(timeout: nil)) }
         #expect(await eventually { stills.engine.state.withLock { $0.waiting.count == 1 } })
         publisher.remove(place)
         await #expect { try await request.value } throws: { isError(.notRunning, $0) }

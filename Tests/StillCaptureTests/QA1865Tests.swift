@@ -46,7 +46,7 @@ import VideoCapturing
         var state = StillState(StillCapture.Configuration(outstandingLimit: .max))
         state.setGate(.open)
         let start = MediaTime(nanoseconds: 123_456_789)
-        let burst = BurstState(count: 100_000, interval: interval, settings: StillSettings(), start: start)
+        let burst = BurstState(count: 100_000, interval: interval, settings: Still.Settings(), start: start)
         _ = state.addBurst(1, burst, at: start)
         var moments: [MediaTime] = []
         var now = start
@@ -69,7 +69,7 @@ import VideoCapturing
         var state = StillState(StillCapture.Configuration())
         state.setGate(.open)
         let start = MediaTime(nanoseconds: 1_000_000_000)
-        let burst = BurstState(count: 3, interval: .milliseconds(40), settings: StillSettings(), start: start)
+        let burst = BurstState(count: 3, interval: .milliseconds(40), settings: Still.Settings(), start: start)
         _ = state.addBurst(1, burst, at: start)
         let plan = state.advance(to: start.advanced(by: .seconds(100)))
         #expect(plan.deadline == nil && state.waiting.count == 3)

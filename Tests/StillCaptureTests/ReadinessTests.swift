@@ -11,7 +11,7 @@ import VideoCapturing
         try rig.feed()
         // The first frame says that the capture runs; what follows from it needs a request.
         rig.clock.advance(by: .milliseconds(1))
-        let later = StillSettings(allowsEarlierFrames: false)
+        let later = Still.Settings(allowsEarlierFrames: false)
         let first = await rig.begin(later)
         let second = await rig.begin(later)
         #expect(rig.stills.readiness == .waitingForCapture)
@@ -35,7 +35,7 @@ import VideoCapturing
         #expect(await changes.next() == .ready)
         rig!.clock.advance(by: .milliseconds(1))
         do {
-            let request = await rig!.begin(StillSettings(allowsEarlierFrames: false))
+            let request = await rig!.begin(Still.Settings(allowsEarlierFrames: false))
             #expect(await changes.next() == .waitingForCapture)
             try rig!.feed()
             _ = try await request.value

@@ -53,7 +53,7 @@ final class Rig: Sendable {
     }
 
     /// Begins a still that has to wait for its frame, and returns when it does.
-    func begin(_ settings: StillSettings = StillSettings()) async -> Task<Still, any Error> {
+    func begin(_ settings: Still.Settings = Still.Settings()) async -> Task<Still, any Error> {
         let before = waitingCount
         let task = Task { [stills] in try await stills.capture(settings) }
         #expect(await eventually { self.waitingCount > before })

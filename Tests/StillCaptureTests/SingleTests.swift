@@ -54,7 +54,7 @@ import VideoCapturing
         let rig = Rig()
         try rig.feed()
         rig.clock.advance(by: .milliseconds(1))
-        let request = await rig.begin(StillSettings(allowsEarlierFrames: false))
+        let request = await rig.begin(Still.Settings(allowsEarlierFrames: false))
         rig.settle()
         let later = try rig.feed()
         #expect(try await request.value.timestamp == later.timestamp)
@@ -95,10 +95,10 @@ import VideoCapturing
 
     @Test func waitingEnds() async throws {
         let rig = Rig()
-        let request = await rig.begin(StillSettings(timeout: .seconds(3)))
+        let request = await rig.begin(Still.Settings(timeout: .seconds(3)))
         rig.settle()
         rig.clock.advance(by: .seconds(2))
-        let second = await rig.begin(StillSettings(timeout: .seconds(60)))
+        let second = await rig.begin(Still.Settings(timeout: .seconds(60)))
         rig.clock.advance(by: .seconds(1))
         await #expect { try await request.value } throws: { isError(.timedOut, $0) && "\($0)".contains("3") }
         try rig.feed()
@@ -117,7 +117,7 @@ import VideoCapturing
         // Also one that was cancelled before it began.
         let dead = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await rig.stills.capture(StillSettings(allowsEarlierFrames: false))
+            return try await rig.stills.capture(Still.Settings(allowsEarlierFrames: false))
         }
         await #expect(throws: CancellationError.self) { try await dead.value }
         #expect(rig.outstandingCount == 0)
@@ -131,10 +131,10 @@ import VideoCapturing
     }
 
     @Test(arguments: [
-        StillSettings(quality: 0), StillSettings(quality: 101), StillSettings(quality: 50, minimumQuality: 51),
-        StillSettings(minimumQuality: 0), StillSettings(timeout: .zero),
+        Still.Settings(quality: 0), Still.Settings(quality: 101), Still.Settings(quality: 50, minimumQuality: 51),
+        Still.Settings(minimumQuality: 0), Still.Settings(timeout: .zero),
     ])
-    func absurdSettingsAreRefused(settings: StillSettings) async throws {
+    func absurdSettingsAreRefused(settings: Still.Settings) async throws {
         let rig = Rig()
         try rig.feed()
         await #expect { try await rig.stills.capture(settings) } throws: { isError(.invalidConfiguration, $0) }

@@ -27,7 +27,7 @@ import VideoCapturing
     private func stills(
         _ name: String, _ count: Int, interval: Duration? = nil, overwrites: Bool = false
     ) throws -> StillOutput {
-        var settings = StillSettings()
+        var settings = Still.Settings()
         settings.format = name.hasSuffix("nv12") ? .nv12 : name.hasSuffix("png") ? .png : .jpeg
         return try StillOutput(
             folder.file(name), configuration: .init(count: count, interval: interval, settings: settings),

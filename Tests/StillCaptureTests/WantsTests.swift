@@ -44,13 +44,13 @@ import VideoCapturing
         _ = try await stills.capture()
         let passive = try await stills.capture()
         #expect(asked.withLock { $0.allSatisfy { $0.maximumPixelCount == 64 } })
-        let still = try await stills.capture(StillSettings(wants: CaptureWants()))
+        let still = try await stills.capture(Still.Settings(wants: CaptureWants()))
         // The frame is one of after the capture has been told.
         #expect(still.offset > .zero && still.sequenceNumber > passive.sequenceNumber)
         #expect(asked.withLock { $0.contains { $0.maximumPixelCount == nil && $0.maximumFrameRate == nil } })
         #expect(await eventually { asked.withLock { $0.last?.maximumPixelCount == 64 } })
         // A burst holds them until it is over.
-        var reader = BurstReader(stills.burst(count: 5, settings: StillSettings(wants: CaptureWants())))
+        var reader = BurstReader(stills.burst(count: 5, settings: Still.Settings(wants: CaptureWants())))
         #expect(try await reader.stills(5).map(\.number) == [1, 2, 3, 4, 5])
         #expect(try await reader.summary().captured == 5)
         #expect(await eventually { asked.withLock { $0.last?.maximumPixelCount == 64 } })

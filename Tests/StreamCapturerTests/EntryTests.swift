@@ -8,8 +8,8 @@ import VideoCapturing
 @Suite struct EntryTests {
     private let entry = CapturerEntry.stream(decoders: [H264Decoder.factory], demuxers: [.ffmpeg])
 
-    private func request(_ input: String, _ options: [String: String] = [:]) -> CaptureRequest {
-        CaptureRequest(input: input, options: OptionValues(options.mapValues { [$0] }))
+    private func request(_ input: String, _ options: [String: String] = [:]) -> CapturerEntry.Request {
+        CapturerEntry.Request(input: input, options: OptionValues(options.mapValues { [$0] }))
     }
 
     @Test(arguments: [
@@ -37,8 +37,8 @@ import VideoCapturing
     }
 
     @Test func theFormatIsAnOption() throws {
-        func format(_ url: String, _ options: [String: String]) throws -> StreamInputFormat? {
-            try StreamCapturerConfiguration(request(url, options), schemes: entry.schemes).format
+        func format(_ url: String, _ options: [String: String]) throws -> StreamCapturer.Format? {
+            try StreamCapturer.Configuration(request(url, options), schemes: entry.schemes).format
         }
         #expect(try format("tcp://h:1", [:]) == nil)
         #expect(try format("tcp://h:1", ["stream-format": "mpegts"]) == .mpegTS)

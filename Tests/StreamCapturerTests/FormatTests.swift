@@ -29,8 +29,8 @@ import VideoCapturing
     /// The digests of the pictures of a connection that ends, which ends the capture.
     private func received(
         _ bytes: [UInt8], option: String = "", pieces: Int = 1 << 20,
-        _ change: @escaping (inout StreamCapturerConfiguration) -> Void = { _ in }
-    ) throws -> (digests: [String], statistics: StreamCapturerStatistics, state: CaptureState) {
+        _ change: @escaping (inout StreamCapturer.Configuration) -> Void = { _ in }
+    ) throws -> (digests: [String], statistics: StreamCapturer.Statistics, state: CaptureState) {
         let sender = TestSender { connection in
             var rest = bytes[...]
             while !rest.isEmpty, connection.write(rest.prefix(pieces)) { rest = rest.dropFirst(pieces) }

@@ -10,9 +10,9 @@ import VideoCapturing
 /// The output connects to a receiver.
 @Suite(.serialized) struct ConnectTests {
     private func failure(
-        opening url: String, _ change: (inout StreamOutputConfiguration) -> Void = { _ in }
+        opening url: String, _ change: (inout StreamOutput.Configuration) -> Void = { _ in }
     ) -> CaptureError? {
-        var configuration = StreamOutputConfiguration()
+        var configuration = StreamOutput.Configuration()
         change(&configuration)
         do throws(CaptureError) {
             let output = try StreamOutput(url, configuration: configuration)
@@ -39,10 +39,10 @@ import VideoCapturing
     /// Without `open`, a receiver that is started later is found.
     @Test func waitsForAReceiverThatComesLater() throws {
         let port = try TestListener().port
-        var configuration = StreamOutputConfiguration()
+        var configuration = StreamOutput.Configuration()
         configuration.reconnectDelays = [.milliseconds(10)]
         let output = try StreamOutput("tcp://127.0.0.1:\(port)", configuration: configuration)
-        let events = Locked<[StreamOutputEvent]>([])
+        let events = Locked<[StreamOutput.Event]>([])
         output.setEventHandler { event in
             events.withLock { $0.append(event) }
         }
@@ -67,7 +67,7 @@ import VideoCapturing
     /// Each connection is ended by the receiver at another byte; each next one begins with a key frame.
     @Test func reconnects() throws {
         let listener = try TestListener()
-        var configuration = StreamOutputConfiguration()
+        var configuration = StreamOutput.Configuration()
         configuration.reconnectDelays = [.zero]
         let output = try StreamOutput("tcp://127.0.0.1:\(listener.port)", configuration: configuration)
         try output.open()
@@ -103,7 +103,7 @@ import VideoCapturing
 
     @Test func withoutAFurtherAttemptItFails() throws {
         let listener = try TestListener()
-        var configuration = StreamOutputConfiguration()
+        var configuration = StreamOutput.Configuration()
         configuration.reconnectDelays = []
         let output = try StreamOutput("tcp://127.0.0.1:\(listener.port)", configuration: configuration)
         try output.open()
@@ -194,7 +194,7 @@ import VideoCapturing
     }
 
     @Test func invalidSettingsAreReported() {
-        for change: @Sendable (inout StreamOutputConfiguration) -> Void in [
+        for change: @Sendable (inout StreamOutput.Configuration) -> Void in [
             { $0.maximumReceivers = 0 }, { $0.maximumWaitingBytes = 0 }, { $0.maximumDelay = .zero },
             { $0.connectTimeout = .zero }, { $0.stallTimeout = .seconds(-1) }, { $0.finishTimeout = .seconds(-1) },
             { $0.reconnectDelays = [.seconds(-1)] },

@@ -8,7 +8,7 @@ import VideoCapturing
     private let folder = TemporaryFolder()
 
     private func listening() throws -> StreamOutput {
-        var configuration = StreamOutputConfiguration()
+        var configuration = StreamOutput.Configuration()
         configuration.maximumDelay = .seconds(3600)
         let output = try StreamOutput("tcp://127.0.0.1:0?listen&format=matroska", configuration: configuration)
         try output.open()

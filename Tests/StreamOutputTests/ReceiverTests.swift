@@ -11,8 +11,8 @@ import VideoCapturing
 
 /// Receivers that connect to the output.
 @Suite(.serialized) struct ReceiverTests {
-    private func listening(_ change: (inout StreamOutputConfiguration) -> Void = { _ in }) throws -> StreamOutput {
-        var configuration = StreamOutputConfiguration()
+    private func listening(_ change: (inout StreamOutput.Configuration) -> Void = { _ in }) throws -> StreamOutput {
+        var configuration = StreamOutput.Configuration()
         // Packets are written faster than their times say.
         configuration.maximumDelay = .seconds(3600)
         change(&configuration)
@@ -239,7 +239,7 @@ import VideoCapturing
 
     @Test func tooManyReceiversAreTurnedAway() throws {
         let output = try listening { $0.maximumReceivers = 2 }
-        let events = Locked<[StreamOutputEvent]>([])
+        let events = Locked<[StreamOutput.Event]>([])
         output.setEventHandler { event in events.withLock { $0.append(event) } }
         let feed = try Feed(Clip.standard.get(), to: output)
         let admitted = try (0..<2).map { _ in try TestReceiver(port: output.port) }

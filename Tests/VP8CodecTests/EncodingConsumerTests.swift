@@ -33,7 +33,7 @@ import VideoCapturing
     @Test func eachSinkGetsEachPacket() throws {
         let sinks = [Sink(), Sink()]
         let encoding = EncodingConsumer(
-            try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000)), to: [("a", sinks[0]), ("b", sinks[1])])
+            try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)), to: [("a", sinks[0]), ("b", sinks[1])])
         for frame in try frames(0..<10) { encoding.consumeFrame(frame) }
         encoding.finish()
         encoding.finish()
@@ -82,7 +82,7 @@ import VideoCapturing
     @Test func aSinkAsksForAKeyFrame() throws {
         let (sink, failing) = (AskingSink(), AskingSink(failsAt: 2))
         let encoding = EncodingConsumer(
-            try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000)), to: [("asking", sink)])
+            try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)), to: [("asking", sink)])
         encoding.add(failing, name: "failing")
         #expect(sink.connections == 1 && failing.connections == 1)
         for frame in try frames(0..<4) { encoding.consumeFrame(frame) }
@@ -103,7 +103,7 @@ import VideoCapturing
         let bad = Sink(failsAt: 3)
         let failures = Locked<[String?]>([])
         let encoding = EncodingConsumer(
-            try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000)), to: [("bad", bad), ("good", good)],
+            try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)), to: [("bad", bad), ("good", good)],
             onFailure: { failure in failures.withLock { $0.append(failure.sink) } })
         for frame in try frames(0..<8) { encoding.consumeFrame(frame) }
         #expect(bad.packets.count == 3)
@@ -119,7 +119,7 @@ import VideoCapturing
         let sink = Sink()
         let failures = Locked<[String?]>([])
         let encoding = EncodingConsumer(
-            try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000)), to: [("file", sink)],
+            try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)), to: [("file", sink)],
             onFailure: { failure in failures.withLock { $0.append(failure.sink) } })
         encoding.consumeFrame(try movingFrame(width: 32, height: 32, step: 0))
         encoding.consumeFrame(
@@ -134,7 +134,7 @@ import VideoCapturing
     @Test func aKeyFrameCanBeRequested() throws {
         let sink = Sink()
         let encoding = EncodingConsumer(
-            try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000)), to: [("a", sink)])
+            try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)), to: [("a", sink)])
         for frame in try frames(0..<3) { encoding.consumeFrame(frame) }
         encoding.requestKeyFrame()
         for frame in try frames(3..<5) { encoding.consumeFrame(frame) }
@@ -179,7 +179,7 @@ import VideoCapturing
             encoding.finish()
         }
         let encoding = EncodingConsumer(
-            try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000)), to: [("calling", sink), ("other", other)])
+            try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)), to: [("calling", sink), ("other", other)])
         sink.encoding.withLock { $0 = encoding }
         let frames = try frames(0..<3)
         #expect(try ends { for frame in frames { encoding.consumeFrame(frame) } })
@@ -194,7 +194,8 @@ import VideoCapturing
         let encoding = Locked<EncodingConsumer?>(nil)
         let good = Sink()
         let made = EncodingConsumer(
-            try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000)), to: [("bad", Sink(failsAt: 1)), ("good", good)],
+            try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)),
+            to: [("bad", Sink(failsAt: 1)), ("good", good)],
             onFailure: { _ in
                 guard let encoding = encoding.withLock({ $0 }) else { return }
                 if encoding.isActive { encoding.finish() }
@@ -210,7 +211,7 @@ import VideoCapturing
         let early = Sink()
         let late = Sink()
         let encoding = EncodingConsumer(
-            try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000)), to: [("early", early)], track: 3)
+            try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)), to: [("early", early)], track: 3)
         let refreshes = Locked(0)
         encoding.connectFeedback(
             CaptureFeedback(onWants: { _ in }, onRefresh: { refreshes.withLock { $0 += 1 } }))
@@ -238,7 +239,7 @@ import VideoCapturing
     }
 
     @Test func sinksComeAndGoWhileFramesAreEncoded() throws {
-        let encoding = EncodingConsumer(try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000)))
+        let encoding = EncodingConsumer(try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)))
         let frames = try frames(0..<60)
         let isOver = Locked(false)
         try CaptureThread(name: "frames") {
@@ -265,7 +266,7 @@ import VideoCapturing
         let sink = Sink()
         let failures = Locked(0)
         let encoding = EncodingConsumer(
-            try VP8Encoder(VP8EncoderConfiguration(bitrate: 4_000_000)), to: [("a", sink)],
+            try VP8Encoder(VP8Encoder.Configuration(bitrate: 4_000_000)), to: [("a", sink)],
             onFailure: { _ in failures.withLock { $0 += 1 } })
         func bytes() throws -> Int {
             let before = sink.packets.count

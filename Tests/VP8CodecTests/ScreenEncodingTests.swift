@@ -23,8 +23,8 @@ import VideoCapturing
     }
 
     /// At 100 kbit/s the key frame alone is hardly legible; a live network would not even have carried it by then.
-    @Test(arguments: [(100_000, VP8EncoderConfiguration.Purpose.file), (400_000, .file), (400_000, .live)])
-    func textIsLegibleWithinASecond(bitrate: Int, purpose: VP8EncoderConfiguration.Purpose) throws {
+    @Test(arguments: [(100_000, VP8Encoder.Configuration.Purpose.file), (400_000, .file), (400_000, .live)])
+    func textIsLegibleWithinASecond(bitrate: Int, purpose: VP8Encoder.Configuration.Purpose) throws {
         let session = try ScreenSession(bitrate: bitrate, purpose: purpose)
         let buffer = try TextScreen(width: 320, height: 240).buffer
         try session.show(buffer, damage: nil, after: .zero)
@@ -179,7 +179,7 @@ import VideoCapturing
     }
 
     @Test func otherContentsAreEncodedWhole() throws {
-        let encoder = try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000))
+        let encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000))
         var packets = 0
         for step in 0..<5 {
             var frame = try movingFrame(width: 32, height: 32, step: step)
@@ -196,7 +196,7 @@ import VideoCapturing
             func finish() {}
         }
         let encoding = EncodingConsumer(
-            try VP8Encoder(VP8EncoderConfiguration(bitrate: 2_000_000, contentHint: .text)), to: [("sink", Sink())])
+            try VP8Encoder(VP8Encoder.Configuration(bitrate: 2_000_000, contentHint: .text)), to: [("sink", Sink())])
         let buffer = try movingPicture(.i420, width: 32, height: 32, step: 0)
         for index in 0..<60 {
             encoding.consumeFrame(

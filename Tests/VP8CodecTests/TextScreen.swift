@@ -67,8 +67,8 @@ final class ScreenSession {
     private var time = MediaTime(nanoseconds: 5_000_000_000)
     private var number: UInt64 = 0
 
-    init(bitrate: Int = 400_000, purpose: VP8EncoderConfiguration.Purpose = .file) throws {
-        var configuration = VP8EncoderConfiguration(bitrate: bitrate, contentHint: .text, purpose: purpose)
+    init(bitrate: Int = 400_000, purpose: VP8Encoder.Configuration.Purpose = .file) throws {
+        var configuration = VP8Encoder.Configuration(bitrate: bitrate, contentHint: .text, purpose: purpose)
         configuration.keyFrameInterval = nil
         configuration.adaptsToLoad = false
         encoder = try VP8Encoder(configuration)

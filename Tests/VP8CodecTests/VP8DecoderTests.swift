@@ -4,7 +4,7 @@ import VideoCapturing
 
 @Suite struct VP8DecoderTests {
     private func packets(_ count: Int) throws -> [[UInt8]] {
-        var configuration = VP8EncoderConfiguration(bitrate: 300_000)
+        var configuration = VP8Encoder.Configuration(bitrate: 300_000)
         configuration.keyFrameInterval = .milliseconds(300)
         let encoder = try VP8Encoder(configuration)
         var packets: [[UInt8]] = []

@@ -27,7 +27,7 @@ import VideoCapturing
     @Test(arguments: [PixelFormat.i420, .nv12], [(2, 2), (16, 16), (64, 48), (35, 29), (1, 1)])
     func survivesTheRoundTrip(format: PixelFormat, size: (width: Int, height: Int)) throws {
         let frames = try (0..<6).map { try movingFrame(format, width: size.width, height: size.height, step: $0) }
-        let packets = try encode(frames, with: VP8Encoder(VP8EncoderConfiguration(bitrate: 2_000_000)))
+        let packets = try encode(frames, with: VP8Encoder(VP8Encoder.Configuration(bitrate: 2_000_000)))
         #expect(packets.count == frames.count)
         #expect(packets.map(\.isKeyFrame) == [true] + Array(repeating: false, count: 5))
         #expect(packets.map(\.timestamp) == frames.map(\.timestamp))
@@ -47,14 +47,14 @@ import VideoCapturing
         for (width, height) in sizes {
             let packets = try [PixelFormat.i420, .nv12].map { format in
                 let frames = try (0..<5).map { try movingFrame(format, width: width, height: height, step: $0) }
-                return try encode(frames, with: VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000))).map(bytes)
+                return try encode(frames, with: VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000))).map(bytes)
             }
             #expect(packets[0] == packets[1])
         }
     }
 
     @Test func otherPixelFormatsAreRefused() throws {
-        let encoder = try VP8Encoder(VP8EncoderConfiguration(bitrate: 300_000))
+        let encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000))
         let frame = VideoFrame(buffer: try PixelBuffer.make(.argb, width: 8, height: 8) { _ in }, timestamp: .zero)
         #expect { try encode([frame], with: encoder) } throws: {
             ($0 as? CodecError)?.code == .formatUnsupported && "\($0)".contains("ARGB")
@@ -62,7 +62,7 @@ import VideoCapturing
     }
 
     @Test func keyFramesComeWhenDueAndOnRequest() throws {
-        var configuration = VP8EncoderConfiguration(bitrate: 300_000)
+        var configuration = VP8Encoder.Configuration(bitrate: 300_000)
         configuration.keyFrameInterval = .milliseconds(500)
         let encoder = try VP8Encoder(configuration)
         let frames = try (0..<40).map { try movingFrame(width: 32, height: 32, step: $0) }
@@ -76,7 +76,7 @@ import VideoCapturing
     }
 
     @Test func withoutAnIntervalThereIsOneKeyFrame() throws {
-        var configuration = VP8EncoderConfiguration(bitrate: 300_000)
+        var configuration = VP8Encoder.Configuration(bitrate: 300_000)
         configuration.keyFrameInterval = nil
         let frames = try (0..<200).map { try movingFrame(width: 16, height: 16, step: $0) }
         let packets = try encode(frames, with: VP8Encoder(configuration))
@@ -84,7 +84,7 @@ import VideoCapturing
     }
 
     @Test func theSizeMayChange() throws {
-        let encoder = try VP8Encoder(VP8EncoderConfiguration(bitrate: 500_000))
+        let encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 500_000))
         let sizes = [(64, 64), (64, 64), (32, 48), (48, 32), (96, 80), (96, 80), (64, 64)]
         let frames = try sizes.enumerated().map { step, size in
             try movingFrame(width: size.0, height: size.1, step: step)
@@ -97,7 +97,7 @@ import VideoCapturing
     }
 
     @Test func theBitrateMayChange() throws {
-        let encoder = try VP8Encoder(VP8EncoderConfiguration(bitrate: 2_000_000))
+        let encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 2_000_000))
         let frames = try (0..<60).map { try movingFrame(width: 96, height: 96, step: $0) }
         let rich = try encode(Array(frames[..<30]), with: encoder)
         try encoder.setBitrate(50_000)
@@ -109,7 +109,7 @@ import VideoCapturing
 
     @Test(arguments: [2, 3])
     func higherTemporalLayersCanBeLeftOut(layers: Int) throws {
-        var configuration = VP8EncoderConfiguration(bitrate: 500_000)
+        var configuration = VP8Encoder.Configuration(bitrate: 500_000)
         configuration.temporalLayers = layers
         let frames = try (0..<24).map { try movingFrame(width: 64, height: 64, step: $0) }
         let packets = try encode(frames, with: VP8Encoder(configuration))
@@ -130,8 +130,8 @@ import VideoCapturing
     }
 
     @Test func settingsAreChecked() {
-        func refused(_ change: (inout VP8EncoderConfiguration) -> Void, naming word: String) {
-            var configuration = VP8EncoderConfiguration(bitrate: 500_000)
+        func refused(_ change: (inout VP8Encoder.Configuration) -> Void, naming word: String) {
+            var configuration = VP8Encoder.Configuration(bitrate: 500_000)
             change(&configuration)
             #expect {
                 _ = try VP8Encoder(configuration)

@@ -10,7 +10,7 @@ import VideoCapturing
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
         var arguments: [String]
-        var change: @Sendable (inout VP8EncoderConfiguration) -> Void = { _ in }
+        var change: @Sendable (inout VP8Encoder.Configuration) -> Void = { _ in }
         var isScreen = false
         var rate: FrameRate = 30
         var size = (width: 176, height: 144)
@@ -62,7 +62,7 @@ import VideoCapturing
         let clip = folder.appending(path: "clip.yuv")
         let output = folder.appending(path: "clip.ivf")
 
-        var configuration = VP8EncoderConfiguration(bitrate: 250_000, contentHint: given.isScreen ? .text : .motion)
+        var configuration = VP8Encoder.Configuration(bitrate: 250_000, contentHint: given.isScreen ? .text : .motion)
         configuration.frameRate = given.rate
         configuration.threads = 1
         configuration.keyFrameInterval = nil

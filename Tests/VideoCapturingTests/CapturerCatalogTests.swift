@@ -47,7 +47,7 @@ import VideoCapturing
 
     @Test func aRequestFillsInWhatIsLeftOpen() throws {
         let entry = try #require(catalog.entry(named: "empty"))
-        var request = CaptureRequest(input: "x")
+        var request = CapturerEntry.Request(input: "x")
         request.options["size"] = "640x480"
         let source = try entry.make(request)
         let format = source.capture.captureSettings().format
@@ -58,7 +58,7 @@ import VideoCapturing
         request.options["fps"] = "Max"
         #expect(try request.frameRate(default: 25) == nil)
         #expect(request.asksForMaximumRate)
-        #expect(throws: OptionError.self) { try entry.make(CaptureRequest()) }
+        #expect(throws: OptionError.self) { try entry.make(CapturerEntry.Request()) }
         #expect(entry.option(named: "preset")?.name == "size")
         // What an entry does not say has no effect.
         #expect(!source.isRecording && source.inputPath == nil && source.progress() == nil)

@@ -7,7 +7,7 @@ import VideoCapturing
         try OptionValues(["size": [text]]).size("size")
     }
 
-    private func rate(_ text: String) throws(OptionError) -> CaptureRequest.Rate? {
+    private func rate(_ text: String) throws(OptionError) -> CapturerEntry.Request.Rate? {
         try OptionValues(["fps": [text]]).rate("fps")
     }
 

@@ -173,7 +173,7 @@ extension WindowPreviewTests {
             let screen = try VirtualScreen(width: 100, height: 80)
             let box = Locked<WindowPreview?>(nil)
             let hasClosed = Locked(false)
-            let preview = try WindowPreview(configuration: WindowPreviewConfiguration(display: screen.name)) { event in
+            let preview = try WindowPreview(configuration: WindowPreview.Configuration(display: screen.name)) { event in
                 guard case .quit = event else { return }
                 box.withLock { $0 }?.close()
                 hasClosed.withLock { $0 = true }
@@ -231,7 +231,7 @@ private final class Publishing {
         publisher = VideoPublisher(capture)
         client = try XClient(screen)
         let events = events
-        let preview = try WindowPreview(configuration: WindowPreviewConfiguration(display: screen.name)) {
+        let preview = try WindowPreview(configuration: WindowPreview.Configuration(display: screen.name)) {
             events.append($0)
         }
         // Nobody but the publisher holds the preview.

@@ -41,7 +41,7 @@ extension WindowPreviewTests {
         }
 
         @Test func theOptions() throws {
-            func configuration(_ options: [String: String]) throws -> WindowPreviewConfiguration {
+            func configuration(_ options: [String: String]) throws -> WindowPreview.Configuration {
                 let values = OptionValues(options.mapValues { [$0] })
                 let output = try OutputCatalog([.window]).makeOutput("window", options: values) as? WindowOutput
                 return try #require(output).configuration
@@ -54,7 +54,7 @@ extension WindowPreviewTests {
         @Test func withoutADisplayNothingIsOpened() throws {
             let publisher = MediaPublisher(video: NoiseCapturer(format: .i420(width: 64, height: 48), frameRate: 30))
             defer { publisher.close() }
-            let output = WindowOutput(configuration: WindowPreviewConfiguration(display: ":7654"))
+            let output = WindowOutput(configuration: WindowPreview.Configuration(display: ":7654"))
             try publisher.add(output)
             let error = #expect(throws: CaptureError.self) { try publisher.start() }
             #expect(error?.code == .deviceNotFound)
@@ -74,7 +74,7 @@ private final class OutputRun {
     init(_ screen: VirtualScreen) throws {
         client = try XClient(screen)
         publisher = MediaPublisher(video: NoiseCapturer(format: .i420(width: 64, height: 48), frameRate: 30))
-        let output = WindowOutput(configuration: WindowPreviewConfiguration(display: screen.name))
+        let output = WindowOutput(configuration: WindowPreview.Configuration(display: screen.name))
         try publisher.add(output)
         publisher.setEventHandler { [log] event in
             log.withLock { log in

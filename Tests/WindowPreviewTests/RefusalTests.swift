@@ -12,8 +12,8 @@ import XTestTools
 extension WindowPreviewTests {
     /// Displays that are not there, and what is wanted of captures.
     @Suite struct RefusalTests {
-        private func refusal(_ change: (inout WindowPreviewConfiguration) -> Void = { _ in }) -> CaptureError? {
-            var configuration = WindowPreviewConfiguration()
+        private func refusal(_ change: (inout WindowPreview.Configuration) -> Void = { _ in }) -> CaptureError? {
+            var configuration = WindowPreview.Configuration()
             change(&configuration)
             do {
                 _ = try WindowPreview(configuration: configuration)

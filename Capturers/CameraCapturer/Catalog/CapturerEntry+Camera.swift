@@ -24,7 +24,7 @@ extension CapturerEntry {
             ]
         ) { values in
             let reports = try CameraInquiry(values).reports()
-            return DeviceListing(lines: CameraText.lines(reports), json: reports.map(CameraJSON.camera))
+            return DeviceDirectory.Listing(lines: CameraText.lines(reports), json: reports.map(CameraJSON.camera))
         },
         check: { [CameraReport.library] + CameraReport.findings() },
         make: { request in
@@ -58,7 +58,7 @@ extension CapturerEntry {
 
 extension CameraCapturer.Configuration {
     /// The configuration that options describe.
-    init(_ request: CaptureRequest) throws(OptionError) {
+    init(_ request: CapturerEntry.Request) throws(OptionError) {
         self.init(
             device: try request.input.map(cameraName), preset: try request.size() ?? .vga640x480,
             desiredFrameRate: cameraRate(try request.rate()))
@@ -92,7 +92,7 @@ func cameraName(_ input: String) throws(OptionError) -> String {
 }
 
 /// The frame rate to request from a camera: 30 by default, and for `max` a rate above that of any camera.
-func cameraRate(_ rate: CaptureRequest.Rate?) -> FrameRate {
+func cameraRate(_ rate: CapturerEntry.Request.Rate?) -> FrameRate {
     switch rate {
     case .frames(let rate): rate
     case .maximum: 1000

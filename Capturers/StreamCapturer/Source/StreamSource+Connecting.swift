@@ -61,7 +61,8 @@ extension StreamSource {
             nil, maximumPictureBytes: configuration.maximumPictureBytes, now: timeoutClock.now)
         try made.begin(
             demuxer.open(
-                StreamDemuxerRequest(url: url, timeout: configuration.connectTimeout) { context.isStopping }), decoders)
+                StreamDemuxerFactory.Request(url: url, timeout: configuration.connectTimeout) { context.isStopping }),
+            decoders)
         return made
     }
 

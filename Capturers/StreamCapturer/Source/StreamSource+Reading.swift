@@ -184,7 +184,7 @@ extension StreamSource {
                 .formatUnsupported, "The stream is \(name), which the program links nothing for; send raw H.264.")
         }
         let timeout = configuration.stallTimeout
-        let request = StreamDemuxerRequest(
+        let request = StreamDemuxerFactory.Request(
             url: url,
             source: .bytes { [unowned self, unowned connection] memory in
                 read(into: memory, connection, socket, context)

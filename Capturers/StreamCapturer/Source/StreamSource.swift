@@ -11,7 +11,7 @@ final class StreamSource: FrameSource {
     let url: String
     let decoders: [VideoDecoderFactory]
     let demuxer: StreamDemuxerFactory?
-    let configuration: StreamCapturerConfiguration
+    let configuration: StreamCapturer.Configuration
     let status: StreamStatus
     /// The machine's clock, for the timeout with senders; the capture's may be a test's.
     let timeoutClock = MonotonicClock()
@@ -22,7 +22,7 @@ final class StreamSource: FrameSource {
     var address: StreamAddress?
     var listener: StreamSocket?
     /// The format that was asked for.
-    var format: StreamInputFormat?
+    var format: StreamCapturer.Format?
     var wants = CaptureWants()
     var pictureSize = PixelSize(width: 0, height: 0)
 
@@ -34,7 +34,7 @@ final class StreamSource: FrameSource {
 
     init(
         url: String, decoders: [VideoDecoderFactory], demuxer: StreamDemuxerFactory?,
-        configuration: StreamCapturerConfiguration, status: StreamStatus
+        configuration: StreamCapturer.Configuration, status: StreamStatus
     ) {
         self.url = url
         self.decoders = decoders
@@ -50,7 +50,7 @@ final class StreamSource: FrameSource {
         try configuration.validate()
         address = try parseAddress()
         format = try chooseFormat()
-        status.contents.withLock { $0.statistics = StreamCapturerStatistics() }
+        status.contents.withLock { $0.statistics = StreamCapturer.Statistics() }
         pictureSize = PixelSize(width: 0, height: 0)
         do {
             if let address, address.isListening {
@@ -120,11 +120,11 @@ final class StreamSource: FrameSource {
         return nil
     }
 
-    private func chooseFormat() throws(CaptureError) -> StreamInputFormat? {
+    private func chooseFormat() throws(CaptureError) -> StreamCapturer.Format? {
         if let format = configuration.format { return format }
         guard let name = address?.format else { return nil }
-        if let format = StreamInputFormat(name: name) { return format }
-        let known = StreamInputFormat.allCases.map(\.rawValue)
+        if let format = StreamCapturer.Format(name: name) { return format }
+        let known = StreamCapturer.Format.allCases.map(\.rawValue)
         let guess = nearestName(to: name, in: known).map { " Did you mean \($0)?" } ?? ""
         throw error(
             .invalidConfiguration,

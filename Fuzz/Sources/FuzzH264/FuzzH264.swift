@@ -71,7 +71,7 @@ private func readParameterSets(_ bytes: UnsafeRawBufferPointer) {
     guard let unit = NALUnit(bytes), let set = try? SequenceParameterSet(unit) else { return }
     precondition(set.width > 0 && set.height > 0)
     _ = set.frameRate
-    let usability = set.videoUsability ?? VideoUsability()
+    let usability = set.videoUsability ?? SequenceParameterSet.VideoUsability()
     set.replacingVideoUsability(of: unit, with: usability).withUnsafeBytes { written in
         guard let again = try? SequenceParameterSet(NALUnit(written)!) else {
             fatalError("an SPS that was written is not read")

@@ -22,7 +22,7 @@ extension ToolCommand {
 struct DeviceListings {
     private let catalog: ToolCatalog
     /// Each source with devices; nil where only another one's devices were asked for.
-    private let listings: [(name: String, listing: DeviceListing?)]
+    private let listings: [(name: String, listing: DeviceDirectory.Listing?)]
     /// Whether only devices were asked for.
     private let isQuery: Bool
 
@@ -36,7 +36,7 @@ struct DeviceListings {
         let directories = catalog.sources.entries.compactMap(\.devices)
         let queried = directories.filter { $0.options.contains { values.contains($0.name) } }
         isQuery = !queried.isEmpty
-        var listings: [(name: String, listing: DeviceListing?)] = []
+        var listings: [(name: String, listing: DeviceDirectory.Listing?)] = []
         for directory in directories {
             guard queried.isEmpty || queried.contains(where: { $0.name == directory.name }) else {
                 listings.append((directory.name, nil))

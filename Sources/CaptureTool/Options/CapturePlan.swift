@@ -4,7 +4,7 @@ import VideoCapturing
 /// A capture as the options describe it, checked as far as possible without opening anything.
 struct CapturePlan: Sendable {
     var source: CapturerEntry
-    var request = CaptureRequest()
+    var request = CapturerEntry.Request()
     var orientation = VideoOrientation.up
     var contentHint: VideoContentHint?
     var frames: UInt64?
@@ -29,7 +29,7 @@ struct CapturePlan: Sendable {
 /// An output of a plan.
 struct PlannedOutput: Sendable {
     var entry: OutputEntry
-    var request: OutputRequest
+    var request: OutputEntry.Request
     /// What the user wrote: the option, and its value.
     var given: (option: String, text: String)
 
@@ -90,7 +90,7 @@ extension CapturePlan {
         for (option, text, value) in given {
             let (entry, target) = try catalog.outputs.resolve(text)
             let own = values.filter { name in entry.options.contains { $0.name == name } }
-            let request = OutputRequest(target: target, options: own, overwrites: values.contains("force"))
+            let request = OutputEntry.Request(target: target, options: own, overwrites: values.contains("force"))
             outputs.append(PlannedOutput(entry: entry, request: request, given: (option, value)))
         }
         for (owner, option) in catalog.outputGroups.merged.map({ ($0.owners, $0.option) })
@@ -194,7 +194,7 @@ private struct SourceChoice {
     }
 
     /// What is requested of a source.
-    func request(for source: CapturerEntry) throws(OptionError) -> CaptureRequest {
+    func request(for source: CapturerEntry) throws(OptionError) -> CapturerEntry.Request {
         var options = values
         // The URL of a device stands for the device.
         if let input = values["input"], let name = source.inputOption, !options.contains(name),
@@ -217,6 +217,6 @@ private struct SourceChoice {
         }
         let input = source.inputOption.flatMap { options[$0] }
         let requested = options.filter { $0 != source.inputOption && source.option(named: $0) != nil }
-        return CaptureRequest(input: input, options: requested)
+        return CapturerEntry.Request(input: input, options: requested)
     }
 }

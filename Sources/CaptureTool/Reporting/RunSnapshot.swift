@@ -26,11 +26,11 @@ struct RunSnapshot: Sendable {
     var isInterrupted = false
     /// The playback progress of a file; nil for other sources.
     var progress: PlaybackProgress?
-    var encoders: [MediaStatistics.Encoder] = []
-    var outputs: [MediaStatistics.Output] = []
+    var encoders: [MediaPublisher.Statistics.Encoder] = []
+    var outputs: [MediaPublisher.Statistics.Output] = []
 
     /// What takes frames, with its counts: the encoders, then the outputs.
-    var consumers: [PublisherStatistics.Consumer] { encoders.map(\.consumer) + outputs.compactMap(\.consumer) }
+    var consumers: [VideoPublisher.Statistics.Consumer] { encoders.map(\.consumer) + outputs.compactMap(\.consumer) }
 
     /// The bits per second of all encoders, as measured; nil until there are enough packets.
     var bitrate: Double? {

@@ -51,7 +51,7 @@ enum StatisticsJSON {
         ])
     }
 
-    private static func encoder(_ encoder: MediaStatistics.Encoder) -> JSONValue {
+    private static func encoder(_ encoder: MediaPublisher.Statistics.Encoder) -> JSONValue {
         let encoding = encoder.encoding
         return .object([
             ("name", .string(encoder.name)), ("codec", .string(encoder.codec.rawValue)),
@@ -69,7 +69,7 @@ enum StatisticsJSON {
         ])
     }
 
-    private static func consumer(_ consumer: PublisherStatistics.Consumer) -> JSONValue {
+    private static func consumer(_ consumer: VideoPublisher.Statistics.Consumer) -> JSONValue {
         .object([
             ("name", .string(consumer.name)), ("delivered", .count(consumer.delivered)),
             ("dropped", drops(consumer.dropped)), ("ageMillisecondsMedian", milliseconds(consumer.p50Age)),
@@ -78,7 +78,7 @@ enum StatisticsJSON {
     }
 
     /// The members that every output has, then its own.
-    private static func output(_ output: MediaStatistics.Output) -> JSONValue {
+    private static func output(_ output: MediaPublisher.Statistics.Output) -> JSONValue {
         .object(
             [
                 ("name", .string(output.name)), ("format", .string(output.kind)),

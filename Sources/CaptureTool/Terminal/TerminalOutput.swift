@@ -9,11 +9,11 @@ final class TerminalOutput: MediaOutput {
 
     var name: String { "terminal" }
     var kind: String { "preview" }
-    var feed: OutputFeed {
+    var feed: OutputContext.Feed {
         .frames(.init(isConverted: false, queue: .init(capacity: 1, policy: .dropOldest)))
     }
 
-    func open(_ context: OutputContext) throws -> OutputDestination {
+    func open(_ context: OutputContext) throws -> OutputContext.Destination {
         guard terminal.isInteractive else {
             throw OptionError("preview", nil, "standard error is not a terminal; leave it out.")
         }

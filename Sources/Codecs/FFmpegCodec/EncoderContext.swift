@@ -29,7 +29,7 @@ final class EncoderContext {
     /// Opens the encoder.
     ///
     /// - Throws: `unavailable` where its device or driver is missing, `formatUnsupported`, `invalidConfiguration`.
-    init(_ configuration: FFmpegEncoderConfiguration, _ shape: Shape) throws(CodecError) {
+    init(_ configuration: FFmpegVideoEncoder.Configuration, _ shape: Shape) throws(CodecError) {
         let name = configuration.encoder
         let codec = try EncoderContext.find(name)
         let traits = EncoderTraits(encoder: name)
@@ -189,7 +189,8 @@ extension EncoderContext {
     }
 
     private static func apply(
-        _ configuration: FFmpegEncoderConfiguration, _ shape: Shape, _ format: AVPixelFormat, _ traits: EncoderTraits,
+        _ configuration: FFmpegVideoEncoder.Configuration, _ shape: Shape, _ format: AVPixelFormat,
+        _ traits: EncoderTraits,
         to context: UnsafeMutablePointer<AVCodecContext>
     ) {
         context.pointee.width = Int32(shape.width)

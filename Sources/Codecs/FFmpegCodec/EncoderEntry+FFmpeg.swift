@@ -24,7 +24,7 @@ extension EncoderEntry {
             ],
             problem: { FFmpegVideoEncoder.failure(of: name)?.message },
             make: { request in
-                var configuration = FFmpegEncoderConfiguration(encoder: name, bitrate: request.bitrate)
+                var configuration = FFmpegVideoEncoder.Configuration(encoder: name, bitrate: request.bitrate)
                 configuration.frameRate = request.frameRate
                 if let interval = request.keyFrameInterval { configuration.keyFrameInterval = interval }
                 if request.settings.options["threads"]?.lowercased() != "auto" {

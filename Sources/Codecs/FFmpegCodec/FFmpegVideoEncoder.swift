@@ -6,7 +6,7 @@ import VideoCapturing
 /// Encodes frames with any video encoder of FFmpeg's libavcodec, in software or hardware, in real time.
 ///
 /// ```swift
-/// let encoder = try FFmpegVideoEncoder(FFmpegEncoderConfiguration(encoder: "h264_vaapi", bitrate: 2_500_000))
+/// let encoder = try FFmpegVideoEncoder(FFmpegVideoEncoder.Configuration(encoder: "h264_vaapi", bitrate: 2_500_000))
 /// ```
 /// NV12 and I420 frames go in without a copy, as far as the encoder takes them; other formats throw `formatUnsupported`
 /// (convert them with `FrameProcessing`). Frames may change their size at any time, which gives a key frame. No frame is
@@ -35,7 +35,7 @@ public final class FFmpegVideoEncoder: VideoEncoder {
     private let traits: EncoderTraits
     private let codec: Codec
     private let packets = PacketBufferPool()
-    @exclusivity(unchecked) private var configuration: FFmpegEncoderConfiguration
+    @exclusivity(unchecked) private var configuration: FFmpegVideoEncoder.Configuration
     @exclusivity(unchecked) private var context: EncoderContext?
     @exclusivity(unchecked) private var pending: [Pending] = []
     @exclusivity(unchecked) private var newBitrate: Int?
@@ -49,7 +49,7 @@ public final class FFmpegVideoEncoder: VideoEncoder {
     /// The encoder is opened with the first frame, whose size it needs; ``failure(of:device:)`` tells whether it can be.
     ///
     /// - Throws: `CodecError` with the code `invalidConfiguration`, also for an unknown name.
-    public init(_ configuration: FFmpegEncoderConfiguration) throws(CodecError) {
+    public init(_ configuration: FFmpegVideoEncoder.Configuration) throws(CodecError) {
         try configuration.validate()
         let found = try EncoderContext.find(configuration.encoder)
         self.configuration = configuration
@@ -202,11 +202,11 @@ extension FFmpegVideoEncoder {
     ///
     /// - Parameters:
     ///   - encoder: FFmpeg's name.
-    ///   - device: as in ``FFmpegEncoderConfiguration/device``.
+    ///   - device: as in ``FFmpegVideoEncoder/Configuration/device``.
     public static func failure(of encoder: String, device: String? = nil) -> CodecError? {
         do throws(CodecError) {
             let found = try EncoderContext.find(encoder)
-            var configuration = FFmpegEncoderConfiguration(encoder: encoder, bitrate: 1_000_000)
+            var configuration = FFmpegVideoEncoder.Configuration(encoder: encoder, bitrate: 1_000_000)
             configuration.device = device
             let formats = EncoderContext.formats(of: found, EncoderTraits(encoder: encoder))
             var failure: CodecError?

@@ -33,7 +33,7 @@ public struct SequenceParameterSet: Sendable, Hashable {
     /// The bits of a frame's number, 4 to 16.
     public let frameNumberBits: Int
     /// The video usability information; nil when there is none, or it is cut off.
-    public let videoUsability: VideoUsability?
+    public let videoUsability: SequenceParameterSet.VideoUsability?
 
     let hasSeparateColorPlanes: Bool
     /// The bits of the payload before the video usability information.
@@ -86,7 +86,7 @@ public struct SequenceParameterSet: Sendable, Hashable {
         guard reader.isValid, width > 0, height > 0 else {
             throw .corruptH264("read an SPS", "The sequence parameter set is cut off or damaged.")
         }
-        videoUsability = hasVideoUsability ? VideoUsability(&reader) : nil
+        videoUsability = hasVideoUsability ? SequenceParameterSet.VideoUsability(&reader) : nil
     }
 
     /// Frames per second by the video usability information; nil without timing.
@@ -115,7 +115,9 @@ public struct SequenceParameterSet: Sendable, Hashable {
     ///   - unit: the NAL unit that was parsed.
     ///   - videoUsability: takes the place of what the unit has.
     /// - Returns: a NAL unit, without a start code.
-    public func replacingVideoUsability(of unit: NALUnit, with videoUsability: VideoUsability) -> [UInt8] {
+    public func replacingVideoUsability(of unit: NALUnit, with videoUsability: SequenceParameterSet.VideoUsability)
+        -> [UInt8]
+    {
         var reader = BitReader(unit.bytes)
         var writer = BitWriter()
         for _ in 0..<bitsBeforeVideoUsability { writer.write(reader.readBit()) }

@@ -8,7 +8,7 @@ extension EncoderEntry {
             OptionDescription("threads", .text("N"), "threads of the encoder, 1 to 64, or auto", default: "auto")
         ],
         make: { request in
-            var configuration = H264EncoderConfiguration(
+            var configuration = H264Encoder.Configuration(
                 bitrate: request.bitrate, contentHint: request.contentHint, purpose: request.purpose)
             configuration.frameRate = request.frameRate
             if let interval = request.keyFrameInterval { configuration.keyFrameInterval = interval }

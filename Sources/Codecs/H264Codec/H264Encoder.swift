@@ -10,7 +10,7 @@ import VideoCapturing
 /// parameter sets. The track's decoder configuration is `avcC`, of the last key frame. Parameter sets state the frame rate,
 /// color matrix and range; orientation is for the container.
 ///
-/// With ``H264EncoderConfiguration/isScreenContent``, a frame in which nothing has changed is not encoded, unless it is a
+/// With ``H264Encoder/Configuration/isScreenContent``, a frame in which nothing has changed is not encoded, unless it is a
 /// repeat or the picture is still being refined; for that the encoder wants the last frame again
 /// (`CaptureWants.minimumFrameRate`).
 ///
@@ -24,7 +24,7 @@ public final class H264Encoder: VideoEncoder {
     @exclusivity(unchecked) private var newBitrate: Int?
     @exclusivity(unchecked) private var isKeyFrameRequested = false
 
-    @exclusivity(unchecked) private var configuration: H264EncoderConfiguration
+    @exclusivity(unchecked) private var configuration: H264Encoder.Configuration
     @exclusivity(unchecked) private var library: H264EncoderLibrary?
     @exclusivity(unchecked) private var assembler = PacketAssembler()
     @exclusivity(unchecked) private var statement: PacketAssembler.Statement?
@@ -44,7 +44,7 @@ public final class H264Encoder: VideoEncoder {
     /// An encoder with these settings; openh264 is set up with the first frame, whose size it needs.
     ///
     /// - Throws: `CodecError` with the code `invalidConfiguration`.
-    public init(_ configuration: H264EncoderConfiguration) throws(CodecError) {
+    public init(_ configuration: H264Encoder.Configuration) throws(CodecError) {
         try configuration.validate()
         self.configuration = configuration
         timing = EncoderTiming(nominal: configuration.frameRate)
@@ -54,8 +54,8 @@ public final class H264Encoder: VideoEncoder {
     /// Aims at another bitrate, in bits per second, from the next frame on. Throws `invalidConfiguration` for one
     /// that is out of range.
     public func setBitrate(_ bitrate: Int) throws(CodecError) {
-        try H264EncoderConfiguration.check(
-            "bitrate in bits per second", bitrate, H264EncoderConfiguration.bitrates)
+        try H264Encoder.Configuration.check(
+            "bitrate in bits per second", bitrate, H264Encoder.Configuration.bitrates)
         newBitrate = bitrate
     }
 

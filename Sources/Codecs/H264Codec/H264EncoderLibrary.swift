@@ -23,7 +23,7 @@ final class H264EncoderLibrary {
     private var frameRate: FrameRate
     @exclusivity(unchecked) private var firstTimestamp: MediaTime?
 
-    init(_ configuration: H264EncoderConfiguration, size: PixelSize, frameRate: FrameRate) throws(CodecError) {
+    init(_ configuration: H264Encoder.Configuration, size: PixelSize, frameRate: FrameRate) throws(CodecError) {
         let blocks = (size.width + 15) / 16 * ((size.height + 15) / 16)
         guard H264EncoderLibrary.sides.contains(size.width), H264EncoderLibrary.sides.contains(size.height),
             blocks <= H264EncoderLibrary.maximumBlockCount
@@ -161,7 +161,7 @@ final class H264EncoderLibrary {
         try check(copenh264_set(encoder, ENCODER_OPTION_BITRATE, &change), "set the bitrate")
     }
 
-    private func apply(_ configuration: H264EncoderConfiguration, to settings: inout SEncParamExt) {
+    private func apply(_ configuration: H264Encoder.Configuration, to settings: inout SEncParamExt) {
         settings.iUsageType = configuration.isScreenContent ? SCREEN_CONTENT_REAL_TIME : CAMERA_VIDEO_REAL_TIME
         settings.iPicWidth = Int32(size.width)
         settings.iPicHeight = Int32(size.height)

@@ -62,15 +62,16 @@ struct PacketAssembler {
 
     private mutating func rewrite(_ unit: NALUnit) throws {
         let set = try SequenceParameterSet(unit)
-        var usability = set.videoUsability ?? VideoUsability()
+        var usability = set.videoUsability ?? SequenceParameterSet.VideoUsability()
         usability.restriction =
             usability.restriction
-            ?? VideoUsability.Restriction(reorderedFrameCount: 0, bufferedFrameCount: max(1, set.referenceFrameCount))
+            ?? SequenceParameterSet.VideoUsability.Restriction(
+                reorderedFrameCount: 0, bufferedFrameCount: max(1, set.referenceFrameCount))
         if let statement {
             // A tick is half a frame.
-            usability.timing = VideoUsability.Timing(
+            usability.timing = SequenceParameterSet.VideoUsability.Timing(
                 unitsPerTick: UInt32(statement.frameRate.seconds), timeScale: UInt32(statement.frameRate.frames) * 2)
-            usability.signal = VideoUsability.Signal(
+            usability.signal = SequenceParameterSet.VideoUsability.Signal(
                 isFullRange: statement.color.range == .full, matrix: UInt8(statement.color.matrix.h273Code))
         }
         original = Array(unit.bytes)

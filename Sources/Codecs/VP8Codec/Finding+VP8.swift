@@ -20,7 +20,7 @@ extension Finding {
     /// - Returns: the number of encoded bytes.
     private static func encodedBytes() throws -> Int {
         let buffer = try PixelBuffer.black(.nv12, width: 64, height: 48, color: .bt601)
-        let encoder = try VP8Encoder(VP8EncoderConfiguration(bitrate: 100_000))
+        let encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 100_000))
         let decoder = try VP8Decoder()
         var bytes = 0
         var frames = 0

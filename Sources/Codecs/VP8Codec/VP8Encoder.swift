@@ -7,7 +7,7 @@ import VideoCapturing
 /// `FrameProcessing`). VP8 carries neither colour nor orientation: packets bring both for the container, and most
 /// players need pixels that are upright. Frames may change their size at any time, which gives a key frame.
 ///
-/// With a ``VP8EncoderConfiguration/screenContentMode``, only what a frame's damage names is coded, and what is not
+/// With a ``VP8Encoder/Configuration/screenContentMode``, only what a frame's damage names is coded, and what is not
 /// sharp yet. A frame in which nothing has changed is not encoded at all, unless it is a repeat, which keeps the
 /// viewers' connection alive with some hundred bytes. While anything is still to be refined, the encoder wants the
 /// last frame again (`CaptureWants.minimumFrameRate`); see ``wants``.
@@ -26,7 +26,7 @@ public final class VP8Encoder: VideoEncoder {
     @exclusivity(unchecked) private var newBitrate: Int?
     @exclusivity(unchecked) private var isKeyFrameRequested = false
 
-    @exclusivity(unchecked) private var configuration: VP8EncoderConfiguration
+    @exclusivity(unchecked) private var configuration: VP8Encoder.Configuration
     @exclusivity(unchecked) private var library: VP8EncoderLibrary?
     @exclusivity(unchecked) private var timing: EncoderTiming
     @exclusivity(unchecked) private var layers: TemporalLayerPattern
@@ -48,7 +48,7 @@ public final class VP8Encoder: VideoEncoder {
 
     /// Throws `CodecError` with the code `invalidConfiguration`. libvpx is set up with the first frame, whose size
     /// it needs.
-    public init(_ configuration: VP8EncoderConfiguration) throws(CodecError) {
+    public init(_ configuration: VP8Encoder.Configuration) throws(CodecError) {
         try configuration.validate()
         self.configuration = configuration
         timing = EncoderTiming(nominal: configuration.frameRate)
@@ -59,7 +59,7 @@ public final class VP8Encoder: VideoEncoder {
     /// Aims at another bitrate, in bits per second, from the next frame on. Throws `invalidConfiguration` for one
     /// that is out of range.
     public func setBitrate(_ bitrate: Int) throws(CodecError) {
-        var trial = VP8EncoderConfiguration(bitrate: bitrate)
+        var trial = VP8Encoder.Configuration(bitrate: bitrate)
         trial.threads = 1
         try trial.validate()
         newBitrate = bitrate

@@ -27,7 +27,7 @@ final class VP8EncoderLibrary {
     private let image = UnsafeMutablePointer<vpx_image_t>.allocate(capacity: 1)
     @exclusivity(unchecked) private var iterator: vpx_codec_iter_t?
 
-    init(_ configuration: VP8EncoderConfiguration, width: Int, height: Int) throws(CodecError) {
+    init(_ configuration: VP8Encoder.Configuration, width: Int, height: Int) throws(CodecError) {
         self.width = width
         self.height = height
         initialWidth = width
@@ -71,7 +71,7 @@ final class VP8EncoderLibrary {
         width <= initialWidth && height <= initialHeight
     }
 
-    func update(_ configuration: VP8EncoderConfiguration, width: Int, height: Int) throws(CodecError) {
+    func update(_ configuration: VP8Encoder.Configuration, width: Int, height: Int) throws(CodecError) {
         self.width = width
         self.height = height
         apply(configuration)
@@ -170,7 +170,7 @@ final class VP8EncoderLibrary {
         return nil
     }
 
-    private func apply(_ configuration: VP8EncoderConfiguration) {
+    private func apply(_ configuration: VP8Encoder.Configuration) {
         settings.pointee.g_w = UInt32(width)
         settings.pointee.g_h = UInt32(height)
         settings.pointee.g_timebase = vpx_rational(num: 1, den: Int32(EncoderTiming.unitsPerSecond))
@@ -196,7 +196,7 @@ final class VP8EncoderLibrary {
         applyLayers(configuration)
     }
 
-    private func applyLayers(_ configuration: VP8EncoderConfiguration) {
+    private func applyLayers(_ configuration: VP8Encoder.Configuration) {
         let pattern = TemporalLayerPattern(layerCount: configuration.temporalLayers)
         settings.pointee.ts_number_layers = UInt32(pattern.layerCount)
         settings.pointee.ts_periodicity = UInt32(pattern.period)

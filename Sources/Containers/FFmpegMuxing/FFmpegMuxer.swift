@@ -15,7 +15,7 @@ import VideoCapturing
 /// consumer.add(try FFmpegMuxer("rtmp://host/live/key"), name: "live")
 /// ```
 /// **Files.** MP4 and MOV are written in fragments of a second, so a process that is killed loses the last second; when
-/// finished they get their index (``FFmpegMuxerConfiguration/makesIndex``), in a second file that replaces the first once
+/// finished they get their index (``FFmpegMuxer/Configuration/makesIndex``), in a second file that replaces the first once
 /// it is complete. Matroska keeps clusters of a second, MPEG-TS each packet. A write that fails truncates the file to
 /// what is complete. HLS keeps all segments.
 ///
@@ -35,7 +35,7 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     /// The path, or the URL without its secrets.
     public let name: String
 
-    private let configuration: FFmpegMuxerConfiguration
+    private let configuration: FFmpegMuxer.Configuration
     private let target: OutputTarget
     private let file: OutputFile?
     private let status: MuxerStatus
@@ -59,7 +59,7 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     ///   - isWanted: called 50 times per second while a FIFO has no reader; false ends the wait.
     /// - Throws: `MediaFileError`: `formatUnsupported` for an unknown container or protocol, and what the file system says.
     public init(
-        _ url: String, _ configuration: FFmpegMuxerConfiguration = FFmpegMuxerConfiguration(),
+        _ url: String, _ configuration: FFmpegMuxer.Configuration = FFmpegMuxer.Configuration(),
         onStateChange: @escaping @Sendable (State) -> Void = { _ in }, isWanted: () -> Bool = { true }
     ) throws(MediaFileError) {
         target = try OutputTarget(url, format: configuration.format)

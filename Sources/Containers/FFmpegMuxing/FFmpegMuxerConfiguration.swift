@@ -1,41 +1,43 @@
 import MediaContainers
 
-/// How a ``FFmpegMuxer`` writes.
-public struct FFmpegMuxerConfiguration: Sendable, Hashable {
-    /// FFmpeg's name of the container, as in `ffmpeg -formats`; nil for that of the URL's scheme or of the extension.
-    public var format: String?
-    /// Whether an existing file is replaced, which is an error otherwise.
-    public var overwrites: Bool
-    /// Options of FFmpeg's container and protocol by name, as on the command line of ffmpeg but without the dash. They
-    /// replace those that are set here.
-    public var options: [String: String]
-    /// Whether an MP4 or MOV file gets its index at the beginning when it is finished, so that every player can seek in it.
-    /// That writes the file once more; without it, and when it fails, the file stays in fragments.
-    public var makesIndex: Bool
-    /// How long a connection may take to be made.
-    public var connectTimeout: Duration
-    /// How long a peer may take nothing before its connection counts as lost.
-    public var writeTimeout: Duration
-    /// How long a lost connection is tried to be made again; nil for indefinitely, zero for not at all. A first connection
-    /// that fails is not tried again.
-    public var reconnectTimeout: Duration?
-    /// How far a network peer may fall behind before groups of pictures are dropped.
-    public var maximumDelay: Duration
+extension FFmpegMuxer {
+    /// How a ``FFmpegMuxer`` writes.
+    public struct Configuration: Sendable, Hashable {
+        /// FFmpeg's name of the container, as in `ffmpeg -formats`; nil for that of the URL's scheme or of the extension.
+        public var format: String?
+        /// Whether an existing file is replaced, which is an error otherwise.
+        public var overwrites: Bool
+        /// Options of FFmpeg's container and protocol by name, as on the command line of ffmpeg but without the dash. They
+        /// replace those that are set here.
+        public var options: [String: String]
+        /// Whether an MP4 or MOV file gets its index at the beginning when it is finished, so that every player can seek in it.
+        /// That writes the file once more; without it, and when it fails, the file stays in fragments.
+        public var makesIndex: Bool
+        /// How long a connection may take to be made.
+        public var connectTimeout: Duration
+        /// How long a peer may take nothing before its connection counts as lost.
+        public var writeTimeout: Duration
+        /// How long a lost connection is tried to be made again; nil for indefinitely, zero for not at all. A first connection
+        /// that fails is not tried again.
+        public var reconnectTimeout: Duration?
+        /// How far a network peer may fall behind before groups of pictures are dropped.
+        public var maximumDelay: Duration
 
-    /// The defaults suit a file and a live stream.
-    public init(
-        format: String? = nil, overwrites: Bool = false, options: [String: String] = [:], makesIndex: Bool = true,
-        connectTimeout: Duration = .seconds(10), writeTimeout: Duration = .seconds(5),
-        reconnectTimeout: Duration? = nil, maximumDelay: Duration = .seconds(2)
-    ) {
-        self.format = format
-        self.overwrites = overwrites
-        self.options = options
-        self.makesIndex = makesIndex
-        self.connectTimeout = connectTimeout
-        self.writeTimeout = writeTimeout
-        self.reconnectTimeout = reconnectTimeout
-        self.maximumDelay = maximumDelay
+        /// The defaults suit a file and a live stream.
+        public init(
+            format: String? = nil, overwrites: Bool = false, options: [String: String] = [:], makesIndex: Bool = true,
+            connectTimeout: Duration = .seconds(10), writeTimeout: Duration = .seconds(5),
+            reconnectTimeout: Duration? = nil, maximumDelay: Duration = .seconds(2)
+        ) {
+            self.format = format
+            self.overwrites = overwrites
+            self.options = options
+            self.makesIndex = makesIndex
+            self.connectTimeout = connectTimeout
+            self.writeTimeout = writeTimeout
+            self.reconnectTimeout = reconnectTimeout
+            self.maximumDelay = maximumDelay
+        }
     }
 }
 

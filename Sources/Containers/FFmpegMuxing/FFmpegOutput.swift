@@ -17,7 +17,7 @@ public import VideoCapturing
 /// Safe to use from any thread.
 public final class FFmpegOutput: MediaOutput {
     private let url: String
-    private let configuration: FFmpegMuxerConfiguration
+    private let configuration: FFmpegMuxer.Configuration
     private let target: OutputTarget
     private let state = Locked(State())
 
@@ -35,7 +35,7 @@ public final class FFmpegOutput: MediaOutput {
     ///   - configuration: how to write.
     /// - Throws: `MediaFileError` with the code `formatUnsupported` for an unknown container or protocol.
     public init(
-        _ url: String, configuration: FFmpegMuxerConfiguration = FFmpegMuxerConfiguration()
+        _ url: String, configuration: FFmpegMuxer.Configuration = FFmpegMuxer.Configuration()
     ) throws(MediaFileError) {
         self.url = url
         self.configuration = configuration
@@ -49,7 +49,7 @@ public final class FFmpegOutput: MediaOutput {
     public var kind: String { target.containerName.split(separator: ",").first.map(String.init) ?? "" }
 
     /// H.264 first, which all take; VP8 and JPEG where the container has them.
-    public var feed: OutputFeed {
+    public var feed: OutputContext.Feed {
         let codecs: [Codec] =
             switch target.containerName {
             case "matroska": [.h264, .vp8, .jpeg]
@@ -61,7 +61,7 @@ public final class FFmpegOutput: MediaOutput {
         return .packets(.init(codecs: codecs, purpose: target.kind == .network ? .live : .file))
     }
 
-    public func open(_ context: OutputContext) throws -> OutputDestination {
+    public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         let isNew = target.kind == .file && target.url != "-" && access(target.url, F_OK) != 0
         let name = name
         let muxer = try FFmpegMuxer(
@@ -165,7 +165,7 @@ extension OutputEntry {
     }
 
     private static func make(
-        _ request: OutputRequest, _ configuration: FFmpegMuxerConfiguration
+        _ request: OutputEntry.Request, _ configuration: FFmpegMuxer.Configuration
     ) throws(OptionError) -> FFmpegOutput {
         do {
             return try FFmpegOutput(request.target, configuration: configuration)

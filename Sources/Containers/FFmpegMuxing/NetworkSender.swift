@@ -11,7 +11,7 @@ final class NetworkSender: Sendable {
 
     private let target: OutputTarget
     private let tracks: [TrackDescription]
-    private let configuration: FFmpegMuxerConfiguration
+    private let configuration: FFmpegMuxer.Configuration
     private let limit: WaitLimit
     private let status: MuxerStatus
     private let queue: PacketQueue
@@ -20,7 +20,7 @@ final class NetworkSender: Sendable {
     private let hasEnded = Locked(false)
 
     init(
-        _ target: OutputTarget, _ tracks: [TrackDescription], _ configuration: FFmpegMuxerConfiguration,
+        _ target: OutputTarget, _ tracks: [TrackDescription], _ configuration: FFmpegMuxer.Configuration,
         _ limit: WaitLimit, _ status: MuxerStatus
     ) throws {
         self.target = target

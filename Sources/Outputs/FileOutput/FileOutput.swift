@@ -72,7 +72,7 @@ public final class FileOutput: MediaOutput {
     public var kind: String { format.name }
 
     /// Packets of VP8, or frames.
-    public var feed: OutputFeed {
+    public var feed: OutputContext.Feed {
         guard format.acceptsFrames else { return .packets(.init(codecs: format == .h264 ? [.h264] : [.vp8])) }
         // What keeps no frame gets frames as they are, on the capture's thread.
         return .frames(.init(pixelFormat: format.pixelFormat, isConverted: format != .null))
@@ -80,7 +80,7 @@ public final class FileOutput: MediaOutput {
 
     // MARK: Life
 
-    public func open(_ context: OutputContext) throws -> OutputDestination {
+    public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         guard let path else {
             let writer = NullWriter()
             let consumer = FrameWritingConsumer(writer, onFailure: context.fail)
@@ -92,7 +92,7 @@ public final class FileOutput: MediaOutput {
         }
         let isNew = path != "-" && access(path, F_OK) != 0
         let file = try OutputFile(path: path, overwrite: overwrites, isWanted: { !context.isStopRequested() })
-        let (writer, destination): (Writer, OutputDestination)
+        let (writer, destination): (Writer, OutputContext.Destination)
         if format.acceptsFrames {
             let frames = try format.makeFrameWriter(
                 to: file, timing: FileOutput.timing(context), maximumDuration: context.maximumDuration)

@@ -18,12 +18,12 @@ extension MJPEGServer: MediaOutput {
     public var kind: String { "mjpeg" }
 
     /// Frames as they are, the newest only.
-    public var feed: OutputFeed {
+    public var feed: OutputContext.Feed {
         .frames(.init(isConverted: false, queue: .init(capacity: 1, policy: .dropOldest)))
     }
 
     /// Starts to serve, with the limit of open files raised; warnings go to the context.
-    public func open(_ context: OutputContext) throws -> OutputDestination {
+    public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         warningList.setHandler(context.warn)
         raiseDescriptorLimit()
         try start()
@@ -74,7 +74,7 @@ extension OutputEntry {
 
 extension MJPEGServer.Configuration {
     /// The configuration that the options of ``OutputEntry/mjpegServer`` describe.
-    init(_ request: OutputRequest) throws(OptionError) {
+    init(_ request: OutputEntry.Request) throws(OptionError) {
         self.init()
         (address, port) = try MJPEGServer.Configuration.parseAddress(request.target)
         let options = request.options

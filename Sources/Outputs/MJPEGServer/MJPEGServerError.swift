@@ -8,33 +8,35 @@ import VideoCapturing
 #endif
 
 /// An error of a server that cannot serve.
-public typealias MJPEGServerError = MediaError<MJPEGServerErrorCode>
+public typealias MJPEGServerError = MediaError<MJPEGServer.ErrorCode>
 
-/// What can fail in a server.
-public enum MJPEGServerErrorCode: String, MediaErrorCode {
-    /// A setting is out of range or does not fit the others.
-    case invalidConfiguration
-    /// Another program listens there.
-    case addressInUse
-    /// The machine has no such address.
-    case addressNotFound
-    /// The user may not listen there.
-    case permissionDenied
-    /// The certificate or its key cannot be used.
-    case certificate
-    /// The server serves already.
-    case invalidState
-    /// The operating system refused; see `MediaError.systemError`.
-    case system
+extension MJPEGServer {
+    /// What can fail in a server.
+    public enum ErrorCode: String, MediaErrorCode {
+        /// A setting is out of range or does not fit the others.
+        case invalidConfiguration
+        /// Another program listens there.
+        case addressInUse
+        /// The machine has no such address.
+        case addressNotFound
+        /// The user may not listen there.
+        case permissionDenied
+        /// The certificate or its key cannot be used.
+        case certificate
+        /// The server serves already.
+        case invalidState
+        /// The operating system refused; see `MediaError.systemError`.
+        case system
 
-    public var category: ErrorCategory {
-        switch self {
-        case .invalidConfiguration: .usage
-        case .addressInUse: .busy
-        case .addressNotFound, .certificate: .notFound
-        case .permissionDenied: .noPermission
-        case .invalidState: .internal
-        case .system: .unavailable
+        public var category: ErrorCategory {
+            switch self {
+            case .invalidConfiguration: .usage
+            case .addressInUse: .busy
+            case .addressNotFound, .certificate: .notFound
+            case .permissionDenied: .noPermission
+            case .invalidState: .internal
+            case .system: .unavailable
+            }
         }
     }
 }

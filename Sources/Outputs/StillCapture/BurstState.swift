@@ -7,7 +7,7 @@ struct BurstState {
     let count: Int
     /// Nil where each frame of the capture is a tick.
     let interval: Duration?
-    let settings: StillSettings
+    let settings: Still.Settings
     var summary = StillCapture.BurstSummary()
     /// The timestamp of the last frame that was taken.
     var lastTaken: MediaTime?
@@ -33,7 +33,7 @@ struct BurstState {
     /// Stills that were made and not read.
     private var unreadCount = 0
 
-    init(count: Int, interval: Duration?, settings: StillSettings, start: MediaTime) {
+    init(count: Int, interval: Duration?, settings: Still.Settings, start: MediaTime) {
         self.count = count
         self.interval = interval
         self.settings = settings

@@ -9,7 +9,7 @@ public struct Still: Sendable {
     /// The encoded picture: a JPEG or PNG file, or the samples of NV12, plane after plane without padding.
     public var data: PacketBuffer
     /// How ``data`` is encoded.
-    public var format: StillSettings.Format
+    public var format: Still.Settings.Format
     /// The size of the picture in ``data``, before ``orientation`` is applied.
     public var size: PixelSize
     /// The rotation that a viewer has to apply; `VideoOrientation.up` where it was applied already. JPEG and PNG files
@@ -39,73 +39,75 @@ public struct Still: Sendable {
     public var latency: Duration
 }
 
-/// How one still, or each of a burst, is to be taken and encoded.
-public struct StillSettings: Sendable, Hashable {
-    /// How pictures are encoded.
-    public enum Format: String, Sendable, Hashable, CaseIterable {
-        case jpeg
-        case png
-        /// The samples themselves, in NV12.
-        case nv12
-    }
-
-    /// How a picture that does not lie upright becomes so.
-    public enum OrientationHandling: String, Sendable, Hashable, CaseIterable {
-        /// The file says how it is to be turned (in EXIF); the pixels stay as they are.
-        case written
-        /// The pixels are turned.
-        case applied
-    }
-
-    /// How the picture is encoded.
-    public var format: Format
-    /// The quality of a JPEG, 1 to 100 on libjpeg's scale.
-    public var quality: Int
-    /// The quality to which that of a JPEG may fall, step by step, while other stills wait; nil, the default, for never.
-    public var minimumQuality: Int?
-    /// How a picture that does not lie upright becomes so.
-    public var orientation: OrientationHandling
-    /// Whether JPEG and PNG files get EXIF: time, orientation, size, camera and software.
-    public var writesEXIF: Bool
-    /// Whether a camera's own JPEG is passed on, whatever its quality; only EXIF is inserted, where that is asked for.
-    public var passesThrough: Bool
-    /// Whether a frame from before the request may be taken, where it is the nearest to it. Without, it is the first
-    /// after it.
-    public var allowsEarlierFrames: Bool
-    /// How long a single still may wait for its frame; nil for indefinitely. Stills of a burst wait indefinitely.
-    public var timeout: Duration?
-    /// What is asked of the capture while a request is outstanding, such as `CaptureWants()` for its full size and rate.
-    /// Then frames from before the request are not taken.
-    ///
-    /// Nil, the default, takes what the capture delivers for its other consumers.
-    public var wants: CaptureWants?
-
-    /// Settings; see the properties.
-    public init(
-        format: Format = .jpeg, quality: Int = 90, minimumQuality: Int? = nil,
-        orientation: OrientationHandling = .written, writesEXIF: Bool = true, passesThrough: Bool = true,
-        allowsEarlierFrames: Bool = true, timeout: Duration? = .seconds(10), wants: CaptureWants? = nil
-    ) {
-        self.format = format
-        self.quality = quality
-        self.minimumQuality = minimumQuality
-        self.orientation = orientation
-        self.writesEXIF = writesEXIF
-        self.passesThrough = passesThrough
-        self.allowsEarlierFrames = allowsEarlierFrames
-        self.timeout = timeout
-        self.wants = wants
-    }
-
-    /// - Throws: `invalidConfiguration`.
-    func validate() throws(StillCaptureError) {
-        func refuse(_ message: String) -> StillCaptureError {
-            StillCaptureError(.invalidConfiguration, operation: "take a still", message: message)
+extension Still {
+    /// How one still, or each of a burst, is to be taken and encoded.
+    public struct Settings: Sendable, Hashable {
+        /// How pictures are encoded.
+        public enum Format: String, Sendable, Hashable, CaseIterable {
+            case jpeg
+            case png
+            /// The samples themselves, in NV12.
+            case nv12
         }
-        guard (1...100).contains(quality) else { throw refuse("The quality is \(quality); choose 1 to 100.") }
-        if let minimumQuality, !(1...quality).contains(minimumQuality) {
-            throw refuse("The minimum quality is \(minimumQuality); choose 1 to \(quality), the quality itself.")
+
+        /// How a picture that does not lie upright becomes so.
+        public enum OrientationHandling: String, Sendable, Hashable, CaseIterable {
+            /// The file says how it is to be turned (in EXIF); the pixels stay as they are.
+            case written
+            /// The pixels are turned.
+            case applied
         }
-        if let timeout, timeout <= .zero { throw refuse("The timeout is \(timeout); choose one above zero.") }
+
+        /// How the picture is encoded.
+        public var format: Format
+        /// The quality of a JPEG, 1 to 100 on libjpeg's scale.
+        public var quality: Int
+        /// The quality to which that of a JPEG may fall, step by step, while other stills wait; nil, the default, for never.
+        public var minimumQuality: Int?
+        /// How a picture that does not lie upright becomes so.
+        public var orientation: OrientationHandling
+        /// Whether JPEG and PNG files get EXIF: time, orientation, size, camera and software.
+        public var writesEXIF: Bool
+        /// Whether a camera's own JPEG is passed on, whatever its quality; only EXIF is inserted, where that is asked for.
+        public var passesThrough: Bool
+        /// Whether a frame from before the request may be taken, where it is the nearest to it. Without, it is the first
+        /// after it.
+        public var allowsEarlierFrames: Bool
+        /// How long a single still may wait for its frame; nil for indefinitely. Stills of a burst wait indefinitely.
+        public var timeout: Duration?
+        /// What is asked of the capture while a request is outstanding, such as `CaptureWants()` for its full size and rate.
+        /// Then frames from before the request are not taken.
+        ///
+        /// Nil, the default, takes what the capture delivers for its other consumers.
+        public var wants: CaptureWants?
+
+        /// Settings; see the properties.
+        public init(
+            format: Format = .jpeg, quality: Int = 90, minimumQuality: Int? = nil,
+            orientation: OrientationHandling = .written, writesEXIF: Bool = true, passesThrough: Bool = true,
+            allowsEarlierFrames: Bool = true, timeout: Duration? = .seconds(10), wants: CaptureWants? = nil
+        ) {
+            self.format = format
+            self.quality = quality
+            self.minimumQuality = minimumQuality
+            self.orientation = orientation
+            self.writesEXIF = writesEXIF
+            self.passesThrough = passesThrough
+            self.allowsEarlierFrames = allowsEarlierFrames
+            self.timeout = timeout
+            self.wants = wants
+        }
+
+        /// - Throws: `invalidConfiguration`.
+        func validate() throws(StillCaptureError) {
+            func refuse(_ message: String) -> StillCaptureError {
+                StillCaptureError(.invalidConfiguration, operation: "take a still", message: message)
+            }
+            guard (1...100).contains(quality) else { throw refuse("The quality is \(quality); choose 1 to 100.") }
+            if let minimumQuality, !(1...quality).contains(minimumQuality) {
+                throw refuse("The minimum quality is \(minimumQuality); choose 1 to \(quality), the quality itself.")
+            }
+            if let timeout, timeout <= .zero { throw refuse("The timeout is \(timeout); choose one above zero.") }
+        }
     }
 }

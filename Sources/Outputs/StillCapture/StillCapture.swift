@@ -12,7 +12,7 @@ public import VideoCapturing
 /// ```
 /// The last frames are kept, so that a request gets the one that is nearest to it in time, also where that was taken
 /// before; ``Still/offset`` says how far it is. Encoding runs on threads of its own. The capture and the other consumers
-/// wait for nothing here, and as long as no request has wants (``StillSettings/wants``), the capture delivers what the
+/// wait for nothing here, and as long as no request has wants (``Still/Settings/wants``), the capture delivers what the
 /// others want.
 ///
 /// Safe to use from any thread.
@@ -163,7 +163,7 @@ public final class StillCapture: InlineConsumer, FeedbackConsumer {
     /// - Parameter settings: how it is taken and encoded.
     /// - Throws: `CancellationError` when the task is cancelled; ``StillCaptureError`` with `invalidConfiguration`,
     ///   `notRunning`, `tooManyRequests`, `timedOut`, `corruptFrame`, `encoding`, `outOfMemory`.
-    public func capture(_ settings: StillSettings = StillSettings()) async throws -> Still {
+    public func capture(_ settings: Still.Settings = Still.Settings()) async throws -> Still {
         try settings.validate()
         return try await engine.takeSingle(settings)
     }
@@ -184,7 +184,7 @@ public final class StillCapture: InlineConsumer, FeedbackConsumer {
     /// - Returns: what happens, in order. It throws ``StillCaptureError``: `invalidConfiguration` at the beginning;
     ///   after the summary, what has failed again and again, or `notRunning` when the publisher has gone.
     public func burst(
-        count: Int, interval: Duration? = nil, settings: StillSettings = StillSettings()
+        count: Int, interval: Duration? = nil, settings: Still.Settings = Still.Settings()
     ) -> AsyncThrowingStream<BurstEvent, any Error> {
         let handle = BurstHandle(
             engine,

@@ -1,52 +1,54 @@
 public import VideoCapturing
 
 /// Why there is no still.
-public typealias StillCaptureError = MediaError<StillCaptureErrorCode>
+public typealias StillCaptureError = MediaError<StillCapture.ErrorCode>
 
-/// What can fail in taking a still.
-public enum StillCaptureErrorCode: String, MediaErrorCode {
-    /// A setting is out of range or does not fit the others.
-    case invalidConfiguration
-    /// The capture delivers no frames and will not do so automatically: it was not started, or has stopped.
-    case notRunning
-    /// As many requests are outstanding as are allowed.
-    case tooManyRequests
-    /// No frame came in time.
-    case timedOut
-    /// The frame is damaged.
-    case corruptFrame
-    /// The frame could not be encoded.
-    case encoding
-    /// The camera did not take a setting.
-    case control
-    /// The name of the file has no number, or is not a name at all.
-    case invalidName
-    /// There is a file of that name already.
-    case fileExists
-    /// There is no such folder.
-    case folderNotFound
-    /// The user may not write there.
-    case permissionDenied
-    /// The disk is full.
-    case diskFull
-    /// The machine has no memory left.
-    case outOfMemory
-    /// The operating system refused; see `MediaError.systemError`.
-    case system
+extension StillCapture {
+    /// What can fail in taking a still.
+    public enum ErrorCode: String, MediaErrorCode {
+        /// A setting is out of range or does not fit the others.
+        case invalidConfiguration
+        /// The capture delivers no frames and will not do so automatically: it was not started, or has stopped.
+        case notRunning
+        /// As many requests are outstanding as are allowed.
+        case tooManyRequests
+        /// No frame came in time.
+        case timedOut
+        /// The frame is damaged.
+        case corruptFrame
+        /// The frame could not be encoded.
+        case encoding
+        /// The camera did not take a setting.
+        case control
+        /// The name of the file has no number, or is not a name at all.
+        case invalidName
+        /// There is a file of that name already.
+        case fileExists
+        /// There is no such folder.
+        case folderNotFound
+        /// The user may not write there.
+        case permissionDenied
+        /// The disk is full.
+        case diskFull
+        /// The machine has no memory left.
+        case outOfMemory
+        /// The operating system refused; see `MediaError.systemError`.
+        case system
 
-    public var category: ErrorCategory {
-        switch self {
-        case .invalidConfiguration, .invalidName, .fileExists: .usage
-        case .notRunning: .disconnected
-        case .tooManyRequests: .busy
-        case .timedOut: .disconnected
-        case .corruptFrame: .invalidData
-        case .encoding, .outOfMemory: .unavailable
-        case .control: .unsupported
-        case .folderNotFound: .notFound
-        case .permissionDenied: .noPermission
-        case .diskFull: .noSpace
-        case .system: .system
+        public var category: ErrorCategory {
+            switch self {
+            case .invalidConfiguration, .invalidName, .fileExists: .usage
+            case .notRunning: .disconnected
+            case .tooManyRequests: .busy
+            case .timedOut: .disconnected
+            case .corruptFrame: .invalidData
+            case .encoding, .outOfMemory: .unavailable
+            case .control: .unsupported
+            case .folderNotFound: .notFound
+            case .permissionDenied: .noPermission
+            case .diskFull: .noSpace
+            case .system: .system
+            }
         }
     }
 }

@@ -62,7 +62,7 @@ final class StillEncoder {
     // MARK: JPEG
 
     private func makeJPEG(
-        _ frame: VideoFrame, _ settings: StillSettings, _ backlog: Int, _ exif: EXIF?
+        _ frame: VideoFrame, _ settings: Still.Settings, _ backlog: Int, _ exif: EXIF?
     ) throws -> Picture {
         if settings.passesThrough, let jpeg = frame.jpeg,
             settings.orientation == .written || frame.orientation == .up
@@ -104,14 +104,14 @@ final class StillEncoder {
     }
 
     /// The quality asked for, less a step of ten for each frame that waits beyond one for each worker.
-    static func quality(_ settings: StillSettings, backlog: Int, workers: Int) -> Int {
+    static func quality(_ settings: Still.Settings, backlog: Int, workers: Int) -> Int {
         guard let minimum = settings.minimumQuality else { return settings.quality }
         return max(minimum, settings.quality - 10 * max(0, backlog - workers))
     }
 
     // MARK: Others
 
-    private func makePNG(_ frame: VideoFrame, _ settings: StillSettings, _ exif: EXIF?) throws -> Picture {
+    private func makePNG(_ frame: VideoFrame, _ settings: Still.Settings, _ exif: EXIF?) throws -> Picture {
         let picture = try prepare(frame, settings) { _ in FrameTransform(pixelFormat: .rgb24) }
         let size = PixelSize(width: picture.width, height: picture.height)
         var exif = exif
@@ -145,7 +145,7 @@ final class StillEncoder {
             message: "The machine has no memory left; use a smaller size or fewer outstanding stills.")
     }
 
-    private func makeSamples(_ frame: VideoFrame, _ settings: StillSettings) throws -> Picture {
+    private func makeSamples(_ frame: VideoFrame, _ settings: Still.Settings) throws -> Picture {
         let picture = try prepare(frame, settings) { _ in FrameTransform(pixelFormat: .nv12) }
         let buffer = picture.buffer
         var samples: [UInt8] = []
@@ -163,7 +163,7 @@ final class StillEncoder {
     ///
     /// - Parameter conversion: what a frame needs; nil for nothing.
     private func prepare(
-        _ frame: VideoFrame, _ settings: StillSettings, _ conversion: (VideoFrame) -> FrameTransform?
+        _ frame: VideoFrame, _ settings: Still.Settings, _ conversion: (VideoFrame) -> FrameTransform?
     ) throws(CaptureError) -> VideoFrame {
         var transform = conversion(frame)
         if settings.orientation == .applied, frame.orientation != .up {

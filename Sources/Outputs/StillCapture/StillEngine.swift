@@ -81,7 +81,7 @@ final class StillEngine: Sendable {
 
     // MARK: Requests
 
-    func takeSingle(_ settings: StillSettings) async throws -> Still {
+    func takeSingle(_ settings: Still.Settings) async throws -> Still {
         try Task.checkCancellation()
         try startThreads()
         let identifier = state.withLock { $0.makeIdentifier() }
@@ -110,7 +110,7 @@ final class StillEngine: Sendable {
     }
 
     func startBurst(
-        count: Int, interval: Duration?, _ settings: StillSettings
+        count: Int, interval: Duration?, _ settings: Still.Settings
     ) throws(StillCaptureError) -> UInt64 {
         guard count >= 1 else { throw .invalidBurst("\(count) stills were asked for; ask for 1 or more.") }
         if let interval, interval < .nanoseconds(1) {

@@ -18,10 +18,10 @@ public final class StillOutput: MediaOutput {
         /// by the frames' own times.
         public var interval: Duration?
         /// How each still is taken and encoded.
-        public var settings: StillSettings
+        public var settings: Still.Settings
 
         /// A configuration; see the properties.
-        public init(count: Int = 1, interval: Duration? = nil, settings: StillSettings = StillSettings()) {
+        public init(count: Int = 1, interval: Duration? = nil, settings: Still.Settings = Still.Settings()) {
             self.count = count
             self.interval = interval
             self.settings = settings
@@ -68,7 +68,7 @@ public final class StillOutput: MediaOutput {
     public var kind: String { "stills" }
 
     /// Frames as they are.
-    public var feed: OutputFeed { .frames(.init(isConverted: false)) }
+    public var feed: OutputContext.Feed { .frames(.init(isConverted: false)) }
 
     /// The path of every still.
     public var paths: [String] {
@@ -76,7 +76,7 @@ public final class StillOutput: MediaOutput {
         return (1...configuration.count).map { file.path($0) }
     }
 
-    public func open(_ context: OutputContext) throws -> OutputDestination {
+    public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         let file = try StillFile(pattern, count: configuration.count, overwrites: overwrites)
         try file.checkFolder()
         let run = try StillRun(file, configuration, context)
@@ -151,7 +151,7 @@ extension OutputEntry {
                 "burst-interval", .text("TIME"), "from still to still: 500ms, 10", default: "every frame"),
             OptionDescription("still-quality", .text("N"), "quality of JPEG stills, 1 to 100", default: "90"),
             OptionDescription(
-                "still-orientation", .choice(StillSettings.OrientationHandling.allCases.map(\.rawValue)),
+                "still-orientation", .choice(Still.Settings.OrientationHandling.allCases.map(\.rawValue)),
                 "whether EXIF tells the rotation, or the pixels are rotated", default: "written"),
             OptionDescription(
                 "still-exif", .choice(["yes", "no"]), "time, camera and size in the files", default: "yes"),
@@ -171,7 +171,7 @@ extension StillOutput.Configuration {
     private static let maximumCount = 100_000
 
     /// The configuration that the options of ``OutputEntry/stills`` describe.
-    init(_ request: OutputRequest) throws(OptionError) {
+    init(_ request: OutputEntry.Request) throws(OptionError) {
         self.init()
         let options = request.options
         if let count = try options.count("burst", in: 1...StillOutput.Configuration.maximumCount) { self.count = count }
@@ -183,14 +183,14 @@ extension StillOutput.Configuration {
         }
         settings.format = try StillOutput.Configuration.format(request.target)
         if let quality = try options.count("still-quality", in: 1...100) { settings.quality = quality }
-        let handlings = StillSettings.OrientationHandling.allCases.map { (name: $0.rawValue, value: $0) }
+        let handlings = Still.Settings.OrientationHandling.allCases.map { (name: $0.rawValue, value: $0) }
         if let handling = try options.choice("still-orientation", handlings) { settings.orientation = handling }
         if let writes = try options.choice("still-exif", [("yes", true), ("no", false)]) {
             settings.writesEXIF = writes
         }
     }
 
-    private static func format(_ path: String) throws(OptionError) -> StillSettings.Format {
+    private static func format(_ path: String) throws(OptionError) -> Still.Settings.Format {
         let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         let ending = name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() }
         switch ending {

@@ -12,7 +12,7 @@ struct StillRequest {
     let owner: Owner
     /// The moment that the picture is to show.
     let moment: MediaTime
-    let settings: StillSettings
+    let settings: Still.Settings
     /// Only frames after it are taken.
     var bound: MediaTime?
     /// The capture has not been told the wants of this request yet.
@@ -20,7 +20,7 @@ struct StillRequest {
     /// The source, which gives no frames of its own accord, has been asked for one.
     var hasRequestedRefresh = false
 
-    init(id: UInt64, owner: Owner, moment: MediaTime, settings: StillSettings, awaitsWants: Bool) {
+    init(id: UInt64, owner: Owner, moment: MediaTime, settings: Still.Settings, awaitsWants: Bool) {
         self.id = id
         self.owner = owner
         self.moment = moment
@@ -186,7 +186,7 @@ struct StillState {
 
     /// Adds a request for a single still, which is answered at once where there is a refusal.
     mutating func addSingle(
-        _ identifier: UInt64, _ settings: StillSettings, at now: MediaTime, refusal: StillCaptureError?,
+        _ identifier: UInt64, _ settings: Still.Settings, at now: MediaTime, refusal: StillCaptureError?,
         _ continuation: CheckedContinuation<Still, any Error>
     ) -> StillEffects {
         var effects = StillEffects()

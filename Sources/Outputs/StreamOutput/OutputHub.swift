@@ -16,12 +16,12 @@ final class OutputHub: Sendable {
         var port: Int?
         var receivers: [ReceiverQueue] = []
         /// When it connects: what it does while there is no receiver.
-        var connecting: StreamReceiver.State?
+        var connecting: StreamOutput.Receiver.State?
         /// Of receivers that are gone.
-        var totals = StreamOutputStatistics()
+        var totals = StreamOutput.Statistics()
         var feedback: PacketFeedback?
         var isKeyFrameNeeded = false
-        var handler: (@Sendable (StreamOutputEvent) -> Void)?
+        var handler: (@Sendable (StreamOutput.Event) -> Void)?
         /// Why no further attempt to connect is made.
         var failure: CaptureError?
         var thread: CaptureThread?
@@ -30,8 +30,8 @@ final class OutputHub: Sendable {
     }
 
     let address: StreamAddress
-    let format: StreamFormat
-    let configuration: StreamOutputConfiguration
+    let format: StreamOutput.Format
+    let configuration: StreamOutput.Configuration
     let state = Locked(State())
     /// Raised when the sending thread has something to do.
     let wake = WaitEnd()
@@ -40,7 +40,7 @@ final class OutputHub: Sendable {
     /// Used by the thread that writes; apart from the state, since it copies.
     private let shaper = Locked<PacketShaper?>(nil)
 
-    init(_ address: StreamAddress, format: StreamFormat, _ configuration: StreamOutputConfiguration) {
+    init(_ address: StreamAddress, format: StreamOutput.Format, _ configuration: StreamOutput.Configuration) {
         self.address = address
         self.format = format
         self.configuration = configuration
@@ -184,9 +184,9 @@ final class OutputHub: Sendable {
     }
 
     /// Calls the handler, without the lock.
-    func report(_ event: StreamOutputEvent) { state.withLock { $0.handler }?(event) }
+    func report(_ event: StreamOutput.Event) { state.withLock { $0.handler }?(event) }
 
-    var statistics: StreamOutputStatistics {
+    var statistics: StreamOutput.Statistics {
         state.withLock { state in
             var statistics = state.totals
             for queue in state.receivers {
@@ -195,7 +195,7 @@ final class OutputHub: Sendable {
             }
             if let connecting = state.connecting {
                 statistics.receivers = [
-                    StreamReceiver(id: statistics.connections, address: address.displayName, state: connecting)
+                    StreamOutput.Receiver(id: statistics.connections, address: address.displayName, state: connecting)
                 ]
             }
             return statistics
@@ -203,8 +203,8 @@ final class OutputHub: Sendable {
     }
 }
 
-extension StreamOutputStatistics {
-    fileprivate mutating func add(_ receiver: StreamReceiver) {
+extension StreamOutput.Statistics {
+    fileprivate mutating func add(_ receiver: StreamOutput.Receiver) {
         packetsSent += receiver.packetsSent
         bytesSent += receiver.bytesSent
         packetsDropped += receiver.packetsDropped

@@ -28,7 +28,7 @@ final class ReceiverQueue: Sendable {
         var bytesAtRequest: UInt64?
     }
 
-    init(id: UInt64, address: String, _ configuration: StreamOutputConfiguration) {
+    init(id: UInt64, address: String, _ configuration: StreamOutput.Configuration) {
         self.id = id
         self.address = address
         // Enough for the longest delay at any rate of frames that is sent.
@@ -57,9 +57,9 @@ final class ReceiverQueue: Sendable {
         return true
     }
 
-    var receiver: StreamReceiver {
+    var receiver: StreamOutput.Receiver {
         let (queued, counts) = (queue.counts, counts.withLock { $0 })
-        var receiver = StreamReceiver(
+        var receiver = StreamOutput.Receiver(
             id: id, address: address,
             state: counts.isBlocked ? .stalled : counts.packetsSent == 0 ? .awaitingKeyFrame : .sending)
         receiver.packetsSent = counts.packetsSent
@@ -91,7 +91,7 @@ final class ReceiverConnection {
     /// When the kernel last took something, or there was nothing to send.
     private(set) var lastProgress = MonotonicClock().now
 
-    private let format: StreamFormat
+    private let format: StreamOutput.Format
     private var matroska: MatroskaStream?
     private var hasBegun = false
     /// The packet that is being sent, between ``prefix`` and ``suffix``.
@@ -104,7 +104,7 @@ final class ReceiverConnection {
     /// An access unit delimiter that allows slices of any type (ITU-T H.264, 7.3.2.4).
     private static let delimiter: [UInt8] = [0, 0, 0, 1, 9, 0xF0]
 
-    init(_ socket: StreamSocket, _ shared: ReceiverQueue, format: StreamFormat) {
+    init(_ socket: StreamSocket, _ shared: ReceiverQueue, format: StreamOutput.Format) {
         self.socket = socket
         self.shared = shared
         self.format = format

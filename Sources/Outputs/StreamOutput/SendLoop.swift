@@ -14,7 +14,7 @@ import VideoCapturing
 /// allocated for a packet.
 final class SendLoop {
     private let hub: OutputHub
-    private let configuration: StreamOutputConfiguration
+    private let configuration: StreamOutput.Configuration
     private var listener: StreamSocket?
     private var connections: [ReceiverConnection] = []
     private var descriptors: [pollfd] = []

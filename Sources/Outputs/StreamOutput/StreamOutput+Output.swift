@@ -14,12 +14,12 @@ extension StreamOutput: MediaOutput {
     public var kind: String { "tcp" }
 
     /// Packets of H.264, in Matroska also of VP8; one encoder serves all receivers.
-    public var feed: OutputFeed {
+    public var feed: OutputContext.Feed {
         .packets(.init(codecs: format == .annexB ? [.h264] : [.h264, .vp8], purpose: .live))
     }
 
     /// Listens, or connects: waits for the first connection, until a stop is requested.
-    public func open(_ context: OutputContext) throws -> OutputDestination {
+    public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         hub.state.withLock { $0.isStopRequested = context.isStopRequested }
         let isListening = hub.address.isListening
         setEventHandler { event in
@@ -78,7 +78,7 @@ extension StreamOutput: MediaOutput {
     }
 
     /// What the connection does, unless it is as it should be.
-    private func status(_ receiver: StreamReceiver?) -> String? {
+    private func status(_ receiver: StreamOutput.Receiver?) -> String? {
         switch receiver?.state {
         case .connecting, .waiting, nil: "not connected"
         case .stalled: "receiver stalls"
@@ -91,7 +91,7 @@ extension StreamOutput: MediaOutput {
     }
 }
 
-extension StreamReceiver {
+extension StreamOutput.Receiver {
     /// Whether there is a connection.
     fileprivate var isConnected: Bool {
         switch state {

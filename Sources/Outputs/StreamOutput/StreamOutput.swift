@@ -10,7 +10,7 @@ import VideoCapturing
 /// encoding.add(output, name: "tcp")
 /// ```
 /// **Formats.** H.264 as raw Annex B, each picture ended at once by the delimiter of the next; or H.264 in Matroska and
-/// VP8 in WebM, with timestamps. See ``StreamFormat``.
+/// VP8 in WebM, with timestamps. See ``StreamOutput/Format``.
 ///
 /// **Receivers.** Each begins with parameter sets and a key frame, which is requested of the encoder when it joins. One that
 /// is too slow loses whole groups of pictures, which are counted, and delays neither the encoder nor another. One that takes
@@ -21,9 +21,9 @@ import VideoCapturing
 /// thread.
 public final class StreamOutput: FeedbackSink {
     /// How it sends.
-    public let configuration: StreamOutputConfiguration
+    public let configuration: StreamOutput.Configuration
     /// What it sends.
-    public var format: StreamFormat { hub.format }
+    public var format: StreamOutput.Format { hub.format }
 
     let hub: OutputHub
 
@@ -36,13 +36,13 @@ public final class StreamOutput: FeedbackSink {
     ///   - configuration: how to send.
     /// - Throws: `invalidConfiguration` for an address or a setting that is invalid.
     public init(
-        _ url: String, configuration: StreamOutputConfiguration = StreamOutputConfiguration()
+        _ url: String, configuration: StreamOutput.Configuration = StreamOutput.Configuration()
     ) throws(CaptureError) {
         try configuration.validate()
         let address = try StreamAddress(url, operation: "open the output")
         var format = configuration.format
         if format == nil, let name = address.format {
-            format = StreamFormat(name: name)
+            format = StreamOutput.Format(name: name)
             guard format != nil else {
                 throw CaptureError(
                     .invalidConfiguration, operation: "open the output", subject: url,
@@ -74,12 +74,12 @@ public final class StreamOutput: FeedbackSink {
     /// must not finish the output.
     ///
     /// - Parameter handler: the handler; nil for none.
-    public func setEventHandler(_ handler: (@Sendable (StreamOutputEvent) -> Void)?) {
+    public func setEventHandler(_ handler: (@Sendable (StreamOutput.Event) -> Void)?) {
         hub.state.withLock { $0.handler = handler }
     }
 
     /// What was counted, and the receivers at the moment.
-    public var statistics: StreamOutputStatistics { hub.statistics }
+    public var statistics: StreamOutput.Statistics { hub.statistics }
 
     // MARK: Packets
 

@@ -7,7 +7,7 @@ final class PreviewLoop {
     /// How long a new size must have lasted before it is reported as a want: captures may have to reopen for it.
     private static let settlingTime = Duration.milliseconds(300)
 
-    private let configuration: WindowPreviewConfiguration
+    private let configuration: WindowPreview.Configuration
     private let state: PreviewState
     private let window: XWindow
     private let processor = FrameProcessor(capacity: 2)
@@ -29,7 +29,7 @@ final class PreviewLoop {
     private var wantsDue: MediaTime?
 
     /// Starts the thread, and waits until the window is there.
-    static func start(_ configuration: WindowPreviewConfiguration, _ state: PreviewState) throws(CaptureError) {
+    static func start(_ configuration: WindowPreview.Configuration, _ state: PreviewState) throws(CaptureError) {
         let outcome = Locked<Result<Void, CaptureError>?>(nil)
         try CaptureThread(name: "window") {
             state.begin()
@@ -51,9 +51,9 @@ final class PreviewLoop {
 
     /// Opens the window, and runs until it is closed or lost.
     private static func run(
-        _ configuration: WindowPreviewConfiguration, _ state: PreviewState,
+        _ configuration: WindowPreview.Configuration, _ state: PreviewState,
         _ outcome: Locked<Result<Void, CaptureError>?>
-    ) -> WindowPreviewEvent? {
+    ) -> WindowPreview.Event? {
         func report(_ result: Result<Void, CaptureError>) {
             outcome.withLock { $0 = result }
             outcome.wakeAll()
@@ -77,7 +77,7 @@ final class PreviewLoop {
         }
     }
 
-    private init(_ configuration: WindowPreviewConfiguration, _ state: PreviewState) throws {
+    private init(_ configuration: WindowPreview.Configuration, _ state: PreviewState) throws {
         self.configuration = configuration
         self.state = state
         window = try XWindow(configuration, stopDescriptor: state.waiter.stopDescriptor)

@@ -8,7 +8,7 @@ final class PreviewState: Sendable {
     private let slot = Locked(Slot())
     private let counts = Locked(Counts())
     private let links = Locked(Links())
-    private let onEvent: @Sendable (WindowPreviewEvent) -> Void
+    private let onEvent: @Sendable (WindowPreview.Event) -> Void
     /// The window's thread; nil before it runs and after its end.
     private let thread = Locked<UInt?>(nil)
 
@@ -22,7 +22,7 @@ final class PreviewState: Sendable {
     }
 
     private struct Counts {
-        var statistics = WindowPreviewStatistics()
+        var statistics = WindowPreview.Statistics()
         var latency = LatencyHistogram()
     }
 
@@ -38,7 +38,7 @@ final class PreviewState: Sendable {
         weak var subscription: PublisherSubscription?
     }
 
-    init(onEvent: @escaping @Sendable (WindowPreviewEvent) -> Void) {
+    init(onEvent: @escaping @Sendable (WindowPreview.Event) -> Void) {
         self.onEvent = onEvent
         waiter.beginSession()
     }
@@ -73,7 +73,7 @@ final class PreviewState: Sendable {
 
     // MARK: Statistics
 
-    var statistics: WindowPreviewStatistics {
+    var statistics: WindowPreview.Statistics {
         var result = counts.withLock { counts in
             counts.statistics.p50Latency = counts.latency.quantile(0.5)
             counts.statistics.p99Latency = counts.latency.quantile(0.99)
@@ -83,7 +83,7 @@ final class PreviewState: Sendable {
         return result
     }
 
-    func count(_ change: (inout WindowPreviewStatistics) -> Void) { counts.withLock { change(&$0.statistics) } }
+    func count(_ change: (inout WindowPreview.Statistics) -> Void) { counts.withLock { change(&$0.statistics) } }
 
     func recordShown(latency: Int64) {
         counts.withLock { counts in
@@ -114,7 +114,7 @@ final class PreviewState: Sendable {
 
     var isOpen: Bool { slot.withLock { $0.isOpen } }
 
-    func report(_ event: WindowPreviewEvent) { onEvent(event) }
+    func report(_ event: WindowPreview.Event) { onEvent(event) }
 
     func attach(_ publisher: VideoPublisher, _ subscription: PublisherSubscription) {
         links.withLock { links in
@@ -129,7 +129,7 @@ final class PreviewState: Sendable {
     func begin() { thread.withLock { $0 = CaptureThread.currentIdentifier } }
 
     /// Called on the window's thread when the window has gone.
-    func end(with event: WindowPreviewEvent?) {
+    func end(with event: WindowPreview.Event?) {
         let rest = slot.withLock { slot in
             slot.isOpen = false
             return slot.frame.take()

@@ -16,7 +16,7 @@ struct StatisticsOverlay {
 
     /// Writes the text again when it is due; true when it differs.
     mutating func update(
-        _ frame: VideoFrame, at now: MediaTime, _ makeStatistics: @autoclosure () -> WindowPreviewStatistics
+        _ frame: VideoFrame, at now: MediaTime, _ makeStatistics: @autoclosure () -> WindowPreview.Statistics
     ) -> Bool {
         guard now >= nextUpdate else { return false }
         let statistics = makeStatistics()

@@ -10,11 +10,11 @@ public import VideoCapturing
 /// wanted (`s`) is not taken. Safe to use from any thread.
 public final class WindowOutput: MediaOutput {
     /// Where and how it shows frames.
-    public let configuration: WindowPreviewConfiguration
+    public let configuration: WindowPreview.Configuration
     private let preview = Locked<WindowPreview?>(nil)
 
     /// An output that opens no window yet.
-    public init(configuration: WindowPreviewConfiguration = WindowPreviewConfiguration()) {
+    public init(configuration: WindowPreview.Configuration = WindowPreview.Configuration()) {
         self.configuration = configuration
     }
 
@@ -25,14 +25,14 @@ public final class WindowOutput: MediaOutput {
     public var kind: String { "window" }
 
     /// Frames as they are, the newest only.
-    public var feed: OutputFeed {
+    public var feed: OutputContext.Feed {
         .frames(.init(isConverted: false, queue: .init(capacity: 1, policy: .dropOldest)))
     }
 
     /// Connects to the display; the window appears with the first frame.
     ///
     /// - Throws: the errors of ``WindowPreview``.
-    public func open(_ context: OutputContext) throws -> OutputDestination {
+    public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         let preview = try WindowPreview(configuration: configuration) { [weak self] event in
             switch event {
             case .quit:
@@ -78,12 +78,12 @@ extension OutputEntry {
             .flag("mirror", "exchanges left and right in the window"),
         ],
         needsTarget: false,
-        make: { request in WindowOutput(configuration: WindowPreviewConfiguration(request)) })
+        make: { request in WindowOutput(configuration: WindowPreview.Configuration(request)) })
 }
 
-extension WindowPreviewConfiguration {
+extension WindowPreview.Configuration {
     /// The configuration that the options of ``OutputEntry/window`` describe.
-    init(_ request: OutputRequest) {
+    init(_ request: OutputEntry.Request) {
         self.init(
             display: request.options["display"], title: "capturer-demo",
             mirrors: request.options.contains("mirror") ? true : nil,

@@ -12,12 +12,12 @@ public import VideoCapturing
 /// shown upright, in their aspect, with black around them. Nothing is drawn while nothing changes.
 ///
 /// Keys: `f` full screen, Esc leaves it; space pauses; `s` wants a still image; `i` shows statistics; `q` wants to quit.
-/// Closing the window and losing the display end this output alone; ``WindowPreviewEvent`` reports both.
+/// Closing the window and losing the display end this output alone; ``WindowPreview/Event`` reports both.
 ///
 /// A thread of its own owns the connection to the display. Safe to use from any thread.
 public final class WindowPreview: InlineConsumer, FeedbackConsumer {
     /// The configuration that it was made with.
-    public let configuration: WindowPreviewConfiguration
+    public let configuration: WindowPreview.Configuration
 
     private let state: PreviewState
 
@@ -30,8 +30,8 @@ public final class WindowPreview: InlineConsumer, FeedbackConsumer {
     /// - Throws: `deviceNotFound` without a display, `unavailable` in a Wayland session without an X server and for displays
     ///   with few colors, `permissionDenied`, `invalidConfiguration`, `stalled` when the display does not answer, `system`.
     public init(
-        configuration: WindowPreviewConfiguration = WindowPreviewConfiguration(),
-        onEvent: @escaping @Sendable (WindowPreviewEvent) -> Void = { _ in }
+        configuration: WindowPreview.Configuration = WindowPreview.Configuration(),
+        onEvent: @escaping @Sendable (WindowPreview.Event) -> Void = { _ in }
     ) throws(CaptureError) {
         self.configuration = configuration
         if let size = configuration.size, !size.isValid {
@@ -71,7 +71,7 @@ public final class WindowPreview: InlineConsumer, FeedbackConsumer {
     public var isOpen: Bool { state.isOpen }
 
     /// The counters so far.
-    public var statistics: WindowPreviewStatistics { state.statistics }
+    public var statistics: WindowPreview.Statistics { state.statistics }
 
     // MARK: The capture
 

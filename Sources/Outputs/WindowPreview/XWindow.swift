@@ -39,7 +39,7 @@ final class XWindow {
     /// Connects, and creates a window that is not mapped yet.
     ///
     /// - Throws: `CaptureError` when there is no usable display, `XFailure` when it does not answer.
-    init(_ configuration: WindowPreviewConfiguration, stopDescriptor: Int32) throws {
+    init(_ configuration: WindowPreview.Configuration, stopDescriptor: Int32) throws {
         let connection = try XWindow.connect(configuration.display)
         connection.stopDescriptor = stopDescriptor
         guard let layout = XPixelLayout(connection, visual: connection.rootVisual, depth: connection.rootDepth) else {

@@ -41,7 +41,7 @@ extension CaptureStatistics {
     }
 }
 
-extension PublisherStatistics {
+extension VideoPublisher.Statistics {
     /// What was counted for one consumer of a publisher.
     public struct Consumer: Sendable, Hashable {
         /// The consumer's name, as given when it was added.
@@ -69,18 +69,20 @@ extension PublisherStatistics {
     }
 }
 
-/// What a publisher has counted.
-public struct PublisherStatistics: Sendable, Hashable {
-    /// Of the capture that is published now.
-    public var capture: CaptureStatistics
-    /// Of each consumer, in the order in which they were added.
-    public var consumers: [PublisherStatistics.Consumer]
-    /// Frames that were sent again to keep the minimum rate.
-    public var repeats: UInt64
+extension VideoPublisher {
+    /// What a publisher has counted.
+    public struct Statistics: Sendable, Hashable {
+        /// Of the capture that is published now.
+        public var capture: CaptureStatistics
+        /// Of each consumer, in the order in which they were added.
+        public var consumers: [VideoPublisher.Statistics.Consumer]
+        /// Frames that were sent again to keep the minimum rate.
+        public var repeats: UInt64
 
-    public init(capture: CaptureStatistics, consumers: [PublisherStatistics.Consumer], repeats: UInt64) {
-        self.capture = capture
-        self.consumers = consumers
-        self.repeats = repeats
+        public init(capture: CaptureStatistics, consumers: [VideoPublisher.Statistics.Consumer], repeats: UInt64) {
+            self.capture = capture
+            self.consumers = consumers
+            self.repeats = repeats
+        }
     }
 }

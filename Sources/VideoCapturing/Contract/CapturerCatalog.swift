@@ -8,7 +8,7 @@
 ///         CatalogSource(GradientCapturer(size: try request.size() ?? .vga640x480))
 ///     },
 /// ])
-/// let source = try catalog.entry(named: "noise")?.make(CaptureRequest())
+/// let source = try catalog.entry(named: "noise")?.make(CapturerEntry.Request())
 /// ```
 public struct CapturerCatalog: Sendable {
     /// The capturers, in the order in which they are shown.
@@ -58,9 +58,9 @@ public struct CapturerEntry: Sendable {
     public var summary: String
     /// The URL schemes that it serves, without the colon; upper and lower case are the same.
     public var schemes: [String]
-    /// The options of a ``CaptureRequest`` that it reads.
+    /// The options of a ``CapturerEntry/Request`` that it reads.
     public var options: [OptionDescription]
-    /// The option whose value is ``CaptureRequest/input``, such as `input` or `device`; nil for a capturer without one.
+    /// The option whose value is ``CapturerEntry/Request/input``, such as `input` or `device`; nil for a capturer without one.
     public var inputOption: String?
     /// The devices that it captures from; nil for a capturer without devices.
     public var devices: DeviceDirectory?
@@ -68,7 +68,7 @@ public struct CapturerEntry: Sendable {
     public var check: (@Sendable () -> [Finding])?
     /// Makes the capture of a request. It opens nothing yet, `initCapture` does. What is not among ``options`` is
     /// ignored. Throws `OptionError` for an invalid value or combination.
-    public var make: @Sendable (CaptureRequest) throws -> CatalogSource
+    public var make: @Sendable (CapturerEntry.Request) throws -> CatalogSource
 
     /// An entry.
     ///
@@ -76,15 +76,15 @@ public struct CapturerEntry: Sendable {
     ///   - name: the name by which it is chosen; upper and lower case are the same.
     ///   - summary: one sentence on what it captures.
     ///   - schemes: the URL schemes that it serves, without the colon; upper and lower case are the same.
-    ///   - options: the options of a ``CaptureRequest`` that it reads.
-    ///   - inputOption: the option whose value is ``CaptureRequest/input``.
+    ///   - options: the options of a ``CapturerEntry/Request`` that it reads.
+    ///   - inputOption: the option whose value is ``CapturerEntry/Request/input``.
     ///   - devices: the devices that it captures from.
     ///   - check: checks its libraries and devices.
     ///   - make: makes the capture; it opens nothing yet.
     public init(
         name: String, summary: String, schemes: [String] = [], options: [OptionDescription] = [],
         inputOption: String? = nil, devices: DeviceDirectory? = nil, check: (@Sendable () -> [Finding])? = nil,
-        make: @escaping @Sendable (CaptureRequest) throws -> CatalogSource
+        make: @escaping @Sendable (CapturerEntry.Request) throws -> CatalogSource
     ) {
         self.name = name
         self.summary = summary

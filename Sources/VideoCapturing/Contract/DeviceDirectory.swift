@@ -10,7 +10,7 @@ public struct DeviceDirectory: Sendable {
     public var options: [OptionDescription]
     /// Lists the devices. Without values none is needed and all are listed in short; with values of ``options`` it throws
     /// when no device answers them: `OptionError` for an invalid value, `CaptureError` for devices.
-    public var list: @Sendable (OptionValues) throws -> DeviceListing
+    public var list: @Sendable (OptionValues) throws -> DeviceDirectory.Listing
 
     /// The devices of a capturer.
     ///
@@ -20,7 +20,7 @@ public struct DeviceDirectory: Sendable {
     ///   - list: lists the devices.
     public init(
         name: String, options: [OptionDescription] = [],
-        list: @escaping @Sendable (OptionValues) throws -> DeviceListing
+        list: @escaping @Sendable (OptionValues) throws -> DeviceDirectory.Listing
     ) {
         self.name = name
         self.options = options
@@ -28,16 +28,18 @@ public struct DeviceDirectory: Sendable {
     }
 }
 
-/// Devices, for people and for programs.
-public struct DeviceListing: Sendable {
-    /// Lines of text, safe to show on a terminal.
-    public var lines: [String]
-    /// A value for each device. Within a version members may be added, but none changes its meaning.
-    public var json: [JSONValue]
+extension DeviceDirectory {
+    /// Devices, for people and for programs.
+    public struct Listing: Sendable {
+        /// Lines of text, safe to show on a terminal.
+        public var lines: [String]
+        /// A value for each device. Within a version members may be added, but none changes its meaning.
+        public var json: [JSONValue]
 
-    /// A listing.
-    public init(lines: [String], json: [JSONValue]) {
-        self.lines = lines
-        self.json = json
+        /// A listing.
+        public init(lines: [String], json: [JSONValue]) {
+            self.lines = lines
+            self.json = json
+        }
     }
 }

@@ -78,7 +78,7 @@ extension OptionValues {
     }
 
     /// A frame rate from 1/3600 to 1000: `30`, `12.5`, `30000/1001`, or `max` for as fast as possible.
-    public func rate(_ name: String) throws(OptionError) -> CaptureRequest.Rate? {
+    public func rate(_ name: String) throws(OptionError) -> CapturerEntry.Request.Rate? {
         try parsed(name) { (text, option) throws(OptionError) in
             if text.lowercased() == "max" { return .maximum }
             guard let rate = FrameRate(text) else {

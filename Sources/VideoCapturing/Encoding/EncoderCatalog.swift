@@ -1,14 +1,16 @@
-/// Where the packets of an encoder go.
-public enum EncodingPurpose: String, Sendable, Hashable, CaseIterable {
-    /// To a file: no frame is dropped, and the result depends on the frames alone.
-    case file
-    /// To viewers over a network: frames are dropped rather than late, the speed follows the load.
-    case live
+extension EncodingSettings {
+    /// Where the packets of an encoder go.
+    public enum Purpose: String, Sendable, Hashable, CaseIterable {
+        /// To a file: no frame is dropped, and the result depends on the frames alone.
+        case file
+        /// To viewers over a network: frames are dropped rather than late, the speed follows the load.
+        case live
 
-    /// A bitrate that suits the size and rate of a camera: about a tenth of a bit for each pixel, 64 kb/s to 20 Mb/s.
-    public static func suggestedBitrate(_ size: PixelSize, frameRate: FrameRate) -> Int {
-        let pixelRate = Double(size.width) * Double(size.height) * min(frameRate.framesPerSecond, 60)
-        return Int(min(max(pixelRate * 0.1, 64_000), 20_000_000))
+        /// A bitrate that suits the size and rate of a camera: about a tenth of a bit for each pixel, 64 kb/s to 20 Mb/s.
+        public static func suggestedBitrate(_ size: PixelSize, frameRate: FrameRate) -> Int {
+            let pixelRate = Double(size.width) * Double(size.height) * min(frameRate.framesPerSecond, 60)
+            return Int(min(max(pixelRate * 0.1, 64_000), 20_000_000))
+        }
     }
 }
 
@@ -46,46 +48,48 @@ public struct EncodingSettings: Sendable, Hashable {
     }
 }
 
-/// What an ``EncoderEntry`` makes an encoder for.
-public struct EncoderRequest: Sendable, Hashable {
-    /// The format of the frames to come; their size may change later.
-    public var format: VideoFormat
-    /// The rate to plan for.
-    public var frameRate: FrameRate
-    /// What the frames show.
-    public var contentHint: VideoContentHint
-    /// Where the packets go.
-    public var purpose: EncodingPurpose
-    /// How to encode.
-    public var settings: EncodingSettings
+extension EncoderEntry {
+    /// What an ``EncoderEntry`` makes an encoder for.
+    public struct Request: Sendable, Hashable {
+        /// The format of the frames to come; their size may change later.
+        public var format: VideoFormat
+        /// The rate to plan for.
+        public var frameRate: FrameRate
+        /// What the frames show.
+        public var contentHint: VideoContentHint
+        /// Where the packets go.
+        public var purpose: EncodingSettings.Purpose
+        /// How to encode.
+        public var settings: EncodingSettings
 
-    /// A request; see the properties.
-    public init(
-        format: VideoFormat, frameRate: FrameRate, contentHint: VideoContentHint = .none,
-        purpose: EncodingPurpose = .file, settings: EncodingSettings = EncodingSettings()
-    ) {
-        self.format = format
-        self.frameRate = frameRate
-        self.contentHint = contentHint
-        self.purpose = purpose
-        self.settings = settings
-    }
+        /// A request; see the properties.
+        public init(
+            format: VideoFormat, frameRate: FrameRate, contentHint: VideoContentHint = .none,
+            purpose: EncodingSettings.Purpose = .file, settings: EncodingSettings = EncodingSettings()
+        ) {
+            self.format = format
+            self.frameRate = frameRate
+            self.contentHint = contentHint
+            self.purpose = purpose
+            self.settings = settings
+        }
 
-    /// The bitrate that is asked for; without one, what suits the size and rate; see
-    /// ``EncodingPurpose/suggestedBitrate(_:frameRate:)``.
-    public var bitrate: Int {
-        let size = PixelSize(width: format.imageWidth, height: format.imageHeight)
-        return settings.bitrate ?? EncodingPurpose.suggestedBitrate(size, frameRate: frameRate)
-    }
+        /// The bitrate that is asked for; without one, what suits the size and rate; see
+        /// ``EncodingSettings/Purpose/suggestedBitrate(_:frameRate:)``.
+        public var bitrate: Int {
+            let size = PixelSize(width: format.imageWidth, height: format.imageHeight)
+            return settings.bitrate ?? EncodingSettings.Purpose.suggestedBitrate(size, frameRate: frameRate)
+        }
 
-    /// The maximum time between key frames; nil for the encoder's choice. A number of frames is half a frame interval
-    /// less than the time of them, since timestamps may be slightly early.
-    public var keyFrameInterval: Duration? {
-        switch settings.keyFrameInterval {
-        case .time(let time): time
-        case .frames(let count):
-            max(.nanoseconds(1), frameRate.time(ofFrame: count) - frameRate.frameInterval / 2)
-        case nil: nil
+        /// The maximum time between key frames; nil for the encoder's choice. A number of frames is half a frame interval
+        /// less than the time of them, since timestamps may be slightly early.
+        public var keyFrameInterval: Duration? {
+            switch settings.keyFrameInterval {
+            case .time(let time): time
+            case .frames(let count):
+                max(.nanoseconds(1), frameRate.time(ofFrame: count) - frameRate.frameInterval / 2)
+            case nil: nil
+            }
         }
     }
 }
@@ -105,13 +109,13 @@ public struct EncoderEntry: Sendable {
     /// Why it does not work on this machine, in a sentence for the user; nil when it works. May open a device.
     public let problem: @Sendable () -> String?
 
-    private let make: @Sendable (EncoderRequest) throws -> sending any VideoEncoder
+    private let make: @Sendable (EncoderEntry.Request) throws -> sending any VideoEncoder
 
     /// An encoder; see the properties. `make` throws `OptionError` for an option, `CodecError` for the rest.
     public init(
         name: String, codec: Codec, summary: String, options: [OptionDescription] = [],
         problem: @escaping @Sendable () -> String? = { nil },
-        make: @escaping @Sendable (EncoderRequest) throws -> sending any VideoEncoder
+        make: @escaping @Sendable (EncoderEntry.Request) throws -> sending any VideoEncoder
     ) {
         self.name = name
         self.codec = codec
@@ -125,5 +129,5 @@ public struct EncoderEntry: Sendable {
     ///
     /// - Throws: `OptionError` for an option's value, `CodecError` for settings that it does not take, and where it does
     ///   not work on this machine.
-    public func makeEncoder(_ request: EncoderRequest) throws -> sending any VideoEncoder { try make(request) }
+    public func makeEncoder(_ request: EncoderEntry.Request) throws -> sending any VideoEncoder { try make(request) }
 }

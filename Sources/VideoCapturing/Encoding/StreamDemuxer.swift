@@ -26,7 +26,7 @@ public struct StreamDemuxerFactory: Sendable {
     /// The name of the library for display, as in `FFmpeg`.
     public let name: String
 
-    private let make: @Sendable (StreamDemuxerRequest) throws(CaptureError) -> any StreamDemuxer
+    private let make: @Sendable (StreamDemuxerFactory.Request) throws(CaptureError) -> any StreamDemuxer
 
     /// Creates a factory.
     ///
@@ -35,7 +35,7 @@ public struct StreamDemuxerFactory: Sendable {
     ///   - open: opens the stream and waits for its first bytes.
     public init(
         name: String,
-        open: @escaping @Sendable (_ request: StreamDemuxerRequest) throws(CaptureError) -> any StreamDemuxer
+        open: @escaping @Sendable (_ request: StreamDemuxerFactory.Request) throws(CaptureError) -> any StreamDemuxer
     ) {
         self.name = name
         make = open
@@ -45,40 +45,44 @@ public struct StreamDemuxerFactory: Sendable {
     ///
     /// - Throws: `CaptureError`: `deviceNotFound`, `permissionDenied`, `formatUnsupported`, `stalled`, `corruptData`,
     ///   `invalidState` once the capture is being stopped.
-    public func open(_ request: StreamDemuxerRequest) throws(CaptureError) -> any StreamDemuxer { try make(request) }
+    public func open(_ request: StreamDemuxerFactory.Request) throws(CaptureError) -> any StreamDemuxer {
+        try make(request)
+    }
 }
 
-/// The stream for which a ``StreamDemuxerFactory`` is to make a demuxer.
-public struct StreamDemuxerRequest {
-    /// Where the bytes come from.
-    public enum Source {
-        /// An address that the library opens, as in `rtsp://camera/1`.
-        case address
-        /// A function that waits for bytes and writes them to the memory. Returns their number, 0 at the end or when it is
-        /// given up.
-        case bytes((UnsafeMutableRawBufferPointer) -> Int)
-    }
+extension StreamDemuxerFactory {
+    /// The stream for which a ``StreamDemuxerFactory`` is to make a demuxer.
+    public struct Request {
+        /// Where the bytes come from.
+        public enum Source {
+            /// An address that the library opens, as in `rtsp://camera/1`.
+            case address
+            /// A function that waits for bytes and writes them to the memory. Returns their number, 0 at the end or when it is
+            /// given up.
+            case bytes((UnsafeMutableRawBufferPointer) -> Int)
+        }
 
-    /// The address, for messages where the bytes are handed over.
-    public var url: String
-    /// Where the bytes come from.
-    public var source: Source
-    /// The library's name of the format; nil to look at the first bytes.
-    public var format: String?
-    /// How long the stream may be silent.
-    public var timeout: Duration
-    /// Whether the capture is being stopped: asked for while it waits, and at least ten times per second.
-    public var isInterrupted: @Sendable () -> Bool
+        /// The address, for messages where the bytes are handed over.
+        public var url: String
+        /// Where the bytes come from.
+        public var source: Source
+        /// The library's name of the format; nil to look at the first bytes.
+        public var format: String?
+        /// How long the stream may be silent.
+        public var timeout: Duration
+        /// Whether the capture is being stopped: asked for while it waits, and at least ten times per second.
+        public var isInterrupted: @Sendable () -> Bool
 
-    /// Creates a request; see the properties.
-    public init(
-        url: String, source: Source = .address, format: String? = nil, timeout: Duration,
-        isInterrupted: @escaping @Sendable () -> Bool
-    ) {
-        self.url = url
-        self.source = source
-        self.format = format
-        self.timeout = timeout
-        self.isInterrupted = isInterrupted
+        /// Creates a request; see the properties.
+        public init(
+            url: String, source: Source = .address, format: String? = nil, timeout: Duration,
+            isInterrupted: @escaping @Sendable () -> Bool
+        ) {
+            self.url = url
+            self.source = source
+            self.format = format
+            self.timeout = timeout
+            self.isInterrupted = isInterrupted
+        }
     }
 }

@@ -115,8 +115,8 @@ public final class PublisherSubscription: Sendable {
     }
 
     /// What was counted for this consumer.
-    public var statistics: PublisherStatistics.Consumer {
-        var result = PublisherStatistics.Consumer(name: name)
+    public var statistics: VideoPublisher.Statistics.Consumer {
+        var result = VideoPublisher.Statistics.Consumer(name: name)
         result.received = queue.received
         result.dropped = queue.dropped
         result.waiting = queue.count

@@ -229,8 +229,8 @@ public final class VideoPublisher: Sendable {
     }
 
     /// What was counted, of the capture and of each consumer.
-    public var statistics: PublisherStatistics {
-        PublisherStatistics(
+    public var statistics: VideoPublisher.Statistics {
+        VideoPublisher.Statistics(
             capture: capture.statistics, consumers: fanOut.subscriptions.map(\.statistics), repeats: fanOut.repeats)
     }
 }

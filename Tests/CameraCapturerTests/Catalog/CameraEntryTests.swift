@@ -8,7 +8,7 @@ import VideoCapturing
     private func configuration(
         _ input: String? = nil, _ options: [String: [String]] = [:]
     ) throws(OptionError) -> CameraCapturer.Configuration {
-        try CameraCapturer.Configuration(CaptureRequest(input: input, options: OptionValues(options)))
+        try CameraCapturer.Configuration(CapturerEntry.Request(input: input, options: OptionValues(options)))
     }
 
     @Test func withoutOptionsItIsTheFirstCameraInVGA() throws {
@@ -85,7 +85,7 @@ import VideoCapturing
     }
 
     @Test func aCameraThatIsNotThereIsTheInputsFault() throws {
-        let source = try CapturerEntry.camera.make(CaptureRequest(input: "/dev/null"))
+        let source = try CapturerEntry.camera.make(CapturerEntry.Request(input: "/dev/null"))
         #expect(throws: CaptureError.self) { try source.capture.initCapture() }
         #expect(source.isInputAtFault())
         #expect(source.explanation() == [])

@@ -36,14 +36,15 @@ func error<Failure: Error, Value>(of body: () throws(Failure) -> Value) -> Failu
 ///
 /// - Parameter consumers: the encoder's, where something is encoded, and those of outputs.
 func snapshot(
-    consumers: [PublisherStatistics.Consumer] = [consumer("vp8", 360)], outputs: [MediaStatistics.Output] = [],
+    consumers: [VideoPublisher.Statistics.Consumer] = [consumer("vp8", 360)],
+    outputs: [MediaPublisher.Statistics.Output] = [],
     encoding: EncodingConsumer.Statistics? = encoding(), lost: UInt64 = 0
 ) -> RunSnapshot {
     var drops = CaptureStatistics.DropCounts()
     drops.late = lost
     let encoders = encoding.map { encoding in
         [
-            MediaStatistics.Encoder(
+            MediaPublisher.Statistics.Encoder(
                 name: "vp8", codec: .vp8, targetBitrate: 922_000, encoding: encoding, consumer: consumers[0])
         ]
     }
@@ -56,15 +57,15 @@ func snapshot(
 
 func output(
     _ name: String, kind: String = "y4m", bytes: Int64 = 10, summary: String = "", hasFailed: Bool = false,
-    consumer: PublisherStatistics.Consumer? = nil
-) -> MediaStatistics.Output {
-    MediaStatistics.Output(
+    consumer: VideoPublisher.Statistics.Consumer? = nil
+) -> MediaPublisher.Statistics.Output {
+    MediaPublisher.Statistics.Output(
         id: MediaPublisher.OutputID(index: 0), name: name, kind: kind, path: name,
         statistics: OutputStatistics(bytes: bytes, summary: summary), hasFailed: hasFailed, consumer: consumer)
 }
 
-func consumer(_ name: String, _ delivered: UInt64, dropped: UInt64 = 0) -> PublisherStatistics.Consumer {
-    var result = PublisherStatistics.Consumer(name: name)
+func consumer(_ name: String, _ delivered: UInt64, dropped: UInt64 = 0) -> VideoPublisher.Statistics.Consumer {
+    var result = VideoPublisher.Statistics.Consumer(name: name)
     result.delivered = delivered
     result.dropped.abandoned = dropped
     result.p50Age = .milliseconds(1)

@@ -58,13 +58,13 @@ func noisePublisher(
 
 /// An output of the test's own.
 final class ProbeOutput: MediaOutput {
-    let feed: OutputFeed
-    private let destination: OutputDestination
+    let feed: OutputContext.Feed
+    private let destination: OutputContext.Destination
     private let onOpen: @Sendable (OutputContext) throws -> Void
     private let calls = Locked<[String]>([])
 
     init(
-        _ consumer: any VideoCaptureConsumer, _ feed: OutputFeed.FrameFeed = .init(),
+        _ consumer: any VideoCaptureConsumer, _ feed: OutputContext.Feed.FrameFeed = .init(),
         onOpen: @escaping @Sendable (OutputContext) throws -> Void = { _ in }
     ) {
         destination = .consumer(consumer)
@@ -72,7 +72,7 @@ final class ProbeOutput: MediaOutput {
         self.onOpen = onOpen
     }
 
-    init(_ sink: any PacketSink, _ feed: OutputFeed.PacketFeed) {
+    init(_ sink: any PacketSink, _ feed: OutputContext.Feed.PacketFeed) {
         destination = .sink(sink)
         self.feed = .packets(feed)
         onOpen = { _ in }
@@ -82,7 +82,7 @@ final class ProbeOutput: MediaOutput {
     var kind: String { "probe" }
     var log: [String] { calls.withLock { $0 } }
 
-    func open(_ context: OutputContext) throws -> OutputDestination {
+    func open(_ context: OutputContext) throws -> OutputContext.Destination {
         calls.withLock { $0.append("open") }
         try onOpen(context)
         return destination

@@ -49,9 +49,9 @@ struct Stream: Sendable {
 extension StreamCapturer {
     /// Connected to a sender, or listening; with less timeout than for real senders.
     static func test(
-        _ url: String, _ change: (inout StreamCapturerConfiguration) -> Void = { _ in }
+        _ url: String, _ change: (inout StreamCapturer.Configuration) -> Void = { _ in }
     ) -> StreamCapturer {
-        var configuration = StreamCapturerConfiguration()
+        var configuration = StreamCapturer.Configuration()
         configuration.connectTimeout = .seconds(20)
         configuration.stallTimeout = .seconds(20)
         configuration.reconnectDelays = [.milliseconds(5)]
@@ -74,17 +74,17 @@ func failure(of capture: StreamCapturer) -> CaptureError? {
 
 /// What a capture tells.
 final class EventLog: Sendable {
-    private let entries = Locked<[StreamCapturerEvent]>([])
+    private let entries = Locked<[StreamCapturer.Event]>([])
 
-    func add(_ entry: StreamCapturerEvent) {
+    func add(_ entry: StreamCapturer.Event) {
         entries.withLock { $0.append(entry) }
         entries.wakeAll()
     }
 
-    var all: [StreamCapturerEvent] { entries.withLock { $0 } }
+    var all: [StreamCapturer.Event] { entries.withLock { $0 } }
 
     /// Waits for an event.
-    func await(_ limit: Duration = .seconds(20), _ condition: (StreamCapturerEvent) -> Bool) -> Bool {
+    func await(_ limit: Duration = .seconds(20), _ condition: (StreamCapturer.Event) -> Bool) -> Bool {
         let end = MonotonicClock().now.advanced(by: limit)
         return entries.wait(until: end) { $0.contains(where: condition) ? () : nil } != nil
     }

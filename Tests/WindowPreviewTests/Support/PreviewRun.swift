@@ -18,13 +18,13 @@ final class PreviewRun {
 
     /// Opens a preview and shows a first frame.
     init(
-        _ screen: VirtualScreen, first: VideoFrame, _ change: (inout WindowPreviewConfiguration) -> Void = { _ in }
+        _ screen: VirtualScreen, first: VideoFrame, _ change: (inout WindowPreview.Configuration) -> Void = { _ in }
     ) throws {
         client = try XClient(screen)
         let before = try client.topLevelWindows()
         let events = EventList()
         self.events = events
-        var configuration = WindowPreviewConfiguration(display: screen.name)
+        var configuration = WindowPreview.Configuration(display: screen.name)
         change(&configuration)
         preview = try WindowPreview(configuration: configuration) { events.append($0) }
         preview.consumeFrame(first)
@@ -117,11 +117,11 @@ private func mismatch(_ quarters: Quarters, in rect: PixelRect, of pixels: Scree
 
 /// The events of a preview, in order. Safe to use from any thread.
 final class EventList: Sendable {
-    private let list = Locked<[WindowPreviewEvent]>([])
+    private let list = Locked<[WindowPreview.Event]>([])
 
-    func append(_ event: WindowPreviewEvent) { list.withLock { $0.append(event) } }
+    func append(_ event: WindowPreview.Event) { list.withLock { $0.append(event) } }
 
-    var all: [WindowPreviewEvent] { list.withLock { $0 } }
+    var all: [WindowPreview.Event] { list.withLock { $0 } }
 
     var stills: [VideoFrame] {
         all.compactMap { if case .still(let frame) = $0 { frame } else { nil } }

@@ -82,7 +82,7 @@ struct H264Benchmark {
     }
 
     private func makeEncoder(_ bitrate: Int) throws -> H264Encoder {
-        var configuration = H264EncoderConfiguration(bitrate: bitrate)
+        var configuration = H264Encoder.Configuration(bitrate: bitrate)
         configuration.keyFrameInterval = nil
         return try H264Encoder(configuration)
     }

@@ -55,8 +55,8 @@ func makeEncodingConsumer(bitrate: Int, to sink: any PacketSink) throws -> Encod
         onFailure: { fatalError("\($0.error)") })
 }
 
-func encoderConfiguration(bitrate: Int) -> VP8EncoderConfiguration {
-    var configuration = VP8EncoderConfiguration(bitrate: bitrate)
+func encoderConfiguration(bitrate: Int) -> VP8Encoder.Configuration {
+    var configuration = VP8Encoder.Configuration(bitrate: bitrate)
     configuration.threads = 1
     configuration.keyFrameInterval = nil
     return configuration

@@ -48,7 +48,7 @@ struct ScreenBenchmark {
     }
 
     private func encode(_ pictures: [PixelBuffer], _ damage: Damage) throws -> (usage: Usage, bytes: Int) {
-        var configuration = VP8EncoderConfiguration(bitrate: 4_000_000, contentHint: .text)
+        var configuration = VP8Encoder.Configuration(bitrate: 4_000_000, contentHint: .text)
         configuration.keyFrameInterval = nil
         configuration.threads = 1
         let encoder = try VP8Encoder(configuration)

@@ -29,7 +29,7 @@ final class LiveDemuxer: StreamDemuxer {
     private static let schemes = ["rtsp", "rtsps", "srt", "rtmp", "rtmps", "rtp", "udp"]
     private static let protocols = "rtsp,rtsps,rtp,srtp,udp,udplite,tcp,tls,srt,rtmp,rtmps,rtmpt"
 
-    init(_ request: StreamDemuxerRequest) throws(CaptureError) {
+    init(_ request: StreamDemuxerFactory.Request) throws(CaptureError) {
         _ = FFmpegLibrary.prepared
         let input = try LiveInput(request)
         self.input = input
@@ -205,12 +205,12 @@ final class LiveDemuxer: StreamDemuxer {
 /// Where the bytes of a stream come from, and what ends its waits. The library holds an unretained pointer, so it must
 /// outlive its context.
 final class LiveInput {
-    let request: StreamDemuxerRequest
+    let request: StreamDemuxerFactory.Request
     /// The library's view of the bytes that are handed over; nil for an address.
     private(set) var context: UnsafeMutablePointer<AVIOContext>?
     private var deadline = MediaTime.zero
 
-    init(_ request: StreamDemuxerRequest) throws(CaptureError) {
+    init(_ request: StreamDemuxerFactory.Request) throws(CaptureError) {
         self.request = request
         guard case .bytes = request.source else { return }
         // The context frees or replaces its block, so that it must come from the library's allocator.
