@@ -1,6 +1,12 @@
 import MediaPublishing
 import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// A capture as the options describe it, checked as far as possible without opening anything.
 struct CapturePlan: Sendable {
     var source: CapturerEntry
@@ -18,6 +24,8 @@ struct CapturePlan: Sendable {
     /// Whether the other outputs continue when one fails.
     var keepsGoing: Bool
     var statistics: StatisticsStyle
+    /// The path of a file for statistics as JSON; nil for none.
+    var statisticsFile: String?
     var isQuiet: Bool
 
     /// Whether to print how the source chose its mode.
@@ -62,6 +70,8 @@ extension CapturePlan {
         try CapturePlan.check(outputs, values, catalog)
 
         statistics = try values.choice("stats", StatisticsStyle.allCases.map { ($0.rawValue, $0) }) ?? .text
+        statisticsFile = values["stats-file"]
+        if statisticsFile == "" { throw OptionError("stats-file", "", "name a file.") }
         isQuiet = values.contains("quiet")
         if isQuiet, statistics != .none, let stats = values["stats"] {
             throw OptionError("stats", stats, "cannot be combined with --quiet; leave one out.")
@@ -79,8 +89,9 @@ extension CapturePlan {
     ) throws(OptionError) -> [PlannedOutput] {
         var given = values.all("output").map { (option: "output", text: $0, value: $0) }
         let shorthands = catalog.shorthands.filter { values.contains($0.option.name) }
-        if given.isEmpty, !shorthands.contains(where: \.replacesDefault) {
-            given = [("output", catalog.defaultOutput, catalog.defaultOutput)]
+        if given.isEmpty, shorthands.isEmpty {
+            let name = values.contains("force") ? catalog.defaultOutput : freeName(catalog.defaultOutput)
+            given = [("output", name, name)]
         }
         for shorthand in shorthands {
             let name = shorthand.option.name
@@ -100,6 +111,18 @@ extension CapturePlan {
                 option.name, nil, "has no effect without an output that has it; add \(advice(owner, catalog)).")
         }
         return outputs
+    }
+
+    /// The name, with a number where a file has it already: `capture-2.webm`.
+    private static func freeName(_ name: String) -> String {
+        let (stem, ending) = name.lastIndex(of: ".").map { (name[..<$0], name[$0...]) } ?? (name[...], "")
+        let others = (2...9999).lazy.map { "\(stem)-\($0)\(ending)" }
+        // A dangling link counts as taken too.
+        func isTaken(_ name: String) -> Bool {
+            var status = stat()
+            return lstat(name, &status) == 0
+        }
+        return isTaken(name) ? others.first { !isTaken($0) } ?? name : name
     }
 
     /// How to add one of several outputs: by a short form where there is one.

@@ -68,6 +68,8 @@ enum ToolOptions {
         OptionDescription(
             "stats", .choice(StatisticsStyle.allCases.map(\.rawValue)),
             "the report on standard error; json is an object per line", default: "text"),
+        OptionDescription(
+            "stats-file", .file, "writes the objects of --stats json to a file as well", default: "none"),
         .flag("quiet", "prints errors only"),
     ]
 
@@ -79,7 +81,18 @@ enum ToolOptions {
 
     /// The letters that stand for options.
     static let letters: [(letter: Character, name: String)] = [
-        ("o", "output"), ("f", "force"), ("q", "quiet"), ("h", "help"),
+        ("i", "input"), ("o", "output"), ("f", "force"), ("q", "quiet"), ("h", "help"),
+    ]
+
+    /// Names that ffmpeg, GStreamer, uStreamer and rpicam-vid have for options of ours.
+    static let namesElsewhere: [(words: [String], here: String)] = [
+        (["serve-password", "passwd", "password", "user"], "--serve-login, or --login for a network camera"),
+        (["resolution", "width", "height", "s", "video-size", "video_size"], "--size"),
+        (["framerate", "frame-rate", "r"], "--fps"), (["timeout", "time", "t"], "--duration"),
+        (["rotation", "rotate"], "--orientation"), (["vcodec", "c"], "--codec"), (["b"], "--bitrate"),
+        (["intra", "gop", "g"], "--keyframe-interval"), (["host", "port", "p"], "--serve [ADDRESS:]PORT"),
+        (["overwrite", "y"], "--force"), (["d"], "--device"), (["timelapse"], "--burst N --burst-interval TIME"),
+        (["nopreview", "n"], "not needed: nothing is shown without --preview"),
     ]
 
     /// The rotations by their degrees.
