@@ -2,11 +2,15 @@
 
 import json
 import os
+import pathlib
 import pty
+import shutil
+import socket
 import subprocess
+import unittest
 
 from support import media
-from support.tool import NO_INPUT, OK, USAGE, ToolTestCase, path
+from support.tool import NO_INPUT, OK, USAGE, ToolTestCase, environment, path
 
 
 class TrapTests(ToolTestCase):
@@ -107,3 +111,54 @@ class ReportTests(ToolTestCase):
         self.assertEqual(run.code, OK, run)
         self.assertIn("raise --bitrate", run.stderr)
         self.assertEqual(run.stderr.count("warning:"), 1, run.stderr)
+
+
+class ServiceTests(ToolTestCase):
+    WAITS = True
+
+    def lines_to_the_service_manager(self, **variables):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(str(self.folder / "notify"))
+            manager.setblocking(False)
+            run = self.run_tool(
+                "--source", "noise", "--size", "64x48", "--duration", "1", "-o", "null", "--quiet",
+                env=environment(NOTIFY_SOCKET=str(self.folder / "notify"), **variables))
+            self.assertEqual(run.code, OK, run)
+            lines = []
+            while True:
+                try:
+                    lines += manager.recv(65536).decode().splitlines()
+                except BlockingIOError:
+                    return lines
+
+    def test_systemd_is_told(self):
+        lines = self.lines_to_the_service_manager()
+        self.assertEqual((lines[0], lines[-1]), ("READY=1", "STOPPING=1"))
+        self.assertTrue(any(line.startswith("STATUS=00:0") for line in lines), lines)
+        self.assertNotIn("WATCHDOG=1", lines)
+
+    def test_the_watchdog_is_fed_while_frames_come(self):
+        self.assertGreaterEqual(self.lines_to_the_service_manager(WATCHDOG_USEC="200000").count("WATCHDOG=1"), 5)
+
+    def test_the_watchdog_of_another_process(self):
+        self.assertNotIn("WATCHDOG=1", self.lines_to_the_service_manager(WATCHDOG_USEC="200000", WATCHDOG_PID="1"))
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd here")
+    def test_the_example_unit_is_valid(self):
+        unit = pathlib.Path(__file__).resolve().parents[2] / "Examples/service/capturer-demo.service"
+        text = unit.read_text().replace("/usr/local/bin/capturer-demo", path())
+        (self.folder / unit.name).write_text(text)
+        done = subprocess.run(["systemd-analyze", "verify", self.folder / unit.name], capture_output=True, text=True,
+                              timeout=20, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_what_is_installed(self):
+        project = pathlib.Path(__file__).resolve().parents[2]
+        subprocess.run(["make", "--silent", "install", f"TOOL={path()}", f"DESTDIR={self.folder}", "PREFIX=/usr"],
+                       cwd=project, check=True, capture_output=True, timeout=20)
+        installed = {str(file.relative_to(self.folder)) for file in self.folder.rglob("*") if file.is_file()}
+        self.assertEqual(installed, {
+            "usr/bin/capturer-demo", "usr/share/man/man1/capturer-demo.1",
+            "usr/share/bash-completion/completions/capturer-demo", "usr/share/zsh/site-functions/_capturer-demo",
+            "usr/share/fish/vendor_completions.d/capturer-demo.fish"})
+        self.assertTrue(all((self.folder / file).stat().st_size for file in installed))

@@ -6,7 +6,7 @@ final class Reporter {
     /// When the run began.
     private(set) var start = MediaTime.zero
     /// When ``tick(at:)`` is due.
-    var nextTick: MediaTime { min(nextReport, nextLine) }
+    var nextTick: MediaTime { min(nextReport, nextLine, nextNotification) }
 
     private let plan: CapturePlan
     private let source: CatalogSource
@@ -19,6 +19,10 @@ final class Reporter {
     /// When the file gets its next line.
     private var nextLine = MediaTime(nanoseconds: .max)
     private var bitrates = BitrateWatch()
+    private let service = ServiceNotifier()
+    /// When the service manager gets its next line.
+    private var nextNotification = MediaTime(nanoseconds: .max)
+    private var framesNotified: UInt64 = 0
 
     init(
         plan: CapturePlan, source: CatalogSource, publisher: MediaPublisher, terminal: Terminal, file: StatisticsFile?
@@ -41,6 +45,10 @@ final class Reporter {
             nextLine = start.advanced(by: .seconds(1))
             log("start", at: start)
         }
+        if let service {
+            nextNotification = start
+            service.send("READY=1")
+        }
         guard !plan.isQuiet else { return }
         if plan.statistics != .none {
             // The first status comes early, to show that the capture works.
@@ -62,6 +70,10 @@ final class Reporter {
             while nextLine <= now { nextLine = nextLine.advanced(by: .seconds(1)) }
             log(StatisticsJSON.line("status", run))
         }
+        if let service, now >= nextNotification {
+            nextNotification = now.advanced(by: min(service.watchdogInterval ?? .seconds(5), .seconds(5)))
+            notify(service, run)
+        }
         guard now >= nextReport else { return }
         while nextReport <= now { nextReport = nextReport.advanced(by: interval) }
         if let warning = bitrates.warning(run) { warn(warning) }
@@ -72,6 +84,19 @@ final class Reporter {
             terminal.rewriteStatus { columns, style in line.text(columns: columns, style: style) }
         case .text: terminal.writeLine(StatusLine(run).text(columns: .max))
         case .none: break
+        }
+    }
+
+    private func notify(_ service: ServiceNotifier, _ run: RunSnapshot) {
+        let status = "STATUS=" + StatusLine(run).text(columns: .max)
+        // A screen at rest and a camera that is unplugged give no frames, and hang in nothing.
+        let isSlow = run.askedRate.map { $0.frameInterval > service.watchdogInterval ?? .zero } ?? false
+        let isAlive = run.captured != framesNotified || run.isInterrupted || isSlow || source.isDrivenByChanges
+        framesNotified = run.captured
+        if isAlive, service.watchdogInterval != nil {
+            service.send("WATCHDOG=1", status)
+        } else {
+            service.send(status)
         }
     }
 
@@ -121,6 +146,7 @@ final class Reporter {
     }
 
     func end(at now: MediaTime) {
+        service?.send("STOPPING=1")
         terminal.clearStatus()
         log("summary", at: now)
         guard !plan.isQuiet else { return }
