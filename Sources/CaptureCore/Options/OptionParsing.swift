@@ -64,3 +64,24 @@ package func withoutUnit(_ text: String, _ units: [String]) -> String {
     while number.last == " " { number.removeLast() }
     return String(number)
 }
+
+/// A number of bytes: `500MB`, `1.5G`, `2GiB`; nil for anything else.
+package func parseBytes(_ text: String) -> Int64? {
+    var word = text.lowercased()[...]
+    var isBinary = false
+    if word.hasSuffix("ib") {
+        isBinary = true
+        word = word.dropLast(2)
+    } else if word.hasSuffix("b") {
+        word = word.dropLast()
+    }
+    let power = word.last.flatMap { "kmgt".firstIndex(of: $0) }.map {
+        "kmgt".distance(from: "kmgt".startIndex, to: $0) + 1
+    }
+    guard power != nil || !isBinary else { return nil }
+    // In thousandths, so that 1.5G is exact.
+    guard let thousandths = parseDecimal(power == nil ? word : word.dropLast(), decimals: 3) else { return nil }
+    let unit = (0..<(power ?? 0)).reduce(Int64(1)) { unit, _ in unit * (isBinary ? 1024 : 1000) }
+    let (product, overflow) = thousandths.multipliedReportingOverflow(by: unit)
+    return overflow ? nil : product / 1000
+}

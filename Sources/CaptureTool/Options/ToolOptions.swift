@@ -43,6 +43,12 @@ enum ToolOptions {
                 "output", .text("PATH|URL"), "a file by its extension, NAME:FILE, NAME or a URL",
                 default: catalog.defaultOutput, isRepeatable: true)
         ] + catalog.shorthands.map(\.option) + [
+            OptionDescription(
+                "split", .text("TIME|SIZE"), "begins a new file after 10min or 1GB; names may have %03d or %H%M%S",
+                default: "off"),
+            OptionDescription(
+                "keep", .text("N|SIZE"), "with --split: deletes the oldest files of this name beyond 20, or 50GB",
+                default: "all"),
             .flag("force", "overwrites existing files"),
             .flag("keep-going", "goes on with the other outputs when one fails"),
         ]
