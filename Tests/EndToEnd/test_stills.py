@@ -231,7 +231,7 @@ class StillErrorTests(ToolTestCase):
             run = self.run_tool(*NOISE, "--fps", 30, *arguments, "-o", "shot-%d.jpg", "-o", "a.webm")
             self.assertNotEqual(run.code, OK)
             self.assertSentence(run, "use a camera")
-            (self.folder / "a.webm").unlink()
+            (self.folder / "a.webm").unlink(missing_ok=True)
             self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_folders(self):

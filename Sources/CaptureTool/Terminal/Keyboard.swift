@@ -92,6 +92,11 @@ final class Keyboard: Sendable {
     }
 
     private static func read(_ descriptor: Int32, _ waiter: CaptureWaiter, _ onKey: (UInt8) -> Void) {
+        // In the background a read fails then, rather than stopping the process.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGTTIN)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
         var bytes: (UInt64, UInt64) = (0, 0)
         while waiter.waitForInput(descriptor, atMost: nil) == .ready, !waiter.isStopping {
             let count = withUnsafeMutableBytes(of: &bytes) { buffer in
@@ -101,8 +106,13 @@ final class Keyboard: Sendable {
                     Musl.read(descriptor, buffer.baseAddress, buffer.count)
                 #endif
             }
-            // The terminal was closed, or is another program's now.
-            guard count > 0 else { return }
+            guard count > 0 else {
+                // The terminal was closed, or is another program's for now.
+                guard count < 0, errno == EIO || errno == EINTR || errno == EAGAIN,
+                    waiter.wait(until: waiter.now.advanced(by: .milliseconds(500)))
+                else { return }
+                continue
+            }
             // A key such as an arrow sends several bytes, the first of them escape; it is none of ours.
             withUnsafeBytes(of: bytes) { buffer in
                 if buffer[0] != 0x1B { buffer.prefix(count).forEach(onKey) }

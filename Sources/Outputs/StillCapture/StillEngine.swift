@@ -126,6 +126,9 @@ final class StillEngine: Sendable {
         if let interval, interval < .nanoseconds(1) {
             throw .invalidBurst("The interval is \(interval); choose one above zero.")
         }
+        guard settings.size == nil else {
+            throw .invalidBurst("Only single stills have another size than the stream; leave it out.")
+        }
         if let refusal = refusal(nil) { throw refusal }
         try startThreads()
         let captureState = syncGate()

@@ -42,7 +42,8 @@ import VideoCapturing
         let error = #expect(throws: CaptureError.self) {
             try run.capture.captureFrame(of: PixelSize(width: 640, height: 480))
         }
-        #expect(error?.code == .formatUnsupported && error?.message.contains("128x96") == true, "\(error?.message ?? "")")
+        #expect(
+            error?.code == .formatUnsupported && error?.message.contains("128x96") == true, "\(error?.message ?? "")")
         #expect(run.probe.waitForMore(5))
         #expect(run.leak == nil)
     }

@@ -1,3 +1,4 @@
+import StillCapture
 import VideoCapturing
 
 /// The state that a ``Broadcaster`` keeps behind its lock, and the decisions about it. No method waits or encodes.
@@ -29,6 +30,8 @@ struct BroadcastState {
     var viewers: [UInt64: ViewerRecord] = [:]
     typealias SnapshotHandler = @Sendable (FramePart) -> Void
 
+    /// Finds the frames of requests; nil while the server does not serve.
+    var stills: StillCapture?
     /// Requests that wait for a first frame, or for a placeholder that lasts.
     var snapshots: [UInt64: SnapshotHandler] = [:]
     /// Requests that wait for the frame nearest to their moment.

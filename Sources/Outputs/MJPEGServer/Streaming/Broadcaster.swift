@@ -16,9 +16,6 @@ final class Broadcaster: Sendable {
     private let hubs = Locked<[LoopHub]>([])
     let onWarning: @Sendable (String) -> Void
     let worker = Worker()
-    /// The newest frame and the one before it suffice: requests are of the present. What limits them are the connections.
-    private let stills: StillCapture
-
     init(
         _ configuration: MJPEGServer.Configuration, onWarning: @escaping @Sendable (String) -> Void
     ) {
@@ -26,9 +23,6 @@ final class Broadcaster: Sendable {
         self.onWarning = onWarning
         waiting = WaitingBytes(limit: configuration.limits.waitingBytes, onWarning: onWarning)
         encoding = Locked(FrameEncoding(configuration))
-        stills = StillCapture(
-            configuration: .init(
-                outstandingLimit: configuration.limits.connections, ringCapacity: 2, workerCount: 1))
         state = Locked(BroadcastState())
     }
 
@@ -37,8 +31,8 @@ final class Broadcaster: Sendable {
     /// Takes a frame: makes a part of it if one is wanted, and keeps it.
     func consume(_ frame: VideoFrame) {
         let now = clock.now
-        let (work, isLive) = state.withLock { ($0.take(frame, at: now), $0.isLive) }
-        if isLive { stills.consumeFrame(frame) }
+        let (work, stills) = state.withLock { ($0.take(frame, at: now), $0.isLive ? $0.stills : nil) }
+        stills?.consumeFrame(frame)
         guard let work else { return }
         encode(work.frame, number: work.number, mayDrop: work.mayDrop, at: now)
     }
@@ -47,14 +41,14 @@ final class Broadcaster: Sendable {
     func consumeInline(_ frame: VideoFrame) -> Bool {
         let isJPEG = FrameEncoding.passesOn(frame, configuration)
         var now: MediaTime?
-        let (work, isLive) = state.withLock { state -> (BroadcastState.Work?, Bool) in
-            guard isJPEG || !state.hasDemand else { return (nil, false) }
+        let (work, stills) = state.withLock { state -> (BroadcastState.Work?, StillCapture?) in
+            guard isJPEG || !state.hasDemand else { return (nil, nil) }
             let time = clock.now
             now = time
-            return (state.take(frame, at: time), state.isLive)
+            return (state.take(frame, at: time), state.isLive ? state.stills : nil)
         }
         guard let now else { return false }
-        if isLive { stills.consumeFrame(frame) }
+        stills?.consumeFrame(frame)
         if let work { encode(work.frame, number: work.number, mayDrop: work.mayDrop, at: now) }
         return true
     }
@@ -134,28 +128,28 @@ final class Broadcaster: Sendable {
     /// - Returns: a number by which to withdraw the request; nil when it was answered at once.
     func requestSnapshot(_ answer: @escaping @Sendable (FramePart) -> Void) -> UInt64? {
         let now = clock.now
-        let (part, number, isLive) = state.withLock { state -> (FramePart?, UInt64, Bool) in
-            if !state.isLive, state.placeholder.isLasting, let part = state.currentPart { return (part, 0, false) }
+        let (part, number, stills) = state.withLock { state -> (FramePart?, UInt64, StillCapture?) in
+            if !state.isLive, state.placeholder.isLasting, let part = state.currentPart { return (part, 0, nil) }
             state.lastTicket += 1
-            if state.isLive {
-                state.addShot(state.lastTicket, at: now, answer)
-            } else {
+            guard state.isLive, let stills = state.stills else {
                 state.snapshots[state.lastTicket] = answer
+                return (nil, state.lastTicket, nil)
             }
-            return (nil, state.lastTicket, state.isLive)
+            state.addShot(state.lastTicket, at: now, answer)
+            return (nil, state.lastTicket, stills)
         }
         if let part {
             answer(part)
             return nil
         }
         worker.wake()
-        if isLive { takeFrame(forShot: number) }
+        if let stills { takeFrame(forShot: number, stills) }
         return number
     }
 
-    private func takeFrame(forShot number: UInt64) {
+    private func takeFrame(forShot number: UInt64, _ stills: StillCapture) {
         let settings = Still.Settings(timeout: configuration.snapshotTimeout)
-        Task { [weak self, stills] in
+        Task { [weak self] in
             // Without a frame the client's own timeout answers.
             guard let frame = try? await stills.frame(settings), let self else { return }
             state.withLock { $0.take(frame, forShot: number) }
@@ -190,7 +184,16 @@ final class Broadcaster: Sendable {
     /// - Throws: `CaptureError` without a thread.
     func start(_ hubs: [LoopHub]) throws(CaptureError) {
         self.hubs.withLock { $0 = hubs }
-        state.withLock { $0.lastDemand = clock.now }
+        // The newest frame and the one before it suffice: requests are of the present. Connections limit them.
+        let stills = StillCapture(
+            configuration: .init(
+                outstandingLimit: configuration.limits.connections, ringCapacity: 2, workerCount: 1))
+        let newest = state.withLock { state in
+            state.lastDemand = clock.now
+            state.stills = stills
+            return state.newest
+        }
+        if let newest { stills.consumeFrame(newest) }
         try worker.start { [weak self] in self?.tick() }
     }
 
@@ -198,17 +201,22 @@ final class Broadcaster: Sendable {
     func stop() {
         self.hubs.withLock { $0 = [] }
         worker.stop()
-        state.withLock { $0.withdrawSnapshots() }
+        let stills = state.withLock { state in
+            state.withdrawSnapshots()
+            return state.stills.take()
+        }
+        // Its end, which ends its threads, is not waited for under the lock.
+        withExtendedLifetime(stills) {}
     }
 
     /// The state of the source has changed.
     func sourceStateChanged(to new: CaptureState) {
         let now = clock.now
-        let isLive = state.withLock { state in
+        let stills = state.withLock { state in
             state.sourceStateChanged(to: new, at: now)
-            return state.isLive
+            return state.isLive ? nil : state.stills
         }
-        if !isLive { stills.interrupt(new) }
+        stills?.interrupt(new)
         worker.wake()
     }
 
