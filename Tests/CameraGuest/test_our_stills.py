@@ -157,7 +157,8 @@ class BracketTests(ours.CameraTestCase):
         v4l2.set_control(node, "brightness", 20)
         running = self.start(
             "--device", node, "--size", "320x240", "--still-bracket",
-            "brightness=" + ",".join(str(value) for value in range(-50, 50)), "-o", "shot-%03d.jpg", "-o", "a.webm")
+            "brightness=" + ",".join(str(value) for value in range(-50, 50)), "-o", "shot-%03d.jpg", "-o", "a.webm",
+            "--keep-going")
         running.wait_for(lambda: (self.folder / "shot-005.jpg").exists(), "five stills")
         webcam("pull")
         running.wait_for_message("The camera was unplugged")

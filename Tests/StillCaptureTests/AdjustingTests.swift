@@ -107,7 +107,7 @@ import VideoCapturing
         let publisher = MediaPublisher(video: AdjustableCamera())
         let log = EventLog(publisher)
         let output = try StillOutput(
-            folder.file("stills:shot-%d.nv12"),
+            folder.file("shot-%d.nv12"),
             configuration: .init(settings: settings, bracket: values(40, 80, 120)))
         let id = try publisher.add(output)
         try publisher.start()
@@ -115,7 +115,7 @@ import VideoCapturing
         try publisher.stop()
         #expect(log.failures.isEmpty && output.outputStatistics.status == "3/3 stills")
         for (number, value) in [(1, 40), (2, 80), (3, 120)] as [(Int, UInt8)] {
-            #expect(try folder.read("stills:shot-\(number).nv12").first == value)
+            #expect(try folder.read("shot-\(number).nv12").first == value)
         }
     }
 
