@@ -11,6 +11,8 @@ struct ToolCatalog: Sendable {
     var outputs: OutputCatalog
     /// Options that stand for an output.
     var shorthands: [OutputShorthand] = []
+    /// The output that takes stills where a key asks for them; nil for none.
+    var keyStills: (@Sendable () throws -> any MediaOutput)?
     /// The output of a command line that names none.
     var defaultOutput = "capture.webm"
     /// Checks of the libraries that the program links, for its self-test.

@@ -16,6 +16,8 @@ struct CapturePlan: Sendable {
     var frames: UInt64?
     var duration: Duration?
     var outputs: [PlannedOutput]
+    /// The output that takes stills where a key of another asks for them; nil where there is none with keys.
+    var keyStills: (@Sendable () throws -> any MediaOutput)?
     /// The encoders that the program has.
     var encoders: [EncoderEntry]
     var encoding = EncodingSettings()
@@ -86,6 +88,7 @@ extension CapturePlan {
         overwrites = values.contains("force")
         keepsGoing = values.contains("keep-going")
         outputs = try CapturePlan.outputs(values, catalog, source)
+        keyStills = outputs.contains(where: \.entry.hasKeys) ? catalog.keyStills : nil
         encoders = catalog.encoders
         encoding = try EncodingSettings(values, encoders: catalog.encoders)
         try CapturePlan.check(outputs, values, catalog)

@@ -25,6 +25,7 @@ struct CaptureRun {
             source = try plan.source.make(plan.request)
             publisher = MediaPublisher(video: source.capture, settings: plan.publisherSettings(for: source))
             for (_, output) in outputs { try publisher.add(output) }
+            if let stills = try plan.keyStills?() { try publisher.add(stills) }
         } catch {
             throw ExitError(opening: error, isInputAtFault: false)
         }
