@@ -57,6 +57,32 @@ class TrapTests(ToolTestCase):
         self.assertIn("%", run.stderr)
 
 
+class KeyTests(ToolTestCase):
+    WAITS = True
+
+    def test_q_ends_a_recording(self):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([path(), "--source", "noise", "--size", "64x48", "-o", "a.webm"], cwd=self.folder,
+                              stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs, start_new_session=True) as tool:
+            os.close(theirs)
+            try:
+                shown = b""
+                # The line at the beginning says that there is such a key.
+                while b"Ctrl-C or q" not in shown:
+                    shown += os.read(ours, 4096)
+                os.write(ours, b"q")
+                while True:
+                    try:
+                        shown += os.read(ours, 4096)
+                    except OSError:  # the other end is closed
+                        break
+                self.assertEqual(tool.wait(10), OK, shown)
+            finally:
+                tool.kill()
+                os.close(ours)
+        self.assertIn(b"Captured", shown)
+
+
 class HabitTests(ToolTestCase):
     WAITS = True
 

@@ -41,6 +41,10 @@ struct CaptureRun {
             }
         }
         signals.watch { publisher.requestStop() }
+        if terminal.isInteractive, source.inputPath != "-" {
+            terminal.keyboard.begin { if $0 == UInt8(ascii: "q") { publisher.requestStop() } }
+        }
+        defer { terminal.keyboard.end() }
         let reporter = Reporter(
             plan: plan, source: source, publisher: publisher, terminal: terminal,
             file: try plan.statisticsFile.map { path throws(ExitError) in try StatisticsFile(path: path) })

@@ -178,7 +178,9 @@ final class Reporter {
     }
 
     private func snapshot(at now: MediaTime) -> RunSnapshot {
-        RunSnapshot(publisher, plan: plan, source: source, elapsed: now - start)
+        var run = RunSnapshot(publisher, plan: plan, source: source, elapsed: now - start)
+        run.hasKeys = terminal.keyboard.isReading
+        return run
     }
 }
 

@@ -24,6 +24,8 @@ struct RunSnapshot: Sendable {
     var isRecording = false
     /// Frames that the source or the capture has lost.
     var lost: CaptureStatistics.DropCounts
+    /// Whether the keys of a terminal are read.
+    var hasKeys = false
     /// Whether the source is interrupted.
     var isInterrupted = false
     /// The playback progress of a file; nil for other sources.

@@ -13,7 +13,7 @@ enum Summary {
             return output.name == output.kind ? name : "\(name) (\(output.kind)\(bitrate))"
         }
         let place = outputs.isEmpty ? "" : ", to \(outputs.joined(separator: ", "))"
-        return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(place). Ctrl-C ends it."
+        return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(place). Ctrl-C\(run.hasKeys ? " or q" : "") ends it."
     }
 
     /// A line for each output that is to be found at an address.
