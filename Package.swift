@@ -34,6 +34,7 @@ let package = Package(
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
+        .library(name: "PatternCapturer", targets: ["PatternCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
         .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
         .library(name: "CaptureTool", targets: ["CaptureTool"]),
@@ -168,6 +169,10 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
+            name: "PatternCapturer", dependencies: ["VideoCapturing", "FrameProcessing"],
+            path: "Capturers/PatternCapturer", swiftSettings: strict),
+
+        .target(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
 
@@ -190,8 +195,8 @@ let package = Package(
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "MediaContainers",
                 "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
-                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer",
-                "StreamOutput", "WindowPreview",
+                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
+                "StreamCapturer", "StreamOutput", "WindowPreview",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -333,6 +338,9 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PatternCapturerTests", dependencies: ["PatternCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
     ]
 )

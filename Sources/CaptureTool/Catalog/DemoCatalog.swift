@@ -11,6 +11,7 @@ import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
 import NoiseCapturer
+import PatternCapturer
 import ScreenCapturer
 import StillCapture
 import StreamCapturer
@@ -23,6 +24,7 @@ import WindowPreview
 let demoCatalog = ToolCatalog(
     sources: CapturerCatalog([
         .noise,
+        .pattern,
         .camera,
         .screen,
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
