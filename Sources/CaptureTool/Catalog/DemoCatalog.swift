@@ -43,10 +43,10 @@ let demoCatalog = ToolCatalog(
             option: OptionDescription(
                 "serve", .text("PORT"), "live to browsers at [ADDRESS:]PORT; as -o serve://PORT",
                 default: "off"),
-            prefix: "serve://", replacesDefault: true),
+            prefix: "serve://"),
         OutputShorthand(
             option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
-            prefix: OutputEntry.terminalName, replacesDefault: false),
+            prefix: OutputEntry.terminalName),
     ],
     keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
     checks: [{ Finding.vp8() }, { Finding.pixels() }],

@@ -27,8 +27,6 @@ struct OutputShorthand: Sendable {
     var option: OptionDescription
     /// The text of the output before the option's value.
     var prefix: String
-    /// Whether the default output is left out with it.
-    var replacesDefault: Bool
 }
 
 /// The options of one part of the tool.

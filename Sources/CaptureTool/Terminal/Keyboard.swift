@@ -6,7 +6,7 @@ import VideoCapturing
     import Musl
 #endif
 
-/// The keys of the terminal, each at once and without its echo, while a preview is shown. Ctrl-C and Ctrl-Z stay signals.
+/// The keys of the terminal, each at once and without its echo, while a capture runs. Ctrl-C and Ctrl-Z stay signals.
 ///
 /// Safe to use from any thread.
 final class Keyboard: Sendable {
@@ -15,6 +15,7 @@ final class Keyboard: Sendable {
         var usual: termios?
         var waiter: CaptureWaiter?
         var isSuspended = false
+        var handlers: [@Sendable (UInt8) -> Void] = []
     }
 
     private let descriptor: Int32
@@ -24,26 +25,34 @@ final class Keyboard: Sendable {
 
     /// Reads keys from now on; does nothing where standard input is no terminal, or one that belongs to another program.
     ///
-    /// - Parameter onKey: called with each byte that a key sends, on a thread of its own.
+    /// - Parameter onKey: called with each byte that a key sends, on a thread of its own, as those of earlier calls are.
     func begin(_ onKey: @escaping @Sendable (UInt8) -> Void) {
         var usual = termios()
         guard isOurs, tcgetattr(descriptor, &usual) == 0 else { return }
         let waiter = CaptureWaiter(clock: MonotonicClock())
         let isFirst = state.withLock { state in
+            state.handlers.append(onKey)
             guard state.usual == nil else { return false }
-            state = State(usual: usual, waiter: waiter)
+            state.usual = usual
+            state.waiter = waiter
             return true
         }
-        guard isFirst, setSingleKeys(usual) else { return end() }
+        guard isFirst else { return }
+        guard setSingleKeys(usual) else { return end() }
         do throws(CaptureError) {
-            try CaptureThread(name: "keyboard") { [descriptor] in
-                Keyboard.read(descriptor, waiter, onKey)
+            try CaptureThread(name: "keyboard") { [self] in
+                Keyboard.read(descriptor, waiter) { key in
+                    for handler in state.withLock({ $0.handlers }) { handler(key) }
+                }
             }
         } catch {
             // Without a thread there are no keys.
             end()
         }
     }
+
+    /// Whether keys are read.
+    var isReading: Bool { state.withLock { $0.usual != nil } }
 
     /// Restores the terminal. Does nothing when no keys are read.
     func end() {
