@@ -137,7 +137,20 @@ class SRTTests(InputTestCase):
 
     def test_nobody_there(self):
         self.assertRefused(
-            self.run_tool("--input", f"srt://127.0.0.1:{free_udp_port()}", "-o", "null"), NO_INPUT, "127.0.0.1")
+            self.run_tool("--input", f"srt://127.0.0.1:{free_udp_port()}", "-o", "null"), NO_INPUT, "127.0.0.1",
+            "No server answers there")
+
+
+class SecretTests(InputTestCase):
+    def test_no_message_shows_them(self):
+        port = free_port()
+        for url in (f"rtsp://bob:s3cret@127.0.0.1:{port}/live", f"rtmp://127.0.0.1:{port}/live/s3cret",
+                    f"srt://127.0.0.1:{free_udp_port()}?passphrase=s3cret-s3cret", f"rtsp://127.0.0.1:{port}/a?token=s3cret"):
+            with self.subTest(url=url):
+                run = self.run_tool("--input", url, "-o", "null", "--stats", "json")
+                self.assertEqual(run.code, NO_INPUT, str(run))
+                self.assertIn("127.0.0.1", run.stderr)
+                self.assertNotIn("s3cret", run.stderr)
 
 
 class UDPTests(InputTestCase):
