@@ -26,7 +26,7 @@ final class StreamConnection {
     /// In order of their times.
     var ready: [ReceivedFrame] = []
     /// Why the connection has ended, once the frames before that are delivered.
-    var end: StreamLoss?
+    var end: ConnectionLoss?
     /// By the machine's clock: the last bytes, and the last picture that was decoded.
     var lastByte: MediaTime
     var lastPicture: MediaTime
@@ -58,6 +58,8 @@ final class StreamConnection {
     /// The parameter sets of a container's header as a byte stream.
     private(set) var parameterSets: [UInt8] = []
     var scratch: [UInt8] = []
+    /// A key frame that could not be decoded, until it is known whether the next unit continues it.
+    var brokenKeyFrame: [UInt8] = []
 
     /// The times of pictures that the decoder holds back, in order.
     private var times: [MediaTime] = []

@@ -18,8 +18,9 @@ server.set_address("127.0.0.1")
 server.set_service(sys.argv[1])
 factory = GstRtspServer.RTSPMediaFactory()
 factory.set_launch(
-    "( videotestsrc is-live=true ! video/x-raw,width=160,height=120,framerate=30/1 ! x264enc tune=zerolatency "
-    "key-int-max=15 ! rtph264pay name=pay0 pt=96 config-interval=1 )")
+    "( videotestsrc is-live=true ! video/x-raw,width=160,height=120,framerate=30/1 ! x264enc tune=zerolatency threads=2 "
+    # Parameter sets before each slice of a key frame, of which there are two.
+    "key-int-max=15 ! rtph264pay name=pay0 pt=96 config-interval=-1 )")
 factory.set_shared(True)
 server.get_mount_points().add_factory("/live", factory)
 if not server.attach(None):
