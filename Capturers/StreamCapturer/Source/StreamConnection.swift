@@ -43,7 +43,7 @@ final class StreamConnection {
     private var sendsDelimitersEarly = false
     /// How long a pause must be for the unit before it to count as whole: several times as long as those within units, and
     /// longer after each mistake.
-    private(set) var pause = Duration.milliseconds(4)
+    private var shortestPause = Duration.milliseconds(4)
     /// The units that have come: pauses end none before some were measured.
     private var unitCount = 0
     private var lastChunk: MediaTime?
@@ -146,11 +146,25 @@ final class StreamConnection {
             parser.append(bytes, output: take)
         }
         // These bytes have continued a unit.
-        if let lastChunk, unitCount == before { pause = min(max(pause, (now - lastChunk) * 4), .seconds(1)) }
+        if let lastChunk, unitCount == before {
+            shortestPause = min(max(shortestPause, (now - lastChunk) * 4), .seconds(1))
+        }
         lastChunk = now
         // What came after a unit that was taken for whole did belong to it: the network pauses longer than that.
-        if parser.discardedByteCount != discardedBytes, hasKeyFrame { pause = min(pause * 4, .seconds(1)) }
+        if parser.discardedByteCount != discardedBytes, hasKeyFrame {
+            shortestPause = min(shortestPause * 4, .seconds(1))
+        }
         discardedBytes = parser.discardedByteCount
+    }
+
+    /// The pause that ends the unit that has come so far.
+    ///
+    /// Programs write through buffers of whole kilobytes, 32 in ffmpeg's case. A unit that so far ends exactly with such a
+    /// block mostly goes on, and on a busy machine the rest may come late; taken for whole, it would cost all pictures up
+    /// to the next key frame.
+    var pause: Duration {
+        let endsWithBlock = parser.pendingByteCount > 0 && [0, 1023].contains(parser.pendingByteCount % 1024)
+        return endsWithBlock ? shortestPause * 16 : shortestPause
     }
 
     /// Whether the unit that has come so far is whole if nothing follows for ``pause``.
