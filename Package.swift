@@ -227,7 +227,8 @@ let package = Package(
             name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
-        .target(name: "TestTools", path: "Tests/TestTools", swiftSettings: strict),
+        .target(
+            name: "TestTools", dependencies: ["VideoCapturing"], path: "Tests/TestTools", swiftSettings: strict),
         .target(
             name: "XTestTools", dependencies: ["VideoCapturing", "CLibXCB"], path: "Tests/XTestTools",
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-xtest")]),
