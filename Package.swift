@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "CaptureCore", targets: ["CaptureCore"]),
         .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
+        .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
@@ -54,6 +55,9 @@ let package = Package(
 
         // The contract of video captures and its runtime. Re-exports CaptureCore.
         .target(name: "VideoCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
+
+        // The same for sound. Re-exports CaptureCore.
+        .target(name: "AudioCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
 
         // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
         .target(
