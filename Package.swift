@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "CaptureCore", targets: ["CaptureCore"]),
         .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
+        .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
@@ -37,6 +38,7 @@ let package = Package(
         .library(name: "PatternCapturer", targets: ["PatternCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
         .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
+        .library(name: "ToneCapturer", targets: ["ToneCapturer"]),
         .library(name: "CaptureTool", targets: ["CaptureTool"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
@@ -55,6 +57,9 @@ let package = Package(
 
         // The contract of video captures and its runtime. Re-exports CaptureCore.
         .target(name: "VideoCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
+
+        // The same for sound. Re-exports CaptureCore.
+        .target(name: "AudioCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
 
         // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
         .target(
@@ -153,7 +158,9 @@ let package = Package(
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
-        .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
+        .target(
+            name: "CapturerTestKit", dependencies: ["AudioCapturing", "VideoCapturing", "Digests"],
+            swiftSettings: strict),
 
         // One capturer each; none imports another capturer, or a codec.
         .target(
@@ -184,6 +191,10 @@ let package = Package(
             name: "StreamCapturer",
             dependencies: ["VideoCapturing", "FrameProcessing", "H264Bitstream", "StreamTransport"],
             path: "Capturers/StreamCapturer", swiftSettings: strict),
+
+        .target(
+            name: "ToneCapturer", dependencies: ["AudioCapturing"], path: "Capturers/ToneCapturer",
+            swiftSettings: strict),
 
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel", path: "Sources/System/CNoiseKernel"),
@@ -235,7 +246,11 @@ let package = Package(
         .testTarget(
             name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "Digests", "VideoCapturing"],
+            name: "AudioCapturingTests", dependencies: ["AudioCapturing", "CapturerTestKit", "TestTools"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CapturerTestKitTests",
+            dependencies: ["AudioCapturing", "CapturerTestKit", "Digests", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
@@ -248,8 +263,10 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
-            dependencies: ["CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "VideoCapturing"],
-            swiftSettings: strict),
+            dependencies: [
+                "AudioCapturing", "CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "ToneCapturer",
+                "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "StreamOutputTests",
             dependencies: [
@@ -337,6 +354,9 @@ let package = Package(
                 "StreamCapturer", "FFmpegContainers", "CapturerTestKit", "Digests", "H264Bitstream", "TestTools",
                 "VideoCapturing",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "ToneCapturerTests",
+            dependencies: ["ToneCapturer", "AudioCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
