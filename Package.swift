@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
+        .library(name: "OpusCodec", targets: ["OpusCodec"]),
         .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
         .library(name: "H264Codec", targets: ["H264Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
@@ -61,7 +62,8 @@ let package = Package(
 
         // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
         .target(
-            name: "MediaPublishing", dependencies: ["VideoCapturing", "FrameProcessing"], swiftSettings: strict),
+            name: "MediaPublishing", dependencies: ["AudioCapturing", "VideoCapturing", "FrameProcessing"],
+            swiftSettings: strict),
         .target(
             name: "FileOutput", dependencies: ["MediaPublishing", "MediaContainers", "VideoCapturing"],
             path: "Sources/Outputs/FileOutput", swiftSettings: strict),
@@ -77,6 +79,10 @@ let package = Package(
         .target(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
             swiftSettings: strict),
+
+        .target(
+            name: "OpusCodec", dependencies: ["AudioCapturing", "CaptureCore", "COpus"],
+            path: "Sources/Codecs/OpusCodec", swiftSettings: strict),
 
         // The syntax of H.264 for encoders, containers and receivers alike. No Foundation, no C library.
         .target(
@@ -223,6 +229,8 @@ let package = Package(
             name: "COpenH264", path: "Sources/System/COpenH264", pkgConfig: "openh264",
             providers: [.apt(["libopenh264-dev"])]),
         .systemLibrary(
+            name: "COpus", path: "Sources/System/COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+        .systemLibrary(
             name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
@@ -242,7 +250,7 @@ let package = Package(
             name: "MediaPublishingTests",
             dependencies: [
                 "MediaPublishing", "FileOutput", "MediaContainers", "VP8Codec", "NoiseCapturer", "FrameProcessing",
-                "CapturerTestKit", "TestTools", "VideoCapturing",
+                "AudioCapturing", "OpusCodec", "CapturerTestKit", "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
@@ -272,6 +280,11 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "OpusCodecTests",
+            dependencies: [
+                "OpusCodec", "AudioCapturing", "CaptureCore", "MediaContainers", "TestTools",
+            ], swiftSettings: strict),
         .testTarget(
             name: "H264CodecTests", dependencies: ["H264Codec", "H264Bitstream", "FFmpegContainers", "VideoCapturing"],
             swiftSettings: strict),
