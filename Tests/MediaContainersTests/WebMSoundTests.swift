@@ -89,7 +89,7 @@ func makeSound(_ index: Int, track: TrackID = 1, after delay: Duration = .zero, 
         packets.append(makeSound(50, duration: .microseconds(6500)))
         let file = try write([makeSoundTrack()], packets)
         #expect(file.blocks.map(\.padding) == [Int64](repeating: 0, count: 50) + [13_500_000])
-        #expect(file.blocks.allSatisfy(\.isKeyFrame))
+        #expect(file.blocks.allSatisfy { $0.isKeyFrame })
         // The delay of the decoder is no part of the duration.
         #expect(file.duration == 1000)
     }
