@@ -17,6 +17,9 @@ let package = Package(
         .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
+        .library(name: "AudioResampling", targets: ["AudioResampling"]),
+        .library(name: "AudioRendering", targets: ["AudioRendering"]),
+        .library(name: "MP3Codec", targets: ["MP3Codec"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
         .library(name: "H264Codec", targets: ["H264Codec"]),
@@ -76,6 +79,14 @@ let package = Package(
             path: "Sources/Containers/MediaContainers", swiftSettings: strict),
         .target(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
+            swiftSettings: strict),
+
+        // Sound between formats and clocks, apart since it links libswresample; and where sound is played.
+        .target(name: "AudioResampling", dependencies: ["AudioCapturing", "CSWResample"], swiftSettings: strict),
+        .target(name: "AudioRendering", dependencies: ["AudioCapturing"], swiftSettings: strict),
+
+        .target(
+            name: "MP3Codec", dependencies: ["AudioCapturing", "CMPG123"], path: "Sources/Codecs/MP3Codec",
             swiftSettings: strict),
 
         // The syntax of H.264 for encoders, containers and receivers alike. No Foundation, no C library.
@@ -223,6 +234,12 @@ let package = Package(
             name: "COpenH264", path: "Sources/System/COpenH264", pkgConfig: "openh264",
             providers: [.apt(["libopenh264-dev"])]),
         .systemLibrary(
+            name: "CMPG123", path: "Sources/System/CMPG123", pkgConfig: "libmpg123",
+            providers: [.apt(["libmpg123-dev"])]),
+        .systemLibrary(
+            name: "CSWResample", path: "Sources/System/CSWResample", pkgConfig: "libswresample",
+            providers: [.apt(["libswresample-dev"])]),
+        .systemLibrary(
             name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
@@ -270,6 +287,13 @@ let package = Package(
         .testTarget(
             name: "FFmpegCodecTests", dependencies: ["FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
+        .testTarget(
+            name: "AudioResamplingTests", dependencies: ["AudioResampling", "AudioCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "AudioRenderingTests",
+            dependencies: ["AudioRendering", "AudioCapturing", "CapturerTestKit", "TestTools"], swiftSettings: strict),
+        .testTarget(
+            name: "MP3CodecTests", dependencies: ["MP3Codec", "AudioCapturing", "TestTools"], swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
