@@ -17,6 +17,9 @@ let package = Package(
         .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
+        .library(name: "AudioResampling", targets: ["AudioResampling"]),
+        .library(name: "AudioRendering", targets: ["AudioRendering"]),
+        .library(name: "MP3Codec", targets: ["MP3Codec"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "OpusCodec", targets: ["OpusCodec"]),
         .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
@@ -34,7 +37,9 @@ let package = Package(
         .library(name: "FFmpegCodec", targets: ["FFmpegCodec"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
+        .library(name: "Loudspeaker", targets: ["Loudspeaker"]),
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
+        .library(name: "MicrophoneCapturer", targets: ["MicrophoneCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
         .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
@@ -83,6 +88,13 @@ let package = Package(
         .target(
             name: "OpusCodec", dependencies: ["AudioCapturing", "CaptureCore", "COpus"],
             path: "Sources/Codecs/OpusCodec", swiftSettings: strict),
+        // Sound between formats and clocks, apart since it links libswresample; and where sound is played.
+        .target(name: "AudioResampling", dependencies: ["AudioCapturing", "CSWResample"], swiftSettings: strict),
+        .target(name: "AudioRendering", dependencies: ["AudioCapturing"], swiftSettings: strict),
+
+        .target(
+            name: "MP3Codec", dependencies: ["AudioCapturing", "CMPG123"], path: "Sources/Codecs/MP3Codec",
+            swiftSettings: strict),
 
         // The syntax of H.264 for encoders, containers and receivers alike. No Foundation, no C library.
         .target(
@@ -152,6 +164,10 @@ let package = Package(
             name: "WindowPreview",
             dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
+        // Sound, where it is heard.
+        .target(
+            name: "Loudspeaker", dependencies: ["AudioCapturing", "AudioRendering", "CALSA"],
+            path: "Sources/Outputs/Loudspeaker", swiftSettings: strict),
         // Encoded video over TCP, to one receiver or to any number.
         .target(
             name: "StreamOutput",
@@ -172,6 +188,10 @@ let package = Package(
         .target(
             name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibCURL"],
             path: "Capturers/MJPEGCapturer", swiftSettings: strict),
+
+        .target(
+            name: "MicrophoneCapturer", dependencies: ["AudioCapturing", "CALSA"], path: "Capturers/MicrophoneCapturer",
+            swiftSettings: strict),
 
         .target(
             name: "NoiseCapturer", dependencies: ["VideoCapturing", "CNoiseKernel"], path: "Capturers/NoiseCapturer",
@@ -231,6 +251,14 @@ let package = Package(
         .systemLibrary(
             name: "COpus", path: "Sources/System/COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
         .systemLibrary(
+            name: "CALSA", path: "Sources/System/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
+        .systemLibrary(
+            name: "CMPG123", path: "Sources/System/CMPG123", pkgConfig: "libmpg123",
+            providers: [.apt(["libmpg123-dev"])]),
+        .systemLibrary(
+            name: "CSWResample", path: "Sources/System/CSWResample", pkgConfig: "libswresample",
+            providers: [.apt(["libswresample-dev"])]),
+        .systemLibrary(
             name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
@@ -278,6 +306,13 @@ let package = Package(
         .testTarget(
             name: "FFmpegCodecTests", dependencies: ["FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
+        .testTarget(
+            name: "AudioResamplingTests", dependencies: ["AudioResampling", "AudioCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "AudioRenderingTests",
+            dependencies: ["AudioRendering", "AudioCapturing", "CapturerTestKit", "TestTools"], swiftSettings: strict),
+        .testTarget(
+            name: "MP3CodecTests", dependencies: ["MP3Codec", "AudioCapturing", "TestTools"], swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
@@ -347,6 +382,11 @@ let package = Package(
             dependencies: [
                 "StreamCapturer", "FFmpegContainers", "CapturerTestKit", "Digests", "H264Bitstream", "TestTools",
                 "VideoCapturing",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "MicrophoneCapturerTests",
+            dependencies: [
+                "MicrophoneCapturer", "Loudspeaker", "AudioCapturing", "AudioRendering", "CALSA", "TestTools",
             ], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
