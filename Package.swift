@@ -218,8 +218,8 @@ let package = Package(
         .target(
             name: "CaptureTool",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "MediaContainers",
-                "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
+                "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "OpusCodec",
+                "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
                 "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer",
                 "StreamOutput", "WindowPreview",
             ], swiftSettings: strict),

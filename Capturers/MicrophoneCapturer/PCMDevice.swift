@@ -80,7 +80,8 @@ final class PCMDevice {
         else {
             throw CaptureError(
                 .formatUnsupported, operation: "configure the microphone", subject: name,
-                message: "It records neither 16-bit nor floating-point samples; use plughw in place of hw, which converts.")
+                message:
+                    "It records neither 16-bit nor floating-point samples; use plughw in place of hw, which converts.")
         }
         // The card's own rate, so that its clock is seen; the time line resamples anyway.
         _ = snd_pcm_hw_params_set_rate_resample(pcm, hardware, 0)
@@ -182,7 +183,8 @@ final class PCMDevice {
     static func failure(_ operation: String, _ name: String, _ code: Int32) -> CaptureError {
         let (kind, message): (CaptureErrorCode, String) =
             switch -code {
-            case ENOENT, ENODEV where operation.hasPrefix("open"), ENXIO:
+            case ENOENT,
+                ENODEV where operation.hasPrefix("open"), ENXIO:
                 (.deviceNotFound, "There is no such microphone; capturer-demo list shows those that there are.")
             case EBUSY:
                 (.deviceBusy, "Another program records from it; close that, or use the default device, which shares.")

@@ -113,7 +113,8 @@ extension MediaPublisher {
     private func context(of record: OutputRecord) -> OutputContext {
         let source = capture.captureSettings()
         return OutputContext(
-            format: source.format, audioFormat: record.audio == nil ? nil : audioFormat, sourceName: source.sourceName, orientation: settings.orientation,
+            format: source.format, audioFormat: record.audio == nil ? nil : audioFormat, sourceName: source.sourceName,
+            orientation: settings.orientation,
             pacing: settings.pacing, maximumDuration: settings.maximumDuration,
             isStopRequested: { [weak self] in self?.isStopRequested ?? true },
             fail: { [weak self, weak record] error in if let record { self?.fail(record, error) } },

@@ -43,7 +43,7 @@ public struct AudioEncoderEntry: Sendable {
         self.make = make
     }
 
-    /// Makes an encoder, whose track is described at once.
+    /// Makes an encoder. Where its packets go together with pictures its track must be described at once.
     ///
     /// - Throws: `OptionError` for an option's value, `CodecError` for settings that it does not take.
     public func makeEncoder(_ request: AudioEncoderEntry.Request) throws -> sending any AudioEncoder {
@@ -68,4 +68,10 @@ public struct AudioEncoderEntry: Sendable {
             self.settings = settings
         }
     }
+}
+
+extension AudioEncoderEntry {
+    /// Samples of 16 bits as they are, for WAV.
+    public static let pcm = AudioEncoderEntry(
+        name: "pcm", codec: .pcm, summary: "samples of 16 bits, as they are", make: { _ in PCMEncoder() })
 }

@@ -93,7 +93,7 @@ extension ToolCommand {
         name: "capture", summary: "captures until Ctrl-C or a limit; meant where no command is named",
         options: { catalog in
             [OptionGroup(owner: .tool, options: ToolOptions.sections(catalog).flatMap(\.options))]
-                + catalog.sourceGroups + catalog.encoderGroups + catalog.outputGroups
+                + catalog.sourceGroups + catalog.encoderGroups + catalog.audioGroups + catalog.outputGroups
         }, handlesSignals: true,
         run: { (arguments, context) throws(ExitError) in
             let plan: CapturePlan

@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -9,6 +10,8 @@ struct CapturePlan: Sendable {
     var contentHint: VideoContentHint?
     var frames: UInt64?
     var duration: Duration?
+    /// The sound; nil for pictures alone.
+    var audio: AudioPlan?
     var outputs: [PlannedOutput]
     /// The encoders that the program has.
     var encoders: [EncoderEntry]
@@ -22,6 +25,8 @@ struct CapturePlan: Sendable {
 
     /// Whether to print how the source chose its mode.
     var explains: Bool { request.options.contains("explain") }
+    /// Whether there is nothing but sound.
+    var isSoundAlone = false
     /// Whether a stalled output would block others.
     var hasSeveralOutputs: Bool { outputs.count > 1 }
 }
@@ -57,6 +62,8 @@ extension CapturePlan {
         overwrites = values.contains("force")
         keepsGoing = values.contains("keep-going")
         outputs = try CapturePlan.outputs(values, catalog, source)
+        audio = try AudioPlan(values, catalog)
+        isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio)
         encoders = catalog.encoders
         encoding = try EncodingSettings(values, encoders: catalog.encoders)
         try CapturePlan.check(outputs, values, catalog)
@@ -157,7 +164,7 @@ private struct SourceChoice {
     init(_ values: OptionValues, _ catalog: ToolCatalog) {
         self.values = values
         self.catalog = catalog
-        let others = catalog.encoderGroups.names + catalog.outputGroups.names
+        let others = catalog.encoderGroups.names + catalog.audioGroups.names + catalog.outputGroups.names
         own = ToolOptions.sections(catalog).flatMap(\.options).map(\.name) + others
     }
 

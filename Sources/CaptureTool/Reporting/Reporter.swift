@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -13,6 +14,7 @@ final class Reporter {
     private let publisher: MediaPublisher
     private let terminal: Terminal
     private let interval: Duration
+    private let meter = LevelMeter()
 
     init(plan: CapturePlan, source: CatalogSource, publisher: MediaPublisher, terminal: Terminal) {
         self.plan = plan
@@ -25,6 +27,9 @@ final class Reporter {
         case .none: interval = .seconds(86_400)
         }
     }
+
+    /// Measures the level of the sound, where there is any.
+    func measureSound() throws(CaptureError) { try publisher.audio?.add(meter, name: "level") }
 
     func begin(at start: MediaTime) {
         self.start = start
@@ -117,6 +122,6 @@ final class Reporter {
     }
 
     private func snapshot(at now: MediaTime) -> RunSnapshot {
-        RunSnapshot(publisher, plan: plan, source: source, elapsed: now - start)
+        RunSnapshot(publisher, plan: plan, source: source, levels: meter.levels, elapsed: now - start)
     }
 }

@@ -13,7 +13,7 @@ final class AudioStage: AudioCaptureConsumer {
     }
 
     /// The encoder, and what outputs share it by; nil for a consumer of samples.
-    let encoder: (key: Key, codec: Codec, track: TrackDescription, encoding: AudioEncodingConsumer)?
+    let encoder: (key: Key, codec: Codec, track: TrackDescription?, encoding: AudioEncodingConsumer)?
 
     /// How long sound may come later than pictures of its time before silence takes its place.
     private static let lateness = Duration.milliseconds(500)
@@ -35,6 +35,7 @@ final class AudioStage: AudioCaptureConsumer {
     private let next: any AudioCaptureConsumer
     private let startTime: @Sendable (AudioChunk?) -> MediaTime?
     private let maximumDuration: Duration?
+    private let onLimit: @Sendable () -> Void
     private let onFailure: @Sendable (any Error) -> Void
 
     /// - Parameters:
@@ -43,17 +44,21 @@ final class AudioStage: AudioCaptureConsumer {
     ///   - consumer: what it feeds; the encoder's consumer where there is one.
     ///   - startTime: the time of the first frame, which may follow from the first chunk; nil while it is unknown.
     ///   - maximumDuration: how much is given.
+    ///   - onLimit: called, possibly more than once, when all of that has been given.
     ///   - onFailure: called when nothing more can be given.
     init(
-        _ format: AudioFormat, encoder: (key: Key, codec: Codec, track: TrackDescription, encoding: AudioEncodingConsumer)?,
+        _ format: AudioFormat,
+        encoder: (key: Key, codec: Codec, track: TrackDescription?, encoding: AudioEncodingConsumer)?,
         to consumer: any AudioCaptureConsumer, maximumDuration: Duration?,
-        startTime: @escaping @Sendable (AudioChunk?) -> MediaTime?, onFailure: @escaping @Sendable (any Error) -> Void
+        startTime: @escaping @Sendable (AudioChunk?) -> MediaTime?, onLimit: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable (any Error) -> Void
     ) {
         line = Line(channels: format.channels)
         self.encoder = encoder
         next = consumer
         self.startTime = startTime
         self.maximumDuration = maximumDuration
+        self.onLimit = onLimit
         self.onFailure = onFailure
     }
 
@@ -126,6 +131,7 @@ final class AudioStage: AudioCaptureConsumer {
         guard let synchronizer = line.synchronizer else { return }
         try body(synchronizer) { next.consumeAudio($0) }
         state.withLock { $0.statistics = synchronizer.statistics }
+        if synchronizer.hasReachedEnd { onLimit() }
     }
 
     /// Runs `body` while no other thread does; not after the end.

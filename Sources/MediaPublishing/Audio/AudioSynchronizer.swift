@@ -148,6 +148,9 @@ final class AudioSynchronizer {
     /// Gives nothing from a time on.
     func setEnd(_ end: MediaTime) { limit(to: max(0, Double(end.nanoseconds(since: start)))) }
 
+    /// Whether everything up to the end has been given.
+    var hasReachedEnd: Bool { nextFrame >= endFrame }
+
     private func limit(to end: Double) {
         endFrame = min(endFrame, Int64((end * Double(AudioSynchronizer.sampleRate) / 1e9).rounded()))
     }

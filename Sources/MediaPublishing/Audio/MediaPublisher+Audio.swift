@@ -100,7 +100,8 @@ extension MediaPublisher {
         if let stage = new.first(where: { $0.encoder?.key == key }) { return stage }
         let encoder = try entry.makeEncoder(
             AudioEncoderEntry.Request(format: format, isLive: isLive, settings: settings.audioEncoding))
-        guard let track = encoder.track else {
+        let track = encoder.track
+        guard track != nil || record.output.feed == .noVideo || !hasVideo else {
             throw CodecError(
                 .library, operation: "make the encoder", subject: entry.name,
                 message: "The encoder does not describe its track before the first packet; use another one.")
@@ -119,7 +120,7 @@ extension MediaPublisher {
 
     private func makeStage(
         _ format: AudioFormat,
-        _ encoder: (key: AudioStage.Key, codec: Codec, track: TrackDescription, encoding: AudioEncodingConsumer)?,
+        _ encoder: (key: AudioStage.Key, codec: Codec, track: TrackDescription?, encoding: AudioEncodingConsumer)?,
         to consumer: any AudioCaptureConsumer, onFailure: @escaping @Sendable (any Error) -> Void
     ) -> AudioStage {
         // An output that comes later begins where the pictures are by then.
@@ -135,6 +136,10 @@ extension MediaPublisher {
                     }
                 }
                 return last ?? capture.passed.first
+            },
+            onLimit: { [weak self] in
+                // With pictures these decide.
+                if let self, !hasVideo { eventList.end(.limitReached) }
             }, onFailure: onFailure)
     }
 
@@ -175,11 +180,11 @@ extension MediaPublisher {
             case .sink(let sink):
                 guard let encoder = record.audio?.encoder else { continue }
                 let name = "\(record.id.index)"
-                guard let stage = record.stage else {
+                guard let stage = record.stage, let track = encoder.track else {
                     encoder.encoding.add(sink, name: name)
                     continue
                 }
-                let joiner = TrackJoiner(sink, audio: encoder.track)
+                let joiner = TrackJoiner(sink, audio: track)
                 encoder.encoding.add(joiner.sound, name: name)
                 stage.encoding.add(joiner.video, name: name)
             case .audioConsumer(let consumer):
@@ -191,7 +196,9 @@ extension MediaPublisher {
             case .consumer: break
             }
         }
-        for stage in new { try feed(stage, from: audio, isLive: stage.encoder?.key.isLive ?? false, isBounded: isBounded) }
+        for stage in new {
+            try feed(stage, from: audio, isLive: stage.encoder?.key.isLive ?? false, isBounded: isBounded)
+        }
     }
 
     private func feed(

@@ -57,7 +57,8 @@ final class PCMOutput: @unchecked Sendable {
         else {
             throw AudioRendererError(
                 .formatUnsupported, operation: "configure the loudspeaker", subject: name,
-                message: "It plays neither 16-bit nor floating-point samples; use plughw in place of hw, which converts.")
+                message:
+                    "It plays neither 16-bit nor floating-point samples; use plughw in place of hw, which converts.")
         }
         var channels = UInt32(clamping: wanted.channels.count)
         try check(snd_pcm_hw_params_set_channels_near(pcm, hardware, &channels))
@@ -166,6 +167,7 @@ final class PCMOutput: @unchecked Sendable {
             case ENOMEM: (.unavailable, "The machine has no memory left; close other programs.")
             default: (.system, "ALSA has refused: \(String(cString: snd_strerror(code))).")
             }
-        return AudioRendererError(kind, operation: operation, subject: name, errno: code < 0 ? -code : nil, message: message)
+        return AudioRendererError(
+            kind, operation: operation, subject: name, errno: code < 0 ? -code : nil, message: message)
     }
 }
