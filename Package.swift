@@ -43,6 +43,7 @@ let package = Package(
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
         .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
+        .library(name: "ToneCapturer", targets: ["ToneCapturer"]),
         .library(name: "CaptureTool", targets: ["CaptureTool"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
@@ -178,7 +179,9 @@ let package = Package(
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
-        .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
+        .target(
+            name: "CapturerTestKit", dependencies: ["AudioCapturing", "VideoCapturing", "Digests"],
+            swiftSettings: strict),
 
         // One capturer each; none imports another capturer, or a codec.
         .target(
@@ -209,6 +212,10 @@ let package = Package(
             name: "StreamCapturer",
             dependencies: ["VideoCapturing", "FrameProcessing", "H264Bitstream", "StreamTransport"],
             path: "Capturers/StreamCapturer", swiftSettings: strict),
+
+        .target(
+            name: "ToneCapturer", dependencies: ["AudioCapturing"], path: "Capturers/ToneCapturer",
+            swiftSettings: strict),
 
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel", path: "Sources/System/CNoiseKernel"),
@@ -269,7 +276,11 @@ let package = Package(
         .testTarget(
             name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "Digests", "VideoCapturing"],
+            name: "AudioCapturingTests", dependencies: ["AudioCapturing", "CapturerTestKit", "TestTools"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CapturerTestKitTests",
+            dependencies: ["AudioCapturing", "CapturerTestKit", "Digests", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
@@ -282,8 +293,10 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
-            dependencies: ["CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "VideoCapturing"],
-            swiftSettings: strict),
+            dependencies: [
+                "AudioCapturing", "CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "ToneCapturer",
+                "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "StreamOutputTests",
             dependencies: [
@@ -388,6 +401,9 @@ let package = Package(
             dependencies: [
                 "MicrophoneCapturer", "Loudspeaker", "AudioCapturing", "AudioRendering", "CALSA", "TestTools",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "ToneCapturerTests",
+            dependencies: ["ToneCapturer", "AudioCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
