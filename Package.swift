@@ -138,7 +138,7 @@ let package = Package(
         .target(
             name: "MJPEGServer",
             dependencies: [
-                "VideoCapturing", "MediaPublishing", "FrameProcessing", "JPEGCodec", "Digests",
+                "VideoCapturing", "MediaPublishing", "FrameProcessing", "JPEGCodec", "StillCapture", "Digests",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),

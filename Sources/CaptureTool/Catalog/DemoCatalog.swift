@@ -49,11 +49,12 @@ let demoCatalog = ToolCatalog(
             option: OptionDescription(
                 "serve", .text("PORT"), "live to browsers at [ADDRESS:]PORT; as -o serve://PORT",
                 default: "off"),
-            prefix: "serve://", replacesDefault: true),
+            prefix: "serve://"),
         OutputShorthand(
             option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
-            prefix: OutputEntry.terminalName, replacesDefault: false),
+            prefix: OutputEntry.terminalName),
     ],
+    keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
     checks: [{ Finding.vp8() }, { Finding.opus() }, { Finding.pixels() }],
     examples: [
         ("--source noise", "to capture.webm"),
@@ -61,6 +62,7 @@ let demoCatalog = ToolCatalog(
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
         ("--source camera --audio mic -o av.webm", "with sound"),
         ("--source camera --burst 20 -o shot-%02d.jpg", "twenty photographs"),
+        ("--source camera --still-bracket exposure=-2,0,2 -o shot-%d.jpg", "three exposures"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
         ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])
