@@ -85,27 +85,22 @@ let package = Package(
         .target(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
             swiftSettings: strict),
-
         .target(
             name: "OpusCodec", dependencies: ["AudioCapturing", "CaptureCore", "COpus"],
             path: "Sources/Codecs/OpusCodec", swiftSettings: strict),
         // Sound between formats and clocks, apart since it links libswresample; and where sound is played.
         .target(name: "AudioResampling", dependencies: ["AudioCapturing", "CSWResample"], swiftSettings: strict),
         .target(name: "AudioRendering", dependencies: ["AudioCapturing"], swiftSettings: strict),
-
         .target(
             name: "MP3Codec", dependencies: ["AudioCapturing", "CMPG123"], path: "Sources/Codecs/MP3Codec",
             swiftSettings: strict),
-
         // The syntax of H.264 for encoders, containers and receivers alike. No Foundation, no C library.
         .target(
             name: "H264Bitstream", dependencies: ["CaptureCore"], path: "Sources/Codecs/H264Bitstream",
             swiftSettings: strict),
-
         .target(
             name: "H264Codec", dependencies: ["VideoCapturing", "H264Bitstream", "COpenH264", "CLibYUV"],
             path: "Sources/Codecs/H264Codec", swiftSettings: strict),
-
         // JPEG is a pixel format too, which cameras and networks give; so its pictures are read in FrameProcessing.
         .target(
             name: "JPEGCodec", dependencies: ["VideoCapturing", "FrameProcessing", "CJPEG"],
@@ -133,7 +128,6 @@ let package = Package(
         .target(
             name: "FFmpegSupport", dependencies: ["CLibAV"], path: "Sources/System/FFmpegSupport",
             swiftSettings: strict),
-
         // Any capture, live in any browser.
         .target(
             name: "MJPEGServer",
@@ -149,7 +143,6 @@ let package = Package(
                 .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"),
             ],
             swiftSettings: strict),
-
         // Photographs out of any capture.
         .target(
             name: "StillCapture",
@@ -159,7 +152,6 @@ let package = Package(
         .target(name: "CPNG", path: "Sources/System/CPNG", linkerSettings: [.linkedLibrary("png")]),
         // Connections to X servers, for what captures screens and what shows windows.
         .target(name: "XDisplay", dependencies: ["VideoCapturing", "CLibXCB", "CLibYUV"], swiftSettings: strict),
-
         // Any capture, in a window.
         .target(
             name: "WindowPreview",
@@ -174,10 +166,8 @@ let package = Package(
             name: "StreamOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
-
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
-
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(
             name: "CapturerTestKit", dependencies: ["AudioCapturing", "VideoCapturing", "Digests"],
@@ -187,32 +177,25 @@ let package = Package(
         .target(
             name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
-
         .target(
             name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibCURL"],
             path: "Capturers/MJPEGCapturer", swiftSettings: strict),
-
         .target(
             name: "MicrophoneCapturer", dependencies: ["AudioCapturing", "CALSA"], path: "Capturers/MicrophoneCapturer",
             swiftSettings: strict),
-
         .target(
             name: "NoiseCapturer", dependencies: ["VideoCapturing", "CNoiseKernel"], path: "Capturers/NoiseCapturer",
             swiftSettings: strict),
-
         .target(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
-
         .target(
             name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaContainers"],
             path: "Capturers/FileCapturer", swiftSettings: strict),
-
         .target(
             name: "StreamCapturer",
             dependencies: ["VideoCapturing", "FrameProcessing", "H264Bitstream", "StreamTransport"],
             path: "Capturers/StreamCapturer", swiftSettings: strict),
-
         .target(
             name: "ToneCapturer", dependencies: ["AudioCapturing"], path: "Capturers/ToneCapturer",
             swiftSettings: strict),
@@ -225,8 +208,10 @@ let package = Package(
         .target(
             name: "CaptureTool",
             dependencies: [
-                "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "OpusCodec",
-                "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
+                "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
+                "OpusCodec",
+                "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
+                "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
                 "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer",
                 "StreamOutput", "WindowPreview",
             ], swiftSettings: strict),
@@ -246,8 +231,7 @@ let package = Package(
             providers: [
                 .apt([
                     "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev",
-                    "libxcb-shm0-dev",
-                    "libxcb-xfixes0-dev", "libxcb-xinput-dev",
+                    "libxcb-shm0-dev", "libxcb-xfixes0-dev", "libxcb-xinput-dev",
                 ])
             ]),
         .systemLibrary(
@@ -330,9 +314,8 @@ let package = Package(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
         .testTarget(
             name: "OpusCodecTests",
-            dependencies: [
-                "OpusCodec", "AudioCapturing", "CaptureCore", "MediaContainers", "TestTools",
-            ], swiftSettings: strict),
+            dependencies: ["OpusCodec", "AudioCapturing", "CaptureCore", "MediaContainers", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "H264CodecTests", dependencies: ["H264Codec", "H264Bitstream", "FFmpegContainers", "VideoCapturing"],
             swiftSettings: strict),

@@ -179,7 +179,8 @@ public struct OutputContext: Sendable {
     /// A context; see the properties.
     public init(
         format: VideoFormat, audioFormat: AudioFormat? = nil, sourceName: String? = nil,
-        orientation: VideoOrientation = .up, pacing: MediaPublisher.Pacing = .realTime, maximumDuration: Duration? = nil,
+        orientation: VideoOrientation = .up, pacing: MediaPublisher.Pacing = .realTime,
+        maximumDuration: Duration? = nil,
         adjustable: (any AdjustableCapture)? = nil,
         isStopRequested: @escaping @Sendable () -> Bool = { false },
         fail: @escaping @Sendable (any Error) -> Void = { _ in },
