@@ -9,44 +9,20 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// The products, each with the target of its name.
+let libraries = [
+    "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
+    "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
+    "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "StreamOutput",
+    "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer", "Loudspeaker",
+    "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StreamCapturer",
+    "ToneCapturer", "CaptureTool",
+]
+
 let package = Package(
     name: "swift-video-capturing",
-    products: [
-        .library(name: "CaptureCore", targets: ["CaptureCore"]),
-        .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
-        .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
-        .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
-        .library(name: "MediaContainers", targets: ["MediaContainers"]),
-        .library(name: "AudioResampling", targets: ["AudioResampling"]),
-        .library(name: "AudioRendering", targets: ["AudioRendering"]),
-        .library(name: "MP3Codec", targets: ["MP3Codec"]),
-        .library(name: "VP8Codec", targets: ["VP8Codec"]),
-        .library(name: "OpusCodec", targets: ["OpusCodec"]),
-        .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
-        .library(name: "H264Codec", targets: ["H264Codec"]),
-        .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
-        .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
-        .library(name: "MediaPublishing", targets: ["MediaPublishing"]),
-        .library(name: "FileOutput", targets: ["FileOutput"]),
-        .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
-        .library(name: "StillCapture", targets: ["StillCapture"]),
-        .library(name: "WindowPreview", targets: ["WindowPreview"]),
-        .library(name: "StreamOutput", targets: ["StreamOutput"]),
-        .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
-        .library(name: "FFmpegMuxing", targets: ["FFmpegMuxing"]),
-        .library(name: "FFmpegCodec", targets: ["FFmpegCodec"]),
-        .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
-        .library(name: "FileCapturer", targets: ["FileCapturer"]),
-        .library(name: "Loudspeaker", targets: ["Loudspeaker"]),
-        .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
-        .library(name: "MicrophoneCapturer", targets: ["MicrophoneCapturer"]),
-        .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
-        .library(name: "PatternCapturer", targets: ["PatternCapturer"]),
-        .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
-        .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
-        .library(name: "ToneCapturer", targets: ["ToneCapturer"]),
-        .library(name: "CaptureTool", targets: ["CaptureTool"]),
-        .executable(name: "capturer-demo", targets: ["capturer-demo"]),
+    products: libraries.map { .library(name: $0, targets: [$0]) } + [
+        .executable(name: "capturer-demo", targets: ["capturer-demo"])
     ],
     traits: [
         // Off unless asked for: BoringSSL takes longer to build than all the rest.
@@ -213,7 +189,8 @@ let package = Package(
         .target(
             name: "CaptureTool",
             dependencies: [
-                "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "OpusCodec",
+                "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
+                "OpusCodec",
                 "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
                 "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
                 "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput",
