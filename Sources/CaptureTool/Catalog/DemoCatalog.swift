@@ -11,6 +11,7 @@ import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
 import NoiseCapturer
+import PatternCapturer
 import ScreenCapturer
 import StillCapture
 import StreamCapturer
@@ -23,6 +24,7 @@ import WindowPreview
 let demoCatalog = ToolCatalog(
     sources: CapturerCatalog([
         .noise,
+        .pattern,
         .camera,
         .screen,
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
@@ -55,7 +57,6 @@ let demoCatalog = ToolCatalog(
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
         ("--source camera --burst 20 -o shot-%02d.jpg", "twenty photographs"),
-        ("--source camera --still-bracket exposure=-2,0,2 -o shot-%d.jpg", "three exposures"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
         ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])
