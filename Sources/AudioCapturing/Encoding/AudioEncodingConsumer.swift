@@ -121,9 +121,14 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
     public var isActive: Bool { state.withLock { !$0.hasFinished && !$0.outputs.isEmpty } }
 
     private func connectFeedback(of sink: any PacketSink) {
-        // Every packet of sound is a key frame, so there is nothing to be asked for but a bitrate.
+        // Every packet of sound is a key frame, so there is nothing to be asked for but a bitrate. No maximum is stated, so
+        // that none is taken back.
         (sink as? any FeedbackSink)?.connectFeedback(
-            PacketFeedback(onKeyFrame: {}, onBitrate: { [weak self] in self?.setBitrate($0) }))
+            PacketFeedback(
+                onKeyFrame: {},
+                onBitrate: { [weak self] bitrate in
+                    if let bitrate { self?.setBitrate(bitrate) }
+                }))
     }
 
     private func disconnectFeedback(of sink: any PacketSink) { (sink as? any FeedbackSink)?.connectFeedback(nil) }
