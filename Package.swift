@@ -111,6 +111,11 @@ let package = Package(
             name: "FFmpegSupport", dependencies: ["CLibAV"], path: "Sources/System/FFmpegSupport",
             swiftSettings: strict),
 
+        // The system calls to V4L2 devices, and where the machine lists them, for this package alone.
+        .target(
+            name: "V4L2Support", dependencies: ["CaptureCore", "CLibV4L2"], path: "Sources/System/V4L2Support",
+            swiftSettings: strict),
+
         // Any capture, live in any browser.
         .target(
             name: "MJPEGServer",
@@ -156,7 +161,7 @@ let package = Package(
 
         // One capturer each; none imports another capturer, or a codec.
         .target(
-            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
+            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "V4L2Support", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
 
         .target(
@@ -297,7 +302,8 @@ let package = Package(
         .testTarget(
             name: "CameraCapturerTests",
             dependencies: [
-                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibV4L2",
+                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "V4L2Support", "VideoCapturing",
+                "CLibV4L2",
             ],
             swiftSettings: strict),
         .testTarget(
