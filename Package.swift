@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
         .library(name: "FFmpegMuxing", targets: ["FFmpegMuxing"]),
         .library(name: "FFmpegCodec", targets: ["FFmpegCodec"]),
+        .library(name: "V4L2Codec", targets: ["V4L2Codec"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
@@ -111,6 +112,10 @@ let package = Package(
             name: "FFmpegSupport", dependencies: ["CLibAV"], path: "Sources/System/FFmpegSupport",
             swiftSettings: strict),
 
+        // Encoders as V4L2 devices, on the layer that cameras stand on, too.
+        .target(
+            name: "V4L2Codec", dependencies: ["VideoCapturing", "H264Bitstream", "V4L2Support", "CLibV4L2"],
+            path: "Sources/Codecs/V4L2Codec", swiftSettings: strict),
         // The system calls to V4L2 devices, and where the machine lists them, for this package alone.
         .target(
             name: "V4L2Support", dependencies: ["CaptureCore", "CLibV4L2"], path: "Sources/System/V4L2Support",
@@ -193,7 +198,8 @@ let package = Package(
         .target(
             name: "CaptureTool",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "MediaContainers",
+                "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "V4L2Codec",
+                "MediaContainers",
                 "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
                 "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer",
                 "StreamOutput", "WindowPreview",
@@ -271,6 +277,12 @@ let package = Package(
         .testTarget(
             name: "FFmpegCodecTests", dependencies: ["FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
+        .testTarget(
+            name: "V4L2CodecTests",
+            dependencies: [
+                "V4L2Codec", "CameraCapturer", "CapturerTestKit", "TestTools", "V4L2Support", "VideoCapturing",
+                "CLibV4L2",
+            ], swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
         .testTarget(

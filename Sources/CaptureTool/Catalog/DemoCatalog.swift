@@ -15,6 +15,7 @@ import ScreenCapturer
 import StillCapture
 import StreamCapturer
 import StreamOutput
+import V4L2Codec
 import VP8Codec
 import VideoCapturing
 import WindowPreview
@@ -29,7 +30,7 @@ let demoCatalog = ToolCatalog(
         .mjpeg,
         .stream(decoders: [H264Decoder.factory, VP8Decoder.factory], demuxers: [.ffmpeg]),
     ]),
-    encoders: [.vp8, .openH264] + EncoderEntry.ffmpeg,
+    encoders: [.vp8, .openH264] + EncoderEntry.ffmpeg + [.v4l2],
     outputs: OutputCatalog(
         OutputEntry.files + OutputEntry.ffmpeg + [
             .stills,
@@ -48,7 +49,7 @@ let demoCatalog = ToolCatalog(
             option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
             prefix: OutputEntry.terminalName, replacesDefault: false),
     ],
-    checks: [{ Finding.vp8() }, { Finding.pixels() }],
+    checks: [{ Finding.vp8() }, { Finding.openH264() }, { Finding.pixels() }],
     examples: [
         ("--source noise", "to capture.webm"),
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),

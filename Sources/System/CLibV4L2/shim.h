@@ -166,6 +166,8 @@ static inline void clibv4l2_set_codec_picture(struct v4l2_format *format, const 
         CLIBV4L2_ASSIGN_COLOR(*pix, *picture);
         pix->bytesperline = picture->bytesperline[0];
         pix->sizeimage = picture->sizeimage[0];
+        // Otherwise the kernel resets color.
+        pix->priv = V4L2_PIX_FMT_PRIV_MAGIC;
     }
 }
 #undef CLIBV4L2_ASSIGN_SHARED
