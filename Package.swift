@@ -14,9 +14,14 @@ let package = Package(
     products: [
         .library(name: "CaptureCore", targets: ["CaptureCore"]),
         .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
+        .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
+        .library(name: "AudioResampling", targets: ["AudioResampling"]),
+        .library(name: "AudioRendering", targets: ["AudioRendering"]),
+        .library(name: "MP3Codec", targets: ["MP3Codec"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
+        .library(name: "OpusCodec", targets: ["OpusCodec"]),
         .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
         .library(name: "H264Codec", targets: ["H264Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
@@ -33,10 +38,14 @@ let package = Package(
         .library(name: "V4L2Codec", targets: ["V4L2Codec"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
+        .library(name: "Loudspeaker", targets: ["Loudspeaker"]),
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
+        .library(name: "MicrophoneCapturer", targets: ["MicrophoneCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
+        .library(name: "PatternCapturer", targets: ["PatternCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
         .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
+        .library(name: "ToneCapturer", targets: ["ToneCapturer"]),
         .library(name: "CaptureTool", targets: ["CaptureTool"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
@@ -56,9 +65,13 @@ let package = Package(
         // The contract of video captures and its runtime. Re-exports CaptureCore.
         .target(name: "VideoCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
 
+        // The same for sound. Re-exports CaptureCore.
+        .target(name: "AudioCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
+
         // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
         .target(
-            name: "MediaPublishing", dependencies: ["VideoCapturing", "FrameProcessing"], swiftSettings: strict),
+            name: "MediaPublishing", dependencies: ["AudioCapturing", "VideoCapturing", "FrameProcessing"],
+            swiftSettings: strict),
         .target(
             name: "FileOutput", dependencies: ["MediaPublishing", "MediaContainers", "VideoCapturing"],
             path: "Sources/Outputs/FileOutput", swiftSettings: strict),
@@ -74,16 +87,22 @@ let package = Package(
         .target(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
             swiftSettings: strict),
-
+        .target(
+            name: "OpusCodec", dependencies: ["AudioCapturing", "CaptureCore", "COpus"],
+            path: "Sources/Codecs/OpusCodec", swiftSettings: strict),
+        // Sound between formats and clocks, apart since it links libswresample; and where sound is played.
+        .target(name: "AudioResampling", dependencies: ["AudioCapturing", "CSWResample"], swiftSettings: strict),
+        .target(name: "AudioRendering", dependencies: ["AudioCapturing"], swiftSettings: strict),
+        .target(
+            name: "MP3Codec", dependencies: ["AudioCapturing", "CMPG123"], path: "Sources/Codecs/MP3Codec",
+            swiftSettings: strict),
         // The syntax of H.264 for encoders, containers and receivers alike. No Foundation, no C library.
         .target(
             name: "H264Bitstream", dependencies: ["CaptureCore"], path: "Sources/Codecs/H264Bitstream",
             swiftSettings: strict),
-
         .target(
             name: "H264Codec", dependencies: ["VideoCapturing", "H264Bitstream", "COpenH264", "CLibYUV"],
             path: "Sources/Codecs/H264Codec", swiftSettings: strict),
-
         // JPEG is a pixel format too, which cameras and networks give; so its pictures are read in FrameProcessing.
         .target(
             name: "JPEGCodec", dependencies: ["VideoCapturing", "FrameProcessing", "CJPEG"],
@@ -111,7 +130,6 @@ let package = Package(
         .target(
             name: "FFmpegSupport", dependencies: ["CLibAV"], path: "Sources/System/FFmpegSupport",
             swiftSettings: strict),
-
         // Encoders as V4L2 devices, on the layer that cameras stand on, too.
         .target(
             name: "V4L2Codec", dependencies: ["VideoCapturing", "H264Bitstream", "V4L2Support", "CLibV4L2"],
@@ -120,12 +138,11 @@ let package = Package(
         .target(
             name: "V4L2Support", dependencies: ["CaptureCore", "CLibV4L2"], path: "Sources/System/V4L2Support",
             swiftSettings: strict),
-
         // Any capture, live in any browser.
         .target(
             name: "MJPEGServer",
             dependencies: [
-                "VideoCapturing", "MediaPublishing", "FrameProcessing", "JPEGCodec", "Digests",
+                "VideoCapturing", "MediaPublishing", "FrameProcessing", "JPEGCodec", "StillCapture", "Digests",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
@@ -136,7 +153,6 @@ let package = Package(
                 .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"),
             ],
             swiftSettings: strict),
-
         // Photographs out of any capture.
         .target(
             name: "StillCapture",
@@ -146,49 +162,57 @@ let package = Package(
         .target(name: "CPNG", path: "Sources/System/CPNG", linkerSettings: [.linkedLibrary("png")]),
         // Connections to X servers, for what captures screens and what shows windows.
         .target(name: "XDisplay", dependencies: ["VideoCapturing", "CLibXCB", "CLibYUV"], swiftSettings: strict),
-
         // Any capture, in a window.
         .target(
             name: "WindowPreview",
             dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
+        // Sound, where it is heard.
+        .target(
+            name: "Loudspeaker", dependencies: ["AudioCapturing", "AudioRendering", "CALSA"],
+            path: "Sources/Outputs/Loudspeaker", swiftSettings: strict),
         // Encoded video over TCP, to one receiver or to any number.
         .target(
             name: "StreamOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
-
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
-
         // For everyone's tests: the conformance suite, faults, a virtual clock.
-        .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
+        .target(
+            name: "CapturerTestKit", dependencies: ["AudioCapturing", "VideoCapturing", "Digests"],
+            swiftSettings: strict),
 
         // One capturer each; none imports another capturer, or a codec.
         .target(
             name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "V4L2Support", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
-
         .target(
             name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibCURL"],
             path: "Capturers/MJPEGCapturer", swiftSettings: strict),
-
+        .target(
+            name: "MicrophoneCapturer", dependencies: ["AudioCapturing", "CALSA"], path: "Capturers/MicrophoneCapturer",
+            swiftSettings: strict),
         .target(
             name: "NoiseCapturer", dependencies: ["VideoCapturing", "CNoiseKernel"], path: "Capturers/NoiseCapturer",
             swiftSettings: strict),
+        .target(
+            name: "PatternCapturer", dependencies: ["VideoCapturing", "FrameProcessing"],
+            path: "Capturers/PatternCapturer", swiftSettings: strict),
 
         .target(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
-
         .target(
             name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaContainers"],
             path: "Capturers/FileCapturer", swiftSettings: strict),
-
         .target(
             name: "StreamCapturer",
             dependencies: ["VideoCapturing", "FrameProcessing", "H264Bitstream", "StreamTransport"],
             path: "Capturers/StreamCapturer", swiftSettings: strict),
+        .target(
+            name: "ToneCapturer", dependencies: ["AudioCapturing"], path: "Capturers/ToneCapturer",
+            swiftSettings: strict),
 
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel", path: "Sources/System/CNoiseKernel"),
@@ -198,11 +222,12 @@ let package = Package(
         .target(
             name: "CaptureTool",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "V4L2Codec",
-                "MediaContainers",
-                "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
-                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer",
-                "StreamOutput", "WindowPreview",
+                "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
+                "OpusCodec",
+                "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
+                "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
+                "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput",
+                "V4L2Codec", "WindowPreview",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -220,8 +245,7 @@ let package = Package(
             providers: [
                 .apt([
                     "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev",
-                    "libxcb-shm0-dev",
-                    "libxcb-xfixes0-dev", "libxcb-xinput-dev",
+                    "libxcb-shm0-dev", "libxcb-xfixes0-dev", "libxcb-xinput-dev",
                 ])
             ]),
         .systemLibrary(
@@ -230,17 +254,32 @@ let package = Package(
             name: "COpenH264", path: "Sources/System/COpenH264", pkgConfig: "openh264",
             providers: [.apt(["libopenh264-dev"])]),
         .systemLibrary(
+            name: "COpus", path: "Sources/System/COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+        .systemLibrary(
+            name: "CALSA", path: "Sources/System/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
+        .systemLibrary(
+            name: "CMPG123", path: "Sources/System/CMPG123", pkgConfig: "libmpg123",
+            providers: [.apt(["libmpg123-dev"])]),
+        .systemLibrary(
+            name: "CSWResample", path: "Sources/System/CSWResample", pkgConfig: "libswresample",
+            providers: [.apt(["libswresample-dev"])]),
+        .systemLibrary(
             name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
-        .target(name: "TestTools", path: "Tests/TestTools", swiftSettings: strict),
+        .target(
+            name: "TestTools", dependencies: ["VideoCapturing"], path: "Tests/TestTools", swiftSettings: strict),
         .target(
             name: "XTestTools", dependencies: ["VideoCapturing", "CLibXCB"], path: "Tests/XTestTools",
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-xtest")]),
         .testTarget(
             name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "Digests", "VideoCapturing"],
+            name: "AudioCapturingTests", dependencies: ["AudioCapturing", "CapturerTestKit", "TestTools"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CapturerTestKitTests",
+            dependencies: ["AudioCapturing", "CapturerTestKit", "Digests", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
@@ -249,12 +288,14 @@ let package = Package(
             name: "MediaPublishingTests",
             dependencies: [
                 "MediaPublishing", "FileOutput", "MediaContainers", "VP8Codec", "NoiseCapturer", "FrameProcessing",
-                "CapturerTestKit", "TestTools", "VideoCapturing",
+                "AudioCapturing", "OpusCodec", "CapturerTestKit", "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
-            dependencies: ["CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "VideoCapturing"],
-            swiftSettings: strict),
+            dependencies: [
+                "AudioCapturing", "CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "ToneCapturer",
+                "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "StreamOutputTests",
             dependencies: [
@@ -284,7 +325,18 @@ let package = Package(
                 "CLibV4L2",
             ], swiftSettings: strict),
         .testTarget(
+            name: "AudioResamplingTests", dependencies: ["AudioResampling", "AudioCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "AudioRenderingTests",
+            dependencies: ["AudioRendering", "AudioCapturing", "CapturerTestKit", "TestTools"], swiftSettings: strict),
+        .testTarget(
+            name: "MP3CodecTests", dependencies: ["MP3Codec", "AudioCapturing", "TestTools"], swiftSettings: strict),
+        .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "OpusCodecTests",
+            dependencies: ["OpusCodec", "AudioCapturing", "CaptureCore", "MediaContainers", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "H264CodecTests", dependencies: ["H264Codec", "H264Bitstream", "FFmpegContainers", "VideoCapturing"],
             swiftSettings: strict),
@@ -350,7 +402,18 @@ let package = Package(
                 "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
+            name: "MicrophoneCapturerTests",
+            dependencies: [
+                "MicrophoneCapturer", "Loudspeaker", "AudioCapturing", "AudioRendering", "CALSA", "TestTools",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "ToneCapturerTests",
+            dependencies: ["ToneCapturer", "AudioCapturing", "CapturerTestKit"], swiftSettings: strict),
+        .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PatternCapturerTests", dependencies: ["PatternCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
     ]
 )

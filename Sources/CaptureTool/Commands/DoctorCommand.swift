@@ -76,6 +76,7 @@ extension DoctorReport {
             return Finding("encoders", entry.name, problem == nil ? .ok : .missing, entry.summary, remedy: problem)
         }
         findings += MachineChecks.system + catalog.sources.entries.flatMap { $0.check?() ?? [] }
+        findings += catalog.audioSources.entries.flatMap { $0.check?() ?? [] }
         findings += MachineChecks.session()
         var topics: [String] = []
         for finding in findings where !topics.contains(finding.topic) { topics.append(finding.topic) }
