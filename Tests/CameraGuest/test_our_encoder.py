@@ -4,6 +4,8 @@ import unittest
 
 import encoder_tests
 
+KERNEL_ARGS = "vivid.n_devs=1 vivid.node_types=0x1 vicodec.multiplanar=0"
+
 
 class EncoderTests(unittest.TestCase):
     def test_encoder_on_single_planar_queues(self):
