@@ -16,7 +16,7 @@ let libraries = [
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "StreamOutput",
     "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer", "Loudspeaker",
     "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StreamCapturer",
-    "ToneCapturer", "CaptureTool",
+    "ToneCapturer", "V4L2Codec", "CaptureTool",
 ]
 
 let package = Package(
@@ -105,6 +105,14 @@ let package = Package(
         .target(
             name: "FFmpegSupport", dependencies: ["CLibAV"], path: "Sources/System/FFmpegSupport",
             swiftSettings: strict),
+        // Encoders as V4L2 devices, on the layer that cameras stand on, too.
+        .target(
+            name: "V4L2Codec", dependencies: ["VideoCapturing", "H264Bitstream", "V4L2Support", "CLibV4L2"],
+            path: "Sources/Codecs/V4L2Codec", swiftSettings: strict),
+        // The system calls to V4L2 devices, and where the machine lists them, for this package alone.
+        .target(
+            name: "V4L2Support", dependencies: ["CaptureCore", "CLibV4L2"], path: "Sources/System/V4L2Support",
+            swiftSettings: strict),
         // Any capture, live in any browser.
         .target(
             name: "MJPEGServer",
@@ -152,7 +160,7 @@ let package = Package(
 
         // One capturer each; none imports another capturer, or a codec.
         .target(
-            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
+            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "V4L2Support", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
         .target(
             name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibCURL"],
@@ -194,7 +202,7 @@ let package = Package(
                 "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
                 "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
                 "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput",
-                "WindowPreview",
+                "V4L2Codec", "WindowPreview",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -286,6 +294,12 @@ let package = Package(
             name: "FFmpegCodecTests", dependencies: ["FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
+            name: "V4L2CodecTests",
+            dependencies: [
+                "V4L2Codec", "CameraCapturer", "CapturerTestKit", "TestTools", "V4L2Support", "VideoCapturing",
+                "CLibV4L2",
+            ], swiftSettings: strict),
+        .testTarget(
             name: "AudioResamplingTests", dependencies: ["AudioResampling", "AudioCapturing"], swiftSettings: strict),
         .testTarget(
             name: "AudioRenderingTests",
@@ -327,7 +341,8 @@ let package = Package(
         .testTarget(
             name: "CameraCapturerTests",
             dependencies: [
-                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibV4L2",
+                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "V4L2Support", "VideoCapturing",
+                "CLibV4L2",
             ],
             swiftSettings: strict),
         .testTarget(
