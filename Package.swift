@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
         .library(name: "StillCapture", targets: ["StillCapture"]),
         .library(name: "WindowPreview", targets: ["WindowPreview"]),
+        .library(name: "SDLPreview", targets: ["SDLPreview"]),
         .library(name: "StreamOutput", targets: ["StreamOutput"]),
         .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
         .library(name: "FFmpegMuxing", targets: ["FFmpegMuxing"]),
@@ -142,6 +143,14 @@ let package = Package(
             name: "WindowPreview",
             dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
+        // Apart from WindowPreview, so that only its users link SDL.
+        .target(
+            name: "SDLPreview", dependencies: ["VideoCapturing", "WindowPreview", "CSDL2"],
+            path: "Sources/Outputs/SDLPreview", swiftSettings: strict),
+        // In C for what SDL does not tell of displays: their loss, and whether they answer.
+        .target(
+            name: "CSDL2", path: "Sources/System/CSDL2",
+            linkerSettings: [.linkedLibrary("SDL2"), .linkedLibrary("X11"), .linkedLibrary("wayland-client")]),
         // Encoded video over TCP, to one receiver or to any number.
         .target(
             name: "StreamOutput",
@@ -191,7 +200,7 @@ let package = Package(
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "MediaContainers",
                 "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
                 "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer",
-                "StreamOutput", "WindowPreview",
+                "StreamOutput", "WindowPreview", "SDLPreview",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -322,8 +331,8 @@ let package = Package(
         .testTarget(
             name: "WindowPreviewTests",
             dependencies: [
-                "WindowPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "VideoCapturing", "XTestTools",
-                "CLibXCB",
+                "WindowPreview", "SDLPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "TestTools",
+                "VideoCapturing", "XTestTools", "CLibXCB",
             ], swiftSettings: strict),
         .testTarget(
             name: "StreamCapturerTests",

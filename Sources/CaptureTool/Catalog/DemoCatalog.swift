@@ -11,6 +11,7 @@ import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
 import NoiseCapturer
+import SDLPreview
 import ScreenCapturer
 import StillCapture
 import StreamCapturer
@@ -35,7 +36,7 @@ let demoCatalog = ToolCatalog(
             .stills,
             .mjpegServer,
             .tcp,
-            .window,
+            .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
     shorthands: [
@@ -48,7 +49,7 @@ let demoCatalog = ToolCatalog(
             option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
             prefix: OutputEntry.terminalName, replacesDefault: false),
     ],
-    checks: [{ Finding.vp8() }, { Finding.pixels() }],
+    checks: [{ Finding.vp8() }, { Finding.pixels() }, { Finding.sdl() }],
     examples: [
         ("--source noise", "to capture.webm"),
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
