@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "CaptureCore", targets: ["CaptureCore"]),
         .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
+        .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
@@ -35,8 +36,10 @@ let package = Package(
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
+        .library(name: "PatternCapturer", targets: ["PatternCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
         .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
+        .library(name: "ToneCapturer", targets: ["ToneCapturer"]),
         .library(name: "CaptureTool", targets: ["CaptureTool"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
@@ -55,6 +58,9 @@ let package = Package(
 
         // The contract of video captures and its runtime. Re-exports CaptureCore.
         .target(name: "VideoCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
+
+        // The same for sound. Re-exports CaptureCore.
+        .target(name: "AudioCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
 
         // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
         .target(
@@ -116,7 +122,7 @@ let package = Package(
         .target(
             name: "MJPEGServer",
             dependencies: [
-                "VideoCapturing", "MediaPublishing", "FrameProcessing", "JPEGCodec", "Digests",
+                "VideoCapturing", "MediaPublishing", "FrameProcessing", "JPEGCodec", "StillCapture", "Digests",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
@@ -161,7 +167,9 @@ let package = Package(
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
-        .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
+        .target(
+            name: "CapturerTestKit", dependencies: ["AudioCapturing", "VideoCapturing", "Digests"],
+            swiftSettings: strict),
 
         // One capturer each; none imports another capturer, or a codec.
         .target(
@@ -177,6 +185,10 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
+            name: "PatternCapturer", dependencies: ["VideoCapturing", "FrameProcessing"],
+            path: "Capturers/PatternCapturer", swiftSettings: strict),
+
+        .target(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
 
@@ -189,6 +201,10 @@ let package = Package(
             dependencies: ["VideoCapturing", "FrameProcessing", "H264Bitstream", "StreamTransport"],
             path: "Capturers/StreamCapturer", swiftSettings: strict),
 
+        .target(
+            name: "ToneCapturer", dependencies: ["AudioCapturing"], path: "Capturers/ToneCapturer",
+            swiftSettings: strict),
+
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel", path: "Sources/System/CNoiseKernel"),
 
@@ -199,8 +215,8 @@ let package = Package(
             dependencies: [
                 "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "MediaContainers",
                 "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
-                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer",
-                "StreamOutput", "WindowPreview", "SDLPreview",
+                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
+                "StreamCapturer", "StreamOutput", "WindowPreview", "SDLPreview",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -231,14 +247,19 @@ let package = Package(
             name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
-        .target(name: "TestTools", path: "Tests/TestTools", swiftSettings: strict),
+        .target(
+            name: "TestTools", dependencies: ["VideoCapturing"], path: "Tests/TestTools", swiftSettings: strict),
         .target(
             name: "XTestTools", dependencies: ["VideoCapturing", "CLibXCB"], path: "Tests/XTestTools",
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-xtest")]),
         .testTarget(
             name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "Digests", "VideoCapturing"],
+            name: "AudioCapturingTests", dependencies: ["AudioCapturing", "CapturerTestKit", "TestTools"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CapturerTestKitTests",
+            dependencies: ["AudioCapturing", "CapturerTestKit", "Digests", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
@@ -251,8 +272,10 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
-            dependencies: ["CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "VideoCapturing"],
-            swiftSettings: strict),
+            dependencies: [
+                "AudioCapturing", "CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "ToneCapturer",
+                "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "StreamOutputTests",
             dependencies: [
@@ -341,7 +364,13 @@ let package = Package(
                 "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
+            name: "ToneCapturerTests",
+            dependencies: ["ToneCapturer", "AudioCapturing", "CapturerTestKit"], swiftSettings: strict),
+        .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PatternCapturerTests", dependencies: ["PatternCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
     ]
 )

@@ -51,6 +51,13 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// The paths of all files that it is to write, where these are known before it is opened; ``path`` for most.
     var paths: [String] { get }
 
+    /// Takes a still of this moment, where the output is one that does so on request. It must not wait.
+    func takeStill()
+
+    /// Whether it only serves the others, as one that takes stills when a key asks for them: a run whose other outputs have
+    /// ended is over.
+    var isAuxiliary: Bool { get }
+
     /// What it has done so far.
     var outputStatistics: OutputStatistics { get }
 }
@@ -62,6 +69,8 @@ extension MediaOutput {
     public func setWriteTimeout(_ timeout: Duration?) {}
     public var limitsOwnWaits: Bool { false }
     public var path: String? { nil }
+    public func takeStill() {}
+    public var isAuxiliary: Bool { false }
     public var paths: [String] { path.map { [$0] } ?? [] }
 }
 
@@ -134,6 +143,8 @@ public struct OutputContext: Sendable {
     public var pacing: MediaPublisher.Pacing
     /// The duration after which the run ends; nil for no limit.
     public var maximumDuration: Duration?
+    /// Sets the capture's device differently for some frames; nil where it cannot.
+    public var adjustable: (any AdjustableCapture)?
     /// Whether a stop was requested, which ends any wait.
     public var isStopRequested: @Sendable () -> Bool
     /// Reports that the output has failed and takes nothing more; the first error counts.
@@ -142,24 +153,30 @@ public struct OutputContext: Sendable {
     public var warn: @Sendable (String) -> Void
     /// Reports that the output has all that it was to get, and takes nothing more. It is closed with the others.
     public var complete: @Sendable () -> Void
+    /// Asks for a still, as a key of a preview does; see ``MediaPublisher/takeStill()``.
+    public var requestStill: @Sendable () -> Void
 
     /// A context; see the properties.
     public init(
         format: VideoFormat, sourceName: String? = nil, orientation: VideoOrientation = .up,
         pacing: MediaPublisher.Pacing = .realTime, maximumDuration: Duration? = nil,
+        adjustable: (any AdjustableCapture)? = nil,
         isStopRequested: @escaping @Sendable () -> Bool = { false },
         fail: @escaping @Sendable (any Error) -> Void = { _ in },
-        warn: @escaping @Sendable (String) -> Void = { _ in }, complete: @escaping @Sendable () -> Void = {}
+        warn: @escaping @Sendable (String) -> Void = { _ in }, complete: @escaping @Sendable () -> Void = {},
+        requestStill: @escaping @Sendable () -> Void = {}
     ) {
         self.format = format
         self.sourceName = sourceName
         self.orientation = orientation
         self.pacing = pacing
         self.maximumDuration = maximumDuration
+        self.adjustable = adjustable
         self.isStopRequested = isStopRequested
         self.fail = fail
         self.warn = warn
         self.complete = complete
+        self.requestStill = requestStill
     }
 }
 

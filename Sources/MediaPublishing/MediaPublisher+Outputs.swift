@@ -171,11 +171,13 @@ extension MediaPublisher {
     }
 
     /// Whether any output takes frames or packets.
-    public var isActive: Bool { state.withLock { $0.records }.contains(where: \.takesMore) }
+    public var isActive: Bool {
+        state.withLock { $0.records }.contains { $0.takesMore && !$0.output.isAuxiliary }
+    }
 
     /// Opens outputs and connects them; encoders first, so that no file is created for settings that none takes.
     func connect(_ records: [OutputRecord]) throws {
-        let count = state.withLock { $0.records.count }
+        let count = state.withLock { $0.records.count { !$0.output.isAuxiliary } }
         if count > 1, !isStopRequested {
             for record in state.withLock({ $0.records }) { record.output.setWriteTimeout(settings.writeTimeout) }
         }
@@ -239,11 +241,12 @@ extension MediaPublisher {
         let source = capture.captureSettings()
         return OutputContext(
             format: source.format, sourceName: source.sourceName, orientation: settings.orientation,
-            pacing: settings.pacing, maximumDuration: settings.maximumDuration,
+            pacing: settings.pacing, maximumDuration: settings.maximumDuration, adjustable: capture.adjustable,
             isStopRequested: { [weak self] in self?.isStopRequested ?? true },
             fail: { [weak self, weak record] error in if let record { self?.fail(record, error) } },
             warn: { [weak self] in self?.post(.warning($0)) },
-            complete: { [weak self, weak record] in if let record { self?.complete(record) } })
+            complete: { [weak self, weak record] in if let record { self?.complete(record) } },
+            requestStill: { [weak self] in self?.takeStill() })
     }
 
     // MARK: Encoders

@@ -198,6 +198,11 @@ public final class MediaPublisher: Sendable {
     /// Whether ``requestStop()`` was called.
     public var isStopRequested: Bool { state.withLock { $0.isStopRequested } }
 
+    /// Asks the outputs that take stills on request for one of this moment. The answer is in their statistics.
+    public func takeStill() {
+        for record in state.withLock({ $0.records }) where record.takesMore { record.output.takeStill() }
+    }
+
     /// Stops the capture and completes the outputs. Failures of outputs come as events, before it returns.
     ///
     /// - Throws: what stopping the capture throws; the outputs are complete all the same.

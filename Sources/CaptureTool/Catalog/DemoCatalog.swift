@@ -11,6 +11,7 @@ import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
 import NoiseCapturer
+import PatternCapturer
 import SDLPreview
 import ScreenCapturer
 import StillCapture
@@ -24,6 +25,7 @@ import WindowPreview
 let demoCatalog = ToolCatalog(
     sources: CapturerCatalog([
         .noise,
+        .pattern,
         .camera,
         .screen,
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
@@ -44,11 +46,12 @@ let demoCatalog = ToolCatalog(
             option: OptionDescription(
                 "serve", .text("PORT"), "live to browsers at [ADDRESS:]PORT; as -o serve://PORT",
                 default: "off"),
-            prefix: "serve://", replacesDefault: true),
+            prefix: "serve://"),
         OutputShorthand(
             option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
-            prefix: OutputEntry.terminalName, replacesDefault: false),
+            prefix: OutputEntry.terminalName),
     ],
+    keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
     checks: [{ Finding.vp8() }, { Finding.pixels() }, { Finding.sdl() }],
     examples: [
         ("--source noise", "to capture.webm"),

@@ -11,6 +11,8 @@ struct ToolCatalog: Sendable {
     var outputs: OutputCatalog
     /// Options that stand for an output.
     var shorthands: [OutputShorthand] = []
+    /// The output that takes stills where a key asks for them; nil for none.
+    var keyStills: (@Sendable () throws -> any MediaOutput)?
     /// The output of a command line that names none.
     var defaultOutput = "capture.webm"
     /// Checks of the libraries that the program links, for its self-test.
@@ -25,8 +27,6 @@ struct OutputShorthand: Sendable {
     var option: OptionDescription
     /// The text of the output before the option's value.
     var prefix: String
-    /// Whether the default output is left out with it.
-    var replacesDefault: Bool
 }
 
 /// The options of one part of the tool.

@@ -27,14 +27,25 @@ enum HelpText {
             .usage, "\(printable(topic, limit: 60)): there is no such source, output, encoder or command.\(guess)")
     }
 
+    /// Ten lines for a command line without any word.
+    static func usage(_ catalog: ToolCatalog) -> [String] {
+        ["Name what to capture, such as --source noise:"] + examples(catalog) + [
+            "What there is to capture: capturer-demo list. All options: capturer-demo --help"
+        ]
+    }
+
+    private static func examples(_ catalog: ToolCatalog) -> [String] {
+        let longest = catalog.examples.map(\.arguments.count).max() ?? 0
+        return catalog.examples.map { example in
+            let padding = String(repeating: " ", count: longest - example.arguments.count)
+            return "  capturer-demo \(example.arguments)\(padding)  \(example.help)"
+        }
+    }
+
     /// One screen, in the order of the tasks.
     static func overview(_ catalog: ToolCatalog) -> String {
         var lines = ["capturer-demo: captures video, writes it to files and serves it to browsers."]
-        let longest = catalog.examples.map(\.arguments.count).max() ?? 0
-        for example in catalog.examples {
-            let padding = String(repeating: " ", count: longest - example.arguments.count)
-            lines.append("  capturer-demo \(example.arguments)\(padding)  \(example.help)")
-        }
+        lines += examples(catalog)
         for section in ToolOptions.sections(catalog) {
             lines += ["", section.title] + section.options.map { line($0, isShort: true) }
             switch section.title {
@@ -51,7 +62,9 @@ enum HelpText {
             let words = [command.name, command.operand?.placeholder].compactMap(\.self).joined(separator: " ")
             lines += row("  \(words)", command.summary)
         }
-        lines += ["", "-h, --help, --version. Exit codes: 0 done, 64 usage, 66 no such input, 69 library missing,"]
+        lines += ["", "Status line: time, size, measured/requested rate, bitrate, cap(tured) frames, what each output"]
+        lines.append("took and dropped, lat(ency) from capture to packet: median/99th percentile.")
+        lines += ["-h, --help, --version. Exit codes: 0 done, 64 usage, 66 no such input, 69 library missing,"]
         lines.append("74 input or output failed, 75 device busy, 77 not allowed, 130 interrupted twice.")
         return lines.joined(separator: "\n")
     }

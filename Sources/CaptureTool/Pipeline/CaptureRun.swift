@@ -16,15 +16,16 @@ struct CaptureRun {
         let events = RunEvents()
         let source: CatalogSource
         let publisher: MediaPublisher
+        let places: [OutputCheck.Place]
         do {
             let outputs = try plan.outputs.map { ($0, try $0.makeOutput()) }
+            places = outputs.flatMap { (planned, output) in
+                output.paths.map { OutputCheck.Place(path: $0, isText: planned.isText) }
+            }
             source = try plan.source.make(plan.request)
-            try OutputCheck.run(
-                outputs.flatMap { (planned, output) in
-                    output.paths.map { OutputCheck.Place(path: $0, isText: planned.isText) }
-                }, input: source.inputPath, overwrites: plan.overwrites)
             publisher = MediaPublisher(video: source.capture, settings: plan.publisherSettings(for: source))
             for (_, output) in outputs { try publisher.add(output) }
+            if let stills = try plan.keyStills?() { try publisher.add(stills) }
         } catch {
             throw ExitError(opening: error, isInputAtFault: false)
         }
@@ -40,9 +41,15 @@ struct CaptureRun {
             }
         }
         signals.watch { publisher.requestStop() }
-        let reporter = Reporter(plan: plan, source: source, publisher: publisher, terminal: terminal)
+        if terminal.isInteractive, source.inputPath != "-" {
+            terminal.keyboard.begin { if $0 == UInt8(ascii: "q") { publisher.requestStop() } }
+        }
+        defer { terminal.keyboard.end() }
+        let reporter = Reporter(
+            plan: plan, source: source, publisher: publisher, terminal: terminal,
+            file: try plan.statisticsFile.map { path throws(ExitError) in try StatisticsFile(path: path) })
         do {
-            try begin(publisher, source, reporter)
+            try begin(publisher, source, places, reporter)
             isOpening.withLock { $0 = false }
         } catch {
             // Opening failed because a stop was requested.
@@ -56,10 +63,14 @@ struct CaptureRun {
         return record(publisher, events, reporter)
     }
 
-    private func begin(_ publisher: MediaPublisher, _ source: CatalogSource, _ reporter: Reporter) throws {
+    private func begin(
+        _ publisher: MediaPublisher, _ source: CatalogSource, _ places: [OutputCheck.Place], _ reporter: Reporter
+    ) throws {
         if let hint = plan.contentHint { source.capture.videoContentHint = hint }
         try publisher.initCapture()
         try source.checkOptions()
+        // After the input, whose errors matter more than that a file exists.
+        try OutputCheck.run(places, input: source.inputPath, overwrites: plan.overwrites)
         if plan.explains {
             for line in source.explanation() { terminal.writeLine(line) }
         }

@@ -20,8 +20,12 @@ struct RunSnapshot: Sendable {
     var captured: UInt64
     /// The duration of those frames, by their timestamps.
     var capturedTime: Duration
+    /// Whether the timestamps are those of a recording.
+    var isRecording = false
     /// Frames that the source or the capture has lost.
     var lost: CaptureStatistics.DropCounts
+    /// Whether the keys of a terminal are read.
+    var hasKeys = false
     /// Whether the source is interrupted.
     var isInterrupted = false
     /// The playback progress of a file; nil for other sources.
@@ -47,10 +51,22 @@ struct RunSnapshot: Sendable {
         return (encoded.isEmpty ? ages : encoded).max { $0.1 < $1.1 }
     }
 
-    /// The mean rate of all frames.
+    /// The mean rate of all frames: of their timestamps, or where these mean nothing by the clock.
     var meanRate: Double? {
-        capturedTime > .zero ? Double(captured) / capturedTime.seconds : nil
+        let time = isHurried && !isRecording ? elapsed : capturedTime
+        return time > .zero ? Double(captured) / time.seconds : nil
     }
+
+    /// How many times as fast as its timestamps a recording was read; nil for other sources.
+    var speed: Double? {
+        isRecording && elapsed > .zero && capturedTime > .zero ? capturedTime.seconds / elapsed.seconds : nil
+    }
+
+    /// Frames that were lost before the machine could do anything about it.
+    var lostAtSource: UInt64 { lost.source &+ lost.corrupt }
+
+    /// Frames that the machine was too slow for.
+    var lostLate: UInt64 { lost.late &+ lost.replaced &+ lost.refused }
 }
 
 extension RunSnapshot {
@@ -78,6 +94,7 @@ extension RunSnapshot {
             progress?.timeLeft = min(left, fileLeft)
         }
         self.progress = progress
+        isRecording = catalogSource.isRecording
         encoders = statistics.encoders
         outputs = statistics.outputs
     }

@@ -19,7 +19,6 @@ struct StatusLine: Sendable {
     var parts: [Part]
 
     init(_ run: RunSnapshot) {
-        let lost = run.lost.total
         parts = [
             Part(text: clockText(run.elapsed), rank: 0),
             Part(text: "\(run.width)x\(run.height)", rank: 3),
@@ -36,7 +35,8 @@ struct StatusLine: Sendable {
         }
         for status in run.outputs.compactMap(\.statistics.status) { parts.append(Part(text: status, rank: 1)) }
         parts.append(Part(text: "cap \(run.captured)", rank: 2))
-        if lost > 0 { parts.append(Part(text: "lost \(lost)", rank: 2, isAlarming: true)) }
+        if run.lostAtSource > 0 { parts.append(Part(text: "lost \(run.lostAtSource)", rank: 2, isAlarming: true)) }
+        if run.lostLate > 0 { parts.append(Part(text: "late \(run.lostLate)", rank: 2, isAlarming: true)) }
         for (index, consumer) in run.consumers.enumerated() {
             // The encoder may drop frames too.
             let encoding = index < run.encoders.count ? run.encoders[index].encoding : nil

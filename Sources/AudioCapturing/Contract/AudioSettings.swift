@@ -1,0 +1,24 @@
+/// What a sound capture delivers, or will when it is started.
+public struct AudioSettings: Sendable, Hashable {
+    /// Sample type, channels and rate.
+    public var format: AudioFormat
+    /// How long a chunk usually is; sources may deliver shorter and longer ones.
+    public var chunkDuration: Duration
+    /// The name of what is captured, for people: a microphone's name, a station's address.
+    public var sourceName: String?
+
+    /// Settings. A name and a password in a URL (`//user:password@`) are masked in the source's name.
+    ///
+    /// - Parameters:
+    ///   - format: sample type, channels and rate.
+    ///   - chunkDuration: how long a chunk usually is.
+    ///   - sourceName: the name of what is captured, for people.
+    public init(format: AudioFormat, chunkDuration: Duration = .milliseconds(20), sourceName: String? = nil) {
+        self.format = format
+        self.chunkDuration = chunkDuration
+        self.sourceName = sourceName.map(maskingUserInfo)
+    }
+
+    /// The usual number of frames of a chunk; at least one.
+    public var framesPerChunk: Int { Int(clamping: max(1, format.frames(in: chunkDuration))) }
+}
