@@ -35,7 +35,9 @@ extension WindowPreview {
 
         /// Opens the window of a configuration by the first of its backends that can: of those whose display the
         /// environment names, in their order. Where it names none, the first backend says what is missing.
-        static func start(_ configuration: WindowPreview.Configuration, _ state: PreviewState) throws(CaptureError) {
+        static func start(
+            _ configuration: WindowPreview.Configuration, onEvent: @escaping @Sendable (WindowPreview.Event) -> Void
+        ) throws(CaptureError) -> PreviewState {
             guard let first = configuration.backends.first else {
                 throw CaptureError(
                     .invalidConfiguration, operation: "open a window",
@@ -50,8 +52,11 @@ extension WindowPreview {
             }
             if candidates.isEmpty { candidates = [first] }
             while true {
+                // One that has failed has ended its state.
+                let state = PreviewState(onEvent: onEvent)
                 do {
-                    return try candidates.removeFirst().start(configuration, state)
+                    try candidates.removeFirst().start(configuration, state)
+                    return state
                 } catch {
                     // The last one is the one that has the desktop's own display.
                     if candidates.isEmpty { throw error }

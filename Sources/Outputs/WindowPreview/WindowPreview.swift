@@ -40,10 +40,7 @@ public final class WindowPreview: InlineConsumer, FeedbackConsumer {
                 .invalidConfiguration, operation: "open a window", subject: "\(size)",
                 message: "Each side of a window has 1 to \(VideoFormat.maximumSide) pixels.")
         }
-        let state = PreviewState(onEvent: onEvent)
-        // Before all is set: what has failed to open need not be closed.
-        try Backend.start(configuration, state)
-        self.state = state
+        state = try Backend.start(configuration, onEvent: onEvent)
     }
 
     deinit { close() }

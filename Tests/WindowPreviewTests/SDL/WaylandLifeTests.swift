@@ -164,7 +164,8 @@ extension WindowPreviewTests {
             {
                 let preview = try open(display, backends)
                 preview.consumeFrame(try Quarters.standard.frame())
-                #expect(try eventually { try compositor.windowTitles() == ["test a"] })
+                let isShown = try eventually { try compositor.windowTitles() == ["test a"] }
+                #expect(isShown, "DISPLAY is \(display ?? "not set")")
                 preview.close()
                 #expect(try eventually { try compositor.windowTitles().isEmpty })
             }
