@@ -17,7 +17,11 @@ let package = Package(
         .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
         .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
         .library(name: "MediaContainers", targets: ["MediaContainers"]),
+        .library(name: "AudioResampling", targets: ["AudioResampling"]),
+        .library(name: "AudioRendering", targets: ["AudioRendering"]),
+        .library(name: "MP3Codec", targets: ["MP3Codec"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
+        .library(name: "OpusCodec", targets: ["OpusCodec"]),
         .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
         .library(name: "H264Codec", targets: ["H264Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
@@ -34,7 +38,9 @@ let package = Package(
         .library(name: "FFmpegCodec", targets: ["FFmpegCodec"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
+        .library(name: "Loudspeaker", targets: ["Loudspeaker"]),
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
+        .library(name: "MicrophoneCapturer", targets: ["MicrophoneCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
         .library(name: "PatternCapturer", targets: ["PatternCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
@@ -64,7 +70,8 @@ let package = Package(
 
         // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
         .target(
-            name: "MediaPublishing", dependencies: ["VideoCapturing", "FrameProcessing"], swiftSettings: strict),
+            name: "MediaPublishing", dependencies: ["AudioCapturing", "VideoCapturing", "FrameProcessing"],
+            swiftSettings: strict),
         .target(
             name: "FileOutput", dependencies: ["MediaPublishing", "MediaContainers", "VideoCapturing"],
             path: "Sources/Outputs/FileOutput", swiftSettings: strict),
@@ -80,16 +87,22 @@ let package = Package(
         .target(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
             swiftSettings: strict),
-
+        .target(
+            name: "OpusCodec", dependencies: ["AudioCapturing", "CaptureCore", "COpus"],
+            path: "Sources/Codecs/OpusCodec", swiftSettings: strict),
+        // Sound between formats and clocks, apart since it links libswresample; and where sound is played.
+        .target(name: "AudioResampling", dependencies: ["AudioCapturing", "CSWResample"], swiftSettings: strict),
+        .target(name: "AudioRendering", dependencies: ["AudioCapturing"], swiftSettings: strict),
+        .target(
+            name: "MP3Codec", dependencies: ["AudioCapturing", "CMPG123"], path: "Sources/Codecs/MP3Codec",
+            swiftSettings: strict),
         // The syntax of H.264 for encoders, containers and receivers alike. No Foundation, no C library.
         .target(
             name: "H264Bitstream", dependencies: ["CaptureCore"], path: "Sources/Codecs/H264Bitstream",
             swiftSettings: strict),
-
         .target(
             name: "H264Codec", dependencies: ["VideoCapturing", "H264Bitstream", "COpenH264", "CLibYUV"],
             path: "Sources/Codecs/H264Codec", swiftSettings: strict),
-
         // JPEG is a pixel format too, which cameras and networks give; so its pictures are read in FrameProcessing.
         .target(
             name: "JPEGCodec", dependencies: ["VideoCapturing", "FrameProcessing", "CJPEG"],
@@ -117,7 +130,6 @@ let package = Package(
         .target(
             name: "FFmpegSupport", dependencies: ["CLibAV"], path: "Sources/System/FFmpegSupport",
             swiftSettings: strict),
-
         // Any capture, live in any browser.
         .target(
             name: "MJPEGServer",
@@ -131,9 +143,7 @@ let package = Package(
             resources: [
                 .embedInCode("Page/viewer.html"), .embedInCode("Page/viewer.css"), .embedInCode("Page/theme.js"),
                 .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"),
-            ],
-            swiftSettings: strict),
-
+            ], swiftSettings: strict),
         // Photographs out of any capture.
         .target(
             name: "StillCapture",
@@ -143,29 +153,29 @@ let package = Package(
         .target(name: "CPNG", path: "Sources/System/CPNG", linkerSettings: [.linkedLibrary("png")]),
         // Connections to X servers, for what captures screens and what shows windows.
         .target(name: "XDisplay", dependencies: ["VideoCapturing", "CLibXCB", "CLibYUV"], swiftSettings: strict),
-
         // Any capture, in a window.
         .target(
             name: "WindowPreview",
             dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
-        // Apart from WindowPreview, so that only its users link SDL.
+        // Apart from WindowPreview, so that only its users link SDL. CSDL2: what SDL does not tell of displays.
         .target(
             name: "SDLPreview", dependencies: ["VideoCapturing", "WindowPreview", "CSDL2"],
             path: "Sources/Outputs/SDLPreview", swiftSettings: strict),
-        // In C for what SDL does not tell of displays: their loss, and whether they answer.
         .target(
             name: "CSDL2", path: "Sources/System/CSDL2",
             linkerSettings: [.linkedLibrary("SDL2"), .linkedLibrary("X11"), .linkedLibrary("wayland-client")]),
+        // Sound, where it is heard.
+        .target(
+            name: "Loudspeaker", dependencies: ["AudioCapturing", "AudioRendering", "CALSA"],
+            path: "Sources/Outputs/Loudspeaker", swiftSettings: strict),
         // Encoded video over TCP, to one receiver or to any number.
         .target(
             name: "StreamOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
-
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
-
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(
             name: "CapturerTestKit", dependencies: ["AudioCapturing", "VideoCapturing", "Digests"],
@@ -175,32 +185,28 @@ let package = Package(
         .target(
             name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
-
         .target(
             name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibCURL"],
             path: "Capturers/MJPEGCapturer", swiftSettings: strict),
-
+        .target(
+            name: "MicrophoneCapturer", dependencies: ["AudioCapturing", "CALSA"], path: "Capturers/MicrophoneCapturer",
+            swiftSettings: strict),
         .target(
             name: "NoiseCapturer", dependencies: ["VideoCapturing", "CNoiseKernel"], path: "Capturers/NoiseCapturer",
             swiftSettings: strict),
-
         .target(
             name: "PatternCapturer", dependencies: ["VideoCapturing", "FrameProcessing"],
             path: "Capturers/PatternCapturer", swiftSettings: strict),
-
         .target(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
-
         .target(
             name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaContainers"],
             path: "Capturers/FileCapturer", swiftSettings: strict),
-
         .target(
             name: "StreamCapturer",
             dependencies: ["VideoCapturing", "FrameProcessing", "H264Bitstream", "StreamTransport"],
             path: "Capturers/StreamCapturer", swiftSettings: strict),
-
         .target(
             name: "ToneCapturer", dependencies: ["AudioCapturing"], path: "Capturers/ToneCapturer",
             swiftSettings: strict),
@@ -213,10 +219,11 @@ let package = Package(
         .target(
             name: "CaptureTool",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "MediaContainers",
-                "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
-                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
-                "StreamCapturer", "StreamOutput", "WindowPreview", "SDLPreview",
+                "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
+                "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
+                "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
+                "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput",
+                "WindowPreview", "SDLPreview",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -234,8 +241,7 @@ let package = Package(
             providers: [
                 .apt([
                     "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev",
-                    "libxcb-shm0-dev",
-                    "libxcb-xfixes0-dev", "libxcb-xinput-dev",
+                    "libxcb-shm0-dev", "libxcb-xfixes0-dev", "libxcb-xinput-dev",
                 ])
             ]),
         .systemLibrary(
@@ -243,6 +249,16 @@ let package = Package(
         .systemLibrary(
             name: "COpenH264", path: "Sources/System/COpenH264", pkgConfig: "openh264",
             providers: [.apt(["libopenh264-dev"])]),
+        .systemLibrary(
+            name: "COpus", path: "Sources/System/COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+        .systemLibrary(
+            name: "CALSA", path: "Sources/System/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
+        .systemLibrary(
+            name: "CMPG123", path: "Sources/System/CMPG123", pkgConfig: "libmpg123",
+            providers: [.apt(["libmpg123-dev"])]),
+        .systemLibrary(
+            name: "CSWResample", path: "Sources/System/CSWResample", pkgConfig: "libswresample",
+            providers: [.apt(["libswresample-dev"])]),
         .systemLibrary(
             name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
@@ -268,7 +284,7 @@ let package = Package(
             name: "MediaPublishingTests",
             dependencies: [
                 "MediaPublishing", "FileOutput", "MediaContainers", "VP8Codec", "NoiseCapturer", "FrameProcessing",
-                "CapturerTestKit", "TestTools", "VideoCapturing",
+                "AudioCapturing", "OpusCodec", "CapturerTestKit", "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
@@ -286,20 +302,29 @@ let package = Package(
             name: "FFmpegContainersTests",
             dependencies: [
                 "FFmpegContainers", "H264Bitstream", "H264Codec", "MediaContainers", "TestTools", "VideoCapturing",
-            ],
-            swiftSettings: strict),
+            ], swiftSettings: strict),
         .testTarget(
             name: "FFmpegMuxingTests",
             dependencies: [
                 "FFmpegMuxing", "FFmpegContainers", "MediaContainers", "VP8Codec", "CapturerTestKit", "TestTools",
                 "VideoCapturing",
-            ],
-            swiftSettings: strict),
+            ], swiftSettings: strict),
         .testTarget(
             name: "FFmpegCodecTests", dependencies: ["FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
+            name: "AudioResamplingTests", dependencies: ["AudioResampling", "AudioCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "AudioRenderingTests",
+            dependencies: ["AudioRendering", "AudioCapturing", "CapturerTestKit", "TestTools"], swiftSettings: strict),
+        .testTarget(
+            name: "MP3CodecTests", dependencies: ["MP3Codec", "AudioCapturing", "TestTools"], swiftSettings: strict),
+        .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "OpusCodecTests",
+            dependencies: ["OpusCodec", "AudioCapturing", "CaptureCore", "MediaContainers", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "H264CodecTests", dependencies: ["H264Codec", "H264Bitstream", "FFmpegContainers", "VideoCapturing"],
             swiftSettings: strict),
@@ -330,14 +355,12 @@ let package = Package(
             name: "CameraCapturerTests",
             dependencies: [
                 "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibV4L2",
-            ],
-            swiftSettings: strict),
+            ], swiftSettings: strict),
         .testTarget(
             name: "FileCapturerTests",
             dependencies: [
                 "FileCapturer", "MediaContainers", "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing",
-            ],
-            swiftSettings: strict),
+            ], swiftSettings: strict),
         .testTarget(
             name: "CaptureToolTests",
             dependencies: [
@@ -362,6 +385,11 @@ let package = Package(
             dependencies: [
                 "StreamCapturer", "FFmpegContainers", "CapturerTestKit", "Digests", "H264Bitstream", "TestTools",
                 "VideoCapturing",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "MicrophoneCapturerTests",
+            dependencies: [
+                "MicrophoneCapturer", "Loudspeaker", "AudioCapturing", "AudioRendering", "CALSA", "TestTools",
             ], swiftSettings: strict),
         .testTarget(
             name: "ToneCapturerTests",

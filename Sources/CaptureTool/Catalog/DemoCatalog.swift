@@ -1,4 +1,5 @@
 // The one file of the tool that knows capturers, codecs and outputs by name. A new one is a line here.
+import AudioCapturing
 import CameraCapturer
 import FFmpegCodec
 import FFmpegContainers
@@ -10,13 +11,16 @@ import H264Codec
 import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
+import MicrophoneCapturer
 import NoiseCapturer
+import OpusCodec
 import PatternCapturer
 import SDLPreview
 import ScreenCapturer
 import StillCapture
 import StreamCapturer
 import StreamOutput
+import ToneCapturer
 import VP8Codec
 import VideoCapturing
 import WindowPreview
@@ -41,6 +45,8 @@ let demoCatalog = ToolCatalog(
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
+    audioSources: AudioCapturerCatalog([.tone, .microphone]),
+    audioEncoders: [.opus, .pcm],
     shorthands: [
         OutputShorthand(
             option: OptionDescription(
@@ -52,11 +58,12 @@ let demoCatalog = ToolCatalog(
             prefix: OutputEntry.terminalName),
     ],
     keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
-    checks: [{ Finding.vp8() }, { Finding.pixels() }, { Finding.sdl() }],
+    checks: [{ Finding.vp8() }, { Finding.opus() }, { Finding.pixels() }, { Finding.sdl() }],
     examples: [
         ("--source noise", "to capture.webm"),
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
+        ("--source camera --audio mic -o av.webm", "with sound"),
         ("--source camera --burst 20 -o shot-%02d.jpg", "twenty photographs"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
         ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),

@@ -103,7 +103,7 @@ extension ToolCommand {
         operand: Operand(placeholder: "INPUT") { _ in [] },
         options: { catalog in
             [OptionGroup(owner: .tool, options: ToolOptions.sections(catalog).flatMap(\.options))]
-                + catalog.sourceGroups + catalog.encoderGroups + catalog.outputGroups
+                + catalog.sourceGroups + catalog.encoderGroups + catalog.audioGroups + catalog.outputGroups
         }, handlesSignals: true,
         run: { (arguments, context) throws(ExitError) in
             let plan: CapturePlan
