@@ -9,45 +9,21 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// The products, each with the target of its name.
+let libraries = [
+    "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
+    "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
+    "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
+    "StreamOutput",
+    "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer", "Loudspeaker",
+    "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StreamCapturer",
+    "ToneCapturer", "CaptureTool",
+]
+
 let package = Package(
     name: "swift-video-capturing",
-    products: [
-        .library(name: "CaptureCore", targets: ["CaptureCore"]),
-        .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
-        .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
-        .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
-        .library(name: "MediaContainers", targets: ["MediaContainers"]),
-        .library(name: "AudioResampling", targets: ["AudioResampling"]),
-        .library(name: "AudioRendering", targets: ["AudioRendering"]),
-        .library(name: "MP3Codec", targets: ["MP3Codec"]),
-        .library(name: "VP8Codec", targets: ["VP8Codec"]),
-        .library(name: "OpusCodec", targets: ["OpusCodec"]),
-        .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
-        .library(name: "H264Codec", targets: ["H264Codec"]),
-        .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
-        .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
-        .library(name: "MediaPublishing", targets: ["MediaPublishing"]),
-        .library(name: "FileOutput", targets: ["FileOutput"]),
-        .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
-        .library(name: "StillCapture", targets: ["StillCapture"]),
-        .library(name: "WindowPreview", targets: ["WindowPreview"]),
-        .library(name: "SDLPreview", targets: ["SDLPreview"]),
-        .library(name: "StreamOutput", targets: ["StreamOutput"]),
-        .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
-        .library(name: "FFmpegMuxing", targets: ["FFmpegMuxing"]),
-        .library(name: "FFmpegCodec", targets: ["FFmpegCodec"]),
-        .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
-        .library(name: "FileCapturer", targets: ["FileCapturer"]),
-        .library(name: "Loudspeaker", targets: ["Loudspeaker"]),
-        .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
-        .library(name: "MicrophoneCapturer", targets: ["MicrophoneCapturer"]),
-        .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
-        .library(name: "PatternCapturer", targets: ["PatternCapturer"]),
-        .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
-        .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
-        .library(name: "ToneCapturer", targets: ["ToneCapturer"]),
-        .library(name: "CaptureTool", targets: ["CaptureTool"]),
-        .executable(name: "capturer-demo", targets: ["capturer-demo"]),
+    products: libraries.map { .library(name: $0, targets: [$0]) } + [
+        .executable(name: "capturer-demo", targets: ["capturer-demo"])
     ],
     traits: [
         // Off unless asked for: BoringSSL takes longer to build than all the rest.
@@ -143,7 +119,8 @@ let package = Package(
             resources: [
                 .embedInCode("Page/viewer.html"), .embedInCode("Page/viewer.css"), .embedInCode("Page/theme.js"),
                 .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"),
-            ], swiftSettings: strict),
+            ],
+            swiftSettings: strict),
         // Photographs out of any capture.
         .target(
             name: "StillCapture",
@@ -197,6 +174,7 @@ let package = Package(
         .target(
             name: "PatternCapturer", dependencies: ["VideoCapturing", "FrameProcessing"],
             path: "Capturers/PatternCapturer", swiftSettings: strict),
+
         .target(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
@@ -220,7 +198,8 @@ let package = Package(
             name: "CaptureTool",
             dependencies: [
                 "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
-                "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
+                "OpusCodec",
+                "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
                 "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
                 "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput",
                 "WindowPreview", "SDLPreview",
@@ -302,13 +281,15 @@ let package = Package(
             name: "FFmpegContainersTests",
             dependencies: [
                 "FFmpegContainers", "H264Bitstream", "H264Codec", "MediaContainers", "TestTools", "VideoCapturing",
-            ], swiftSettings: strict),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "FFmpegMuxingTests",
             dependencies: [
                 "FFmpegMuxing", "FFmpegContainers", "MediaContainers", "VP8Codec", "CapturerTestKit", "TestTools",
                 "VideoCapturing",
-            ], swiftSettings: strict),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "FFmpegCodecTests", dependencies: ["FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
@@ -355,12 +336,14 @@ let package = Package(
             name: "CameraCapturerTests",
             dependencies: [
                 "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibV4L2",
-            ], swiftSettings: strict),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "FileCapturerTests",
             dependencies: [
                 "FileCapturer", "MediaContainers", "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing",
-            ], swiftSettings: strict),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "CaptureToolTests",
             dependencies: [

@@ -197,7 +197,7 @@ public final class EncodingConsumer: FeedbackConsumer {
         guard let target, target != applied else { return }
         do {
             try encoder.setBitrate(target)
-        } catch where isLimited {
+        } catch  where isLimited {
             // The encoder cannot go as low as a sink would like, which then drops frames.
         } catch {
             state.withLock { state in
