@@ -13,10 +13,10 @@ let strict: [SwiftSetting] = [
 let libraries = [
     "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
     "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
-    "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "StreamOutput",
-    "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer", "Loudspeaker",
-    "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StreamCapturer",
-    "ToneCapturer", "V4L2Codec", "CaptureTool",
+    "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
+    "StreamOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
+    "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
+    "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool",
 ]
 
 let package = Package(
@@ -142,6 +142,13 @@ let package = Package(
             name: "WindowPreview",
             dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
+        // Apart from WindowPreview, so that only its users link SDL. CSDL2: what SDL does not tell of displays.
+        .target(
+            name: "SDLPreview", dependencies: ["VideoCapturing", "WindowPreview", "CSDL2"],
+            path: "Sources/Outputs/SDLPreview", swiftSettings: strict),
+        .target(
+            name: "CSDL2", path: "Sources/System/CSDL2",
+            linkerSettings: [.linkedLibrary("SDL2"), .linkedLibrary("X11"), .linkedLibrary("wayland-client")]),
         // Sound, where it is heard.
         .target(
             name: "Loudspeaker", dependencies: ["AudioCapturing", "AudioRendering", "CALSA"],
@@ -202,7 +209,7 @@ let package = Package(
                 "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
                 "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
                 "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput",
-                "V4L2Codec", "WindowPreview",
+                "SDLPreview", "V4L2Codec", "WindowPreview",
             ], swiftSettings: strict),
 
         // Libraries of the system: a module map and a shim header each.
@@ -367,8 +374,8 @@ let package = Package(
         .testTarget(
             name: "WindowPreviewTests",
             dependencies: [
-                "WindowPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "VideoCapturing", "XTestTools",
-                "CLibXCB",
+                "WindowPreview", "SDLPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "TestTools",
+                "VideoCapturing", "XTestTools", "CLibXCB",
             ], swiftSettings: strict),
         .testTarget(
             name: "StreamCapturerTests",

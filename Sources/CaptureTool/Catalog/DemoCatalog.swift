@@ -15,6 +15,7 @@ import MicrophoneCapturer
 import NoiseCapturer
 import OpusCodec
 import PatternCapturer
+import SDLPreview
 import ScreenCapturer
 import StillCapture
 import StreamCapturer
@@ -42,7 +43,7 @@ let demoCatalog = ToolCatalog(
             .stills,
             .mjpegServer,
             .tcp,
-            .window,
+            .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
     audioSources: AudioCapturerCatalog([.tone, .microphone]),
@@ -58,7 +59,9 @@ let demoCatalog = ToolCatalog(
             prefix: OutputEntry.terminalName),
     ],
     keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
-    checks: [{ Finding.vp8() }, { Finding.openH264() }, { Finding.opus() }, { Finding.pixels() }],
+    checks: [
+        { Finding.vp8() }, { Finding.openH264() }, { Finding.opus() }, { Finding.pixels() }, { Finding.sdl() },
+    ],
     examples: [
         ("--source noise", "to capture.webm"),
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
