@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "AudioResampling", targets: ["AudioResampling"]),
         .library(name: "AudioRendering", targets: ["AudioRendering"]),
         .library(name: "MP3Codec", targets: ["MP3Codec"]),
+        .library(name: "RadioPlayer", targets: ["RadioPlayer"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
         .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
         .library(name: "H264Codec", targets: ["H264Codec"]),
@@ -88,6 +89,14 @@ let package = Package(
         .target(
             name: "MP3Codec", dependencies: ["AudioCapturing", "CMPG123"], path: "Sources/Codecs/MP3Codec",
             swiftSettings: strict),
+
+        // Endless MP3 over HTTP: the stream, and the player of it.
+        .target(
+            name: "RadioPlayer",
+            dependencies: [
+                "CaptureCore", "AudioCapturing", "AudioRendering", "AudioResampling", "HTTPTransport", "MP3Codec",
+                "CLibCURL",
+            ], swiftSettings: strict),
 
         // The syntax of H.264 for encoders, containers and receivers alike. No Foundation, no C library.
         .target(
@@ -166,6 +175,9 @@ let package = Package(
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
 
+        // HTTP by libcurl, for what captures from servers; for this package alone, but for credentials and certificates.
+        .target(name: "HTTPTransport", dependencies: ["CaptureCore", "CLibCURL"], swiftSettings: strict),
+
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
 
@@ -175,7 +187,7 @@ let package = Package(
             path: "Capturers/CameraCapturer", swiftSettings: strict),
 
         .target(
-            name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibCURL"],
+            name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "HTTPTransport", "CLibCURL"],
             path: "Capturers/MJPEGCapturer", swiftSettings: strict),
 
         .target(
@@ -293,6 +305,12 @@ let package = Package(
             name: "AudioRenderingTests",
             dependencies: ["AudioRendering", "AudioCapturing", "CapturerTestKit", "TestTools"], swiftSettings: strict),
         .testTarget(
+            name: "RadioPlayerTests",
+            dependencies: [
+                "RadioPlayer", "AudioCapturing", "AudioRendering", "HTTPTransport", "MP3Codec", "CapturerTestKit",
+                "TestTools",
+            ], swiftSettings: strict),
+        .testTarget(
             name: "MP3CodecTests", dependencies: ["MP3Codec", "AudioCapturing", "TestTools"], swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
@@ -306,7 +324,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGCapturerTests",
-            dependencies: ["MJPEGCapturer", "JPEGCodec", "CapturerTestKit", "Digests", "TestTools", "VideoCapturing"],
+            dependencies: [
+                "MJPEGCapturer", "HTTPTransport", "JPEGCodec", "CapturerTestKit", "Digests", "TestTools",
+                "VideoCapturing",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGServerTests",
