@@ -7,6 +7,7 @@ public final class AudioContext: Sendable {
     private let pool = AudioBufferPool()
     private let storedNextFrame = Atomic<Int64>(0)
     private let storedNextTimestamp = Atomic<Int64>(0)
+    private let wasInterrupted = Atomic(false)
 
     init(control: AudioControl) {
         self.control = control
@@ -31,6 +32,9 @@ public final class AudioContext: Sendable {
         storedNextFrame.store(frame, ordering: .relaxed)
         storedNextTimestamp.store(timestamp.nanoseconds, ordering: .relaxed)
     }
+
+    /// Whether the source has reported an interruption since the last call.
+    func takeInterruption() -> Bool { wasInterrupted.exchange(false, ordering: .relaxed) }
 
     // MARK: Waits
 
@@ -96,5 +100,8 @@ public final class AudioContext: Sendable {
     }
 
     /// Reports that no sound comes for now, and why; the next chunk ends the interruption.
-    public func reportInterruption(_ reason: CaptureState.InterruptionReason) { control.reportInterruption(reason) }
+    public func reportInterruption(_ reason: CaptureState.InterruptionReason) {
+        wasInterrupted.store(true, ordering: .relaxed)
+        control.reportInterruption(reason)
+    }
 }

@@ -14,30 +14,7 @@
 /// `consumeFrame` of another publisher that waits for this one. Closed when it is destroyed.
 public final class VideoPublisher: Sendable {
     /// A consumer's queue: how many frames may wait, and what happens when it is full.
-    public struct QueueSettings: Sendable, Hashable {
-        public var capacity: Int
-        public var policy: QueuePolicy
-        /// How long the consumer may take over one frame before it counts as stalled; nil for indefinitely.
-        ///
-        /// A stalled consumer is waited for neither by the capture (with the policy ``QueuePolicy/block``: frames that
-        /// find the queue full are dropped and counted as refused until it takes one) nor by the publisher's `stop`,
-        /// `close` and `remove`. One that is slow but returns loses nothing. An ``InlineConsumer`` is outside this
-        /// while it is called on the capture's thread.
-        public var timeout: Duration?
-
-        /// - Parameters:
-        ///   - capacity: how many frames may wait.
-        ///   - policy: what happens when it is full.
-        ///   - timeout: how long the consumer may take over one frame before it counts as stalled; nil for
-        /// indefinitely.
-        public init(
-            capacity: Int = 2, policy: QueuePolicy = .dropOldest, timeout: Duration? = .seconds(10)
-        ) {
-            self.capacity = capacity
-            self.policy = policy
-            self.timeout = timeout
-        }
-    }
+    public typealias QueueSettings = CaptureCore.QueueSettings
 
     private let fanOut: FrameFanOut
     private let current: Locked<Current>

@@ -1,0 +1,157 @@
+/// Takes the chunks of a publisher's capture and puts each before every consumer's queue.
+///
+/// Two locks. `settings` guards what callers change and is held for moments only. `emission` puts chunks in one order and is
+/// held while they are pushed, which may block on a queue that waits; so nothing that a caller does needs it.
+final class AudioFanOut: Sendable {
+    let clock: any CaptureClock
+
+    private struct Settings {
+        var subscriptions: [AudioSubscription] = []
+        var isMuted = false
+        /// Where chunks are taken from. The publisher holds the inlet; an inlet holds this fan-out.
+        var inlet: ObjectIdentifier?
+        /// Takes over with its first chunk.
+        var nextInlet: ObjectIdentifier?
+    }
+
+    private struct Emission {
+        var sequencer = AudioSequencer()
+        /// The capture whose chunks were sent last.
+        var inlet: ObjectIdentifier?
+        let silence = AudioBufferPool()
+    }
+
+    private let settings = Locked(Settings())
+    private let emission = Locked(Emission())
+
+    init(clock: any CaptureClock) {
+        self.clock = clock
+    }
+
+    /// On the capture's thread.
+    func accept(_ chunk: AudioChunk, from inlet: AudioInlet) {
+        emission.withLock { emission in
+            // Asked for under the emission lock, so that no chunk of an old capture follows one of the new.
+            guard let isMuted = admit(inlet) else { return }
+            if emission.inlet != ObjectIdentifier(inlet) {
+                emission.inlet = ObjectIdentifier(inlet)
+                emission.sequencer.beginCapture()
+            }
+            var chunk = chunk
+            guard emission.sequencer.place(&chunk) else { return }
+            if isMuted {
+                // Without memory for silence nothing is sent, since what is muted is never to be heard.
+                guard let silence = try? emission.silence.makeSilence(chunk.format, frameCount: chunk.frameCount) else {
+                    return
+                }
+                chunk.buffer = silence
+            }
+            for subscription in settings.withLock({ $0.subscriptions }) { subscription.queue.push(chunk) }
+        }
+    }
+
+    /// Whether what an inlet gives is to be heard; nil when it is not to be taken. An expected inlet takes over.
+    private func admit(_ inlet: AudioInlet) -> Bool? {
+        let (isMuted, hasTakenOver) = settings.withLock { settings -> (Bool?, Bool) in
+            let inlet = ObjectIdentifier(inlet)
+            let takesOver = settings.nextInlet == inlet
+            if takesOver {
+                settings.inlet = inlet
+                settings.nextInlet = nil
+            }
+            return (settings.inlet == inlet ? settings.isMuted : nil, takesOver)
+        }
+        if hasTakenOver { settings.wakeAll() }
+        return isMuted
+    }
+
+    // MARK: Consumers
+
+    var subscriptions: [AudioSubscription] { settings.withLock { $0.subscriptions } }
+
+    func add(_ subscription: AudioSubscription) { settings.withLock { $0.subscriptions.append(subscription) } }
+
+    func remove(_ subscription: AudioSubscription) {
+        settings.withLock { settings in settings.subscriptions.removeAll { $0 === subscription } }
+    }
+
+    func removeAll() -> [AudioSubscription] {
+        settings.withLock { settings in
+            defer { settings.subscriptions = [] }
+            return settings.subscriptions
+        }
+    }
+
+    var isMuted: Bool {
+        get { settings.withLock { $0.isMuted } }
+        set { settings.withLock { $0.isMuted = newValue } }
+    }
+
+    // MARK: The capture
+
+    /// Takes chunks from this inlet only, and ends a hand-over.
+    func setInlet(_ inlet: AudioInlet) {
+        settings.withLock { settings in
+            settings.inlet = ObjectIdentifier(inlet)
+            settings.nextInlet = nil
+        }
+    }
+
+    /// Lets the first chunk of `inlet` take over. Called before its capture starts.
+    func expect(_ inlet: AudioInlet) { settings.withLock { $0.nextInlet = ObjectIdentifier(inlet) } }
+
+    /// Blocks until the first chunk of `inlet` has taken over.
+    func awaitHandOver(to inlet: AudioInlet, timeout: Duration) throws(CaptureError) {
+        let deadline = MonotonicClock().now.advanced(by: timeout)
+        let hasTakenOver: Void? = settings.wait(until: deadline) { $0.inlet == ObjectIdentifier(inlet) ? () : nil }
+        guard hasTakenOver == nil else { return }
+        throw CaptureError(
+            .stalled, operation: "replace the capture",
+            message: "The new capture has delivered no sound within \(timeout); the old one goes on.")
+    }
+}
+
+/// Where one capture's chunks enter a publisher; tells the chunks of captures that follow each other apart.
+final class AudioInlet: AudioCaptureConsumer {
+    private let fanOut: AudioFanOut
+
+    init(_ fanOut: AudioFanOut) {
+        self.fanOut = fanOut
+    }
+
+    func consumeAudio(_ chunk: AudioChunk) { fanOut.accept(chunk, from: self) }
+}
+
+/// Gives the chunks of changing captures one unbroken line of timestamps and numbers.
+struct AudioSequencer {
+    private var last: AudioChunk?
+    /// What is added to the numbers of the current capture; nil before its first chunk.
+    private var shift: Int64?
+
+    /// The next chunk is another capture's, whose numbers begin again.
+    mutating func beginCapture() { shift = nil }
+
+    /// Places a chunk of the current capture; gaps in its numbers stay as wide as they are.
+    ///
+    /// - Returns: false for sound of a new capture that is older than what the last one has delivered.
+    mutating func place(_ chunk: inout AudioChunk) -> Bool {
+        guard let last else {
+            shift = 0
+            self.last = chunk
+            return true
+        }
+        if let shift {
+            chunk.firstFrame += shift
+        } else {
+            guard chunk.timestamp > last.timestamp,
+                chunk.timestamp.nanoseconds(since: last.endTimestamp) >= -Int64(AudioTimeline.tolerance)
+            else { return false }
+            shift = last.endFrame - chunk.firstFrame
+            chunk.firstFrame = last.endFrame
+            // Captures differ in more than a gap: in delay, in gain.
+            chunk.discontinuity = .start
+        }
+        self.last = chunk
+        return true
+    }
+}

@@ -1,0 +1,186 @@
+/// Owns one sound capture and spreads its chunks to any number of consumers, each behind a queue and a thread of its
+/// own, so that a slow one delays neither the capture nor another (unless its policy is to block). A consumer that does
+/// not return at all holds up the others, and ``stop()``, ``close()`` and ``remove(_:)``, for no longer than
+/// `QueueSettings.timeout`. What `VideoPublisher` is for pictures.
+///
+/// ```swift
+/// let publisher = AudioPublisher(ToneCapturer())
+/// try publisher.add(LevelMeter(), name: "meter")
+/// try publisher.start()
+/// …
+/// try publisher.stop()
+/// ```
+/// Safe to use from any thread; start, stop, add, remove and replace must not be called from a consumer's
+/// `consumeAudio` of another publisher that waits for this one. Closed when it is destroyed.
+public final class AudioPublisher: Sendable {
+    private let fanOut: AudioFanOut
+    private let current: Locked<Current>
+
+    private struct Current {
+        var capture: any AudioCapture
+        /// Held here, since a capture holds its consumer weakly.
+        var inlet: AudioInlet
+        var isReplacing = false
+        /// Between start and stop, even when the capture has ended on its own account.
+        var isStarted = false
+    }
+
+    /// A queue for a live listener: about a second of chunks of 20 ms, of which the oldest are dropped.
+    public static let liveQueue = QueueSettings(capacity: 50, policy: .dropOldest)
+
+    /// A publisher of a capture.
+    ///
+    /// - Parameters:
+    ///   - capture: what is published; the publisher sets its consumer, and releases it in the end.
+    ///   - clock: what ages are measured by.
+    public init(_ capture: any AudioCapture, clock: any CaptureClock = MonotonicClock()) {
+        fanOut = AudioFanOut(clock: clock)
+        let inlet = AudioInlet(fanOut)
+        fanOut.setInlet(inlet)
+        capture.audioCaptureConsumer = inlet
+        current = Locked(Current(capture: capture, inlet: inlet))
+    }
+
+    deinit {
+        close()
+    }
+
+    /// The capture that is published now.
+    public var capture: any AudioCapture { current.withLock { $0.capture } }
+
+    // MARK: Life
+
+    /// Initializes the capture if need be, and starts it. Throws what the capture throws.
+    public func start() throws(CaptureError) {
+        let capture = self.capture
+        for subscription in fanOut.subscriptions { subscription.queue.setStopping(false) }
+        try capture.initCapture()
+        try capture.startCapture()
+        current.withLock { $0.isStarted = true }
+    }
+
+    /// Stops the capture. When it returns, no call of a consumer is running; queues that wait (files) have been
+    /// worked through, what waits in others is dropped and counted as abandoned. Consumers stay for the next
+    /// start.
+    ///
+    /// - Throws: what the capture throws; `stalled` when a consumer has not returned for the timeout of its queue. What
+    ///   waited for it is dropped, and its call may still be running.
+    public func stop() throws(CaptureError) {
+        current.withLock { $0.isStarted = false }
+        // The capture may wait for room in a queue whose consumer is the one that calls this.
+        for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
+        let stopped = Result { () throws(CaptureError) in try capture.stopCapture() }
+        let subscriptions = fanOut.subscriptions
+        let start = MonotonicClock().now
+        // First of all, so that no live queue is worked through while a file is waited for.
+        for subscription in subscriptions where subscription.queue.policy == .dropOldest {
+            subscription.queue.discardWaiting()
+        }
+        let stalled = subscriptions.filter { !$0.awaitRest(since: start) }
+        try stopped.get()
+        guard !stalled.isEmpty else { return }
+        throw CaptureError(
+            .stalled, operation: "stop", subject: stalled.map(\.name).joined(separator: ", "),
+            message: "The consumer has not returned within its timeout, and what waited for it was dropped; "
+                + "check what it writes to.")
+    }
+
+    /// Stops, releases the capture, and ends every subscription. Harmless when called twice. A consumer that does not
+    /// return within the timeout of its queue is left behind: its thread ends when the call returns.
+    public func close() {
+        current.withLock { $0.isStarted = false }
+        for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
+        let capture = self.capture
+        if capture.isCaptureStarted { try? capture.stopCapture() }
+        capture.releaseCapture()
+        let start = MonotonicClock().now
+        for subscription in fanOut.removeAll() { subscription.end(since: start) }
+    }
+
+    // MARK: Consumers
+
+    /// Adds a consumer, which gets every chunk from now on. It is held until it is removed.
+    ///
+    /// - Parameters:
+    ///   - consumer: takes the chunks, on a thread of its own.
+    ///   - name: for statistics and the consumer's thread.
+    ///   - queue: its queue; the default is a live listener's.
+    /// - Returns: the consumer's place, to remove it by.
+    /// - Throws: `CaptureError` with the code `system` when no thread can be had.
+    @discardableResult
+    public func add(
+        _ consumer: any AudioCaptureConsumer, name: String = "consumer", queue: QueueSettings = AudioPublisher.liveQueue
+    ) throws(CaptureError) -> AudioSubscription {
+        let subscription = try AudioSubscription(consumer, name: name, queue: queue, clock: fanOut.clock)
+        fanOut.add(subscription)
+        return subscription
+    }
+
+    /// Removes a consumer. When it returns, no call of the consumer is running and none will come; called from
+    /// inside `consumeAudio`, that is so once the call has returned. Chunks that wait are delivered first, or
+    /// dropped where the policy is `dropOldest`. A consumer that does not return within the timeout of its queue
+    /// is left behind: its thread ends when the call returns.
+    public func remove(_ subscription: AudioSubscription) {
+        fanOut.remove(subscription)
+        subscription.end(since: MonotonicClock().now)
+    }
+
+    /// Whether silence is sent in place of the capture's sound; times and numbers go on.
+    public var isMuted: Bool {
+        get { fanOut.isMuted }
+        set { fanOut.isMuted = newValue }
+    }
+
+    /// Puts another capture in place of this one: the new one is started, its first chunk takes over, then the old one is
+    /// stopped and released. Timestamps and the numbers of the frames go on; the first chunk of the new one has the
+    /// discontinuity `start`. Sound of the new one that is older than what was delivered is left out.
+    ///
+    /// While the publisher is stopped the captures are only exchanged.
+    ///
+    /// - Parameters:
+    ///   - new: the capture that takes over.
+    ///   - timeout: how long its first chunk may take.
+    /// - Throws: what the new capture throws, `stalled` when it delivers nothing in time, `invalidState` while
+    ///   another replacement is under way. The old capture then goes on.
+    public func replaceCapture(with new: any AudioCapture, timeout: Duration = .seconds(10)) throws(CaptureError) {
+        let old = current.withLock { current -> (any AudioCapture)? in
+            guard !current.isReplacing else { return nil }
+            current.isReplacing = true
+            return current.capture
+        }
+        guard let old else {
+            throw CaptureError(
+                .invalidState, operation: "replace the capture",
+                message: "Another replacement is under way; wait for its end.")
+        }
+        defer { current.withLock { $0.isReplacing = false } }
+        guard new !== old else { return }
+        let inlet = AudioInlet(fanOut)
+        new.audioCaptureConsumer = inlet
+        if current.withLock({ $0.isStarted }) {
+            fanOut.expect(inlet)
+            do {
+                try new.initCapture()
+                try new.startCapture()
+                try fanOut.awaitHandOver(to: inlet, timeout: timeout)
+            } catch {
+                fanOut.setInlet(current.withLock { $0.inlet })
+                if new.isCaptureStarted { try? new.stopCapture() }
+                new.releaseCapture()
+                throw error
+            }
+        } else {
+            fanOut.setInlet(inlet)
+        }
+        current.withLock { current in
+            current.capture = new
+            current.inlet = inlet
+        }
+        old.releaseCapture()
+    }
+
+    /// What was counted, of the capture and of each consumer.
+    public var statistics: AudioPublisher.Statistics {
+        AudioPublisher.Statistics(capture: capture.statistics, consumers: fanOut.subscriptions.map(\.statistics))
+    }
+}

@@ -1,0 +1,184 @@
+/// Gives the chunks of a capture their places: strictly increasing times and the numbers of frames, over all restarts, with
+/// what was lost in between.
+struct AudioTimeline {
+    /// Where a chunk belongs.
+    struct Place {
+        var timestamp: MediaTime
+        var firstFrame: Int64
+        var discontinuity: AudioChunk.Discontinuity?
+        /// Frames found missing just before it.
+        var lost: Int64 = 0
+    }
+
+    /// An error of the time up to which sound is taken to continue; beyond it something is missing, or doubled.
+    static let tolerance = 20_000_000.0
+    /// A time that is further back than this is a clock that was set, not sound that comes twice.
+    private static let longestOverlap = 2_000_000_000.0
+
+    /// The number of the next frame.
+    private(set) var nextFrame: Int64 = 0
+    /// When the next frame is due.
+    private(set) var nextTimestamp = MediaTime(nanoseconds: .min)
+    /// The format of the chunks; nil before the first.
+    private(set) var format: AudioFormat?
+    private var clock: SampleClock?
+    private var lateness = ReadLateness()
+    private var lastTimestamp: MediaTime?
+    /// What is to be stated with the next chunk.
+    private var pending: AudioChunk.Discontinuity?
+    /// What is added to a device's times since its clock was set.
+    private var offset = Duration.zero
+    /// The line of sound that is paced: the time of a frame, from which the others are counted without rounding.
+    private var line = (time: MediaTime.zero, frame: Int64(0))
+
+    /// The rate of the device; nil until it is known.
+    var measuredSampleRate: Double? { clock?.measuredSampleRate }
+
+    /// The next chunk is the first of a start.
+    mutating func beginSession(at now: MediaTime) {
+        clock = nil
+        lateness = ReadLateness()
+        offset = .zero
+        pending = .start
+        nextTimestamp = max(now, nextTimestamp)
+        line = (nextTimestamp, nextFrame)
+    }
+
+    /// A chunk was numbered and then dropped.
+    mutating func recordUndelivered(_ discontinuity: AudioChunk.Discontinuity?, frames: Int64) {
+        pending = AudioChunk.Discontinuity.merge(pending, discontinuity)
+        pending = AudioChunk.Discontinuity.merge(pending, .lost(frames: frames))
+    }
+
+    // MARK: Sound that is paced
+
+    /// Leaves out frames whose time has passed.
+    mutating func skip(frames: Int64) {
+        nextFrame += frames
+        pending = AudioChunk.Discontinuity.merge(pending, .lost(frames: frames))
+        if let format { nextTimestamp = time(ofFrame: nextFrame, format) }
+    }
+
+    /// The place of a chunk that follows the one before.
+    mutating func place(_ buffer: AudioBuffer) -> Place {
+        adopt(buffer.format)
+        let timestamp = nextTimestamp
+        return finish(
+            buffer, timestamp: timestamp, next: time(ofFrame: nextFrame + Int64(buffer.frameCount), buffer.format))
+    }
+
+    private func time(ofFrame frame: Int64, _ format: AudioFormat) -> MediaTime {
+        line.time.advanced(by: format.duration(ofFrames: frame - line.frame))
+    }
+
+    // MARK: Sound with a time of its own
+
+    /// The place of a chunk of which the device tells the time; nil when its time has been taken by others already.
+    ///
+    /// - Parameters:
+    ///   - audio: the chunk.
+    ///   - time: when its first sample was there, as far as the device or the time of the read tells.
+    ///   - isExact: whether that is the device's time, rather than a read's.
+    mutating func place(_ audio: SourceAudio, at time: MediaTime, isExact: Bool) -> Place? {
+        let frames = audio.buffer.frameCount
+        let hadFormat = format
+        adopt(audio.buffer.format)
+        guard var clock, hadFormat != nil else {
+            // Two samples of a restart cannot have the same time.
+            let start = max(time, nextTimestamp)
+            if time < start { offset = start - time }
+            var clock = SampleClock(at: start, sampleRate: audio.buffer.format.sampleRate)
+            clock.advance(frames: frames, error: 0, span: frames)
+            self.clock = clock
+            return finish(audio.buffer, timestamp: start, next: clock.prediction)
+        }
+        var lost: Int64 = 0
+        if !isExact, audio.lostBefore > 0 {
+            lost = audio.lostBefore
+            clock.skip(frames: lost)
+        }
+        let time = time.advanced(by: offset)
+        let prediction = clock.prediction
+        var error = Double(time.nanoseconds(since: prediction))
+        var span = frames
+        if error < -AudioTimeline.tolerance {
+            guard error < -AudioTimeline.longestOverlap else {
+                pending = AudioChunk.Discontinuity.merge(pending, .resynchronized(by: .nanoseconds(Int64(error))))
+                return nil
+            }
+            offset += prediction - time
+            pending = AudioChunk.Discontinuity.merge(pending, .resynchronized(by: .nanoseconds(Int64(error))))
+            error = 0
+        } else if !isExact, !audio.isAfterGap {
+            // A read may be late by any time; only the earliest of a second says something.
+            let rate = audio.buffer.format.sampleRate
+            let found = lateness.add(error, frames: frames, sampleRate: rate)
+            error = found?.lateness ?? 0
+            span = found?.frames ?? frames
+        }
+        let isGapKnown = audio.isAfterGap || (isExact && audio.lostBefore > 0)
+        if error > AudioTimeline.tolerance || (isGapKnown && error > clock.period / 2) {
+            let missing = Int64((error / clock.period).rounded())
+            lost += missing
+            // Where the device has begun again, and counts from.
+            let start = prediction.advanced(by: Duration(clampingNanoseconds: error))
+            clock = SampleClock(at: start, sampleRate: audio.buffer.format.sampleRate)
+            lateness = ReadLateness()
+            error = 0
+        }
+        let timestamp = clock.prediction
+        clock.advance(frames: frames, error: error, span: span)
+        self.clock = clock
+        nextFrame += lost
+        if lost > 0 { pending = AudioChunk.Discontinuity.merge(pending, .lost(frames: lost)) }
+        var place = finish(audio.buffer, timestamp: timestamp, next: clock.prediction)
+        place.lost = lost
+        return place
+    }
+
+    // MARK: Both
+
+    private mutating func adopt(_ format: AudioFormat) {
+        guard self.format != format else { return }
+        if self.format != nil {
+            pending = AudioChunk.Discontinuity.merge(pending, .formatChanged)
+            if let clock { self.clock = SampleClock(at: clock.prediction, sampleRate: format.sampleRate) }
+            lateness = ReadLateness()
+            line = (nextTimestamp, nextFrame)
+        }
+        self.format = format
+    }
+
+    private mutating func finish(_ buffer: AudioBuffer, timestamp: MediaTime, next: MediaTime) -> Place {
+        let timestamp = timestamp.increasing(after: lastTimestamp)
+        lastTimestamp = timestamp
+        let place = Place(timestamp: timestamp, firstFrame: nextFrame, discontinuity: pending.take())
+        nextFrame += Int64(buffer.frameCount)
+        nextTimestamp = max(next, timestamp)
+        return place
+    }
+}
+
+extension AudioChunk.Discontinuity {
+    /// What to state where both apply: the one that means more; losses add up.
+    static func merge(
+        _ first: AudioChunk.Discontinuity?, _ second: AudioChunk.Discontinuity?
+    ) -> AudioChunk.Discontinuity? {
+        guard let first else { return second }
+        guard let second else { return first }
+        switch (first, second) {
+        case (.lost(let first), .lost(let second)): return .lost(frames: first + second)
+        case (.resynchronized(let first), .resynchronized): return .resynchronized(by: first)
+        default: return first.rank >= second.rank ? first : second
+        }
+    }
+
+    private var rank: Int {
+        switch self {
+        case .resynchronized: 0
+        case .lost: 1
+        case .formatChanged: 2
+        case .start: 3
+        }
+    }
+}
