@@ -39,6 +39,7 @@ let package = Package(
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
+        .library(name: "RadioCapturer", targets: ["RadioCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
         .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
         .library(name: "CaptureTool", targets: ["CaptureTool"]),
@@ -195,6 +196,10 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
+            name: "RadioCapturer", dependencies: ["AudioCapturing", "RadioPlayer"],
+            path: "Capturers/RadioCapturer", swiftSettings: strict),
+
+        .target(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
 
@@ -255,7 +260,7 @@ let package = Package(
             name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
 
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
-        .target(name: "TestTools", path: "Tests/TestTools", swiftSettings: strict),
+        .target(name: "TestTools", dependencies: ["CaptureCore"], path: "Tests/TestTools", swiftSettings: strict),
         .target(
             name: "XTestTools", dependencies: ["VideoCapturing", "CLibXCB"], path: "Tests/XTestTools",
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-xtest")]),
@@ -310,6 +315,9 @@ let package = Package(
                 "RadioPlayer", "AudioCapturing", "AudioRendering", "HTTPTransport", "MP3Codec", "CapturerTestKit",
                 "TestTools",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "RadioCapturerTests",
+            dependencies: ["RadioCapturer", "RadioPlayer", "AudioCapturing", "TestTools"], swiftSettings: strict),
         .testTarget(
             name: "MP3CodecTests", dependencies: ["MP3Codec", "AudioCapturing", "TestTools"], swiftSettings: strict),
         .testTarget(

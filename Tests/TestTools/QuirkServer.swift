@@ -1,23 +1,20 @@
-import VideoCapturing
-
-#if canImport(Glibc)
-    import Glibc
-#endif
+import CaptureCore
+import Glibc
 
 /// An HTTP server that answers as it is told to, on a port of its own at 127.0.0.1; each connection has a thread.
-final class QuirkServer: Sendable {
+package final class QuirkServer: Sendable {
     /// What a client has sent.
-    struct Request: Sendable {
-        var text: String
+    package struct Request: Sendable {
+        package var text: String
         /// Counts all requests from 0.
-        var index: Int
+        package var index: Int
 
         /// As in `/stream?x=1`.
-        var path: String {
+        package var path: String {
             text.split(separator: " ", omittingEmptySubsequences: false).dropFirst().first.map(String.init) ?? ""
         }
 
-        func header(_ name: String) -> String? {
+        package func header(_ name: String) -> String? {
             for line in text.split(separator: "\r\n").dropFirst()
             where line.lowercased().hasPrefix(name.lowercased() + ":") {
                 return String(line.dropFirst(name.count + 1)).trimmed
@@ -34,27 +31,27 @@ final class QuirkServer: Sendable {
         var isStopped = false
     }
 
-    let port: Int
+    package let port: Int
     private let listener: Int32
     private let state = Locked(State())
     private let answer: @Sendable (Request, Connection) -> Void
 
     /// - Parameter answer: called on the connection's thread for each request. The connection is closed when it returns,
     ///   unless it has said that it is to be kept.
-    init(_ answer: @escaping @Sendable (Request, Connection) -> Void) {
+    package init(_ answer: @escaping @Sendable (Request, Connection) -> Void) {
         self.answer = answer
         (listener, port) = listen(backlog: 64)
         startThread { [self] in accept() }
     }
 
-    var url: String { "http://127.0.0.1:\(port)/stream" }
+    package var url: String { "http://127.0.0.1:\(port)/stream" }
     /// All that have come, in order.
-    var requests: [Request] { state.withLock { $0.requests } }
+    package var requests: [Request] { state.withLock { $0.requests } }
     /// Connections accepted.
-    var accepted: Int { state.withLock { $0.accepted } }
+    package var accepted: Int { state.withLock { $0.accepted } }
 
     /// Hangs up on everybody, and waits until all threads have ended.
-    func stop() {
+    package func stop() {
         state.withLock { state in
             guard !state.isStopped else { return }
             state.isStopped = true
@@ -114,17 +111,17 @@ final class QuirkServer: Sendable {
 }
 
 /// A server's end of a connection. Used on its thread only.
-final class Connection {
+package final class Connection {
     private let socket: Int32
     private var buffer: [UInt8] = []
     /// Whether another request may follow.
-    var isKept = false
+    package var isKept = false
 
     init(_ socket: Int32) { self.socket = socket }
 
     /// False once the client has hung up.
     @discardableResult
-    func write(_ bytes: [UInt8]) -> Bool {
+    package func write(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBytes { bytes in
             var sent = 0
             while sent < bytes.count {
@@ -137,22 +134,22 @@ final class Connection {
     }
 
     @discardableResult
-    func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+    package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
     /// Waits until the client hangs up.
-    func awaitEnd() {
+    package func awaitEnd() {
         var byte: UInt8 = 0
         while recv(socket, &byte, 1, 0) > 0 {}
     }
 
     /// With a reset instead of an end in good order.
-    func reset() {
+    package func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
     /// How much the kernel may take from ``write(_:)-([UInt8])`` before the client reads it.
-    func setSendBuffer(_ bytes: Int32) {
+    package func setSendBuffer(_ bytes: Int32) {
         var bytes = bytes
         setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -174,7 +171,7 @@ final class Connection {
 }
 
 /// A socket that listens at a free port of 127.0.0.1.
-func listen(backlog: Int32) -> (socket: Int32, port: Int) {
+package func listen(backlog: Int32) -> (socket: Int32, port: Int) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -190,7 +187,7 @@ func listen(backlog: Int32) -> (socket: Int32, port: Int) {
     return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
 }
 
-func startThread(_ body: @escaping @Sendable () -> Void) {
+package func startThread(_ body: @escaping @Sendable () -> Void) {
     do {
         try CaptureThread(name: "test server", body)
     } catch {
@@ -199,7 +196,7 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
 }
 
 extension StringProtocol {
-    var trimmed: String {
+    package var trimmed: String {
         var text = self[...]
         while text.first?.isWhitespace == true { text = text.dropFirst() }
         while text.last?.isWhitespace == true { text = text.dropLast() }
@@ -208,7 +205,7 @@ extension StringProtocol {
 }
 
 /// Whether something becomes true before long.
-func eventually(_ limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
+package func eventually(_ limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
     let deadline = MonotonicClock().now.advanced(by: limit)
     while !condition() {
         guard MonotonicClock().now < deadline else { return false }
