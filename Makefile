@@ -52,6 +52,21 @@ release: setup ## build the tool with optimization; with HTTPS: make release TLS
 demo: release ## record white noise to capture.webm and say how to play it
 	@scripts/demo
 
+# Where `make install` puts the tool; DESTDIR is for packages.
+PREFIX ?= /usr/local
+SHARE = $(DESTDIR)$(PREFIX)/share
+
+.PHONY: install
+install: ## install the tool, its manual and completions to PREFIX; after make release
+	@[[ -x $(TOOL) ]] || { echo "make install: run make release first, as the user who builds" >&2; exit 1; }
+	install -D $(TOOL) $(DESTDIR)$(PREFIX)/bin/capturer-demo
+	install -d $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
+		$(SHARE)/fish/vendor_completions.d
+	$(TOOL) manual >$(SHARE)/man/man1/capturer-demo.1
+	$(TOOL) completion bash >$(SHARE)/bash-completion/completions/capturer-demo
+	$(TOOL) completion zsh >$(SHARE)/zsh/site-functions/_capturer-demo
+	$(TOOL) completion fish >$(SHARE)/fish/vendor_completions.d/capturer-demo.fish
+
 # The cheapest checks come first. A check that fails does not keep the others from running; the summary fails when
 # any did.
 QUICK_CHECKS := check-format check-structure unit

@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "MP3Codec", targets: ["MP3Codec"]),
         .library(name: "RadioPlayer", targets: ["RadioPlayer"]),
         .library(name: "VP8Codec", targets: ["VP8Codec"]),
+        .library(name: "OpusCodec", targets: ["OpusCodec"]),
         .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
         .library(name: "H264Codec", targets: ["H264Codec"]),
         .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
@@ -37,11 +38,14 @@ let package = Package(
         .library(name: "FFmpegCodec", targets: ["FFmpegCodec"]),
         .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
         .library(name: "FileCapturer", targets: ["FileCapturer"]),
+        .library(name: "Loudspeaker", targets: ["Loudspeaker"]),
         .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
+        .library(name: "MicrophoneCapturer", targets: ["MicrophoneCapturer"]),
         .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
         .library(name: "RadioCapturer", targets: ["RadioCapturer"]),
         .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
         .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
+        .library(name: "ToneCapturer", targets: ["ToneCapturer"]),
         .library(name: "CaptureTool", targets: ["CaptureTool"]),
         .executable(name: "capturer-demo", targets: ["capturer-demo"]),
     ],
@@ -66,7 +70,8 @@ let package = Package(
 
         // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
         .target(
-            name: "MediaPublishing", dependencies: ["VideoCapturing", "FrameProcessing"], swiftSettings: strict),
+            name: "MediaPublishing", dependencies: ["AudioCapturing", "VideoCapturing", "FrameProcessing"],
+            swiftSettings: strict),
         .target(
             name: "FileOutput", dependencies: ["MediaPublishing", "MediaContainers", "VideoCapturing"],
             path: "Sources/Outputs/FileOutput", swiftSettings: strict),
@@ -82,11 +87,12 @@ let package = Package(
         .target(
             name: "VP8Codec", dependencies: ["VideoCapturing", "CLibVPX"], path: "Sources/Codecs/VP8Codec",
             swiftSettings: strict),
-
+        .target(
+            name: "OpusCodec", dependencies: ["AudioCapturing", "CaptureCore", "COpus"],
+            path: "Sources/Codecs/OpusCodec", swiftSettings: strict),
         // Sound between formats and clocks, apart since it links libswresample; and where sound is played.
         .target(name: "AudioResampling", dependencies: ["AudioCapturing", "CSWResample"], swiftSettings: strict),
         .target(name: "AudioRendering", dependencies: ["AudioCapturing"], swiftSettings: strict),
-
         .target(
             name: "MP3Codec", dependencies: ["AudioCapturing", "CMPG123"], path: "Sources/Codecs/MP3Codec",
             swiftSettings: strict),
@@ -103,11 +109,9 @@ let package = Package(
         .target(
             name: "H264Bitstream", dependencies: ["CaptureCore"], path: "Sources/Codecs/H264Bitstream",
             swiftSettings: strict),
-
         .target(
             name: "H264Codec", dependencies: ["VideoCapturing", "H264Bitstream", "COpenH264", "CLibYUV"],
             path: "Sources/Codecs/H264Codec", swiftSettings: strict),
-
         // JPEG is a pixel format too, which cameras and networks give; so its pictures are read in FrameProcessing.
         .target(
             name: "JPEGCodec", dependencies: ["VideoCapturing", "FrameProcessing", "CJPEG"],
@@ -135,12 +139,11 @@ let package = Package(
         .target(
             name: "FFmpegSupport", dependencies: ["CLibAV"], path: "Sources/System/FFmpegSupport",
             swiftSettings: strict),
-
         // Any capture, live in any browser.
         .target(
             name: "MJPEGServer",
             dependencies: [
-                "VideoCapturing", "MediaPublishing", "FrameProcessing", "JPEGCodec", "Digests",
+                "VideoCapturing", "MediaPublishing", "FrameProcessing", "JPEGCodec", "StillCapture", "Digests",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
@@ -151,7 +154,6 @@ let package = Package(
                 .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"),
             ],
             swiftSettings: strict),
-
         // Photographs out of any capture.
         .target(
             name: "StillCapture",
@@ -161,18 +163,20 @@ let package = Package(
         .target(name: "CPNG", path: "Sources/System/CPNG", linkerSettings: [.linkedLibrary("png")]),
         // Connections to X servers, for what captures screens and what shows windows.
         .target(name: "XDisplay", dependencies: ["VideoCapturing", "CLibXCB", "CLibYUV"], swiftSettings: strict),
-
         // Any capture, in a window.
         .target(
             name: "WindowPreview",
             dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
+        // Sound, where it is heard.
+        .target(
+            name: "Loudspeaker", dependencies: ["AudioCapturing", "AudioRendering", "CALSA"],
+            path: "Sources/Outputs/Loudspeaker", swiftSettings: strict),
         // Encoded video over TCP, to one receiver or to any number.
         .target(
             name: "StreamOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
-
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
 
@@ -180,21 +184,23 @@ let package = Package(
         .target(name: "HTTPTransport", dependencies: ["CaptureCore", "CLibCURL"], swiftSettings: strict),
 
         // For everyone's tests: the conformance suite, faults, a virtual clock.
-        .target(name: "CapturerTestKit", dependencies: ["VideoCapturing", "Digests"], swiftSettings: strict),
+        .target(
+            name: "CapturerTestKit", dependencies: ["AudioCapturing", "VideoCapturing", "Digests"],
+            swiftSettings: strict),
 
         // One capturer each; none imports another capturer, or a codec.
         .target(
             name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
-
         .target(
             name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "HTTPTransport", "CLibCURL"],
             path: "Capturers/MJPEGCapturer", swiftSettings: strict),
-
+        .target(
+            name: "MicrophoneCapturer", dependencies: ["AudioCapturing", "CALSA"], path: "Capturers/MicrophoneCapturer",
+            swiftSettings: strict),
         .target(
             name: "NoiseCapturer", dependencies: ["VideoCapturing", "CNoiseKernel"], path: "Capturers/NoiseCapturer",
             swiftSettings: strict),
-
         .target(
             name: "RadioCapturer", dependencies: ["AudioCapturing", "RadioPlayer"],
             path: "Capturers/RadioCapturer", swiftSettings: strict),
@@ -202,15 +208,16 @@ let package = Package(
         .target(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
-
         .target(
             name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaContainers"],
             path: "Capturers/FileCapturer", swiftSettings: strict),
-
         .target(
             name: "StreamCapturer",
             dependencies: ["VideoCapturing", "FrameProcessing", "H264Bitstream", "StreamTransport"],
             path: "Capturers/StreamCapturer", swiftSettings: strict),
+        .target(
+            name: "ToneCapturer", dependencies: ["AudioCapturing"], path: "Capturers/ToneCapturer",
+            swiftSettings: strict),
 
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel", path: "Sources/System/CNoiseKernel"),
@@ -220,8 +227,10 @@ let package = Package(
         .target(
             name: "CaptureTool",
             dependencies: [
-                "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "MediaContainers",
-                "MediaPublishing", "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
+                "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
+                "OpusCodec", "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer",
+                "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
+                "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
                 "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer",
                 "StreamOutput", "WindowPreview",
             ], swiftSettings: strict),
@@ -241,8 +250,7 @@ let package = Package(
             providers: [
                 .apt([
                     "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev",
-                    "libxcb-shm0-dev",
-                    "libxcb-xfixes0-dev", "libxcb-xinput-dev",
+                    "libxcb-shm0-dev", "libxcb-xfixes0-dev", "libxcb-xinput-dev",
                 ])
             ]),
         .systemLibrary(
@@ -250,6 +258,10 @@ let package = Package(
         .systemLibrary(
             name: "COpenH264", path: "Sources/System/COpenH264", pkgConfig: "openh264",
             providers: [.apt(["libopenh264-dev"])]),
+        .systemLibrary(
+            name: "COpus", path: "Sources/System/COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+        .systemLibrary(
+            name: "CALSA", path: "Sources/System/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
         .systemLibrary(
             name: "CMPG123", path: "Sources/System/CMPG123", pkgConfig: "libmpg123",
             providers: [.apt(["libmpg123-dev"])]),
@@ -267,7 +279,11 @@ let package = Package(
         .testTarget(
             name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "CapturerTestKitTests", dependencies: ["CapturerTestKit", "Digests", "VideoCapturing"],
+            name: "AudioCapturingTests", dependencies: ["AudioCapturing", "CapturerTestKit", "TestTools"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CapturerTestKitTests",
+            dependencies: ["AudioCapturing", "CapturerTestKit", "Digests", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
@@ -276,12 +292,14 @@ let package = Package(
             name: "MediaPublishingTests",
             dependencies: [
                 "MediaPublishing", "FileOutput", "MediaContainers", "VP8Codec", "NoiseCapturer", "FrameProcessing",
-                "CapturerTestKit", "TestTools", "VideoCapturing",
+                "AudioCapturing", "OpusCodec", "CapturerTestKit", "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
-            dependencies: ["CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "VideoCapturing"],
-            swiftSettings: strict),
+            dependencies: [
+                "AudioCapturing", "CapturerTestKit", "H264Bitstream", "MediaContainers", "TestTools", "ToneCapturer",
+                "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "StreamOutputTests",
             dependencies: [
@@ -322,6 +340,10 @@ let package = Package(
             name: "MP3CodecTests", dependencies: ["MP3Codec", "AudioCapturing", "TestTools"], swiftSettings: strict),
         .testTarget(
             name: "VP8CodecTests", dependencies: ["VP8Codec", "TestTools", "VideoCapturing"], swiftSettings: strict),
+        .testTarget(
+            name: "OpusCodecTests",
+            dependencies: ["OpusCodec", "AudioCapturing", "CaptureCore", "MediaContainers", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "H264CodecTests", dependencies: ["H264Codec", "H264Bitstream", "FFmpegContainers", "VideoCapturing"],
             swiftSettings: strict),
@@ -388,6 +410,14 @@ let package = Package(
                 "StreamCapturer", "FFmpegContainers", "CapturerTestKit", "Digests", "H264Bitstream", "TestTools",
                 "VideoCapturing",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "MicrophoneCapturerTests",
+            dependencies: [
+                "MicrophoneCapturer", "Loudspeaker", "AudioCapturing", "AudioRendering", "CALSA", "TestTools",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "ToneCapturerTests",
+            dependencies: ["ToneCapturer", "AudioCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),

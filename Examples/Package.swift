@@ -20,6 +20,9 @@ let package = Package(
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
             ]),
         .executableTarget(
+            name: "custom-microphone",
+            dependencies: [.product(name: "AudioCapturing", package: "swift-video-capturing")]),
+        .executableTarget(
             name: "driver-memory",
             dependencies: [
                 .product(name: "VideoCapturing", package: "swift-video-capturing"),

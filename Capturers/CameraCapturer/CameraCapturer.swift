@@ -29,8 +29,10 @@ public final class CameraCapturer: ForwardingVideoCapture {
 
     /// The requested device, format and behavior.
     public let configuration: CameraCapturer.Configuration
-    private let status = CameraStatus()
-    private let calls: any DeviceCalls
+    let status = CameraStatus()
+    let calls: any DeviceCalls
+    /// Held over calls of the driver, which are as slow as the camera: for adjustments alone.
+    let adjuster = Locked(ControlAdjuster())
 
     /// Makes a capture that has not opened its camera yet; `initCapture` does.
     ///
@@ -93,7 +95,7 @@ public final class CameraCapturer: ForwardingVideoCapture {
         return done.value
     }
 
-    private func knownDevice(_ operation: String) throws(CaptureError) -> CameraDevice {
+    func knownDevice(_ operation: String) throws(CaptureError) -> CameraDevice {
         if let device { return device }
         throw CaptureError(
             .invalidState, operation: operation, subject: configuration.device,

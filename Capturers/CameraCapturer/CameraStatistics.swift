@@ -39,6 +39,8 @@ final class CameraStatus: Sendable {
     }
 
     let contents = Locked(Contents())
+    /// A frame of another size that was asked for.
+    let shot = SizedShot()
 
     func count(_ change: (inout CameraCapturer.Statistics) -> Void) {
         contents.withLock { change(&$0.statistics) }

@@ -23,7 +23,11 @@ extension CapturerEntry {
             return DeviceDirectory.Listing(lines: ScreenReport.lines(reports), json: reports.map(\.json))
         },
         check: { ScreenReport.findings(ScreenReport.all()) },
-        make: { request in CatalogSource(ScreenCapturer(try ScreenCapturer.Configuration(request))) })
+        make: { request in
+            var source = CatalogSource(ScreenCapturer(try ScreenCapturer.Configuration(request)))
+            source.isDrivenByChanges = true
+            return source
+        })
 }
 
 extension ScreenCapturer.Configuration {

@@ -273,4 +273,5 @@ public final class FaultInjectingCapturer: VideoCapture {
     public var state: CaptureState { capture.state }
     public func stateChanges() -> AsyncStream<CaptureState.Change> { capture.stateChanges() }
     public var statistics: CaptureStatistics { capture.statistics }
+    public var adjustable: (any AdjustableCapture)? { capture.adjustable }
 }

@@ -44,6 +44,7 @@ final class LimitedCapture: VideoCapture {
     var state: CaptureState { capture.state }
     func stateChanges() -> AsyncStream<CaptureState.Change> { capture.stateChanges() }
     var statistics: CaptureStatistics { capture.statistics }
+    var adjustable: (any AdjustableCapture)? { capture.adjustable }
 }
 
 /// The frames that a ``LimitedCapture`` has passed on.

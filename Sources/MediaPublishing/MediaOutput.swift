@@ -1,3 +1,4 @@
+public import AudioCapturing
 public import VideoCapturing
 
 /// Somewhere a capture goes: a file, a server, a network peer, a window. A ``MediaPublisher`` opens it, feeds it with
@@ -16,8 +17,11 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// The format or the protocol, in a word: `webm`, `rtmp`.
     var kind: String { get }
 
-    /// What it takes, known before it is opened.
+    /// What it takes of the pictures, known before it is opened.
     var feed: OutputContext.Feed { get }
+
+    /// What it takes of the sound, known before it is opened; nil, the default, for an output without sound.
+    var audioFeed: OutputContext.AudioFeed? { get }
 
     /// Opens the file or the connection. May block until a reader is there, as long as ``OutputContext/isStopRequested`` is
     /// false.
@@ -51,17 +55,27 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// The paths of all files that it is to write, where these are known before it is opened; ``path`` for most.
     var paths: [String] { get }
 
+    /// Takes a still of this moment, where the output is one that does so on request. It must not wait.
+    func takeStill()
+
+    /// Whether it only serves the others, as one that takes stills when a key asks for them: a run whose other outputs have
+    /// ended is over.
+    var isAuxiliary: Bool { get }
+
     /// What it has done so far.
     var outputStatistics: OutputStatistics { get }
 }
 
 extension MediaOutput {
+    public var audioFeed: OutputContext.AudioFeed? { nil }
     public func close(at end: MediaTime?) throws {}
     public func discard() { try? close(at: nil) }
     public func sourceStateChanged(to state: CaptureState) {}
     public func setWriteTimeout(_ timeout: Duration?) {}
     public var limitsOwnWaits: Bool { false }
     public var path: String? { nil }
+    public func takeStill() {}
+    public var isAuxiliary: Bool { false }
     public var paths: [String] { path.map { [$0] } ?? [] }
 }
 
@@ -72,6 +86,8 @@ extension OutputContext {
         case frames(FrameFeed)
         /// Encoded packets.
         case packets(PacketFeed)
+        /// Nothing: it is for sound alone; see ``MediaOutput/audioFeed``.
+        case noVideo
 
         /// Frames as an output needs them.
         public struct FrameFeed: Sendable, Hashable {
@@ -113,12 +129,23 @@ extension OutputContext {
 }
 
 extension OutputContext {
+    /// What an output takes of the sound: 48 kHz by the clock of the pictures, without a gap, beginning and ending with
+    /// them; silence where there is none.
+    public enum AudioFeed: Sendable, Hashable {
+        /// Samples, `float32`, mono or stereo as the capture; see ``OutputContext/audioFormat``.
+        case samples
+        /// Packets of one of these codecs, the preferred one first, to the same sink as those of the pictures.
+        case packets([Codec])
+    }
+
     /// Where the frames or packets of an open output go.
     public enum Destination: Sendable {
         /// Frames, for a ``OutputContext/Feed/frames(_:)``.
         case consumer(any VideoCaptureConsumer)
-        /// Packets, for a ``OutputContext/Feed/packets(_:)``.
+        /// Packets, for a ``OutputContext/Feed/packets(_:)``, and for those of the sound.
         case sink(any PacketSink)
+        /// Samples, for a ``OutputContext/AudioFeed/samples``.
+        case audioConsumer(any AudioCaptureConsumer)
     }
 }
 
@@ -126,6 +153,8 @@ extension OutputContext {
 public struct OutputContext: Sendable {
     /// The format of the capture's frames, before the orientation is applied.
     public var format: VideoFormat
+    /// The format of the sound that the output gets; nil for none.
+    public var audioFormat: AudioFormat?
     /// The name of the capture's source, such as a camera; nil where it has none.
     public var sourceName: String?
     /// The clockwise rotation of the frames to apply for display.
@@ -134,6 +163,8 @@ public struct OutputContext: Sendable {
     public var pacing: MediaPublisher.Pacing
     /// The duration after which the run ends; nil for no limit.
     public var maximumDuration: Duration?
+    /// Sets the capture's device differently for some frames; nil where it cannot.
+    public var adjustable: (any AdjustableCapture)?
     /// Whether a stop was requested, which ends any wait.
     public var isStopRequested: @Sendable () -> Bool
     /// Reports that the output has failed and takes nothing more; the first error counts.
@@ -142,24 +173,32 @@ public struct OutputContext: Sendable {
     public var warn: @Sendable (String) -> Void
     /// Reports that the output has all that it was to get, and takes nothing more. It is closed with the others.
     public var complete: @Sendable () -> Void
+    /// Asks for a still, as a key of a preview does; see ``MediaPublisher/takeStill()``.
+    public var requestStill: @Sendable () -> Void
 
     /// A context; see the properties.
     public init(
-        format: VideoFormat, sourceName: String? = nil, orientation: VideoOrientation = .up,
-        pacing: MediaPublisher.Pacing = .realTime, maximumDuration: Duration? = nil,
+        format: VideoFormat, audioFormat: AudioFormat? = nil, sourceName: String? = nil,
+        orientation: VideoOrientation = .up, pacing: MediaPublisher.Pacing = .realTime,
+        maximumDuration: Duration? = nil,
+        adjustable: (any AdjustableCapture)? = nil,
         isStopRequested: @escaping @Sendable () -> Bool = { false },
         fail: @escaping @Sendable (any Error) -> Void = { _ in },
-        warn: @escaping @Sendable (String) -> Void = { _ in }, complete: @escaping @Sendable () -> Void = {}
+        warn: @escaping @Sendable (String) -> Void = { _ in }, complete: @escaping @Sendable () -> Void = {},
+        requestStill: @escaping @Sendable () -> Void = {}
     ) {
         self.format = format
+        self.audioFormat = audioFormat
         self.sourceName = sourceName
         self.orientation = orientation
         self.pacing = pacing
         self.maximumDuration = maximumDuration
+        self.adjustable = adjustable
         self.isStopRequested = isStopRequested
         self.fail = fail
         self.warn = warn
         self.complete = complete
+        self.requestStill = requestStill
     }
 }
 

@@ -100,6 +100,8 @@ public struct OutputEntry: Sendable {
     public let needsTarget: Bool
     /// The target where only its name was given; see ``needsTarget``.
     public let defaultTarget: String?
+    /// Whether it has keys, of which one asks for stills; see `OutputContext.requestStill`.
+    public let hasKeys: Bool
 
     private let make: @Sendable (OutputEntry.Request) throws(OptionError) -> any MediaOutput
 
@@ -107,6 +109,7 @@ public struct OutputEntry: Sendable {
     public init(
         name: String, summary: String, extensions: [String] = [], schemes: [String] = [],
         options: [OptionDescription] = [], needsTarget: Bool = true, defaultTarget: String? = nil,
+        hasKeys: Bool = false,
         make: @escaping @Sendable (OutputEntry.Request) throws(OptionError) -> any MediaOutput
     ) {
         self.name = name
@@ -116,6 +119,7 @@ public struct OutputEntry: Sendable {
         self.options = options
         self.needsTarget = needsTarget
         self.defaultTarget = defaultTarget
+        self.hasKeys = hasKeys
         self.make = make
     }
 

@@ -127,9 +127,39 @@ import VideoCapturing
         let run = snapshot(outputs: outputs)
         #expect(
             Summary.captureLine(run)
-                == "Captured 360 frames in 12.0 s (30.0 fps), 0 lost at the source; vp8 encoded 360, dropped 0.")
+                == "Captured 360 frames in 12.0 s (30.0 fps); vp8 encoded 360, dropped 0.")
         #expect(
             Summary.outputLines(run) == ["my clip.webm: 1.50 MB.", "b.ivf: 5 B. It is incomplete."])
+    }
+
+    @Test func lossesAreToldApart() {
+        var run = snapshot(lost: 2)
+        run.lost.source = 3
+        #expect(Summary.captureLine(run).contains("3 lost at the source, 2 left out since this machine was too slow;"))
+        #expect(StatusLine(run).text(columns: 120).contains("lost 3 late 2"))
+    }
+
+    @Test func theSpeedOfARecording() {
+        var run = snapshot()
+        run.isRecording = true
+        run.elapsed = .seconds(4)
+        #expect(Summary.captureLine(run).hasPrefix("Captured 360 frames, 12.0 s of video, in 4.0 s (3.0x); "))
+    }
+
+    @Test func aTargetThatIsNotHeldIsReportedOnce() {
+        var watch = BitrateWatch()
+        func warning(at second: Int, bitrate: Double) -> String? {
+            var run = snapshot()
+            run.elapsed = .seconds(second)
+            run.encoders[0].encoding.bitrate = bitrate
+            return watch.warning(run)
+        }
+        #expect(warning(at: 0, bitrate: 2e6) == nil)
+        #expect(warning(at: 4, bitrate: 2e6) == nil)
+        #expect(warning(at: 5, bitrate: 0.9e6) == nil, "it is held again")
+        #expect(warning(at: 6, bitrate: 2e6) == nil)
+        #expect(warning(at: 11, bitrate: 2e6)?.contains("2.00 Mb/s of a target of 922 kb/s") == true)
+        #expect(warning(at: 60, bitrate: 2e6) == nil)
     }
 
     @Test func json() {

@@ -33,18 +33,41 @@ import Testing
     }
 
     @Test func everySentenceHasARule() throws {
-        var contract = try comments(of: "Sources/VideoCapturing/Contract/VideoCapture.swift")
-        // The contract proper begins with “Order” and ends with the first member.
-        let begin = try #require(contract.range(of: "**Order.**"))
-        let end = try #require(contract.range(of: "Where frames go; held weakly."))
-        contract = String(contract[begin.upperBound..<end.lowerBound])
-        for rule in ConformanceSuite.Rule.allCases {
-            while let range = contract.range(of: rule.sentence) { contract.removeSubrange(range) }
+        let left = try unchecked(
+            of: "Sources/VideoCapturing/Contract/VideoCapture.swift", end: "Where frames go; held weakly.",
+            ConformanceSuite.Rule.allCases.map(\.sentence))
+        #expect(left.allSatisfy { $0 == " " }, "No rule checks: \(left)")
+    }
+
+    @Test func everyRuleOfSoundQuotesItsContract() throws {
+        let contract =
+            try comments(of: "Sources/AudioCapturing/Contract/AudioCapture.swift")
+            + comments(of: "Sources/AudioCapturing/Samples/AudioChunk.swift")
+        for rule in AudioConformanceSuite.Rule.allCases {
+            #expect(contract.contains(rule.sentence), "\(rule): \(rule.sentence)")
         }
-        for heading in ["**Threads.**", "**Stop.**", "**Frames.**", "**States.**"] {
+    }
+
+    @Test func everySentenceOfSoundHasARule() throws {
+        let left = try unchecked(
+            of: "Sources/AudioCapturing/Contract/AudioCapture.swift", end: "Where chunks go; held weakly.",
+            AudioConformanceSuite.Rule.allCases.map(\.sentence))
+        #expect(left.allSatisfy { $0 == " " }, "No rule checks: \(left)")
+    }
+
+    /// What of a contract no rule quotes. The contract proper begins with “Order” and ends with the first member.
+    private func unchecked(of path: String, end: String, _ sentences: [String]) throws -> String {
+        var contract = try comments(of: path)
+        let begin = try #require(contract.range(of: "**Order.**"))
+        let end = try #require(contract.range(of: end))
+        contract = String(contract[begin.upperBound..<end.lowerBound])
+        for sentence in sentences {
+            while let range = contract.range(of: sentence) { contract.removeSubrange(range) }
+        }
+        for heading in ["**Threads.**", "**Stop.**", "**Frames.**", "**Sound.**", "**States.**"] {
             if let range = contract.range(of: heading) { contract.removeSubrange(range) }
         }
-        #expect(contract.allSatisfy { $0 == " " }, "No rule checks: \(contract)")
+        return contract
     }
 }
 

@@ -1,12 +1,18 @@
 """Stills: single ones, bursts and time lapses, beside films, from sources of every pace; and what they are refused for."""
 
+import base64
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
+import termios
+import time
 
 from support import media
+from support.devtools import DevTools
+from test_status import Terminal
 from support.tool import IO, NO_INPUT, OK, PERMISSION, USAGE, ToolTestCase
 
 NOISE = ("--source", "noise", "--size", "320x240")
@@ -67,6 +73,22 @@ class StillTests(ToolTestCase):
         self.assertEqual(identify(self.folder / "shot.jpeg"), "JPEG 320 240")
         self.assertEqual((self.folder / "shot.nv12").stat().st_size, 320 * 240 * 3 // 2)
         self.assertIn("DateTimeOriginal", exif(self.folder / "shot.png")[0])
+
+    def test_chromium_shows_them(self):
+        self.succeed(*NOISE, "--orientation", 90, "-o", "written.jpg", "-o", "shot.png")
+        browser = DevTools()
+        self.addCleanup(browser.close)
+        tab = browser.open()
+        self.addCleanup(tab.close)
+        for name, kind in (("written.jpg", "jpeg"), ("shot.png", "png")):
+            data = base64.b64encode((self.folder / name).read_bytes()).decode()
+            shown = tab.evaluate(f"""new Promise((done, fail) => {{
+              const image = new Image();
+              image.onload = () => done([image.naturalWidth, image.naturalHeight]);
+              image.onerror = () => done('damaged');
+              image.src = 'data:image/{kind};base64,{data}';
+            }})""")
+            self.assertEqual(shown, [240, 320], f"{name}: upright, as EXIF says")
 
     def test_options(self):
         self.succeed(*NOISE, "--orientation", 90, "-o", "written.jpg", "--still-quality", 95)
@@ -131,9 +153,48 @@ class StillTests(ToolTestCase):
         self.assertGreater(output["latencyMillisecondsMaximum"], 0)
 
 
+class KeyTests(ToolTestCase):
+    WAITS = True
+
+    def test_s_takes_a_still_in_the_terminal(self):
+        (self.folder / "capture-still-001.jpg").write_bytes(b"dear to somebody")
+        terminal = Terminal(*NOISE, "--fps", 30, "--duration", 60, "--preview", "-o", "null", folder=self.folder)
+        self.addCleanup(terminal.close)
+        usual = termios.tcgetattr(terminal.master)
+        deadline = time.monotonic() + 30
+        while b"\x1b[?1049h" not in terminal.output and time.monotonic() < deadline:
+            terminal.read(0.1)
+        for number in (2, 3):
+            os.write(terminal.master, b"xs")
+            name = f"capture-still-00{number}.jpg"
+            while not (self.folder / name).exists() or name.encode() not in terminal.output:
+                self.assertLess(time.monotonic(), deadline, re.sub(rb"\x1b[^m]*m|[^ -~]", b"", terminal.output)[-500:])
+                terminal.read(0.1)
+            self.assertEqual(identify(self.folder / name), "JPEG 320 240")
+        self.assertEqual((self.folder / "capture-still-001.jpg").read_bytes(), b"dear to somebody")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.read(10)
+        self.assertEqual(terminal.process.wait(10), 0)
+        self.assertIn(b"2 stills", terminal.output)
+        self.assertEqual(termios.tcgetattr(terminal.master), usual, "the terminal is as it was")
+
+    def test_without_a_terminal_no_keys_are_read(self):
+        run = self.succeed(*NOISE, "--frames", 5, "-o", "null")
+        self.assertEqual(list(self.folder.iterdir()), [])
+        self.assertNotIn("still", run.stderr)
+
+
 class StillErrorTests(ToolTestCase):
     def test_bad_values(self):
         for arguments in (
+            ("-o", "shot-%d.jpg", "--still-bracket", "exposure"),
+            ("-o", "shot-%d.jpg", "--still-bracket", "exposure=bright"),
+            ("-o", "shot-%d.jpg", "--still-bracket", "gain=1,,2"),
+            ("-o", "shot-%d.jpg", "--still-bracket", "gain=1,2", "--burst", 2),
+            ("-o", "shot-%d.jpg", "--still-bracket", "gain=1,2", "--burst-interval", 2),
+            ("-o", "shot-%d.jpg", "--still-size", "64x48", "--burst", 2),
+            ("-o", "shot.jpg", "--still-bracket", "gain=1,2"),
+            ("-o", "shot.jpg", "--still-size", "0x48"),
             ("-o", "shot.jpg", "--burst", 2),
             ("-o", "shot-%d.jpg", "--burst", 0),
             ("-o", "shot-%d.jpg", "--burst", "many"),
@@ -164,6 +225,14 @@ class StillErrorTests(ToolTestCase):
         self.assertEqual((self.folder / "shot-3.jpg").read_bytes(), b"dear to somebody")
         self.succeed(*arguments, "--force")
         pixels(self.folder / "shot-3.jpg")
+
+    def test_a_source_that_cannot_be_set(self):
+        for arguments in (("--still-bracket", "exposure=-1,1"), ("--still-size", "640x480")):
+            run = self.run_tool(*NOISE, "--fps", 30, *arguments, "-o", "shot-%d.jpg", "-o", "a.webm")
+            self.assertNotEqual(run.code, OK)
+            self.assertSentence(run, "use a camera")
+            (self.folder / "a.webm").unlink(missing_ok=True)
+            self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_folders(self):
         self.assertRefused(self.run_tool(*NOISE, "-o", "no/such/shot.jpg"), NO_INPUT, "no/such")

@@ -42,6 +42,18 @@ class WindowTests(ToolTestCase):
         self.assertEqual(run.code, OK, str(run))
         self.assertRegex(run.stderr, r"Showed \d+ frames? in a window")
 
+    def test_s_takes_a_still(self):
+        running = self.show("--input", self.clip, "--loop", "-o", "window")
+        self.wait_for_red(running)
+        self.screen.press("s")
+        still = self.folder / "capture-still-001.jpg"
+        running.wait_for_file(still, 100)
+        self.screen.press("q")
+        run = running.finish(10)
+        self.assertEqual(run.code, OK, str(run))
+        self.assertEqual(still.read_bytes()[-2:], b"\xff\xd9")
+        self.assertIn("1 still", run.stderr)
+
     def test_play_and_full_screen(self):
         running = self.show("play", self.clip, "--loop", "--full-screen", "--mirror", "--stats", "json")
         self.wait_for_red(running)

@@ -60,6 +60,34 @@ import VideoCapturing
         #expect(try await request.value.timestamp == later.timestamp)
     }
 
+    @Test func framesCanBePassedOver() async throws {
+        let rig = Rig()
+        try rig.feed()
+        let request = await rig.begin(Still.Settings(skippedFrames: 2))
+        rig.settle()
+        try rig.feed()
+        try rig.feed(after: .milliseconds(1))
+        let third = try rig.feed()
+        let still = try await request.value
+        #expect(still.timestamp == third.timestamp && still.offset == .milliseconds(81))
+    }
+
+    /// For who encodes it themselves, such as a server that has encoded it already.
+    @Test func theFrameItself() async throws {
+        let rig = Rig()
+        try rig.feed()
+        let frame = try rig.feed()
+        let taken = try await rig.stills.frame()
+        #expect(taken.timestamp == frame.timestamp && taken.buffer === frame.buffer)
+        #expect(rig.outstandingCount == 0)
+        rig.stills.interrupt(.interrupted(.noSignal))
+        let request = Task { try await rig.stills.frame(Still.Settings(timeout: .seconds(1))) }
+        #expect(await eventually { rig.waitingCount == 1 })
+        rig.settle()
+        rig.clock.advance(by: .seconds(2))
+        await #expect { try await request.value } throws: { isError(.timedOut, $0) }
+    }
+
     @Test func aRepeatIsNoOtherFrame() async throws {
         let rig = Rig()
         let frame = try rig.feed()

@@ -19,6 +19,7 @@ struct CapturerBench {
           screen        a screen of which little changes: CPU and bytes per frame
           jpeg          JPEG pictures, beside libyuv and TurboJPEG: CPU per picture
           h264          H.264, beside openh264 alone: CPU and allocations per frame
+          stills        a StillCapture that nobody asks: CPU per frame, and the memory of its ring
           all           all of these
 
           --quick       fewer turns and frames
@@ -34,6 +35,8 @@ struct CapturerBench {
                         [--latency --frames N]; to null in the camera's own format; with --latency prints
                         `FRAMES P50 P99 LARGEST`, in milliseconds from the driver's timestamp to the consumer, of
                         the frames after the first 90
+          take-stills   stills of a playing clip, one after the other: --input CLIP --folder DIR [--count N]
+                        [--quality Q]; prints `P50 P99 RATE`, in milliseconds from request to file
           show          a raw clip of NV12 in a window, until a signal ends it: --input CLIP --size WxH --fps N
                         [--from-memory]; prints frames shown and replaced, and the median latency in milliseconds
         """
@@ -63,6 +66,8 @@ struct CapturerBench {
         case "screen": try ScreenBenchmark(Effort(&arguments)).run()
         case "jpeg": try JPEGBenchmark(Effort(&arguments)).run()
         case "h264": try H264Benchmark(Effort(&arguments)).run()
+        case "stills": try StillBenchmark(Effort(&arguments)).run()
+        case "take-stills": try takeStills(&arguments)
         case "make-noise": try makeNoise(&arguments)
         case "vp8": try encodeFile(Clip(&arguments), isOnOneThread: arguments.flag("one-thread"))
         case "camera": try captureCamera(CameraRun(&arguments))
@@ -78,6 +83,7 @@ struct CapturerBench {
             try ScreenBenchmark(effort).run()
             try JPEGBenchmark(effort).run()
             try H264Benchmark(effort).run()
+            try StillBenchmark(effort).run()
         default: throw UsageError("no command \(command); see capturer-bench help")
         }
     }

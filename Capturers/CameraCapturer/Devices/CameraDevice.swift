@@ -76,6 +76,9 @@ extension CameraDevice {
         ControlSet(try open(calls)).all()
     }
 
+    /// Its controls, open as long as the value lives.
+    func openControls(_ calls: any DeviceCalls) throws(CaptureError) -> ControlSet { ControlSet(try open(calls)) }
+
     private func open(_ calls: any DeviceCalls) throws(CaptureError) -> DeviceNode {
         do {
             return try DeviceNode(opening: path, calls: calls)

@@ -72,6 +72,10 @@ final class CameraSource: FrameSource {
                 try recover(context)
                 continue
             }
+            if status.shot.isPending {
+                takeSizedShot(context)
+                continue
+            }
             do throws(CameraStreamError) {
                 if let frame = try awaitFrame(running, context) { return frame }
             } catch {

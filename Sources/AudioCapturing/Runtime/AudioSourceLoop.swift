@@ -71,8 +71,9 @@ final class AudioSourceLoop: @unchecked Sendable {
         let settings = source.settings
         let delay = context.now - timeline.nextTimestamp - settings.chunkDuration
         guard delay > AudioSourceLoop.longestDelay else { return }
-        let frames = (timeline.format ?? settings.format).frames(in: delay)
-        timeline.skip(frames: frames)
+        let format = timeline.format ?? settings.format
+        let frames = format.frames(in: delay)
+        timeline.skip(frames: frames, format)
         control.contents.withLock { $0.media.statistics.framesLost.late &+= UInt64(frames) }
     }
 

@@ -19,6 +19,8 @@ struct AudioTimeline {
     private(set) var nextFrame: Int64 = 0
     /// When the next frame is due.
     private(set) var nextTimestamp = MediaTime(nanoseconds: .min)
+    /// Where the last chunk ended.
+    private var end = MediaTime(nanoseconds: .min)
     /// The format of the chunks; nil before the first.
     private(set) var format: AudioFormat?
     private var clock: SampleClock?
@@ -40,7 +42,7 @@ struct AudioTimeline {
         lateness = ReadLateness()
         offset = .zero
         pending = .start
-        nextTimestamp = max(now, nextTimestamp)
+        nextTimestamp = max(now, end)
         line = (nextTimestamp, nextFrame)
     }
 
@@ -53,10 +55,10 @@ struct AudioTimeline {
     // MARK: Sound that is paced
 
     /// Leaves out frames whose time has passed.
-    mutating func skip(frames: Int64) {
+    mutating func skip(frames: Int64, _ format: AudioFormat) {
         nextFrame += frames
         pending = AudioChunk.Discontinuity.merge(pending, .lost(frames: frames))
-        if let format { nextTimestamp = time(ofFrame: nextFrame, format) }
+        nextTimestamp = time(ofFrame: nextFrame, format)
     }
 
     /// The place of a chunk that follows the one before.
@@ -84,8 +86,8 @@ struct AudioTimeline {
         let hadFormat = format
         adopt(audio.buffer.format)
         guard var clock, hadFormat != nil else {
-            // Two samples of a restart cannot have the same time.
-            let start = max(time, nextTimestamp)
+            // What the start before has delivered has its time already.
+            let start = max(time, end)
             if time < start { offset = start - time }
             var clock = SampleClock(at: start, sampleRate: audio.buffer.format.sampleRate)
             clock.advance(frames: frames, error: 0, span: frames)
@@ -101,13 +103,19 @@ struct AudioTimeline {
         let prediction = clock.prediction
         var error = Double(time.nanoseconds(since: prediction))
         var span = frames
-        if error < -AudioTimeline.tolerance {
-            guard error < -AudioTimeline.longestOverlap else {
-                pending = AudioChunk.Discontinuity.merge(pending, .resynchronized(by: .nanoseconds(Int64(error))))
-                return nil
-            }
+        if error < -AudioTimeline.tolerance, !isExact {
+            // An early read proves that those before were late; so was what was made of them.
+            let earliest = lastTimestamp.map { $0.advanced(by: .nanoseconds(1)) } ?? time
+            let start = max(time, earliest)
+            pending = AudioChunk.Discontinuity.merge(pending, .resynchronized(by: start - prediction))
+            clock = SampleClock(at: start, sampleRate: audio.buffer.format.sampleRate)
+            lateness = ReadLateness()
+            error = 0
+        } else if error < -AudioTimeline.tolerance {
+            pending = AudioChunk.Discontinuity.merge(pending, .resynchronized(by: time - prediction))
+            // Sound that comes twice.
+            guard error < -AudioTimeline.longestOverlap else { return nil }
             offset += prediction - time
-            pending = AudioChunk.Discontinuity.merge(pending, .resynchronized(by: .nanoseconds(Int64(error))))
             error = 0
         } else if !isExact, !audio.isAfterGap {
             // A read may be late by any time; only the earliest of a second says something.
@@ -155,6 +163,7 @@ struct AudioTimeline {
         let place = Place(timestamp: timestamp, firstFrame: nextFrame, discontinuity: pending.take())
         nextFrame += Int64(buffer.frameCount)
         nextTimestamp = max(next, timestamp)
+        end = nextTimestamp
         return place
     }
 }

@@ -41,8 +41,7 @@ extension AudioChunk {
     /// What is between two chunks. Where several apply, the last of the list that applies is stated; the numbers of the
     /// frames tell of a loss in any case.
     public enum Discontinuity: Sendable, Hashable {
-        /// Time has been corrected: the chunk is later (or, where negative, earlier) than the frames before it say, and no
-        /// frame is missing.
+        /// The time of the device has run back by this, or was found to be wrong; no frame is missing.
         case resynchronized(by: Duration)
         /// Frames are missing: the device, the source or a queue has lost them.
         case lost(frames: Int64)

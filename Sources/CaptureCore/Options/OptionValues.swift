@@ -77,7 +77,8 @@ extension OptionValues {
         }
     }
 
-    /// A time: seconds (`10`, `2.5`, `2.5s`), milliseconds (`500ms`), minutes (`5m`) or hours (`1h`), up to a year.
+    /// A time: seconds (`10`, `2.5`, `2.5s`), milliseconds (`500ms`), minutes (`5m`, `5min`), hours (`1h`) or days (`1d`),
+    /// or by the clock (`1:30`, `00:01:30`), up to a year.
     ///
     /// - Parameters:
     ///   - name: the option's name.
@@ -86,22 +87,24 @@ extension OptionValues {
         try parsed(name) { (text, option) throws(OptionError) in
             guard let time = parseTime(text), time > .zero || allowsZero && time == .zero else {
                 throw OptionError(
-                    option, text, "not a time\(allowsZero ? "" : " above zero"). Give seconds: 10, 2.5 or 500ms.")
+                    option, text,
+                    "not a time\(allowsZero ? "" : " above zero"). Give seconds (10, 2.5), 500ms, 5m, 1h or 00:01:30.")
             }
             return time
         }
     }
 
-    /// Bits per second: `800000`, `800k`, `1.5M`.
+    /// Bits per second: `800000`, `800k`, `1.5M`, `2Mbps`.
     public func bitrate(_ name: String) throws(OptionError) -> Int? {
-        try parsed(name) { (text, option) throws(OptionError) in
+        try parsed(name) { (given, option) throws(OptionError) in
+            let text = withoutUnit(given, ["bps", "bit/s", "b/s"])
             let decimals = text.hasSuffix("k") || text.hasSuffix("K") ? 3 : text.hasSuffix("M") ? 6 : 0
             guard let value = parseDecimal(decimals > 0 ? text.dropLast() : text[...], decimals: decimals) else {
                 throw OptionError(
-                    option, text, "not a bitrate. Give bits per second, optionally in k or M: 800k, 1.5M.")
+                    option, given, "not a bitrate. Give bits per second, optionally in k or M: 800k, 1.5M.")
             }
             guard (1000...2_000_000_000).contains(value) else {
-                throw OptionError(option, text, "out of range; a bitrate is 1k to 2000M bits per second.")
+                throw OptionError(option, given, "out of range; a bitrate is 1k to 2000M bits per second.")
             }
             return Int(value)
         }

@@ -1,4 +1,5 @@
 // The one file of the tool that knows capturers, codecs and outputs by name. A new one is a line here.
+import AudioCapturing
 import CameraCapturer
 import FFmpegCodec
 import FFmpegContainers
@@ -7,14 +8,19 @@ import FileCapturer
 import FileOutput
 import FrameProcessing
 import H264Codec
+import Loudspeaker
 import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
+import MicrophoneCapturer
 import NoiseCapturer
+import OpusCodec
+import RadioCapturer
 import ScreenCapturer
 import StillCapture
 import StreamCapturer
 import StreamOutput
+import ToneCapturer
 import VP8Codec
 import VideoCapturing
 import WindowPreview
@@ -38,22 +44,28 @@ let demoCatalog = ToolCatalog(
             .window,
             .terminal,
         ]),
+    audioSources: AudioCapturerCatalog([.tone, .microphone, .radio]),
+    audioEncoders: [.opus, .pcm],
+    loudspeaker: { Loudspeaker($0) },
     shorthands: [
         OutputShorthand(
             option: OptionDescription(
                 "serve", .text("PORT"), "live to browsers at [ADDRESS:]PORT; as -o serve://PORT",
                 default: "off"),
-            prefix: "serve://", replacesDefault: true),
+            prefix: "serve://"),
         OutputShorthand(
             option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
-            prefix: OutputEntry.terminalName, replacesDefault: false),
+            prefix: OutputEntry.terminalName),
     ],
-    checks: [{ Finding.vp8() }, { Finding.pixels() }],
+    keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
+    checks: [{ Finding.vp8() }, { Finding.opus() }, { Finding.pixels() }],
     examples: [
         ("--source noise", "to capture.webm"),
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
+        ("--source camera --audio mic -o av.webm", "with sound"),
         ("--source camera --burst 20 -o shot-%02d.jpg", "twenty photographs"),
+        ("--source camera --still-bracket exposure=-2,0,2 -o shot-%d.jpg", "three exposures"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
         ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])

@@ -35,6 +35,11 @@ public enum CapturerDemo {
     }
 
     private static func execute(_ words: [String], _ context: ToolContext) throws(ExitError) -> ExitStatus {
+        // A recording without an end must be asked for.
+        guard !words.isEmpty else {
+            for line in HelpText.usage(context.catalog) { context.terminal.writeLine(line) }
+            return .usage
+        }
         let (command, arguments) = try ToolCommand.parse(words, context.catalog)
         if !command.handlesSignals { SignalWatcher.unblock() }
         guard !arguments.values.contains("version") else {

@@ -135,7 +135,12 @@ private enum ZshCompletion {
             \(commands.joined(separator: "\n"))
                 esac
             }
-            compdef _capturer_demo capturer-demo
+            # Read from a folder of completions this file is the function's first call; from .zshrc it is not.
+            if [[ $funcstack[1] == _capturer_demo ]]; then
+                _capturer_demo "$@"
+            else
+                compdef _capturer_demo capturer-demo
+            fi
             """
     }
 

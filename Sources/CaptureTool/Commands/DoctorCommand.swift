@@ -75,6 +75,7 @@ extension DoctorReport {
             entry.problem().map { Finding("encoders", entry.name, .missing, entry.summary, remedy: $0) }
         }
         findings += MachineChecks.system + catalog.sources.entries.flatMap { $0.check?() ?? [] }
+        findings += catalog.audioSources.entries.flatMap { $0.check?() ?? [] }
         findings += MachineChecks.session()
         var topics: [String] = []
         for finding in findings where !topics.contains(finding.topic) { topics.append(finding.topic) }

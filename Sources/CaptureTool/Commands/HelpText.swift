@@ -10,8 +10,8 @@ enum HelpText {
 
     /// What `help NAME` explains.
     static func topics(_ catalog: ToolCatalog) -> [String] {
-        catalog.sources.names + catalog.outputs.entries.map(\.name) + catalog.encoders.map(\.name)
-            + ToolCommand.all.map(\.name)
+        catalog.sources.names + catalog.audioSources.names + catalog.outputs.entries.map(\.name)
+            + catalog.encoders.map(\.name) + catalog.audioEncoders.map(\.name) + ToolCommand.all.map(\.name)
     }
 
     /// The help on a topic; nil for the overview.
@@ -27,18 +27,30 @@ enum HelpText {
             .usage, "\(printable(topic, limit: 60)): there is no such source, output, encoder or command.\(guess)")
     }
 
+    /// Ten lines for a command line without any word.
+    static func usage(_ catalog: ToolCatalog) -> [String] {
+        ["Name what to capture, such as --source noise:"] + examples(catalog) + [
+            "What there is to capture: capturer-demo list. All options: capturer-demo --help"
+        ]
+    }
+
+    private static func examples(_ catalog: ToolCatalog) -> [String] {
+        let longest = catalog.examples.map(\.arguments.count).max() ?? 0
+        return catalog.examples.map { example in
+            let padding = String(repeating: " ", count: longest - example.arguments.count)
+            return "  capturer-demo \(example.arguments)\(padding)  \(example.help)"
+        }
+    }
+
     /// One screen, in the order of the tasks.
     static func overview(_ catalog: ToolCatalog) -> String {
         var lines = ["capturer-demo: captures video, writes it to files and serves it to browsers."]
-        let longest = catalog.examples.map(\.arguments.count).max() ?? 0
-        for example in catalog.examples {
-            let padding = String(repeating: " ", count: longest - example.arguments.count)
-            lines.append("  capturer-demo \(example.arguments)\(padding)  \(example.help)")
-        }
+        lines += examples(catalog)
         for section in ToolOptions.sections(catalog) {
             lines += ["", section.title] + section.options.map { line($0, isShort: true) }
             switch section.title {
             case "Source": lines += shared(catalog.sourceGroups) + own(catalog.sourceGroups, besides: section.options)
+            case "Sound": lines += own(catalog.audioGroups, besides: section.options)
             case "Output":
                 lines += targets(catalog.outputs) + own(catalog.outputGroups, besides: section.options)
             case "Encoding":
@@ -51,7 +63,9 @@ enum HelpText {
             let words = [command.name, command.operand?.placeholder].compactMap(\.self).joined(separator: " ")
             lines += row("  \(words)", command.summary)
         }
-        lines += ["", "-h, --help, --version. Exit codes: 0 done, 64 usage, 66 no such input, 69 library missing,"]
+        lines += ["", "Status line: time, size, measured/requested rate, bitrate, cap(tured) frames, what each output"]
+        lines.append("took and dropped, lat(ency) from capture to packet: median/99th percentile.")
+        lines += ["-h, --help, --version. Exit codes: 0 done, 64 usage, 66 no such input, 69 library missing,"]
         lines.append("74 input or output failed, 75 device busy, 77 not allowed, 130 interrupted twice.")
         return lines.joined(separator: "\n")
     }
@@ -109,7 +123,14 @@ enum HelpText {
             return (encoder.name, entry("--encoder \(encoder.name)", encoder.summary, shared + encoder.options))
         }
         let commands = ToolCommand.all.map { command in (command.name, text(of: command, catalog)) }
-        return sources + outputs + encoders + commands
+        let sounds = catalog.audioSources.entries.map { source in
+            let input = source.inputPlaceholder.map { "[:\($0)]" } ?? ""
+            return (source.name, entry("--audio \(source.name)\(input)", source.summary, source.options))
+        }
+        let soundEncoders = catalog.audioEncoders.map { encoder in
+            (encoder.name, entry("encoder \(encoder.name)", encoder.summary, encoder.options))
+        }
+        return sources + sounds + outputs + encoders + soundEncoders + commands
     }
 
     private static func everything(_ catalog: ToolCatalog) -> [String] { sections(catalog).map(\.text) }

@@ -1,5 +1,11 @@
 import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// A command of the tool: its name, options and action in one place, for parsing, help, completion and the manual.
 struct ToolCommand: Sendable {
     var name: String
@@ -53,10 +59,13 @@ extension ToolCommand {
         var command = capture
         var isNamed = false
         if let first = words.first, !first.hasPrefix("-"), !first.isEmpty {
-            guard let named = named(first) else { throw unknown(first) }
-            command = named
-            isNamed = true
-            words.removeFirst()
+            if let named = named(first) {
+                command = named
+                isNamed = true
+                words.removeFirst()
+            } else if !isInput(first) {
+                throw unknown(first)
+            }
         }
         // Also in a command line with errors.
         if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
@@ -68,9 +77,14 @@ extension ToolCommand {
             (command: other.name, options: other.options(catalog).merged.map(\.option))
         }
         let parsed = try ParsedArguments(Array(words), options: command.allOptions(catalog), others: others)
-        if let word = parsed.operands.first, command.operand == nil { throw unexpected(word, command) }
-        if parsed.operands.count > 1, command.operand != nil { throw unexpected(parsed.operands[1], command) }
+        if let word = parsed.operands.first, command.operand == nil { throw unexpected(word) }
+        if parsed.operands.count > 1, command.operand != nil { throw unexpected(parsed.operands[1]) }
         return (command, parsed)
+    }
+
+    /// Whether a word is a file or a URL, rather than a misspelled command.
+    private static func isInput(_ word: String) -> Bool {
+        word.contains(".") || word.contains("/") || word.contains(":") || access(word, F_OK) == 0
     }
 
     private static func unknown(_ word: String) -> ExitError {
@@ -79,27 +93,23 @@ extension ToolCommand {
             .usage, "\(printable(word, limit: 60)): no such command. \(guess ?? "See capturer-demo --help.")")
     }
 
-    private static func unexpected(_ word: String, _ command: ToolCommand) -> ExitError {
-        let shown = printable(word, limit: 60)
-        let isCapture = command.name == capture.name
-        return ExitError(
-            .usage,
-            "\(shown): \(isCapture ? "not an option; a file to play is --input, one to write is -o" : "one word too many")."
-        )
+    private static func unexpected(_ word: String) -> ExitError {
+        ExitError(.usage, "\(printable(word, limit: 60)): one word too many.")
     }
 
     /// `capturer-demo [options]`: captures.
     static let capture = ToolCommand(
         name: "capture", summary: "captures until Ctrl-C or a limit; meant where no command is named",
+        operand: Operand(placeholder: "INPUT") { _ in [] },
         options: { catalog in
             [OptionGroup(owner: .tool, options: ToolOptions.sections(catalog).flatMap(\.options))]
-                + catalog.sourceGroups + catalog.encoderGroups + catalog.outputGroups
+                + catalog.sourceGroups + catalog.encoderGroups + catalog.audioGroups + catalog.outputGroups
         }, handlesSignals: true,
         run: { (arguments, context) throws(ExitError) in
             let plan: CapturePlan
             let signals: SignalWatcher
             do throws(OptionError) {
-                plan = try CapturePlan(arguments, catalog: context.catalog)
+                plan = try CapturePlan(try withInput(arguments), catalog: context.catalog)
             } catch {
                 throw ExitError(error)
             }
@@ -111,17 +121,39 @@ extension ToolCommand {
             return try CaptureRun(plan: plan, terminal: context.terminal, signals: signals).run()
         })
 
+    /// The words of a capture with a file or URL among them as its input.
+    private static func withInput(_ arguments: ParsedArguments) throws(OptionError) -> ParsedArguments {
+        guard let input = arguments.operands.first else { return arguments }
+        guard !arguments.values.contains("input") else {
+            throw OptionError(
+                "input", input, "there is one already; a file to write is -o \(printable(input, limit: 60)).")
+        }
+        var capture = arguments
+        capture.operands = []
+        capture.values["input"] = input
+        return capture
+    }
+
     /// `capturer-demo play URL|FILE`.
     static let play = ToolCommand(
-        name: "play", summary: "shows a stream or a file: --input URL|FILE -o window",
-        operand: Operand(placeholder: "URL|FILE") { _ in [] }, discussion: "It has the options of a capture.",
-        options: capture.options, handlesSignals: true,
+        name: "play", summary: "shows a stream or a file, or plays a radio: play URL|FILE",
+        operand: Operand(placeholder: "URL|FILE") { _ in [] },
+        discussion: "It has the options of a capture. " + RadioPlayback.discussion,
+        options: { catalog in
+            capture.options(catalog) + [OptionGroup(owner: .tool, options: [RadioPlayback.soundOption])]
+        }, handlesSignals: true,
         run: { (arguments, context) throws(ExitError) in
             guard let input = arguments.operands.first, !input.isEmpty else {
                 throw ExitError(.usage, "play: name what to show: a file, or a URL such as tcp://host:9000.")
             }
             guard !arguments.values.contains("input") else {
                 throw ExitError(.usage, "--input: play has its input already; leave one out.")
+            }
+            if RadioPlayback.isRadio(input, arguments.values) {
+                return try RadioPlayback(input, arguments.values, context).run()
+            }
+            guard !arguments.values.contains("sound") else {
+                throw ExitError(.usage, "--sound: is for radios, whose addresses begin with http; leave it out.")
             }
             return try capture.run(playing(input, arguments.values), context)
         })

@@ -1,5 +1,12 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// A capture as the options describe it, checked as far as possible without opening anything.
 struct CapturePlan: Sendable {
@@ -9,7 +16,11 @@ struct CapturePlan: Sendable {
     var contentHint: VideoContentHint?
     var frames: UInt64?
     var duration: Duration?
+    /// The sound; nil for pictures alone.
+    var audio: AudioPlan?
     var outputs: [PlannedOutput]
+    /// The output that takes stills where a key of another asks for them; nil where there is none with keys.
+    var keyStills: (@Sendable () throws -> any MediaOutput)?
     /// The encoders that the program has.
     var encoders: [EncoderEntry]
     var encoding = EncodingSettings()
@@ -18,10 +29,14 @@ struct CapturePlan: Sendable {
     /// Whether the other outputs continue when one fails.
     var keepsGoing: Bool
     var statistics: StatisticsStyle
+    /// The path of a file for statistics as JSON; nil for none.
+    var statisticsFile: String?
     var isQuiet: Bool
 
     /// Whether to print how the source chose its mode.
     var explains: Bool { request.options.contains("explain") }
+    /// Whether there is nothing but sound.
+    var isSoundAlone = false
     /// Whether a stalled output would block others.
     var hasSeveralOutputs: Bool { outputs.count > 1 }
 }
@@ -32,6 +47,10 @@ struct PlannedOutput: Sendable {
     var request: OutputEntry.Request
     /// What the user wrote: the option, and its value.
     var given: (option: String, text: String)
+    /// When a file ends and the next begins; nil for one file.
+    var split: SplitOutput.Interval?
+    /// What is kept of the files.
+    var keep: SplitOutput.Limit?
 
     /// Whether it writes lines of text, so that it may share standard output with messages.
     var isText: Bool { entry.defaultTarget == "-" }
@@ -39,7 +58,24 @@ struct PlannedOutput: Sendable {
     /// Makes the output; it opens nothing yet.
     ///
     /// - Throws: the error of a value.
-    func makeOutput() throws(OptionError) -> any MediaOutput { try entry.makeOutput(request) }
+    func makeOutput() throws(OptionError) -> any MediaOutput {
+        let output = try entry.makeOutput(request)
+        guard let split, PlannedOutput.isSplit(output) else { return output }
+        do {
+            return try SplitOutput(request.target, every: split, keep: keep) { [entry, request] path in
+                var request = request
+                request.target = path
+                return try entry.makeOutput(request)
+            }
+        } catch let error as OptionError {
+            throw error
+        } catch {
+            throw OptionError("output", request.target, "\(error)")
+        }
+    }
+
+    /// Whether an output is one file, so that several can follow each other.
+    static func isSplit(_ output: any MediaOutput) -> Bool { output.path.map { $0 != "-" } ?? false }
 }
 
 extension CapturePlan {
@@ -57,11 +93,16 @@ extension CapturePlan {
         overwrites = values.contains("force")
         keepsGoing = values.contains("keep-going")
         outputs = try CapturePlan.outputs(values, catalog, source)
+        audio = try AudioPlan(values, catalog)
+        isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio)
+        keyStills = outputs.contains(where: \.entry.hasKeys) ? catalog.keyStills : nil
         encoders = catalog.encoders
         encoding = try EncodingSettings(values, encoders: catalog.encoders)
         try CapturePlan.check(outputs, values, catalog)
 
         statistics = try values.choice("stats", StatisticsStyle.allCases.map { ($0.rawValue, $0) }) ?? .text
+        statisticsFile = values["stats-file"]
+        if statisticsFile == "" { throw OptionError("stats-file", "", "name a file.") }
         isQuiet = values.contains("quiet")
         if isQuiet, statistics != .none, let stats = values["stats"] {
             throw OptionError("stats", stats, "cannot be combined with --quiet; leave one out.")
@@ -79,19 +120,26 @@ extension CapturePlan {
     ) throws(OptionError) -> [PlannedOutput] {
         var given = values.all("output").map { (option: "output", text: $0, value: $0) }
         let shorthands = catalog.shorthands.filter { values.contains($0.option.name) }
-        if given.isEmpty, !shorthands.contains(where: \.replacesDefault) {
-            given = [("output", catalog.defaultOutput, catalog.defaultOutput)]
+        if given.isEmpty, shorthands.isEmpty {
+            let name = values.contains("force") ? catalog.defaultOutput : freeName(catalog.defaultOutput)
+            given = [("output", name, name)]
         }
         for shorthand in shorthands {
             let name = shorthand.option.name
             for value in values.all(name) { given.append((name, shorthand.prefix + value, value)) }
+        }
+        let split = try values.parsed("split", PlannedOutput.parseSplit)
+        let keep = try values.parsed("keep", PlannedOutput.parseKeep)
+        if keep != nil, split == nil {
+            throw OptionError("keep", values["keep"], "has no effect without --split, which makes several files.")
         }
         var outputs: [PlannedOutput] = []
         for (option, text, value) in given {
             let (entry, target) = try catalog.outputs.resolve(text)
             let own = values.filter { name in entry.options.contains { $0.name == name } }
             let request = OutputEntry.Request(target: target, options: own, overwrites: values.contains("force"))
-            outputs.append(PlannedOutput(entry: entry, request: request, given: (option, value)))
+            outputs.append(
+                PlannedOutput(entry: entry, request: request, given: (option, value), split: split, keep: keep))
         }
         for (owner, option) in catalog.outputGroups.merged.map({ ($0.owners, $0.option) })
         where values.contains(option.name) && source.option(named: option.name) == nil {
@@ -100,6 +148,18 @@ extension CapturePlan {
                 option.name, nil, "has no effect without an output that has it; add \(advice(owner, catalog)).")
         }
         return outputs
+    }
+
+    /// The name, with a number where a file has it already: `capture-2.webm`.
+    private static func freeName(_ name: String) -> String {
+        let (stem, ending) = name.lastIndex(of: ".").map { (name[..<$0], name[$0...]) } ?? (name[...], "")
+        let others = (2...9999).lazy.map { "\(stem)-\($0)\(ending)" }
+        // A dangling link counts as taken too.
+        func isTaken(_ name: String) -> Bool {
+            var status = stat()
+            return lstat(name, &status) == 0
+        }
+        return isTaken(name) ? others.first { !isTaken($0) } ?? name : name
     }
 
     /// How to add one of several outputs: by a short form where there is one.
@@ -122,11 +182,16 @@ extension CapturePlan {
         _ outputs: [PlannedOutput], _ values: OptionValues, _ catalog: ToolCatalog
     ) throws(OptionError) {
         var isEncoded = false
+        var isFile = false
         var toStandardOutput = 0
         for output in outputs {
             let made = try output.makeOutput()
             if case .packets = made.feed { isEncoded = true }
             if made.path == "-" { toStandardOutput += 1 }
+            isFile = isFile || PlannedOutput.isSplit(made)
+        }
+        if !isFile, let split = values["split"] {
+            throw OptionError("split", split, "no output is a file; add one such as -o \(catalog.defaultOutput).")
         }
         guard toStandardOutput <= 1 else {
             throw OptionError(
@@ -140,6 +205,20 @@ extension CapturePlan {
             throw OptionError(
                 name, values[name], "no output is encoded; add one such as -o \(catalog.defaultOutput).")
         }
+    }
+}
+
+extension PlannedOutput {
+    fileprivate static func parseSplit(_ text: String, _ option: String) throws(OptionError) -> SplitOutput.Interval {
+        if let time = parseTime(text), time >= .milliseconds(100) { return .duration(time) }
+        if let bytes = parseBytes(text), bytes >= 1000 { return .bytes(bytes) }
+        throw OptionError(option, text, "neither a time nor a size. Give 90, 10min or 1h, or 500MB or 1GB.")
+    }
+
+    fileprivate static func parseKeep(_ text: String, _ option: String) throws(OptionError) -> SplitOutput.Limit {
+        if let count = parseDigits(text, as: Int.self), count > 0 { return .files(count) }
+        if let bytes = parseBytes(text), bytes > 0 { return .bytes(bytes) }
+        throw OptionError(option, text, "neither a number of files nor a size. Give 20, or 500MB or 50GB.")
     }
 }
 
@@ -157,7 +236,7 @@ private struct SourceChoice {
     init(_ values: OptionValues, _ catalog: ToolCatalog) {
         self.values = values
         self.catalog = catalog
-        let others = catalog.encoderGroups.names + catalog.outputGroups.names
+        let others = catalog.encoderGroups.names + catalog.audioGroups.names + catalog.outputGroups.names
         own = ToolOptions.sections(catalog).flatMap(\.options).map(\.name) + others
     }
 

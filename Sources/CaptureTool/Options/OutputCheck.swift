@@ -42,7 +42,9 @@ enum OutputCheck {
         for output in outputs {
             guard let path = output.path else { continue }
             let identity =
-                path == "-" ? try checkStandardOutput(streams.output) : try check(path, overwrites: overwrites)
+                path == "-"
+                ? try checkStandardOutput(streams.output, isText: output.isText)
+                : try check(path, overwrites: overwrites)
             guard let identity else { continue }
             let name = path == "-" ? "standard output" : path
             if inputs.contains(identity) {
@@ -75,7 +77,13 @@ enum OutputCheck {
         return found
     }
 
-    private static func checkStandardOutput(_ descriptor: Int32) throws(ExitError) -> Identity? {
+    private static func checkStandardOutput(_ descriptor: Int32, isText: Bool) throws(ExitError) -> Identity? {
+        guard isText || isatty(descriptor) == 0 else {
+            throw ExitError(
+                .usage,
+                "--output -: standard output is a terminal, which does not show media; redirect it, as in -o - > "
+                    + "film.webm, or pipe it to a program.")
+        }
         let flags = fcntl(descriptor, F_GETFL)
         guard flags >= 0, flags & O_ACCMODE != O_RDONLY else {
             throw ExitError(
@@ -95,6 +103,12 @@ enum OutputCheck {
     private static func holdsData(_ mode: mode_t) -> Bool { [S_IFREG, S_IFBLK].contains(mode & S_IFMT) }
 
     private static func check(_ path: String, overwrites: Bool) throws(ExitError) -> Identity? {
+        guard NumberedName(path) == nil else {
+            throw ExitError(
+                .usage,
+                "\(path): this output is one file, so its name takes no number; leave the % field out, or write "
+                    + "stills: shot-%03d.jpg.")
+        }
         guard let (identity, mode) = existing(path) else { return try checkFolder(of: path) }
         switch mode & S_IFMT {
         case S_IFDIR: throw ExitError(.inputOutput, "\(path): this is a folder; name a file in it.")

@@ -58,8 +58,10 @@ struct ParsedArguments: Sendable, Hashable {
         var letters = letters
         while let letter = letters.popFirst() {
             guard let option = table.option(letter: letter) else {
-                let shown = printable("-\(letter)", limit: 8)
-                throw ExitError(.usage, "\(shown): unknown option. See capturer-demo --help.")
+                let known = ToolOptions.namesElsewhere.first { $0.words.contains(String(letter)) }
+                let guess = known.map { " Here it is \($0.here)." } ?? ""
+                throw ExitError(
+                    .usage, "\(printable("-\(letter)", limit: 8)): unknown option.\(guess) See capturer-demo --help.")
             }
             if !option.isFlag, !letters.isEmpty {
                 values.append(String(letters), for: option.name)
@@ -104,7 +106,8 @@ struct ParsedArguments: Sendable, Hashable {
                 throw ExitError(.usage, "\(shown): is an option of capturer-demo \(owner.command).")
             }
             let names = options.flatMap { [$0.name] + $0.aliases }
-            let guess = nearestName(to: name, in: names).map { " Did you mean --\($0)?" } ?? ""
+            let known = ToolOptions.namesElsewhere.first { $0.words.contains(name) }.map { " Here it is \($0.here)." }
+            let guess = known ?? nearestName(to: name, in: names).map { " Did you mean --\($0)?" } ?? ""
             throw ExitError(.usage, "\(shown): unknown option.\(guess) See capturer-demo --help.")
         }
 

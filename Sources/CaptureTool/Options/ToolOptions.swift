@@ -12,7 +12,8 @@ enum ToolOptions {
     /// The options of a capture, in the order of the help.
     static func sections(_ catalog: ToolCatalog) -> [Section] {
         [
-            Section(title: "Source", options: source(catalog)),
+            Section(title: "Source", options: source(catalog))
+        ] + (catalog.audioSources.entries.isEmpty ? [] : [Section(title: "Sound", options: sound(catalog))]) + [
             Section(title: "Output", options: output(catalog)),
             Section(title: "Encoding", options: encoding(catalog)),
             Section(title: "Watching", options: watching),
@@ -37,12 +38,31 @@ enum ToolOptions {
         ]
     }
 
+    private static func sound(_ catalog: ToolCatalog) -> [OptionDescription] {
+        let names = catalog.audioSources.entries.map { entry in
+            entry.name + (entry.inputPlaceholder.map { "[:\($0)]" } ?? "")
+        }
+        return [
+            OptionDescription(
+                "audio", .text((names + ["none"]).joined(separator: "|")), "the sound that belongs to the pictures",
+                default: "none"),
+            OptionDescription(
+                "audio-bitrate", .text("BITS"), "bits per second of the sound: 64k, 128k", default: "by channels"),
+        ]
+    }
+
     private static func output(_ catalog: ToolCatalog) -> [OptionDescription] {
         [
             OptionDescription(
                 "output", .text("PATH|URL"), "a file by its extension, NAME:FILE, NAME or a URL",
                 default: catalog.defaultOutput, isRepeatable: true)
         ] + catalog.shorthands.map(\.option) + [
+            OptionDescription(
+                "split", .text("TIME|SIZE"), "begins a new file after 10min or 1GB; names may have %03d or %H%M%S",
+                default: "off"),
+            OptionDescription(
+                "keep", .text("N|SIZE"), "with --split: deletes the oldest files of this name beyond 20, or 50GB",
+                default: "all"),
             .flag("force", "overwrites existing files"),
             .flag("keep-going", "goes on with the other outputs when one fails"),
         ]
@@ -68,6 +88,8 @@ enum ToolOptions {
         OptionDescription(
             "stats", .choice(StatisticsStyle.allCases.map(\.rawValue)),
             "the report on standard error; json is an object per line", default: "text"),
+        OptionDescription(
+            "stats-file", .file, "writes the objects of --stats json to a file as well", default: "none"),
         .flag("quiet", "prints errors only"),
     ]
 
@@ -79,7 +101,18 @@ enum ToolOptions {
 
     /// The letters that stand for options.
     static let letters: [(letter: Character, name: String)] = [
-        ("o", "output"), ("f", "force"), ("q", "quiet"), ("h", "help"),
+        ("i", "input"), ("o", "output"), ("f", "force"), ("q", "quiet"), ("h", "help"),
+    ]
+
+    /// Names that ffmpeg, GStreamer, uStreamer and rpicam-vid have for options of ours.
+    static let namesElsewhere: [(words: [String], here: String)] = [
+        (["serve-password", "passwd", "password", "user"], "--serve-login, or --login for a network camera"),
+        (["resolution", "width", "height", "s", "video-size", "video_size"], "--size"),
+        (["framerate", "frame-rate", "r"], "--fps"), (["timeout", "time", "t"], "--duration"),
+        (["rotation", "rotate"], "--orientation"), (["vcodec", "c"], "--codec"), (["b"], "--bitrate"),
+        (["intra", "gop", "g"], "--keyframe-interval"), (["host", "port", "p"], "--serve [ADDRESS:]PORT"),
+        (["overwrite", "y"], "--force"), (["d"], "--device"), (["timelapse"], "--burst N --burst-interval TIME"),
+        (["nopreview", "n"], "not needed: nothing is shown without --preview"),
     ]
 
     /// The rotations by their degrees.

@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -15,23 +16,31 @@ struct CaptureRun {
     func run() throws(ExitError) -> ExitStatus {
         let events = RunEvents()
         let source: CatalogSource
+        let audio: AudioCatalogSource?
         let publisher: MediaPublisher
+        let places: [OutputCheck.Place]
         do {
             let outputs = try plan.outputs.map { ($0, try $0.makeOutput()) }
+            places = outputs.flatMap { (planned, output) in
+                output.paths.map { OutputCheck.Place(path: $0, isText: planned.isText) }
+            }
             source = try plan.source.make(plan.request)
-            try OutputCheck.run(
-                outputs.flatMap { (planned, output) in
-                    output.paths.map { OutputCheck.Place(path: $0, isText: planned.isText) }
-                }, input: source.inputPath, overwrites: plan.overwrites)
-            publisher = MediaPublisher(video: source.capture, settings: plan.publisherSettings(for: source))
+            audio = try plan.audio.map { try $0.source.make($0.request) }
+            let settings = plan.publisherSettings(for: source)
+            if let audio, plan.isSoundAlone {
+                publisher = MediaPublisher(audio: audio.capture, settings: settings)
+            } else {
+                publisher = MediaPublisher(video: source.capture, audio: audio?.capture, settings: settings)
+            }
             for (_, output) in outputs { try publisher.add(output) }
+            if let stills = try plan.keyStills?() { try publisher.add(stills) }
         } catch {
             throw ExitError(opening: error, isInputAtFault: false)
         }
         defer { publisher.close() }
         publisher.setEventHandler { events.post($0) }
         let isOpening = Locked(true)
-        source.setNoticeHandler { [plan, terminal] notice in
+        let handleNotice: @Sendable (String) -> Void = { [plan, terminal] notice in
             // The main thread waits then, maybe for somebody who is to connect.
             if isOpening.withLock({ $0 }) {
                 Reporter.notify(notice, plan, terminal)
@@ -39,10 +48,18 @@ struct CaptureRun {
                 events.post(notice: notice)
             }
         }
+        source.setNoticeHandler(handleNotice)
+        audio?.setNoticeHandler(handleNotice)
         signals.watch { publisher.requestStop() }
-        let reporter = Reporter(plan: plan, source: source, publisher: publisher, terminal: terminal)
+        if terminal.isInteractive, source.inputPath != "-" {
+            terminal.keyboard.begin { if $0 == UInt8(ascii: "q") { publisher.requestStop() } }
+        }
+        defer { terminal.keyboard.end() }
+        let reporter = Reporter(
+            plan: plan, source: source, publisher: publisher, terminal: terminal,
+            file: try plan.statisticsFile.map { path throws(ExitError) in try StatisticsFile(path: path) })
         do {
-            try begin(publisher, source, reporter)
+            try begin(publisher, source, places, reporter)
             isOpening.withLock { $0 = false }
         } catch {
             // Opening failed because a stop was requested.
@@ -56,14 +73,19 @@ struct CaptureRun {
         return record(publisher, events, reporter)
     }
 
-    private func begin(_ publisher: MediaPublisher, _ source: CatalogSource, _ reporter: Reporter) throws {
+    private func begin(
+        _ publisher: MediaPublisher, _ source: CatalogSource, _ places: [OutputCheck.Place], _ reporter: Reporter
+    ) throws {
         if let hint = plan.contentHint { source.capture.videoContentHint = hint }
         try publisher.initCapture()
         try source.checkOptions()
+        // After the input, whose errors matter more than that a file exists.
+        try OutputCheck.run(places, input: source.inputPath, overwrites: plan.overwrites)
         if plan.explains {
             for line in source.explanation() { terminal.writeLine(line) }
         }
         try publisher.open()
+        try reporter.measureSound()
         let start = MonotonicClock().now
         try publisher.start()
         reporter.begin(at: start)
@@ -153,7 +175,8 @@ struct CaptureRun {
 extension CapturePlan {
     /// How to publish the capture.
     func publisherSettings(for source: CatalogSource) -> MediaPublisher.Settings {
-        var settings = MediaPublisher.Settings(encoders: encoders)
+        var settings = MediaPublisher.Settings(encoders: encoders, audioEncoders: audio?.encoders ?? [])
+        settings.audioEncoding = audio?.encoding ?? AudioEncodingSettings()
         settings.encoding = encoding
         settings.orientation = orientation
         settings.maximumFrames = frames

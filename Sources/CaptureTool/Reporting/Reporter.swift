@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -5,16 +6,30 @@ import VideoCapturing
 final class Reporter {
     /// When the run began.
     private(set) var start = MediaTime.zero
-    /// When the next status is due.
-    private(set) var nextTick = MediaTime(nanoseconds: .max)
+    /// When ``tick(at:)`` is due.
+    var nextTick: MediaTime { min(nextReport, nextLine, nextNotification) }
 
     private let plan: CapturePlan
     private let source: CatalogSource
     private let publisher: MediaPublisher
     private let terminal: Terminal
     private let interval: Duration
+    private let meter = LevelMeter()
+    private let file: StatisticsFile?
+    /// When the terminal gets its next status.
+    private var nextReport = MediaTime(nanoseconds: .max)
+    /// When the file gets its next line.
+    private var nextLine = MediaTime(nanoseconds: .max)
+    private var bitrates = BitrateWatch()
+    private let service = ServiceNotifier()
+    /// When the service manager gets its next line.
+    private var nextNotification = MediaTime(nanoseconds: .max)
+    private var framesNotified: UInt64 = 0
 
-    init(plan: CapturePlan, source: CatalogSource, publisher: MediaPublisher, terminal: Terminal) {
+    init(
+        plan: CapturePlan, source: CatalogSource, publisher: MediaPublisher, terminal: Terminal, file: StatisticsFile?
+    ) {
+        self.file = file
         self.plan = plan
         self.source = source
         self.publisher = publisher
@@ -26,12 +41,23 @@ final class Reporter {
         }
     }
 
+    /// Measures the level of the sound, where there is any.
+    func measureSound() throws(CaptureError) { try publisher.audio?.add(meter, name: "level") }
+
     func begin(at start: MediaTime) {
         self.start = start
+        if file != nil {
+            nextLine = start.advanced(by: .seconds(1))
+            log("start", at: start)
+        }
+        if let service {
+            nextNotification = start
+            service.send("READY=1")
+        }
         guard !plan.isQuiet else { return }
         if plan.statistics != .none {
             // The first status comes early, to show that the capture works.
-            nextTick = start.advanced(by: min(interval, .seconds(1)))
+            nextReport = start.advanced(by: min(interval, .seconds(1)))
         }
         let run = snapshot(at: start)
         if plan.statistics == .json {
@@ -43,9 +69,19 @@ final class Reporter {
     }
 
     func tick(at now: MediaTime) {
-        // Missed ticks are skipped.
-        while nextTick <= now { nextTick = nextTick.advanced(by: interval) }
         let run = snapshot(at: now)
+        // Missed ticks are skipped.
+        if now >= nextLine {
+            while nextLine <= now { nextLine = nextLine.advanced(by: .seconds(1)) }
+            log(StatisticsJSON.line("status", run))
+        }
+        if let service, now >= nextNotification {
+            nextNotification = now.advanced(by: min(service.watchdogInterval ?? .seconds(5), .seconds(5)))
+            notify(service, run)
+        }
+        guard now >= nextReport else { return }
+        while nextReport <= now { nextReport = nextReport.advanced(by: interval) }
+        if let warning = bitrates.warning(run) { warn(warning) }
         switch plan.statistics {
         case .json: terminal.writeLine(StatisticsJSON.line("status", run))
         case .text where terminal.isInteractive:
@@ -53,6 +89,19 @@ final class Reporter {
             terminal.rewriteStatus { columns, style in line.text(columns: columns, style: style) }
         case .text: terminal.writeLine(StatusLine(run).text(columns: .max))
         case .none: break
+        }
+    }
+
+    private func notify(_ service: ServiceNotifier, _ run: RunSnapshot) {
+        let status = "STATUS=" + StatusLine(run).text(columns: .max)
+        // A screen at rest and a camera that is unplugged give no frames, and hang in nothing.
+        let isSlow = run.askedRate.map { $0.frameInterval > service.watchdogInterval ?? .zero } ?? false
+        let isAlive = run.captured != framesNotified || run.isInterrupted || isSlow || source.isDrivenByChanges
+        framesNotified = run.captured
+        if isAlive, service.watchdogInterval != nil {
+            service.send("WATCHDOG=1", status)
+        } else {
+            service.send(status)
         }
     }
 
@@ -68,6 +117,7 @@ final class Reporter {
     }
 
     private func reportFailure(_ message: String, output: String?) {
+        log(StatisticsJSON.error(message, output: output))
         if plan.statistics == .json {
             terminal.writeLine(StatisticsJSON.error(message, output: output))
         } else {
@@ -77,13 +127,17 @@ final class Reporter {
 
     /// Reports a problem that loses no data.
     func warn(_ message: String) {
+        log(StatisticsJSON.error(message, isWarning: true))
         guard !plan.isQuiet else { return }
         let json = plan.statistics == .json
         terminal.writeLine(json ? StatisticsJSON.error(message, isWarning: true) : "warning: \(message)")
     }
 
     /// Reports information.
-    func notify(_ notice: String) { Reporter.notify(notice, plan, terminal) }
+    func notify(_ notice: String) {
+        log(StatisticsJSON.notice(notice))
+        Reporter.notify(notice, plan, terminal)
+    }
 
     /// Reports information. Safe to use from any thread.
     static func notify(_ notice: String, _ plan: CapturePlan, _ terminal: Terminal) {
@@ -97,7 +151,9 @@ final class Reporter {
     }
 
     func end(at now: MediaTime) {
+        service?.send("STOPPING=1")
         terminal.clearStatus()
+        log("summary", at: now)
         guard !plan.isQuiet else { return }
         let run = snapshot(at: now)
         // Cameras report damage themselves, with its cause.
@@ -116,7 +172,43 @@ final class Reporter {
         return (count == 1 ? "1 frame was" : "\(count) frames were") + " damaged at the source and left out."
     }
 
+    private func log(_ event: String, at now: MediaTime) {
+        if file != nil { log(StatisticsJSON.line(event, snapshot(at: now))) }
+    }
+
+    private func log(_ line: String) {
+        guard let file, let failure = file.write(line), !plan.isQuiet else { return }
+        terminal.writeLine(
+            plan.statistics == .json ? StatisticsJSON.error(failure, isWarning: true) : "warning: \(failure)")
+    }
+
     private func snapshot(at now: MediaTime) -> RunSnapshot {
-        RunSnapshot(publisher, plan: plan, source: source, elapsed: now - start)
+        var run = RunSnapshot(publisher, plan: plan, source: source, levels: meter.levels, elapsed: now - start)
+        run.hasKeys = terminal.keyboard.isReading
+        return run
+    }
+}
+
+/// Warns once of each encoder that exceeds its target for five seconds: its quality is at its worst by then.
+struct BitrateWatch {
+    private var since: [Int: Duration] = [:]
+    private var warned: Set<Int> = []
+
+    /// The warning that is due; nil for none.
+    mutating func warning(_ run: RunSnapshot) -> String? {
+        for (index, encoder) in run.encoders.enumerated() where !warned.contains(index) {
+            guard let bitrate = encoder.encoding.bitrate, bitrate > 1.5 * Double(encoder.targetBitrate) else {
+                since[index] = nil
+                continue
+            }
+            let start = since[index] ?? run.elapsed
+            since[index] = start
+            guard run.elapsed - start >= .seconds(5) else { continue }
+            warned.insert(index)
+            return "\(encoder.name) makes \(scaled(bitrate, "b/s")) of a target of "
+                + "\(scaled(Double(encoder.targetBitrate), "b/s")) at its worst quality; raise --bitrate, or lower --size "
+                + "or --fps."
+        }
+        return nil
     }
 }

@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -20,12 +21,20 @@ struct RunSnapshot: Sendable {
     var captured: UInt64
     /// The duration of those frames, by their timestamps.
     var capturedTime: Duration
+    /// Whether the timestamps are those of a recording.
+    var isRecording = false
     /// Frames that the source or the capture has lost.
     var lost: CaptureStatistics.DropCounts
+    /// Whether the keys of a terminal are read.
+    var hasKeys = false
     /// Whether the source is interrupted.
     var isInterrupted = false
     /// The playback progress of a file; nil for other sources.
     var progress: PlaybackProgress?
+    /// The sound; nil without.
+    var sound: SoundSnapshot?
+    /// Whether there are pictures.
+    var hasVideo = true
     var encoders: [MediaPublisher.Statistics.Encoder] = []
     var outputs: [MediaPublisher.Statistics.Output] = []
 
@@ -47,14 +56,45 @@ struct RunSnapshot: Sendable {
         return (encoded.isEmpty ? ages : encoded).max { $0.1 < $1.1 }
     }
 
-    /// The mean rate of all frames.
+    /// The mean rate of all frames: of their timestamps, or where these mean nothing by the clock.
     var meanRate: Double? {
-        capturedTime > .zero ? Double(captured) / capturedTime.seconds : nil
+        let time = isHurried && !isRecording ? elapsed : capturedTime
+        return time > .zero ? Double(captured) / time.seconds : nil
     }
+
+    /// How many times as fast as its timestamps a recording was read; nil for other sources.
+    var speed: Double? {
+        isRecording && elapsed > .zero && capturedTime > .zero ? capturedTime.seconds / elapsed.seconds : nil
+    }
+
+    /// Frames that were lost before the machine could do anything about it.
+    var lostAtSource: UInt64 { lost.source &+ lost.corrupt }
+
+    /// Frames that the machine was too slow for.
+    var lostLate: UInt64 { lost.late &+ lost.replaced &+ lost.refused }
+}
+
+/// The state of the sound of a run.
+struct SoundSnapshot: Sendable {
+    /// The name of the source.
+    var source: String
+    /// What it delivers.
+    var format: AudioFormat
+    /// The largest sample since the last report, in dB of full scale; nil for silence.
+    var peak: Double?
+    /// Whether the source is interrupted.
+    var isInterrupted = false
+    var statistics: MediaPublisher.Statistics.Audio
+
+    /// Sound that is missing, in seconds.
+    var silence: Double { Double(statistics.framesOfSilence) / 48_000 }
 }
 
 extension RunSnapshot {
-    init(_ publisher: MediaPublisher, plan: CapturePlan, source catalogSource: CatalogSource, elapsed: Duration) {
+    init(
+        _ publisher: MediaPublisher, plan: CapturePlan, source catalogSource: CatalogSource, levels: LevelMeter.Levels,
+        elapsed: Duration
+    ) {
         let capture = publisher.video.capture
         let format = capture.captureSettings().format
         let statistics = publisher.statistics
@@ -78,8 +118,18 @@ extension RunSnapshot {
             progress?.timeLeft = min(left, fileLeft)
         }
         self.progress = progress
+        isRecording = catalogSource.isRecording
         encoders = statistics.encoders
         outputs = statistics.outputs
+        hasVideo = !plan.isSoundAlone
+        if let audio = publisher.audio?.capture, let counts = statistics.audio, let name = plan.audio?.source.name {
+            var isSoundInterrupted = false
+            if case .interrupted = audio.state { isSoundInterrupted = true }
+            let peak = levels.channels.map(\.peakDecibels).max().map { Double($0) }
+            sound = SoundSnapshot(
+                source: name, format: audio.captureSettings().format, peak: peak.flatMap { $0 > -96 ? $0 : nil },
+                isInterrupted: isSoundInterrupted, statistics: counts)
+        }
     }
 }
 

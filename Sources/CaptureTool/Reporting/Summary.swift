@@ -7,12 +7,17 @@ enum Summary {
     static func beginning(_ run: RunSnapshot) -> String {
         let rate = run.askedRate.map { "at \($0) fps" } ?? (run.isHurried ? "as fast as possible" : "at its own rate")
         let outputs = run.outputs.filter { $0.statistics.announcement == nil }.map { output in
-            let bitrate = output.encoder.map { ", \(scaled(Double(run.encoders[$0].targetBitrate), "b/s"))" } ?? ""
+            let bitrate =
+                output.encoder.map { ", target \(scaled(Double(run.encoders[$0].targetBitrate), "b/s"))" } ?? ""
             let name = printable(output.name, limit: 200)
             return output.name == output.kind ? name : "\(name) (\(output.kind)\(bitrate))"
         }
         let place = outputs.isEmpty ? "" : ", to \(outputs.joined(separator: ", "))"
-        return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(place). Ctrl-C ends it."
+        let end = "Ctrl-C\(run.hasKeys ? " or q" : "") ends it."
+        let sound = run.sound.map { "\($0.source), \($0.format)" }
+        guard run.hasVideo else { return "Recording \(sound ?? "nothing")\(place). \(end)" }
+        let with = sound.map { ", with sound of \($0)" } ?? ""
+        return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(with)\(place). \(end)"
     }
 
     /// A line for each output that is to be found at an address.
@@ -20,12 +25,33 @@ enum Summary {
 
     /// The line about the capture: the number of frames, and how many each consumer took and dropped.
     static func captureLine(_ run: RunSnapshot) -> String {
-        var first = "Captured \(frames(run.captured)) in \(fixed(run.capturedTime.seconds, 1)) s"
-        if let rate = run.meanRate { first += " (\(fixed(rate, 1)) fps)" }
+        let sound = run.sound.map(soundLine)
+        guard run.hasVideo else { return sound ?? "" }
+        return pictureLine(run) + (sound.map { " " + $0 } ?? "")
+    }
+
+    private static func soundLine(_ sound: SoundSnapshot) -> String {
+        let counts = sound.statistics.capture
+        let seconds = Double(counts.framesDelivered) / Double(max(1, sound.format.sampleRate))
+        return "Sound: \(fixed(seconds, 1)) s of \(sound.source), \(counts.framesLost.total) samples lost, "
+            + "\(fixed(sound.silence, 1)) s of silence in place of what was missing."
+    }
+
+    private static func pictureLine(_ run: RunSnapshot) -> String {
+        var first = "Captured \(frames(run.captured))"
+        if let speed = run.speed {
+            first += ", \(fixed(run.capturedTime.seconds, 1)) s of video, in \(fixed(run.elapsed.seconds, 1)) s"
+            first += " (\(fixed(speed, 1))x)"
+        } else {
+            first += " in \(fixed(run.elapsed.seconds, 1)) s"
+            // A source that was at rest has no rate.
+            if run.captured > 1, let rate = run.meanRate { first += " (\(fixed(rate, 1)) fps)" }
+        }
         if let progress = run.progress, let duration = progress.duration {
             first += ", up to \(playingTime(progress.position)) of \(playingTime(duration))"
         }
-        first += ", \(run.lost.total) lost at the source"
+        if run.lostAtSource > 0 { first += ", \(run.lostAtSource) lost at the source" }
+        if run.lostLate > 0 { first += ", \(run.lostLate) left out since this machine was too slow" }
         for (index, consumer) in run.consumers.enumerated() {
             if index < run.encoders.count {
                 let encoding = run.encoders[index].encoding

@@ -20,6 +20,8 @@ final class Terminal: Sendable {
     /// Whether it is a terminal, rather than a file or a pipe.
     let isInteractive: Bool
     let style: TextStyle
+    /// The keys that are pressed in it.
+    let keyboard = Keyboard()
 
     private struct State: ~Copyable {
         let target: WriteTarget
@@ -153,6 +155,7 @@ final class Terminal: Sendable {
     /// Restores the usual state of the terminal immediately, from the signal thread: without waiting for a thread that
     /// writes to it, or for a terminal that is stopped.
     func restoreForExit() {
+        keyboard.end()
         guard isInteractive else { return }
         var text = isPreviewShown.load(ordering: .relaxed) ? Terminal.previewEnd : "\u{1B}[0m\n"
         // Without the lock, and with a separate file description.
@@ -164,6 +167,7 @@ final class Terminal: Sendable {
 
     /// Restores the terminal before Ctrl-Z stops the process; nothing is drawn until ``resume()``.
     func suspend() {
+        keyboard.suspend()
         state.withLock { state in
             state.isSuspended = true
             write(state.showsPreview ? Terminal.previewEnd : state.hasStatus ? "\n" : "", &state)
@@ -173,6 +177,7 @@ final class Terminal: Sendable {
 
     /// Shows the preview again after the process continues.
     func resume() {
+        keyboard.resume()
         state.withLock { state in
             state.isSuspended = false
             state.previewSize = nil

@@ -1,7 +1,7 @@
 import MediaPublishing
 import VideoCapturing
 
-/// The preview in the terminal.
+/// The preview in the terminal. The key `s` takes a still.
 final class TerminalOutput: MediaOutput {
     private let terminal: Terminal
 
@@ -18,10 +18,16 @@ final class TerminalOutput: MediaOutput {
             throw OptionError("preview", nil, "standard error is not a terminal; leave it out.")
         }
         terminal.enterPreview()
+        terminal.keyboard.begin { key in
+            if key == UInt8(ascii: "s") || key == UInt8(ascii: "S") { context.requestStill() }
+        }
         return .consumer(PreviewConsumer(terminal))
     }
 
-    func close(at end: MediaTime?) { terminal.leavePreview() }
+    func close(at end: MediaTime?) {
+        terminal.keyboard.end()
+        terminal.leavePreview()
+    }
 
     var outputStatistics: OutputStatistics { OutputStatistics(bytes: 0) }
 }
@@ -29,6 +35,7 @@ final class TerminalOutput: MediaOutput {
 extension OutputEntry {
     /// The preview in the terminal, as `-o terminal`.
     static let terminal = OutputEntry(
-        name: OutputEntry.terminalName, summary: "the frames in this terminal, as text", needsTarget: false,
+        name: OutputEntry.terminalName, summary: "the frames in this terminal, as text; key: s takes a still",
+        needsTarget: false, hasKeys: true,
         make: { _ in TerminalOutput(.shared) })
 }

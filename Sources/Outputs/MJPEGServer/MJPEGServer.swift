@@ -72,7 +72,7 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
         return address
     }
 
-    /// Closes all connections and the port. When it returns, all threads of the server have ended; that takes milliseconds,
+    /// Closes all connections and the port. When it returns, all threads that serve have ended; that takes milliseconds,
     /// whatever viewers do. Does nothing while it does not serve.
     public func stop() {
         life.withLock { _ in

@@ -73,6 +73,14 @@ extension Still {
         /// Whether a frame from before the request may be taken, where it is the nearest to it. Without, it is the first
         /// after it.
         public var allowsEarlierFrames: Bool
+        /// How many frames after the request are passed over, so that what was set for it (a flash, a control) shows; with
+        /// any, no frame from before the request is taken.
+        public var skippedFrames: Int
+        /// The size that a single still is to have, whatever that of the stream is; nil, the default, for that of the
+        /// stream. A capture that can (``VideoCapturing/VideoCapture/adjustable``) changes its mode for it, and back.
+        ///
+        /// That interrupts the capture for all its consumers, for half a second on common cameras.
+        public var size: PixelSize?
         /// How long a single still may wait for its frame; nil for indefinitely. Stills of a burst wait indefinitely.
         public var timeout: Duration?
         /// What is asked of the capture while a request is outstanding, such as `CaptureWants()` for its full size and rate.
@@ -85,7 +93,8 @@ extension Still {
         public init(
             format: Format = .jpeg, quality: Int = 90, minimumQuality: Int? = nil,
             orientation: OrientationHandling = .written, writesEXIF: Bool = true, passesThrough: Bool = true,
-            allowsEarlierFrames: Bool = true, timeout: Duration? = .seconds(10), wants: CaptureWants? = nil
+            allowsEarlierFrames: Bool = true, skippedFrames: Int = 0, size: PixelSize? = nil,
+            timeout: Duration? = .seconds(10), wants: CaptureWants? = nil
         ) {
             self.format = format
             self.quality = quality
@@ -94,6 +103,8 @@ extension Still {
             self.writesEXIF = writesEXIF
             self.passesThrough = passesThrough
             self.allowsEarlierFrames = allowsEarlierFrames
+            self.skippedFrames = skippedFrames
+            self.size = size
             self.timeout = timeout
             self.wants = wants
         }
@@ -107,6 +118,10 @@ extension Still {
             if let minimumQuality, !(1...quality).contains(minimumQuality) {
                 throw refuse("The minimum quality is \(minimumQuality); choose 1 to \(quality), the quality itself.")
             }
+            guard (0...1000).contains(skippedFrames) else {
+                throw refuse("\(skippedFrames) frames are to be passed over; choose 0 to 1000.")
+            }
+            if let size, !size.isValid { throw refuse("\(size) is no size of a picture; choose another.") }
             if let timeout, timeout <= .zero { throw refuse("The timeout is \(timeout); choose one above zero.") }
         }
     }

@@ -158,15 +158,34 @@ public final class StillCapture: InlineConsumer, FeedbackConsumer {
 
     // MARK: Stills
 
-    /// Takes one still: the frame nearest to this moment.
+    /// Takes one still: the frame nearest to this moment, or one of ``Still/Settings/size``.
     ///
     /// - Parameter settings: how it is taken and encoded.
     /// - Throws: `CancellationError` when the task is cancelled; ``StillCaptureError`` with `invalidConfiguration`,
-    ///   `notRunning`, `tooManyRequests`, `timedOut`, `corruptFrame`, `encoding`, `outOfMemory`.
+    ///   `notRunning`, `tooManyRequests`, `timedOut`, `corruptFrame`, `encoding`, `outOfMemory`; `control` where the
+    ///   capture cannot deliver the size.
     public func capture(_ settings: Still.Settings = Still.Settings()) async throws -> Still {
         try settings.validate()
-        return try await engine.takeSingle(settings)
+        if let size = settings.size, engine.needsOtherMode(settings) {
+            return try await engine.takeSized(settings, of: size)
+        }
+        return try await engine.takeSingle(settings) { .still($0) }
     }
+
+    /// Takes the frame nearest to this moment as it is, for a caller that encodes it.
+    ///
+    /// - Parameter settings: of which those that say which frame is taken count.
+    /// - Throws: as ``capture(_:)``.
+    public func frame(_ settings: Still.Settings = Still.Settings()) async throws -> VideoFrame {
+        try settings.validate()
+        return try await engine.takeSingle(settings) { .frame($0) }
+    }
+
+    /// Has requests wait for the next frame, since what was delivered before is no picture of now. For those that hand
+    /// frames in by ``consumeFrame(_:)``; otherwise the state of the publisher's capture is followed.
+    ///
+    /// - Parameter state: the state that bursts report.
+    public func interrupt(_ state: CaptureState) { engine.interrupt(state) }
 
     /// Takes stills until there are `count` of them, from now on; the stream need not be read yet.
     ///
@@ -193,6 +212,32 @@ public final class StillCapture: InlineConsumer, FeedbackConsumer {
                 return try engine.startBurst(count: count, interval: interval, settings)
             })
         return AsyncThrowingStream { try await handle.next() }
+    }
+
+    /// Takes one still for each adjustment of the capture's device: a bracket of exposures, gains or distances.
+    ///
+    /// Before each, the values are set, and ``Still/Settings/skippedFrames`` are passed over, three at least, until they
+    /// show. After the last one, and after a failure or a cancellation, they are what they were. The other consumers get the
+    /// frames of the bracket too. One bracket at a time.
+    ///
+    /// Cancelling the task that reads the stream ends the bracket, and so does releasing the stream.
+    ///
+    /// - Parameters:
+    ///   - shots: what is set for each still; as many as may be outstanding, at most.
+    ///   - settings: how each is taken and encoded.
+    /// - Returns: the stills, in order. It throws ``StillCaptureError``: as ``capture(_:)``, `control` where the capture
+    ///   cannot be adjusted or its device does not take a value, and `tooManyRequests` during another bracket.
+    public func bracket(
+        _ shots: [CaptureAdjustment], settings: Still.Settings = Still.Settings()
+    ) -> AsyncThrowingStream<Still, any Error> {
+        let (stream, continuation) = AsyncThrowingStream<Still, any Error>.makeStream()
+        do throws(StillCaptureError) {
+            try settings.validate()
+            try engine.startBracket(shots, settings, continuation)
+        } catch {
+            continuation.finish(throwing: error)
+        }
+        return stream
     }
 
     /// Whether a request would be served now.

@@ -1,3 +1,4 @@
+import Synchronization
 import VideoCapturing
 
 /// From frames and requests to stills: the threads behind a ``StillCapture``.
@@ -13,16 +14,18 @@ final class StillEngine: Sendable {
     let clock: any CaptureClock
     let state: Locked<StillState>
     private let jobs = Locked(JobQueue())
-    private let wake = ManualResetEvent()
+    let wake = ManualResetEvent()
     private let haveThreads = Locked(false)
-    private let connection = Locked(Connection())
+    let connection = Locked(Connection())
+    /// Whether a bracket is being taken.
+    let bracketing = Atomic(false)
 
     private struct JobQueue {
         var jobs: [StillJob] = []
         var isClosed = false
     }
 
-    private struct Connection {
+    struct Connection {
         weak var publisher: VideoPublisher?
         var isAttached = false
         var wasDetached = false
@@ -69,28 +72,29 @@ final class StillEngine: Sendable {
         while displaced != nil { displaced = state.withLock { $0.ring.removeExcess() } }
     }
 
-    private func perform(_ effects: StillEffects) {
+    func perform(_ effects: StillEffects) {
         if !effects.jobs.isEmpty {
             jobs.withLock { $0.jobs += effects.jobs }
             jobs.wakeAll()
         }
-        for answer in effects.answers { answer.continuation.resume(with: answer.result) }
+        for answer in effects.answers { answer() }
         for event in effects.events { event.reader(event.result) }
         if effects.wakesScheduler { wake.raise() }
     }
 
     // MARK: Requests
 
-    func takeSingle(_ settings: Still.Settings) async throws -> Still {
+    /// Takes one still or frame; `makeAnswer` has it resume the task.
+    func takeSingle<Taken: Sendable>(
+        _ settings: Still.Settings,
+        _ makeAnswer: @escaping @Sendable (@escaping @Sendable (Result<Taken, any Error>) -> Void) -> StillAnswer
+    ) async throws -> Taken {
         try Task.checkCancellation()
         try startThreads()
         let identifier = state.withLock { $0.makeIdentifier() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let refusal = refusal(syncGate())
-                let now = clock.now
-                perform(
-                    state.withLock { $0.addSingle(identifier, settings, at: now, refusal: refusal, continuation) })
+                addSingle(identifier, settings, makeAnswer { continuation.resume(with: $0) })
                 // A cancellation before this found nothing to cancel.
                 if Task.isCancelled { cancelSingle(identifier) }
             }
@@ -99,7 +103,13 @@ final class StillEngine: Sendable {
         }
     }
 
-    private func cancelSingle(_ identifier: UInt64) {
+    func addSingle(_ identifier: UInt64, _ settings: Still.Settings, _ answer: StillAnswer) {
+        let refusal = refusal(syncGate())
+        let now = clock.now
+        perform(state.withLock { $0.addSingle(identifier, settings, at: now, refusal: refusal, answer) })
+    }
+
+    func cancelSingle(_ identifier: UInt64) {
         let effects = state.withLock { state in
             var effects = StillEffects()
             state.endSingle(identifier, .failure(CancellationError()), &effects)
@@ -115,6 +125,9 @@ final class StillEngine: Sendable {
         guard count >= 1 else { throw .invalidBurst("\(count) stills were asked for; ask for 1 or more.") }
         if let interval, interval < .nanoseconds(1) {
             throw .invalidBurst("The interval is \(interval); choose one above zero.")
+        }
+        guard settings.size == nil else {
+            throw .invalidBurst("Only single stills have another size than the stream; leave it out.")
         }
         if let refusal = refusal(nil) { throw refusal }
         try startThreads()
@@ -267,116 +280,6 @@ final class StillEngine: Sendable {
             return queue.jobs.isEmpty ? nil : (queue.jobs.removeFirst(), queue.jobs.count)
         }
         return next ?? nil
-    }
-
-    // MARK: The capture
-
-    func beginAttaching() -> Bool {
-        connection.withLock { connection in
-            defer { connection.isAttached = true }
-            return !connection.isAttached
-        }
-    }
-
-    func connect(_ feedback: CaptureFeedback) {
-        connection.withLock { connection in
-            connection.feedback = feedback
-            connection.wasDetached = false
-        }
-        feedback.updateWants(.passive)
-    }
-
-    func attach(_ publisher: VideoPublisher) {
-        connection.withLock { $0.publisher = publisher }
-        _ = syncGate()
-    }
-
-    func detach() {
-        let observation = connection.withLock { connection in
-            let old = connection.observation
-            connection = Connection(wasDetached: true, observationNumber: connection.observationNumber + 1)
-            return old
-        }
-        observation?.cancel()
-        perform(state.withLock { $0.failAll(.notRunning(nil)) })
-    }
-
-    private func currentCapture() -> (any VideoCapture)? { connection.withLock { $0.publisher }?.capture }
-
-    /// Reads whether the capture runs, and follows a publisher to another capture.
-    ///
-    /// - Returns: the capture's state; nil without a publisher.
-    private func syncGate() -> CaptureState? {
-        guard let capture = currentCapture() else { return nil }
-        let (number, isReplaced) = connection.withLock { connection -> (UInt64?, Bool) in
-            guard connection.observed !== capture else { return (nil, false) }
-            connection.observed = capture
-            connection.observationNumber += 1
-            return (connection.observationNumber, connection.observation != nil)
-        }
-        if let number { observe(capture, number) }
-        let captureState = capture.state
-        let effects = state.withLock { state in
-            var effects = StillEffects()
-            if isReplaced {
-                for identifier in state.bursts.keys { state.bursts[identifier]!.reportReplacement(&effects) }
-            }
-            for identifier in state.bursts.keys { state.bursts[identifier]!.report(captureState, &effects) }
-            state.setGate(StillState.Gate(captureState))
-            state.updateReadiness()
-            return effects
-        }
-        perform(effects)
-        return captureState
-    }
-
-    private func observe(_ capture: any VideoCapture, _ number: UInt64) {
-        let changes = capture.stateChanges()
-        let task = Task { [weak self] in
-            for await _ in changes { self?.captureChanged(number) }
-        }
-        let surplus = connection.withLock { connection in
-            guard connection.observationNumber == number else { return task as Task<Void, Never>? }
-            defer { connection.observation = task }
-            return connection.observation
-        }
-        surplus?.cancel()
-    }
-
-    private func captureChanged(_ number: UInt64) {
-        let now = syncGate()
-        // That the old capture of a publisher that has another ends is of no concern.
-        guard let now, connection.withLock({ $0.observationNumber }) == number else { return }
-        let effects = state.withLock { state in
-            var effects = StillEffects(wakesScheduler: true)
-            if StillState.Gate(now) == .closed { state.failSingles(.notRunning(now), &effects) }
-            state.updateReadiness()
-            return effects
-        }
-        perform(effects)
-        // The picture of then is not that of now.
-        while state.withLock({ $0.gate == .open ? nil : $0.ring.removeFirst() }) != nil {}
-    }
-
-    /// Follows a capture that another object watches, into an interruption; the next frame ends it.
-    func interrupt(_ new: CaptureState) {
-        let effects = state.withLock { state in
-            var effects = StillEffects(wakesScheduler: true)
-            for identifier in state.bursts.keys { state.bursts[identifier]!.report(new, &effects) }
-            state.setGate(.momentarilyClosed)
-            state.updateReadiness()
-            return effects
-        }
-        perform(effects)
-        while state.withLock({ $0.gate == .open ? nil : $0.ring.removeFirst() }) != nil {}
-    }
-
-    /// Why nothing is taken now: the capture does not run, or its publisher has gone. Without a publisher frames are handed
-    /// in by hand, and may be at any time.
-    private func refusal(_ captureState: CaptureState?) -> StillCaptureError? {
-        if state.withLock({ $0.isClosed }) || connection.withLock({ $0.wasDetached }) { return .notRunning(nil) }
-        guard let captureState, StillState.Gate(captureState) == .closed else { return nil }
-        return .notRunning(captureState)
     }
 }
 

@@ -50,6 +50,18 @@ public struct StillFile: Sendable, Hashable {
         }
     }
 
+    /// The same files, of which none is replaced, and whose existence was not checked.
+    var withoutOverwriting: StillFile { StillFile(self, overwrites: false) }
+
+    /// Whether there is nothing of that name; another program may make it before ``write(_:)``, which then throws.
+    func isFree(_ number: Int) -> Bool { access(path(number), F_OK) != 0 }
+
+    private init(_ other: StillFile, overwrites: Bool) {
+        pattern = other.pattern
+        self.overwrites = overwrites
+        (prefix, field, suffix) = (other.prefix, other.field, other.suffix)
+    }
+
     /// The path of the file of a number.
     public func path(_ number: Int) -> String {
         guard let field else { return prefix }

@@ -19,12 +19,18 @@ public final class StillOutput: MediaOutput {
         public var interval: Duration?
         /// How each still is taken and encoded.
         public var settings: Still.Settings
+        /// What is set of the capture's device for each still of a bracket, in place of ``count``; empty for none.
+        public var bracket: [CaptureAdjustment]
 
         /// A configuration; see the properties.
-        public init(count: Int = 1, interval: Duration? = nil, settings: Still.Settings = Still.Settings()) {
-            self.count = count
+        public init(
+            count: Int = 1, interval: Duration? = nil, settings: Still.Settings = Still.Settings(),
+            bracket: [CaptureAdjustment] = []
+        ) {
+            self.count = bracket.isEmpty ? count : bracket.count
             self.interval = interval
             self.settings = settings
+            self.bracket = bracket
         }
     }
 
@@ -57,6 +63,13 @@ public final class StillOutput: MediaOutput {
                 message: "Choose 1 still or more, and an interval above zero.")
         }
         try configuration.settings.validate()
+        guard configuration.isAdjusting == false || configuration.interval == nil,
+            configuration.settings.size == nil || configuration.count == 1
+        else {
+            throw StillCaptureError(
+                .invalidConfiguration, operation: "take stills", subject: pattern,
+                message: "A bracket has no interval, and a still of another size is a single one; leave one out.")
+        }
         // Whether files exist is checked when it is opened.
         _ = try StillFile(pattern, count: configuration.count, overwrites: true)
     }
@@ -149,6 +162,12 @@ extension OutputEntry {
             OptionDescription("burst", .text("N"), "takes N stills", default: "1"),
             OptionDescription(
                 "burst-interval", .text("TIME"), "from still to still: 500ms, 10", default: "every frame"),
+            OptionDescription(
+                "still-bracket", .text("NAME=V,V"), "a still for each value: exposure=-2,0,2 in stops, gain=0,64",
+                default: "none"),
+            OptionDescription(
+                "still-size", .text("WxH"), "size of one still, in another mode of the camera, for which others wait",
+                default: "the stream's"),
             OptionDescription("still-quality", .text("N"), "quality of JPEG stills, 1 to 100", default: "90"),
             OptionDescription(
                 "still-orientation", .choice(Still.Settings.OrientationHandling.allCases.map(\.rawValue)),
@@ -164,42 +183,4 @@ extension OutputEntry {
                 throw OptionError("output", request.target, error.message)
             }
         })
-}
-
-extension StillOutput.Configuration {
-    /// The highest number of stills that ``OutputEntry/stills`` takes; each of their names is checked before the first.
-    private static let maximumCount = 100_000
-
-    /// The configuration that the options of ``OutputEntry/stills`` describe.
-    init(_ request: OutputEntry.Request) throws(OptionError) {
-        self.init()
-        let options = request.options
-        if let count = try options.count("burst", in: 1...StillOutput.Configuration.maximumCount) { self.count = count }
-        interval = try options.time("burst-interval")
-        if let interval, count == 1 {
-            throw OptionError(
-                "burst-interval", options["burst-interval"],
-                "a single still has none (\(interval)); add --burst N, and a name such as shot-%03d.jpg.")
-        }
-        settings.format = try StillOutput.Configuration.format(request.target)
-        if let quality = try options.count("still-quality", in: 1...100) { settings.quality = quality }
-        let handlings = Still.Settings.OrientationHandling.allCases.map { (name: $0.rawValue, value: $0) }
-        if let handling = try options.choice("still-orientation", handlings) { settings.orientation = handling }
-        if let writes = try options.choice("still-exif", [("yes", true), ("no", false)]) {
-            settings.writesEXIF = writes
-        }
-    }
-
-    private static func format(_ path: String) throws(OptionError) -> Still.Settings.Format {
-        let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-        let ending = name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() }
-        switch ending {
-        case "jpg", "jpeg": return .jpeg
-        case "png": return .png
-        case "nv12": return .nv12
-        default:
-            throw OptionError(
-                "output", path, "stills are files whose names end in .jpg, .jpeg, .png or .nv12; name one of these.")
-        }
-    }
 }

@@ -30,6 +30,8 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
 
     /// What became of the burst's beginning.
     private enum Start {
+        /// Stills for which the device is set, which the writer thread asks for.
+        case adjusting
         /// It ended before the first frame.
         case never
         case failed(StillCaptureError)
@@ -152,9 +154,12 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
     private func begin(_ interval: Duration?) {
         let start: Start
         do throws(StillCaptureError) {
-            start = .burst(
-                try stills.engine.startBurst(
-                    count: configuration.count, interval: interval, configuration.settings))
+            start =
+                configuration.isAdjusting
+                ? .adjusting
+                : .burst(
+                    try stills.engine.startBurst(
+                        count: configuration.count, interval: interval, configuration.settings))
         } catch {
             start = .failed(error)
         }
@@ -175,6 +180,7 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
         do {
             switch start {
             case .burst(let burst): try write(burst)
+            case .adjusting: try writeAdjusted()
             case .failed(let error): failure = error
             case .never, nil: break
             }
@@ -195,6 +201,23 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
         }
     }
 
+    /// Takes and writes stills for which the capture's device is set: a bracket, or one of another size.
+    private func writeAdjusted() throws {
+        let settings = configuration.settings
+        if let size = settings.size {
+            let still = try stills.engine.waitForSized(settings, of: size, context.adjustable)
+            state.withLock { $0.progress.summary.count(still) }
+            return try write(still)
+        }
+        try stills.engine.takeBracket(
+            configuration.bracket, settings, context.adjustable,
+            isCancelled: { state.withLock { $0.isEnding } },
+            onStill: { still in
+                state.withLock { $0.progress.summary.count(still) }
+                try write(still)
+            })
+    }
+
     /// A frame that is no picture, in whose place another one is taken; the first is worth a word.
     private func didFail(_ error: StillCaptureError) {
         let isFirst = state.withLock { state in
@@ -213,7 +236,7 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
             return state.start?.burst
         }
         state.wakeAll()
-        if let burst { stills.engine.endBurst(burst) }
+        if let burst { stills.engine.endBurst(burst) } else { stills.engine.endSingles() }
     }
 
     /// Waits until all is written after ``end()``.
@@ -261,7 +284,24 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
     }
 }
 
+extension StillCapture.BurstSummary {
+    fileprivate mutating func count(_ still: Still) {
+        requested += 1
+        captured += 1
+    }
+}
+
 extension StillEngine {
+    /// Ends the requests for single stills that have no frame yet.
+    fileprivate func endSingles() {
+        perform(
+            state.withLock { state in
+                var effects = StillEffects()
+                state.failSingles(.notRunning(nil), &effects)
+                return effects
+            })
+    }
+
     /// The counts of a burst; nil when it is over.
     fileprivate func summary(ofBurst identifier: UInt64) -> StillCapture.BurstSummary? {
         state.withLock { $0.bursts[identifier]?.summary }

@@ -1,54 +1,5 @@
 import VideoCapturing
 
-/// A request for one frame.
-struct StillRequest {
-    enum Owner {
-        case single
-        /// A place in the order of a burst.
-        case burst(UInt64, place: Int)
-    }
-
-    let id: UInt64
-    let owner: Owner
-    /// The moment that the picture is to show.
-    let moment: MediaTime
-    let settings: Still.Settings
-    /// Only frames after it are taken.
-    var bound: MediaTime?
-    /// The capture has not been told the wants of this request yet.
-    var awaitsWants: Bool
-    /// The source, which gives no frames of its own accord, has been asked for one.
-    var hasRequestedRefresh = false
-
-    init(id: UInt64, owner: Owner, moment: MediaTime, settings: Still.Settings, awaitsWants: Bool) {
-        self.id = id
-        self.owner = owner
-        self.moment = moment
-        self.settings = settings
-        self.awaitsWants = awaitsWants
-        // The frame of the moment itself is not an earlier one.
-        bound = settings.allowsEarlierFrames ? nil : moment.advanced(by: .nanoseconds(-1))
-    }
-}
-
-/// A frame to be encoded.
-struct StillJob {
-    let request: StillRequest
-    let frame: VideoFrame
-}
-
-/// Consequences of a change of ``StillState``, which follow once it is unlocked.
-struct StillEffects {
-    /// Takes the next event of a burst; nil at its end.
-    typealias EventReader = @Sendable (Result<StillCapture.BurstEvent?, any Error>) -> Void
-
-    var jobs: [StillJob] = []
-    var answers: [(continuation: CheckedContinuation<Still, any Error>, result: Result<Still, any Error>)] = []
-    var events: [(reader: EventReader, result: Result<StillCapture.BurstEvent?, any Error>)] = []
-    /// Whether the scheduler has something new to plan.
-    var wakesScheduler = false
-}
-
 /// What a ``StillEngine`` keeps behind its lock, and the decisions about it. No method waits or encodes.
 struct StillState {
     /// Whether the capture delivers frames.
@@ -71,7 +22,7 @@ struct StillState {
     var ring: FrameRing
     /// Requests that have no frame yet, oldest first.
     private(set) var waiting: [StillRequest] = []
-    private(set) var singles: [UInt64: CheckedContinuation<Still, any Error>] = [:]
+    private(set) var singles: [UInt64: StillAnswer] = [:]
     var bursts: [UInt64: BurstState] = [:]
     private var lastIdentifier: UInt64 = 0
     private(set) var gate = Gate.closed
@@ -129,6 +80,7 @@ struct StillState {
         for (identifier, burst) in bursts where burst.interval == nil && !burst.awaitsWants {
             tick(identifier, at: frame.timestamp)
         }
+        for index in waiting.indices { waiting[index].passOver(frame) }
         assignFrames(at: now, &effects)
         effects.wakesScheduler = !waiting.isEmpty
         updateReadiness()
@@ -144,7 +96,12 @@ struct StillState {
                 if case .burst(let identifier, _) = request.owner {
                     bursts[identifier]?.lastTaken = frame.timestamp
                 }
-                effects.jobs.append(StillJob(request: request, frame: frame))
+                if case .frame(let answer)? = singles[request.id] {
+                    singles[request.id] = nil
+                    effects.answers.append { answer(.success(frame)) }
+                } else {
+                    effects.jobs.append(StillJob(request: request, frame: frame))
+                }
             } else {
                 remaining.append(request)
             }
@@ -154,7 +111,7 @@ struct StillState {
 
     /// The frame nearest to the request's moment; nil while a nearer one may still come.
     private func pick(for request: StillRequest, at now: MediaTime) -> VideoFrame? {
-        guard !request.awaitsWants, let newest = ring.newest else { return nil }
+        guard !request.awaitsWants, request.skippedFrames == 0, let newest = ring.newest else { return nil }
         let bound = bound(of: request)
         if let bound, newest.timestamp <= bound { return nil }
         guard newest.timestamp >= request.moment || now >= decisionTime(of: request, newest) else { return nil }
@@ -184,16 +141,16 @@ struct StillState {
 
     // MARK: Requests
 
-    /// Adds a request for a single still, which is answered at once where there is a refusal.
+    /// Adds a request for a single still or frame, which is answered at once where there is a refusal.
     mutating func addSingle(
         _ identifier: UInt64, _ settings: Still.Settings, at now: MediaTime, refusal: StillCaptureError?,
-        _ continuation: CheckedContinuation<Still, any Error>
+        _ answer: StillAnswer
     ) -> StillEffects {
         var effects = StillEffects()
         if let refusal = refusal ?? (isFull ? .tooMany(configuration.outstandingLimit) : nil) {
-            effects.answers.append((continuation, .failure(refusal)))
+            effects.answers.append { answer.fail(refusal) }
         } else {
-            singles[identifier] = continuation
+            singles[identifier] = answer
             waiting.append(
                 StillRequest(
                     id: identifier, owner: .single, moment: now, settings: settings,
@@ -205,10 +162,31 @@ struct StillState {
         return effects
     }
 
+    /// Counts a single request whose frame comes from elsewhere.
+    ///
+    /// - Returns: false where there is no room; it is answered then.
+    mutating func reserveSingle(_ identifier: UInt64, _ answer: StillAnswer) -> (Bool, StillEffects) {
+        var effects = StillEffects()
+        let refusal: StillCaptureError? =
+            isClosed ? .notRunning(nil) : isFull ? .tooMany(configuration.outstandingLimit) : nil
+        if let refusal {
+            effects.answers.append { answer.fail(refusal) }
+        } else {
+            singles[identifier] = answer
+            updateReadiness()
+        }
+        return (refusal == nil, effects)
+    }
+
     mutating func endSingle(_ identifier: UInt64, _ result: Result<Still, any Error>, _ effects: inout StillEffects) {
-        guard let continuation = singles.removeValue(forKey: identifier) else { return }
+        guard let answer = singles.removeValue(forKey: identifier) else { return }
         waiting.removeAll { $0.id == identifier }
-        effects.answers.append((continuation, result))
+        switch (answer, result) {
+        case (.still(let handler), _): effects.answers.append { handler(result) }
+        case (.frame, .failure(let error)): effects.answers.append { answer.fail(error) }
+        // Encoded is only what was asked for as a still.
+        case (.frame, .success): break
+        }
         effects.wakesScheduler = true
     }
 

@@ -7,7 +7,7 @@ public import VideoCapturing
 /// try publisher.add(WindowOutput())
 /// ```
 /// Closing the window, and `q`, complete this output alone; losing the display is its failure. A still image that is
-/// wanted (`s`) is not taken. Safe to use from any thread.
+/// wanted (`s`) is asked of the publisher (`MediaPublisher.takeStill()`). Safe to use from any thread.
 public final class WindowOutput: MediaOutput {
     /// Where and how it shows frames.
     public let configuration: WindowPreview.Configuration
@@ -40,7 +40,8 @@ public final class WindowOutput: MediaOutput {
                 self?.close(at: nil)
             case .closed: context.complete()
             case .failed(let error): context.fail(error)
-            case .paused, .fullScreen, .statistics, .still: break
+            case .still: context.requestStill()
+            case .paused, .fullScreen, .statistics: break
             }
         }
         self.preview.withLock { $0 = preview }
@@ -70,14 +71,14 @@ public final class WindowOutput: MediaOutput {
 extension OutputEntry {
     /// A window, as `window`.
     public static let window = OutputEntry(
-        name: "window", summary: "a window; keys: f full screen, space pause, i statistics, q ends it",
+        name: "window", summary: "a window; keys: f full screen, space pause, s still, i statistics, q ends it",
         options: [
             // As of what captures X displays, of which it is the same.
             OptionDescription("display", .text("NAME"), "the X display, such as :0", default: "$DISPLAY"),
             .flag("full-screen", "opens the window in full screen"),
             .flag("mirror", "exchanges left and right in the window"),
         ],
-        needsTarget: false,
+        needsTarget: false, hasKeys: true,
         make: { request in WindowOutput(configuration: WindowPreview.Configuration(request)) })
 }
 

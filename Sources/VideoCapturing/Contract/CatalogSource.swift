@@ -11,6 +11,8 @@ public struct CatalogSource: Sendable {
     public var isRecording = false
     /// Whether it makes frames as fast as consumers accept them, so that their timestamps mean nothing.
     public var isMadeOnDemand = false
+    /// Whether it gives no frames while nothing changes, as a screen does.
+    public var isDrivenByChanges = false
     /// The path of the file that it reads, `-` for standard input; nil for other sources. No output must be that file.
     public var inputPath: String?
     /// Sets the handler that gets events as sentences for the user: lost, found again. It is called on any thread and

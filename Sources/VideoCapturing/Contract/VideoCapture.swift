@@ -67,6 +67,9 @@ public protocol VideoCapture: AnyObject, Sendable {
 
     /// What was counted since init.
     var statistics: CaptureStatistics { get }
+
+    /// Sets the device differently for some frames; nil, the default, for a capture that cannot. May be used in any state.
+    var adjustable: (any AdjustableCapture)? { get }
 }
 
 extension VideoCapture {

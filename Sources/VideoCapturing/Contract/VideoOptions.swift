@@ -77,11 +77,11 @@ extension OptionValues {
         }
     }
 
-    /// A frame rate from 1/3600 to 1000: `30`, `12.5`, `30000/1001`, or `max` for as fast as possible.
+    /// A frame rate from 1/3600 to 1000: `30`, `30fps`, `12.5`, `30000/1001`, or `max` for as fast as possible.
     public func rate(_ name: String) throws(OptionError) -> CapturerEntry.Request.Rate? {
         try parsed(name) { (text, option) throws(OptionError) in
             if text.lowercased() == "max" { return .maximum }
-            guard let rate = FrameRate(text) else {
+            guard let rate = FrameRate(withoutUnit(text, ["fps"])) else {
                 throw OptionError(
                     option, text, "not a frame rate. Give frames per second (30, 12.5, 30000/1001) or max.")
             }

@@ -77,6 +77,13 @@ def lengthens_exposure():
     return NAMES["exposure_mode"].value != AUTO_EXPOSURE["manual"] and NAMES["exposure_priority"].value == 1
 
 
+def light():
+    """How bright pictures are, 1 by the automatic and by the usual exposure time."""
+    if NAMES["exposure_mode"].value != AUTO_EXPOSURE["manual"]:
+        return 1
+    return NAMES["exposure_time"].value / NAMES["exposure_time"].default
+
+
 def reset_all():
     for control in NAMES.values():
         control.reset()

@@ -55,22 +55,23 @@ def make_all():
 
 
 @functools.cache
-def ramp(width):
+def ramp(width, light):
     """A line of YUYV twice as wide as the picture, from dark to bright and again."""
-    line = b"".join(bytes((16 + x * 219 // width, 128)) for x in range(width))
+    line = b"".join(bytes((16 + min(219, int(x * 219 * light) // width), 128)) for x in range(width))
     return line + line
 
 
-def yuyv(width, height, number):
-    """A ramp that moves by four points a picture."""
+def yuyv(width, height, number, light):
+    """A ramp that moves by four points a picture; `light` is the exposure, 1 the usual one."""
     block = width // BLOCKS
     marks = b"".join(
         bytes((WHITE if number % LOOP >> bit & 1 else BLACK, 128)) * block for bit in range(BLOCKS))
     start = number % LOOP * 8
-    return marks * LINES + ramp(width)[start : start + width * 2] * (height - LINES)
+    return marks * LINES + ramp(width, light)[start : start + width * 2] * (height - LINES)
 
 
-def picture(mode, number):
+def picture(mode, number, light=1):
+    """Of the exposure, only YUYV tells."""
     if mode.format == modes.MJPEG:
         return jpegs(mode.width, mode.height)[number % LOOP]
-    return yuyv(mode.width, mode.height, number)
+    return yuyv(mode.width, mode.height, number, light)

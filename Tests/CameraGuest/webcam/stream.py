@@ -3,7 +3,7 @@
 import random
 import time
 
-from . import modes, pictures
+from . import controls, modes, pictures
 
 PAYLOAD = 16384  # bytes of one transfer, header included
 HEADER = 2
@@ -23,6 +23,8 @@ class Stream:
         self.stalled_until = 0
         self.damage = dict.fromkeys(DAMAGES, 0)  # how many frames still get it
         self.sent = 0  # frames
+        # Of the frames that are exposed and read out already: a change shows two frames later, as in a camera.
+        self.light = [1, 1]
         self.stop()
 
     def stop(self):
@@ -72,9 +74,11 @@ class Stream:
 
     def make_transfers(self):
         self.transfers_begun = False
+        self.light.append(controls.light())
         if self.uses("drop"):
+            self.light.pop(0)
             return []
-        data = pictures.picture(self.mode, self.number)
+        data = pictures.picture(self.mode, self.number, self.light.pop(0))
         flags = END_OF_HEADER | self.toggle
         self.toggle ^= FRAME_ID
         if self.uses("error"):

@@ -6,7 +6,7 @@ import subprocess
 
 
 # Key codes as the kernel numbers them, plus 8.
-KEYS = {"q": 24}
+KEYS = {"q": 24, "s": 39}
 
 
 class Screen:

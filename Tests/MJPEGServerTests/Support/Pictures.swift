@@ -29,7 +29,9 @@ func jpegFrame(_ number: Int, padding: Int = 0, at timestamp: MediaTime = Monoto
     let buffer = try bytes.withUnsafeBytes { bytes throws(CaptureError) in
         try PixelBuffer.compressed(bytes, as: .mjpeg, width: 19, height: 9)
     }
-    return VideoFrame(buffer: buffer, timestamp: timestamp, sequenceNumber: UInt64(number))
+    // A high rate, so that a snapshot waits no longer than that for a nearer frame.
+    return VideoFrame(
+        buffer: buffer, timestamp: timestamp, sequenceNumber: UInt64(number), estimatedFrameRate: 1000)
 }
 
 /// A frame of samples, whose luma rises from left to right.
@@ -43,5 +45,5 @@ func rawFrame(
             }
         }
     }
-    return VideoFrame(buffer: buffer, timestamp: MonotonicClock().now)
+    return VideoFrame(buffer: buffer, timestamp: MonotonicClock().now, estimatedFrameRate: 1000)
 }

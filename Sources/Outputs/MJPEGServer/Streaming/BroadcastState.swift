@@ -1,3 +1,4 @@
+import StillCapture
 import VideoCapturing
 
 /// The state that a ``Broadcaster`` keeps behind its lock, and the decisions about it. No method waits or encodes.
@@ -18,6 +19,7 @@ struct BroadcastState {
     /// A task of the worker.
     enum Task {
         case encode(VideoFrame, number: UInt64)
+        case takeSnapshot(VideoFrame, answers: [SnapshotHandler])
         case showPlaceholder(Placeholder, width: Int, height: Int, generation: UInt64)
         case repeatLast(FramePart)
     }
@@ -26,7 +28,18 @@ struct BroadcastState {
     typealias Work = (frame: VideoFrame, number: UInt64, mayDrop: Bool)
 
     var viewers: [UInt64: ViewerRecord] = [:]
-    var snapshots: [UInt64: @Sendable (FramePart) -> Void] = [:]
+    typealias SnapshotHandler = @Sendable (FramePart) -> Void
+
+    /// Finds the frames of requests; nil while the server does not serve.
+    var stills: StillCapture?
+    /// Requests that wait for a first frame, or for a placeholder that lasts.
+    var snapshots: [UInt64: SnapshotHandler] = [:]
+    /// Requests that wait for the frame nearest to their moment.
+    private var shots: [UInt64: SnapshotHandler] = [:]
+    /// Frames that were taken for requests, to be encoded.
+    private var takenShots: [(frame: VideoFrame, answer: SnapshotHandler)] = []
+    /// The last part that was made for a request alone.
+    private var shotPart: FramePart?
     var lastTicket: UInt64 = 0
     var counts = Counts()
     var captureRate = RateMeter()
@@ -64,6 +77,7 @@ struct BroadcastState {
     private var lastPublished = MediaTime.zero
 
     var hasDemand: Bool { !viewers.isEmpty || !snapshots.isEmpty }
+    var hasSnapshotRequests: Bool { !snapshots.isEmpty || !shots.isEmpty || !takenShots.isEmpty }
 
     /// The part that shows the newest state, if there is one already.
     var currentPart: FramePart? {
@@ -95,7 +109,7 @@ struct BroadcastState {
     /// - Returns: the handlers that have waited for it.
     mutating func publish(
         _ part: FramePart, number: UInt64, at now: MediaTime
-    ) -> [@Sendable (FramePart) -> Void] {
+    ) -> [SnapshotHandler] {
         if part.information.isPassedThrough { counts.passedThrough += 1 } else { counts.encoded += 1 }
         isFailing = false
         partRate.add(1, at: now)
@@ -110,7 +124,7 @@ struct BroadcastState {
     /// Records that a frame shows the same as the last part.
     mutating func publishSame(
         number: UInt64
-    ) -> (part: FramePart?, hasDual: Bool, answers: [@Sendable (FramePart) -> Void]) {
+    ) -> (part: FramePart?, hasDual: Bool, answers: [SnapshotHandler]) {
         counts.same += 1
         guard isLive else { return (nil, false, []) }
         partNumber = number
@@ -122,20 +136,63 @@ struct BroadcastState {
     /// - Returns: the handlers that have waited for it; nil when it no longer applies.
     mutating func publishPlaceholder(
         _ part: FramePart, generation: UInt64, at now: MediaTime
-    ) -> [@Sendable (FramePart) -> Void]? {
+    ) -> [SnapshotHandler]? {
         guard !isLive, generation == self.generation else { return nil }
         counts.placeholders += 1
         self.part = part
         partNumber = 0
         shownGeneration = generation
         lastPublished = now
-        return placeholder.isLasting ? takeAnswers() : []
+        guard placeholder.isLasting else { return [] }
+        defer { shots.removeAll() }
+        return takeAnswers() + shots.values
     }
 
-    private mutating func takeAnswers() -> [@Sendable (FramePart) -> Void] {
+    private mutating func takeAnswers() -> [SnapshotHandler] {
         guard !snapshots.isEmpty else { return [] }
         defer { snapshots.removeAll() }
         return Array(snapshots.values)
+    }
+
+    // MARK: Snapshots
+
+    /// Adds a request for the frame nearest to this moment; whether frames come must have been checked.
+    mutating func addShot(_ number: UInt64, at now: MediaTime, _ answer: @escaping SnapshotHandler) {
+        shots[number] = answer
+        // A source that is slowed down without viewers may have a newer frame.
+        if viewers.isEmpty { needsRefresh = true }
+        lastDemand = now
+    }
+
+    /// Gives a request its frame; nothing where it was withdrawn.
+    mutating func take(_ frame: VideoFrame, forShot number: UInt64) {
+        if let answer = shots.removeValue(forKey: number) { takenShots.append((frame, answer)) }
+    }
+
+    /// Withdraws a request; false when it has been answered.
+    mutating func withdrawSnapshot(_ number: UInt64) -> Bool {
+        let wasShot = shots.removeValue(forKey: number) != nil
+        return snapshots.removeValue(forKey: number) != nil || wasShot
+    }
+
+    mutating func withdrawSnapshots() {
+        snapshots = [:]
+        shots = [:]
+        takenShots = []
+    }
+
+    /// A part that shows this frame, if there is one already.
+    func part(of frame: VideoFrame) -> FramePart? {
+        [part, shotPart].lazy.compactMap { $0 }.first {
+            $0.information.isOnline && $0.information.timestamp == frame.timestamp
+        }
+    }
+
+    /// Records a part that was made for a request alone.
+    mutating func recordShot(_ part: FramePart) {
+        if part.information.isPassedThrough { counts.passedThrough += 1 } else { counts.encoded += 1 }
+        isFailing = false
+        shotPart = part
     }
 
     mutating func sourceStateChanged(to state: CaptureState, at now: MediaTime) {
@@ -149,17 +206,23 @@ struct BroadcastState {
         isLive = false
         // The last frame must not be shown again, not in a snapshot either.
         newest = nil
+        shotPart = nil
         self.placeholder = placeholder
         generation += 1
     }
 
     /// The worker's task now; nil for none.
     mutating func nextTask(at now: MediaTime, repeatInterval: Duration?) -> Task? {
-        guard hasDemand else { return nil }
-        if isLive, partNumber != newestNumber, triedNumber != newestNumber, let newest {
-            triedNumber = newestNumber
-            return .encode(newest, number: newestNumber)
+        if let frame = takenShots.first?.frame {
+            // Of the newest frame viewers can have it too.
+            if isLive, frame.timestamp == newest?.timestamp, let work = newestUntried() { return work }
+            // All that are of the same frame are answered with one part.
+            let answers = takenShots.filter { $0.frame.timestamp == frame.timestamp }.map(\.answer)
+            takenShots.removeAll { $0.frame.timestamp == frame.timestamp }
+            return .takeSnapshot(frame, answers: answers)
         }
+        guard hasDemand else { return nil }
+        if isLive, let work = newestUntried() { return work }
         if !isLive, shownGeneration != generation, triedGeneration != generation {
             triedGeneration = generation
             let size = frameSize
@@ -172,13 +235,21 @@ struct BroadcastState {
         return nil
     }
 
+    /// The newest frame, unless it was encoded or has failed.
+    private mutating func newestUntried() -> Task? {
+        guard partNumber != newestNumber, triedNumber != newestNumber, let newest else { return nil }
+        triedNumber = newestNumber
+        return .encode(newest, number: newestNumber)
+    }
+
     /// When the worker has its next task, unless it is woken before.
     ///
     /// - Parameter now: the time for which all that was due has been done.
     func nextDeadline(after now: MediaTime, repeatInterval: Duration?, idleDelay: Duration) -> MediaTime? {
+        if !takenShots.isEmpty { return now }
         if viewers.isEmpty {
             let idle = lastDemand.advanced(by: idleDelay)
-            return feedback != nil && snapshots.isEmpty && idle > now ? idle : nil
+            return feedback != nil && !hasSnapshotRequests && idle > now ? idle : nil
         }
         guard let repeatInterval, part != nil else { return nil }
         return lastPublished.advanced(by: repeatInterval)

@@ -1,7 +1,8 @@
+import StillCapture
 import VideoCapturing
 
 /// From frame to viewers: keeps the newest frame, makes a part of it when one is wanted, and offers it to every event loop.
-/// Knows nothing of HTTP.
+/// A snapshot is the frame nearest to its request, which ``StillCapture`` finds. Knows nothing of HTTP.
 ///
 /// Safe to use from any thread. Frames come on the capture's or a queue's thread; everything else (the first part for a
 /// viewer, repeats, placeholders, wants) is done by the worker.
@@ -15,7 +16,6 @@ final class Broadcaster: Sendable {
     private let hubs = Locked<[LoopHub]>([])
     let onWarning: @Sendable (String) -> Void
     let worker = Worker()
-
     init(
         _ configuration: MJPEGServer.Configuration, onWarning: @escaping @Sendable (String) -> Void
     ) {
@@ -31,7 +31,8 @@ final class Broadcaster: Sendable {
     /// Takes a frame: makes a part of it if one is wanted, and keeps it.
     func consume(_ frame: VideoFrame) {
         let now = clock.now
-        let work = state.withLock { $0.take(frame, at: now) }
+        let (work, stills) = state.withLock { ($0.take(frame, at: now), $0.isLive ? $0.stills : nil) }
+        stills?.consumeFrame(frame)
         guard let work else { return }
         encode(work.frame, number: work.number, mayDrop: work.mayDrop, at: now)
     }
@@ -40,13 +41,14 @@ final class Broadcaster: Sendable {
     func consumeInline(_ frame: VideoFrame) -> Bool {
         let isJPEG = FrameEncoding.passesOn(frame, configuration)
         var now: MediaTime?
-        let work = state.withLock { state in
-            guard isJPEG || !state.hasDemand else { return nil as BroadcastState.Work? }
+        let (work, stills) = state.withLock { state -> (BroadcastState.Work?, StillCapture?) in
+            guard isJPEG || !state.hasDemand else { return (nil, nil) }
             let time = clock.now
             now = time
-            return state.take(frame, at: time)
+            return (state.take(frame, at: time), state.isLive ? state.stills : nil)
         }
         guard let now else { return false }
+        stills?.consumeFrame(frame)
         if let work { encode(work.frame, number: work.number, mayDrop: work.mayDrop, at: now) }
         return true
     }
@@ -120,29 +122,59 @@ final class Broadcaster: Sendable {
         worker.wake()
     }
 
-    /// Requests the newest frame as a part, or the placeholder where no frame is to be expected. Calls `answer` at once, or
-    /// later on any thread; not at all if the request is withdrawn before.
+    /// Requests the frame nearest to this moment as a part, or the placeholder where no frame is to be expected. Calls
+    /// `answer` at once, or later on any thread; not at all if the request is withdrawn before.
     ///
     /// - Returns: a number by which to withdraw the request; nil when it was answered at once.
     func requestSnapshot(_ answer: @escaping @Sendable (FramePart) -> Void) -> UInt64? {
-        let (part, number) = state.withLock { state -> (FramePart?, UInt64) in
-            if state.isLive || state.placeholder.isLasting, let part = state.currentPart { return (part, 0) }
+        let now = clock.now
+        let (part, number, stills) = state.withLock { state -> (FramePart?, UInt64, StillCapture?) in
+            if !state.isLive, state.placeholder.isLasting, let part = state.currentPart { return (part, 0, nil) }
             state.lastTicket += 1
-            state.snapshots[state.lastTicket] = answer
-            return (nil, state.lastTicket)
+            guard state.isLive, let stills = state.stills else {
+                state.snapshots[state.lastTicket] = answer
+                return (nil, state.lastTicket, nil)
+            }
+            state.addShot(state.lastTicket, at: now, answer)
+            return (nil, state.lastTicket, stills)
         }
         if let part {
             answer(part)
             return nil
         }
         worker.wake()
+        if let stills { takeFrame(forShot: number, stills) }
         return number
+    }
+
+    private func takeFrame(forShot number: UInt64, _ stills: StillCapture) {
+        let settings = Still.Settings(timeout: configuration.snapshotTimeout)
+        Task { [weak self] in
+            // Without a frame the client's own timeout answers.
+            guard let frame = try? await stills.frame(settings), let self else { return }
+            state.withLock { $0.take(frame, forShot: number) }
+            worker.wake()
+        }
     }
 
     /// Withdraws a request; false when it has been answered.
     @discardableResult
-    func withdrawSnapshot(_ number: UInt64) -> Bool {
-        state.withLock { $0.snapshots.removeValue(forKey: number) != nil }
+    func withdrawSnapshot(_ number: UInt64) -> Bool { state.withLock { $0.withdrawSnapshot(number) } }
+
+    /// Makes a part of a frame that was taken for requests, unless there is one; on the worker's thread.
+    private func answer(_ answers: [BroadcastState.SnapshotHandler], with frame: VideoFrame) {
+        var part = state.withLock { $0.part(of: frame) }
+        if part == nil {
+            do {
+                part = try encoding.withLock { try $0.makeSnapshot(frame, at: clock.now) }
+            } catch {
+                state.withLock { $0.counts.failed += 1 }
+                onWarning("A snapshot could not be made a JPEG picture: \(error)")
+            }
+            if let part { state.withLock { $0.recordShot(part) } }
+        }
+        guard let part else { return }
+        for answer in answers { answer(part) }
     }
 
     // MARK: Life
@@ -152,7 +184,16 @@ final class Broadcaster: Sendable {
     /// - Throws: `CaptureError` without a thread.
     func start(_ hubs: [LoopHub]) throws(CaptureError) {
         self.hubs.withLock { $0 = hubs }
-        state.withLock { $0.lastDemand = clock.now }
+        // The newest frame and the one before it suffice: requests are of the present. Connections limit them.
+        let stills = StillCapture(
+            configuration: .init(
+                outstandingLimit: configuration.limits.connections, ringCapacity: 2, workerCount: 1))
+        let newest = state.withLock { state in
+            state.lastDemand = clock.now
+            state.stills = stills
+            return state.newest
+        }
+        if let newest { stills.consumeFrame(newest) }
         try worker.start { [weak self] in self?.tick() }
     }
 
@@ -160,13 +201,22 @@ final class Broadcaster: Sendable {
     func stop() {
         self.hubs.withLock { $0 = [] }
         worker.stop()
-        state.withLock { $0.snapshots = [:] }
+        let stills = state.withLock { state in
+            state.withdrawSnapshots()
+            return state.stills.take()
+        }
+        // Its end, which ends its threads, is not waited for under the lock.
+        withExtendedLifetime(stills) {}
     }
 
     /// The state of the source has changed.
     func sourceStateChanged(to new: CaptureState) {
         let now = clock.now
-        state.withLock { $0.sourceStateChanged(to: new, at: now) }
+        let stills = state.withLock { state in
+            state.sourceStateChanged(to: new, at: now)
+            return state.isLive ? nil : state.stills
+        }
+        stills?.interrupt(new)
         worker.wake()
     }
 
@@ -189,6 +239,7 @@ final class Broadcaster: Sendable {
         let now = clock.now
         reportWants(at: now)
         switch state.withLock({ $0.nextTask(at: now, repeatInterval: configuration.repeatInterval) }) {
+        case .takeSnapshot(let frame, let answers): answer(answers, with: frame)
         case .encode(let frame, let number):
             encode(frame, number: number, mayDrop: false, at: now)
         case .showPlaceholder(let placeholder, let width, let height, let generation):
@@ -236,7 +287,7 @@ final class Broadcaster: Sendable {
 
     private func wants(_ state: BroadcastState, at now: MediaTime) -> CaptureWants {
         let isIdle =
-            state.viewers.isEmpty && state.snapshots.isEmpty && now - state.lastDemand >= configuration.idleDelay
+            state.viewers.isEmpty && !state.hasSnapshotRequests && now - state.lastDemand >= configuration.idleDelay
         let rate =
             isIdle ? configuration.idleFrameRate ?? configuration.maximumFrameRate : configuration.maximumFrameRate
         return CaptureWants(

@@ -51,6 +51,26 @@ struct FrameEncoding {
         newestNumber = number
         let mayDrop = mayDrop && last != nil && sameInRow < dropSameFrames
         if mayDrop, frame.isRepeat || frame.damage?.isEmpty == true { return same }
+        return try makePart(frame, at: now) { $0.makePart($1, &$2, mayDrop: mayDrop) }
+    }
+
+    /// A part of a frame for a request alone, whatever its place among those of the stream.
+    ///
+    /// - Throws: as ``makePart(_:number:mayDrop:at:)``.
+    mutating func makeSnapshot(_ frame: VideoFrame, at now: MediaTime) throws -> FramePart? {
+        let outcome = try makePart(frame, at: now) { encoding, jpeg, information in
+            encoding.finish(&information)
+            return .part(encoding.pool.makePart(jpeg, information))
+        }
+        guard case .part(let part)? = outcome else { return nil }
+        return part
+    }
+
+    /// - Parameter make: makes the part of the bytes of a JPEG.
+    private mutating func makePart(
+        _ frame: VideoFrame, at now: MediaTime,
+        _ make: (inout FrameEncoding, UnsafeRawBufferPointer, inout FrameInformation) -> Outcome
+    ) throws -> Outcome? {
         var information = FrameInformation()
         information.timestamp = frame.timestamp
         information.encodeBegin = now
@@ -65,7 +85,7 @@ struct FrameEncoding {
                         .corruptData, operation: "pass a picture on", subject: "JPEG",
                         message: "The source's picture does not begin as a JPEG does; it was left out.")
                 }
-                return makePart(bytes, &information, mayDrop: mayDrop)
+                return make(&self, bytes, &information)
             }
         }
         let picture = try FrameEncoding.prepare(frame, processor)
@@ -73,7 +93,7 @@ struct FrameEncoding {
         information.height = picture.height
         var outcome: Outcome?
         try madeEncoder().encode(picture) { packet in
-            outcome = packet.data.withUnsafeBytes { makePart($0, &information, mayDrop: mayDrop) }
+            outcome = packet.data.withUnsafeBytes { make(&self, $0, &information) }
         }
         return outcome
     }

@@ -1,0 +1,75 @@
+import AudioCapturing
+import VideoCapturing
+
+extension AudioConformanceSuite {
+    /// The rules of the contract, in its order. Those that the contract of pictures has too have its names.
+    public enum Rule: String, Sendable, Hashable, CaseIterable {
+        // Order
+        case lifeInOrder, startBlocksUntilStreaming
+        case releaseLeadsToIdle, startBeforeInit, startAfterRelease, stopBeforeInit
+        case repeatedInit, repeatedStart, repeatedStop, repeatedRelease
+        case releaseStopsFirst, restart, restartAfterOwnEnd, quickRestarts
+        // Threads
+        case anyThread, serialDelivery, ownThread, notMainThread, notCooperativePool
+        // Stop
+        case stopEndsDelivery, stopByManyThreads, stopIsPrompt, stopInsideConsumer
+        // Sound
+        case monotonicClock, timestampsIncrease, timestampsOverRestarts
+        case numbersIncrease, lossesAreCounted, chunksContinue, startIsStated, samplesFit, keptChunksStay
+        // States
+        case legalStates, everyStreamSeesAll, streamEnds, firstErrorWins
+        // Members
+        case consumerIsWeak, consumerSwap, withoutConsumer
+        case isStartedAgreesWithState, settingsAreTrue, statisticsCount, givesBackDevice
+
+        /// The rule of pictures that checks the same; nil for one of sound alone.
+        var shared: ConformanceSuite.Rule? {
+            // The adapter holds the consumer for them.
+            [.consumerIsWeak].contains(self) ? nil : ConformanceSuite.Rule(rawValue: rawValue)
+        }
+
+        /// The words of the contract that the rule checks.
+        public var sentence: String {
+            switch self {
+            case .monotonicClock, .timestampsIncrease, .timestampsOverRestarts:
+                "Timestamps are of the monotonic clock, strictly increase, and go on increasing over restarts."
+            case .numbersIncrease, .lossesAreCounted:
+                "The numbers of the frames increase over restarts too; a gap is exactly as wide as the number of frames lost."
+            case .chunksContinue:
+                "A chunk without a discontinuity continues the one before: its first frame is the next one, its format is the same, and its time is the end of the one before, within 20 ms."
+            case .startIsStated: "The first chunk after each start has the discontinuity `start`."
+            case .samplesFit: "Each chunk has a frame at least, and its samples fill the buffer as its format says."
+            case .keptChunksStay: "to keep a chunk is to keep the value."
+            case .startBlocksUntilStreaming:
+                "Begins to deliver sound. Blocks until the device streams or has refused."
+            case .stopIsPrompt: "Ends the delivery of sound and stops the device's streaming."
+            case .streamEnds:
+                "A separate stream of all changes of state from now on. It ends when the capture is destroyed."
+            case .isStartedAgreesWithState:
+                "Whether sound is being delivered or is about to be: starting, running or interrupted."
+            case .settingsAreTrue: "What will be delivered; before init what was asked for."
+            case .consumerIsWeak: "Where chunks go; held weakly."
+            case .consumerSwap: "Set before start; a change while running takes effect with the next chunk."
+            case .givesBackDevice: "Stops if need be, and returns the device."
+            default: ConformanceSuite.Rule(rawValue: rawValue)?.sentence.inWordsOfSound ?? rawValue
+            }
+        }
+    }
+}
+
+extension AudioTrial {
+    /// Finds the check of a rule.
+    func apply(_ rule: AudioConformanceSuite.Rule) throws {
+        switch rule {
+        case .numbersIncrease: try checkNumbersIncrease()
+        case .lossesAreCounted: try checkLossesAreCounted()
+        case .chunksContinue: try checkChunksContinue()
+        case .startIsStated: try checkStartIsStated()
+        case .samplesFit: try checkSamplesFit()
+        case .keptChunksStay: try checkKeptChunksStay()
+        case .settingsAreTrue: try checkSettingsAreTrue()
+        case .consumerIsWeak: try checkConsumerIsWeak()
+        default: throw Finding.broken("No check is written for \(rule.rawValue).")
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import AudioCapturing
+import VideoCapturing
+
+/// Checks every sentence of the contract of `AudioCapture` against any capture.
+///
+/// ```swift
+/// let suite = AudioConformanceSuite(name: "tone") { ToneCapturer() }
+/// let report = await suite.runDetached()
+/// #expect(report.failures.isEmpty, "\(report)")
+/// ```
+/// Each check makes captures of its own, and runs on a thread of its own under a time limit, so that a capture
+/// that hangs fails its check instead of hanging the test.
+public struct AudioConformanceSuite: Sendable {
+    /// The name of what is checked, for the report.
+    public var name: String
+    /// How long a chunk, an end or a change of state may take to come.
+    public var chunkDeadline: Duration
+    /// How long `stopCapture()` may take while the consumer is quick.
+    public var stopDeadline: Duration
+    /// How long one check may take before it counts as hung.
+    public var ruleDeadline: Duration
+    /// Whether timestamps may run ahead of the clock, as those of sound that is made as fast as possible do.
+    public var timestampsMayRunAhead: Bool
+
+    let makeCapture: @Sendable () throws -> any AudioCapture
+    let makeFailingCapture: (@Sendable () throws -> any AudioCapture)?
+
+    /// A suite for one kind of capture.
+    ///
+    /// - Parameters:
+    ///   - name: the name of what is checked, for the report.
+    ///   - chunkDeadline: how long a chunk, an end or a change of state may take to come.
+    ///   - stopDeadline: how long a stop may take while the consumer is quick.
+    ///   - ruleDeadline: how long one check may take before it counts as hung.
+    ///   - timestampsMayRunAhead: whether timestamps may run ahead of the clock.
+    ///   - makeFailingCapture: makes a capture that fails without being told to at its first start, or soon after,
+    ///     and works when it is started again; nil when there is no way to have one.
+    ///   - makeCapture: makes a new capture in the state idle.
+    public init(
+        name: String, chunkDeadline: Duration = .seconds(5), stopDeadline: Duration = .seconds(1),
+        ruleDeadline: Duration = .seconds(60), timestampsMayRunAhead: Bool = false,
+        makeFailingCapture: (@Sendable () throws -> any AudioCapture)? = nil,
+        makeCapture: @escaping @Sendable () throws -> any AudioCapture
+    ) {
+        self.name = name
+        self.chunkDeadline = chunkDeadline
+        self.stopDeadline = stopDeadline
+        self.ruleDeadline = ruleDeadline
+        self.timestampsMayRunAhead = timestampsMayRunAhead
+        self.makeCapture = makeCapture
+        self.makeFailingCapture = makeFailingCapture
+    }
+
+    /// Checks all rules, one after the other. Blocks; not to be called on the cooperative pool.
+    public func run() -> Report { Report(name: name, checks: Rule.allCases.map { check($0) }) }
+
+    /// As ``run()``, for asynchronous code: blocks a thread of its own instead of the caller's.
+    public func runDetached() async -> Report {
+        await withCheckedContinuation { continuation in
+            onOwnThread { continuation.resume(returning: run()) }
+        }
+    }
+
+    /// Checks one rule. Blocks; not to be called on the cooperative pool.
+    public func check(_ rule: Rule) -> Check {
+        if let shared = rule.shared {
+            let outcome = lifeSuite.check(shared).outcome
+            return Check(rule: rule, outcome: outcome.worded())
+        }
+        let trial = AudioTrial(self)
+        let outcome = Locked<ConformanceSuite.Check.Outcome?>(nil)
+        onOwnThread {
+            let result = trial.perform(rule)
+            outcome.withLock { $0 = result }
+            outcome.wakeAll()
+        }
+        let limit = MonotonicClock().now.advanced(by: ruleDeadline)
+        let result = outcome.wait(until: limit) { $0 }
+        return Check(rule: rule, outcome: result ?? .failed("It hung for \(ruleDeadline), at: \(trial.currentStep)."))
+    }
+
+    /// As ``check(_:)``, for asynchronous code.
+    public func checkDetached(_ rule: Rule) async -> Check {
+        await withCheckedContinuation { continuation in
+            onOwnThread { continuation.resume(returning: check(rule)) }
+        }
+    }
+
+    /// The suite for pictures, which checks the sentences that both contracts share.
+    private var lifeSuite: ConformanceSuite {
+        var makeFailing: (@Sendable () throws -> any VideoCapture)?
+        if let makeFailingCapture { makeFailing = { SoundAsFrames(try makeFailingCapture()) } }
+        let make: @Sendable () throws -> any VideoCapture = { [makeCapture] in SoundAsFrames(try makeCapture()) }
+        return ConformanceSuite(
+            name: name, frameDeadline: chunkDeadline, stopDeadline: stopDeadline, ruleDeadline: ruleDeadline,
+            timestampsMayRunAhead: timestampsMayRunAhead, makeFailingCapture: makeFailing, makeCapture: make)
+    }
+}
+
+extension ConformanceSuite.Check.Outcome {
+    /// What was seen, in the words of sound.
+    fileprivate func worded() -> Self {
+        switch self {
+        case .passed: .passed
+        case .failed(let text): .failed(text.inWordsOfSound)
+        case .notApplicable(let text): .notApplicable(text.inWordsOfSound)
+        }
+    }
+}
+
+extension String {
+    /// The sentence about frames of a video capture as one about chunks of sound.
+    var inWordsOfSound: String {
+        var result = self
+        let words = [("consumeFrame", "consumeAudio"), ("frame", "chunk"), ("Frame", "Chunk"), ("video", "audio")]
+        for (old, new) in words {
+            result = result.split(separator: old, omittingEmptySubsequences: false).joined(separator: new)
+        }
+        return result
+    }
+}
+
+extension AudioConformanceSuite {
+    /// What came of checking one rule.
+    public struct Check: Sendable, Hashable, CustomStringConvertible {
+        /// The rule that was checked.
+        public var rule: Rule
+        /// How it went.
+        public var outcome: ConformanceSuite.Check.Outcome
+
+        /// A result.
+        public init(rule: Rule, outcome: ConformanceSuite.Check.Outcome) {
+            self.rule = rule
+            self.outcome = outcome
+        }
+
+        /// Whether the rule is broken.
+        public var isFailure: Bool {
+            if case .failed = outcome { return true }
+            return false
+        }
+
+        /// One line, or for a failure two: the rule and what was seen, then the words of the contract.
+        public var description: String {
+            switch outcome {
+            case .passed: "passed          \(rule.rawValue)"
+            case .failed(let reason): "FAILED          \(rule.rawValue): \(reason)\n                “\(rule.sentence)”"
+            case .notApplicable(let reason): "not applicable  \(rule.rawValue): \(reason)"
+            }
+        }
+    }
+
+    /// What came of checking all rules.
+    public struct Report: Sendable, Hashable, CustomStringConvertible {
+        /// The name of what was checked.
+        public var name: String
+        /// One for each rule.
+        public var checks: [Check]
+
+        /// A report.
+        public init(name: String, checks: [Check]) {
+            self.name = name
+            self.checks = checks
+        }
+
+        /// The rules that are broken.
+        public var failures: [Check] { checks.filter(\.isFailure) }
+
+        /// A line for each rule.
+        public var description: String {
+            (["\(name): \(failures.count) of \(checks.count) rules broken"] + checks.map(\.description))
+                .joined(separator: "\n")
+        }
+    }
+}

@@ -1,0 +1,217 @@
+import AudioCapturing
+import Digests
+
+/// The sentences about chunks, which pictures do not have.
+extension AudioTrial {
+    func checkNumbersIncrease() throws {
+        let chunks = try record(starts: 3, chunks: 4).starts.flatMap { $0 }
+        for (earlier, later) in zip(chunks, chunks.dropFirst()) {
+            try require(
+                later.firstFrame >= earlier.endFrame,
+                "After the frames \(earlier.firstFrame) to \(earlier.endFrame - 1) came number \(later.firstFrame).")
+        }
+    }
+
+    /// Losses are provoked: by a slow consumer, by taking the consumer away, and by restarts. The counts are read
+    /// with each chunk.
+    func checkLossesAreCounted() throws {
+        struct Sample: Sendable {
+            var first: Int64
+            var end: Int64
+            var lost: UInt64
+        }
+        let samples = Locked<[Sample]>([])
+        let held = Locked<(any AudioCapture)?>(nil)
+        defer { held.withLock { $0 = nil } }
+        let probe = AudioProbe { chunk, number in
+            guard number < 200, let capture = held.withLock({ $0 }) else { return }
+            let counts = capture.statistics.framesLost
+            // What came twice has no number.
+            let lost = counts.total - counts.overlapping
+            samples.withLock { $0.append(Sample(first: chunk.firstFrame, end: chunk.endFrame, lost: lost)) }
+            if number == 2 { pause(.milliseconds(300)) }
+        }
+        let capture = try make(probe)
+        held.withLock { $0 = capture }
+        let interval = min(capture.captureSettings().chunkDuration, .milliseconds(40))
+        for _ in 1...6 {
+            let before = probe.count
+            try start(capture)
+            try awaitChunks(4, after: before, of: capture) { probe.count }
+            capture.audioCaptureConsumer = nil
+            pause(interval * 2)
+            capture.audioCaptureConsumer = probe
+            if capture.isCaptureStarted { _ = try? awaitChunks(1, after: probe.count, of: capture) { probe.count } }
+            try stop(capture)
+        }
+        let seen = samples.withLock { $0 }
+        for (earlier, later) in zip(seen, seen.dropFirst()) {
+            let gap = later.first - earlier.end
+            let counted = Int64(bitPattern: later.lost &- earlier.lost)
+            try require(
+                gap == counted,
+                "Between the frames \(earlier.end) and \(later.first) \(counted) were counted as lost.")
+        }
+    }
+
+    func checkChunksContinue() throws {
+        let probe = AudioProbe { _, number in
+            // What the source does not wait for is lost, or comes late.
+            if number == 3 { pause(.milliseconds(250)) }
+        }
+        let capture = try make(probe)
+        for _ in 1...2 {
+            let before = probe.count
+            try start(capture)
+            try awaitChunks(12, after: before, of: capture) { probe.count }
+            capture.audioCaptureConsumer = nil
+            pause(.milliseconds(60))
+            capture.audioCaptureConsumer = probe
+            if capture.isCaptureStarted { _ = try? awaitChunks(2, after: probe.count, of: capture) { probe.count } }
+            try stop(capture)
+        }
+        let chunks = probe.chunks
+        for (earlier, later) in zip(chunks, chunks.dropFirst()) where later.discontinuity == nil {
+            try require(
+                later.firstFrame == earlier.endFrame,
+                "A chunk without a discontinuity begins with frame \(later.firstFrame), not \(earlier.endFrame).")
+            try require(
+                later.format == earlier.format,
+                "The format changed from \(earlier.format) to \(later.format) without a discontinuity.")
+            let error = later.timestamp - earlier.endTimestamp
+            try require(
+                error > .milliseconds(-20) && error < .milliseconds(20),
+                "A chunk without a discontinuity is \(error) from the end of the one before.")
+        }
+    }
+
+    func checkStartIsStated() throws {
+        for chunks in try record(starts: 3, chunks: 2).starts {
+            guard let first = chunks.first else { continue }
+            try require(
+                first.discontinuity == .start,
+                "The first chunk after a start has the discontinuity \(String(describing: first.discontinuity)).")
+            try require(
+                chunks.dropFirst().allSatisfy { $0.discontinuity != .start },
+                "A chunk in the middle has the discontinuity `start`.")
+        }
+    }
+
+    func checkSamplesFit() throws {
+        let (_, starts) = try record(starts: 1, chunks: 8)
+        for chunk in starts.flatMap({ $0 }) {
+            try require(chunk.frameCount > 0, "A chunk has no frame.")
+            note("validating the format of a chunk")
+            try chunk.format.validate()
+            let count = chunk.buffer.withSamples { $0.byteCount }
+            try require(
+                count == chunk.frameCount * chunk.format.bytesPerFrame,
+                "A chunk of \(chunk.frameCount) frames of \(chunk.format) has \(count) bytes.")
+            // What is not a number would spoil every filter behind it.
+            guard chunk.format.sampleType == .float32 else { continue }
+            let isFinite = chunk.buffer.withSamples(as: Float.self) { samples in
+                for index in samples.indices where !samples[index].isFinite { return false }
+                return true
+            }
+            try require(isFinite, "A chunk has a sample that is not a number.")
+        }
+    }
+
+    func checkKeptChunksStay() throws {
+        let kept = Locked<(chunks: [AudioChunk], digests: [String])>(([], []))
+        let probe = AudioProbe { chunk, number in
+            guard number < 6 else { return }
+            let digest = AudioTrial.digest(chunk.buffer)
+            kept.withLock { kept in
+                kept.chunks.append(chunk)
+                kept.digests.append(digest)
+            }
+        }
+        let capture = try make(probe)
+        func requireUnchanged(_ moment: String) throws {
+            let (chunks, digests) = kept.withLock { $0 }
+            for (chunk, digest) in zip(chunks, digests) {
+                try require(AudioTrial.digest(chunk.buffer) == digest, "A chunk that was kept changed \(moment).")
+            }
+        }
+        try start(capture)
+        // More than a pool holds.
+        try awaitChunks(80, of: capture) { probe.count }
+        try requireUnchanged("while the capture went on")
+        try stop(capture)
+        try start(capture)
+        try awaitChunks(1, after: probe.count, of: capture) { probe.count }
+        note("releaseCapture")
+        capture.releaseCapture()
+        try requireUnchanged("at the restart or the release")
+    }
+
+    private static func digest(_ buffer: AudioBuffer) -> String {
+        var digest = MD5()
+        buffer.withUnsafeBytes { digest.update($0) }
+        return digest.hexDigest
+    }
+
+    func checkSettingsAreTrue() throws {
+        let recorder = RecordingAudioConsumer()
+        let capture = try make(recorder)
+        let settled = capture.captureSettings()
+        note("validating the settings")
+        try settled.format.validate()
+        try start(capture)
+        try awaitChunks(4, of: capture) { recorder.count }
+        try stop(capture)
+        for chunk in recorder.chunks where !recorder.chunks.contains(where: { $0.discontinuity == .formatChanged }) {
+            try require(
+                chunk.format == settled.format, "The settings say \(settled.format), but a chunk is \(chunk.format).")
+        }
+        try require(
+            capture.captureSettings() == settled || recorder.chunks.contains { $0.discontinuity == .formatChanged },
+            "The settings after init were \(settled), and after stop \(capture.captureSettings()).")
+    }
+
+    func checkConsumerIsWeak() throws {
+        let placeholder = AudioProbe()
+        let capture = try make(placeholder)
+        weak var observed: AudioProbe?
+        do {
+            let probe = AudioProbe()
+            observed = probe
+            capture.audioCaptureConsumer = probe
+            try start(capture)
+            try awaitChunks(2, of: capture) { probe.count }
+        }
+        // The capture may hold it for the length of a call.
+        note("waiting until the consumer is released")
+        let limit = now.advanced(by: suite.chunkDeadline)
+        while observed != nil, now < limit { pause(.milliseconds(1)) }
+        try require(observed == nil, "The consumer lives although only the capture can hold it.")
+        try require(capture.audioCaptureConsumer == nil, "The consumer is gone, but the capture names one.")
+    }
+}
+
+/// Keeps what it is given, without the samples' memory where it is told so, and does something with each.
+final class AudioProbe: AudioCaptureConsumer {
+    private let contents = Locked<(chunks: [AudioChunk], count: Int)>(([], 0))
+    private let action: (@Sendable (AudioChunk, Int) -> Void)?
+    /// Beyond it chunks are only counted.
+    private static let limit = 4000
+
+    /// - Parameter action: done within each call, with the number of the call from 0.
+    init(action: (@Sendable (AudioChunk, Int) -> Void)? = nil) {
+        self.action = action
+    }
+
+    var chunks: [AudioChunk] { contents.withLock { $0.chunks } }
+    /// Calls that have done their work.
+    var count: Int { contents.withLock { $0.count } }
+
+    func consumeAudio(_ chunk: AudioChunk) {
+        action?(chunk, count)
+        contents.withLock { contents in
+            contents.count += 1
+            if contents.chunks.count < AudioProbe.limit { contents.chunks.append(chunk) }
+        }
+        if count > AudioProbe.limit { pause(.milliseconds(1)) }
+    }
+}

@@ -1,0 +1,316 @@
+public import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Files that follow each other, each whole, so that a recording of any length can be played, copied and deleted in
+/// pieces. With a limit for all of them the oldest are deleted: a recorder that never fills its disk.
+///
+/// ```swift
+/// let split = try SplitOutput("cam-%Y%m%d-%H%M%S.webm", every: .duration(.seconds(600)), keep: .bytes(20_000_000_000)) {
+///     try FileOutput($0)
+/// }
+/// try publisher.add(split)
+/// ```
+/// A file begins with a key frame, which is requested when one is due, and ends where the next begins: no frame is lost
+/// or written twice. Safe to use from any thread.
+public final class SplitOutput: MediaOutput {
+    /// When a file ends.
+    public enum Interval: Sendable, Hashable {
+        /// After a time by the frames' timestamps, counted from the first frame of all, so that it does not drift.
+        case duration(Duration)
+        /// When it has so many bytes; the last frames and the end of the format come on top.
+        case bytes(Int64)
+    }
+
+    /// What is kept of the files that the pattern names, those of earlier runs included; the oldest go first.
+    public enum Limit: Sendable, Hashable {
+        /// A number of files, the one that is written included.
+        case files(Int)
+        /// A number of bytes, without the file that is written.
+        case bytes(Int64)
+    }
+
+    private let splitName: SplitName
+    private let interval: Interval
+    private let limit: Limit?
+    private let make: @Sendable (String) throws -> any MediaOutput
+    /// Says what it takes; never opened.
+    private let model: any MediaOutput
+    private let state: Locked<State>
+
+    private struct State {
+        var current: (any MediaOutput)?
+        var firstPath: String
+        var lastPath: String
+        var number: Int
+        var filesEnded = 0
+        var bytesEnded: Int64 = 0
+        var filesDeleted = 0
+        var writeTimeout: Duration?
+        var context: OutputContext?
+        var start: MediaTime?
+        /// How many intervals have passed.
+        var intervals = 0
+    }
+
+    /// Files by a pattern.
+    ///
+    /// - Parameters:
+    ///   - pattern: a path with fields for a number (`%03d`) or the time (`%H%M%S`, see strftime(3)) in the file's name; one
+    ///     without fields gets a number before its extension. Numbers go on after those that exist.
+    ///   - interval: when a file ends.
+    ///   - limit: what is kept; nil for everything.
+    ///   - make: makes the output for a path; called for each file.
+    /// - Throws: `OptionError` for a pattern or a limit that cannot be used, and what `make` throws.
+    public init(
+        _ pattern: String, every interval: Interval, keep limit: Limit? = nil,
+        _ make: @escaping @Sendable (String) throws -> any MediaOutput
+    ) throws {
+        switch interval {
+        case .duration(let time) where time <= .zero: throw OptionError("split", "\(time)", "not a time above zero.")
+        case .bytes(let bytes) where bytes <= 0: throw OptionError("split", "\(bytes)", "not a size above zero.")
+        default: break
+        }
+        splitName = try SplitName(pattern)
+        self.interval = interval
+        self.limit = limit
+        self.make = make
+        let number = (splitName.existingFiles().compactMap(\.number).max() ?? 0) + 1
+        let path = splitName.path(number: number, time: SplitOutput.now)
+        model = try make(path)
+        state = Locked(State(firstPath: path, lastPath: path, number: number))
+    }
+
+    public var name: String { state.withLock { $0.firstPath } }
+    public var kind: String { model.kind }
+    public var feed: OutputContext.Feed { model.feed }
+    public var audioFeed: OutputContext.AudioFeed? { model.audioFeed }
+    public var path: String? { state.withLock { $0.lastPath } }
+    public var limitsOwnWaits: Bool { state.withLock { $0.current }?.limitsOwnWaits ?? model.limitsOwnWaits }
+
+    // MARK: Life
+
+    public func open(_ context: OutputContext) throws -> OutputContext.Destination {
+        state.withLock { $0.context = context }
+        switch try openNext() {
+        case .sink(let sink): return .sink(SplitSink(sink, of: self))
+        case .consumer(let consumer):
+            return .consumer(SplitConsumer(consumer, of: self, fail: context.fail))
+        // Samples have no place to begin a file at: they stay in the first.
+        case .audioConsumer(let consumer): return .audioConsumer(consumer)
+        }
+    }
+
+    public func close(at end: MediaTime?) throws {
+        try state.withLock { $0.current }?.close(at: end)
+    }
+
+    public func discard() { state.withLock { $0.current }?.discard() }
+
+    public func sourceStateChanged(to new: CaptureState) { state.withLock { $0.current }?.sourceStateChanged(to: new) }
+
+    public func setWriteTimeout(_ timeout: Duration?) {
+        let current = state.withLock { state in
+            state.writeTimeout = timeout
+            return state.current
+        }
+        current?.setWriteTimeout(timeout)
+    }
+
+    public var outputStatistics: OutputStatistics {
+        let state = state.withLock { $0 }
+        let last = state.current?.outputStatistics
+        var result = OutputStatistics(bytes: state.bytesEnded &+ (last?.bytes ?? 0), details: last?.details ?? [])
+        let count = state.filesEnded + (state.current == nil ? 0 : 1)
+        result.details.append(("files", .integer(Int64(count))))
+        result.details.append(("filesDeleted", .integer(Int64(state.filesDeleted))))
+        guard count > 1 else {
+            result.summary = last?.summary ?? ""
+            return result
+        }
+        result.summary =
+            "\(state.firstPath) to \(state.lastPath): \(count) files, \(scaled(Double(result.bytes), "B"))."
+        if state.filesDeleted > 0 {
+            result.summary +=
+                " \(state.filesDeleted) of the oldest \(state.filesDeleted == 1 ? "was" : "were") deleted."
+        }
+        return result
+    }
+
+    // MARK: Files
+
+    /// Whether the file that is written has all that it is to have, and the next may begin at `time`.
+    fileprivate func isDue(at time: MediaTime) -> Bool {
+        let (current, start, intervals) = state.withLock { state in
+            state.start = state.start ?? time
+            return (state.current, state.start ?? time, state.intervals)
+        }
+        switch interval {
+        case .duration(let interval): return time - start >= interval * (intervals + 1)
+        case .bytes(let maximum): return (current?.outputStatistics.bytes ?? 0) >= maximum
+        }
+    }
+
+    /// Completes the file, whose sink has been finished, and opens the next one.
+    fileprivate func next(at time: MediaTime) throws -> OutputContext.Destination {
+        let current = state.withLock { state in
+            if case .duration(let interval) = interval, let start = state.start {
+                // Several, when no frame came for longer than one.
+                while time - start >= interval * (state.intervals + 1) { state.intervals += 1 }
+            }
+            return state.current
+        }
+        try current?.close(at: time)
+        state.withLock { state in
+            state.bytesEnded &+= current?.outputStatistics.bytes ?? 0
+            state.filesEnded += 1
+            state.current = nil
+        }
+        return try openNext()
+    }
+
+    private func openNext() throws -> OutputContext.Destination {
+        let (number, context, isFirst) = state.withLock { ($0.number, $0.context!, $0.filesEnded == 0) }
+        let path = isFirst ? state.withLock { $0.firstPath } : freePath(number)
+        let output = isFirst ? model : try make(path)
+        output.setWriteTimeout(state.withLock { $0.writeTimeout })
+        // First, so that there is space for the next one.
+        deleteOldest(besides: path)
+        let destination = try output.open(context)
+        state.withLock { state in
+            state.current = output
+            state.lastPath = path
+            state.number += 1
+        }
+        return destination
+    }
+
+    /// Seconds since 1970.
+    private static var now: Int64 { Int64(time(nil)) }
+
+    /// A name that no file has, where the time alone does not tell two apart.
+    private func freePath(_ number: Int) -> String {
+        let path = splitName.path(number: number, time: SplitOutput.now)
+        guard !splitName.hasNumber, access(path, F_OK) == 0 else { return path }
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        let dot = path[slash...].lastIndex(of: ".") ?? path.endIndex
+        let others = (2...9999).lazy.map { "\(path[..<dot])-\($0)\(path[dot...])" }
+        return others.first { access($0, F_OK) != 0 } ?? path
+    }
+
+    private func deleteOldest(besides path: String) {
+        guard let limit else { return }
+        var files = splitName.existingFiles().filter { $0.path != path }
+        func isOver() -> Bool {
+            switch limit {
+            case .files(let count): files.count >= max(1, count)
+            case .bytes(let bytes): files.reduce(0) { $0 &+ $1.bytes } > bytes
+            }
+        }
+        while isOver(), !files.isEmpty {
+            let file = files.removeFirst()
+            if unlink(file.path) == 0 { state.withLock { $0.filesDeleted += 1 } }
+        }
+    }
+}
+
+/// Splits packets at key frames. Called by one thread at a time, as every sink is.
+private final class SplitSink: FeedbackSink {
+    private let output: SplitOutput
+    private struct State {
+        var sink: any PacketSink
+        var tracks: [TrackDescription] = []
+        /// The track whose key frames begin files: the pictures, where there are any.
+        var leading: TrackID?
+        var feedback: PacketFeedback?
+        var hasAsked = false
+    }
+    private let state: Locked<State>
+
+    init(_ sink: any PacketSink, of output: SplitOutput) {
+        self.output = output
+        state = Locked(State(sink: sink))
+    }
+
+    func connectFeedback(_ feedback: PacketFeedback?) {
+        let sink = state.withLock { state in
+            state.feedback = feedback
+            return state.sink
+        }
+        (sink as? any FeedbackSink)?.connectFeedback(feedback)
+    }
+
+    func begin(_ tracks: [TrackDescription]) throws {
+        let sink = state.withLock { state in
+            state.tracks = tracks
+            let pictures = tracks.first { if case .video = $0.media { true } else { false } }
+            state.leading = (pictures ?? tracks.first)?.id
+            return state.sink
+        }
+        try sink.begin(tracks)
+    }
+
+    func write(_ packet: MediaPacket) throws {
+        let (sink, leading, hasAsked) = state.withLock { ($0.sink, $0.leading, $0.hasAsked) }
+        guard packet.track == leading, output.isDue(at: packet.timestamp) else { return try sink.write(packet) }
+        guard packet.isKeyFrame else {
+            if !hasAsked {
+                let feedback = state.withLock { state in
+                    state.hasAsked = true
+                    return state.feedback
+                }
+                feedback?.requestKeyFrame()
+            }
+            return try sink.write(packet)
+        }
+        try sink.finish()
+        (sink as? any FeedbackSink)?.connectFeedback(nil)
+        guard case .sink(let next) = try output.next(at: packet.timestamp) else {
+            preconditionFailure("an output of packets has opened for frames")
+        }
+        let (tracks, feedback) = state.withLock { state in
+            state.sink = next
+            state.hasAsked = false
+            return (state.tracks, state.feedback)
+        }
+        (next as? any FeedbackSink)?.connectFeedback(feedback)
+        try next.begin(tracks)
+        try next.write(packet)
+    }
+
+    func finish() throws { try state.withLock { $0.sink }.finish() }
+}
+
+/// Splits frames, at any of them.
+private final class SplitConsumer: VideoCaptureConsumer {
+    private let output: SplitOutput
+    private let fail: @Sendable (any Error) -> Void
+    private let consumer: Locked<(any VideoCaptureConsumer)?>
+
+    init(
+        _ consumer: any VideoCaptureConsumer, of output: SplitOutput, fail: @escaping @Sendable (any Error) -> Void
+    ) {
+        self.output = output
+        self.fail = fail
+        self.consumer = Locked(consumer)
+    }
+
+    func consumeFrame(_ frame: VideoFrame) {
+        guard let current = consumer.withLock({ $0 }) else { return }
+        guard output.isDue(at: frame.timestamp) else { return current.consumeFrame(frame) }
+        do {
+            guard case .consumer(let next) = try output.next(at: frame.timestamp) else {
+                preconditionFailure("an output of frames has opened for packets")
+            }
+            consumer.withLock { $0 = next }
+            next.consumeFrame(frame)
+        } catch {
+            consumer.withLock { $0 = nil }
+            fail(error)
+        }
+    }
+}
