@@ -24,8 +24,9 @@ package final class RadioReader {
         self.format = format
         self.clock = clock
         self.configuration = configuration
-        stream = RadioStream(
-            configuration, clock: clock, transport: try transport ?? HTTPRadioTransport(configuration))
+        let used: any RadioTransport
+        if let transport { used = transport } else { used = try HTTPRadioTransport(configuration) }
+        stream = RadioStream(configuration, clock: clock, transport: used)
         sound = try RadioSound(stream, clock: clock)
         try stream.open(url)
     }
