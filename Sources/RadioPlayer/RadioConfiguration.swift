@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 import HTTPTransport
 
 /// How a radio is received.

@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 
 /// An error of a radio.
 public typealias RadioError = MediaError<RadioErrorCode>

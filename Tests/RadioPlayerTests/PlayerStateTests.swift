@@ -82,7 +82,6 @@ import Testing
         #expect(listener.eventually { listener.server.time > before + 3 })
         #expect(listener.renderer.heard.withLock { $0.frames } - frames < 44_100)
         listener.player.start()
-        #expect(listener.player.isPlaying)
         #expect(listener.eventually { listener.renderer.heard.withLock { $0.frames } > frames + 88_200 })
         listener.player.togglePause()
         listener.player.stop()

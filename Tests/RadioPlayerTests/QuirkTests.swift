@@ -205,7 +205,7 @@ import Testing
                 return reader.hasEnded && reader.availableFrames == 0
             })
         // All frames of the clip, and no damage where it was cut.
-        #expect(frames / 1152 == Parsed.frameCount(Self.clip))
+        #expect(abs(frames - Parsed.frameCount(Self.clip) * 1152) < 64)
         #expect(reader.statistics.damages == 0)
         #expect(server.requests.count == (Self.clip.count + 49_999) / 50_000)
     }

@@ -1,6 +1,6 @@
 import AudioRendering
-import CaptureCore
 import RadioPlayer
+import VideoCapturing
 
 #if canImport(Glibc)
     import Glibc

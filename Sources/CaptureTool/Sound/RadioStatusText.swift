@@ -1,5 +1,5 @@
-import CaptureCore
 import RadioPlayer
+import VideoCapturing
 
 #if canImport(Glibc)
     import Glibc

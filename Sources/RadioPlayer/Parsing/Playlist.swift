@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 import HTTPTransport
 
 /// A playlist in place of a stream: PLS or M3U.

@@ -20,7 +20,9 @@ public enum RadioParsing {
         var titles: [String] = []
         for start in stride(from: 0, to: bytes.count, by: pieceSize) {
             let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<min(bytes.count, start + pieceSize)])
-            demuxer.feed(piece) { sound += $0 } metadata: { block in
+            demuxer.feed(piece) {
+                sound += $0
+            } metadata: { block in
                 if let title = ICYMetadata(block).title { titles.append(title) }
             }
         }

@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 
 /// What a player's callers and its thread share: orders one way, state and status the other. All behind one lock, under
 /// which nothing waits and no code of others runs.

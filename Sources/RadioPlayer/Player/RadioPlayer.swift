@@ -1,5 +1,5 @@
+import AudioCapturing
 import AudioRendering
-import CaptureCore
 
 /// Plays an endless MP3 radio, or an MP3 file on a server, and never goes silent for ever.
 ///

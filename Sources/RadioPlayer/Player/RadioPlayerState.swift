@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 
 extension RadioPlayer {
     /// Where a player is, as the known AudioStreamer has it.

@@ -1,5 +1,5 @@
+import AudioCapturing
 import CLibCURL
-import CaptureCore
 import HTTPTransport
 
 /// Radio over HTTP and HTTPS, and the SHOUTcast 1 protocol that only looks like it (`ICY 200 OK`).

@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 
 /// Holds the level of a live stream by the rate at which it is played: the server's clock and the loudspeaker's differ by
 /// 20 to 100 millionths, which would empty or fill a buffer of four seconds within a day.

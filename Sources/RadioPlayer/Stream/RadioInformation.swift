@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 import HTTPTransport
 
 /// What a server says of a stream in its headers.

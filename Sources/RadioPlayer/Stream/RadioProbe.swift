@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 import HTTPTransport
 
 /// Asks a server what is at an address, for programs that play more than radios.

@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 import HTTPTransport
 import MP3Codec
 
@@ -10,6 +10,7 @@ extension RadioStream {
         demuxer = ICYDemuxer(interval: nil)
         playlistBytes = []
         connectionGaveSound = false
+        connectionBytes = 0
         garbageAtBegin = parser.findings.garbageBytes
         lastData = clock.now
         phase = .active
@@ -74,7 +75,9 @@ extension RadioStream {
                 rest = UnsafeRawBufferPointer(rebasing: rest[dropped...])
             }
             demuxer.feed(rest) { sound in
-                received += Int64(parser.append(sound))
+                let count = parser.append(sound)
+                received += Int64(count)
+                connectionBytes &+= count
             } metadata: { block in
                 takeMetadata(block)
             }
@@ -156,7 +159,8 @@ extension RadioStream {
     func reconnect(after reason: RadioError) {
         transport.cancel()
         statistics.lastError = reason
-        if connectionGaveSound {
+        // What came may not have been looked at yet, where much is held.
+        if connectionGaveSound || (connectionBytes >= 16 * 1024 && parser.count >= 8 * 1024) {
             attempts = 0
         } else {
             attempts += 1

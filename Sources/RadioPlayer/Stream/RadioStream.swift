@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 import HTTPTransport
 import MP3Codec
 
@@ -64,6 +64,8 @@ package final class RadioStream {
     /// Whether there ever was sound, and whether this connection gave some.
     var hasGivenSound = false
     var connectionGaveSound = false
+    /// The bytes of sound that came with this connection.
+    var connectionBytes = 0
     /// When something last came, or the request was made.
     var lastData = MediaTime.zero
     var garbageAtBegin: UInt64 = 0

@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 import HTTPTransport
 
 /// A request for a stream.

@@ -1,4 +1,4 @@
-import CaptureCore
+import AudioCapturing
 import CapturerTestKit
 import HTTPTransport
 
