@@ -360,7 +360,7 @@ let package = Package(
             name: "CaptureToolTests",
             dependencies: [
                 "CaptureTool", "FileCapturer", "FileOutput", "FrameProcessing", "MediaContainers", "MediaPublishing",
-                "NoiseCapturer", "TestTools", "VP8Codec", "VideoCapturing",
+                "NoiseCapturer", "RadioPlayer", "TestTools", "VP8Codec", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "ScreenCapturerTests",
