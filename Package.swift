@@ -14,45 +14,22 @@ func system(_ name: String, pkgConfig: String? = nil, _ packages: [String]) -> T
     .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt(packages)])
 }
 
+/// The products, each with the target of its name.
+let libraries = [
+    "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
+    "AudioRendering", "MP3Codec", "RadioPlayer", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec",
+    "CapturerTestKit",
+    "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "StreamOutput",
+    "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer", "Loudspeaker",
+    "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "RadioCapturer", "ScreenCapturer",
+    "StreamCapturer",
+    "ToneCapturer", "CaptureTool",
+]
+
 let package = Package(
     name: "swift-video-capturing",
-    products: [
-        .library(name: "CaptureCore", targets: ["CaptureCore"]),
-        .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
-        .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
-        .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
-        .library(name: "MediaContainers", targets: ["MediaContainers"]),
-        .library(name: "AudioResampling", targets: ["AudioResampling"]),
-        .library(name: "AudioRendering", targets: ["AudioRendering"]),
-        .library(name: "MP3Codec", targets: ["MP3Codec"]),
-        .library(name: "RadioPlayer", targets: ["RadioPlayer"]),
-        .library(name: "VP8Codec", targets: ["VP8Codec"]),
-        .library(name: "OpusCodec", targets: ["OpusCodec"]),
-        .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
-        .library(name: "H264Codec", targets: ["H264Codec"]),
-        .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
-        .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
-        .library(name: "MediaPublishing", targets: ["MediaPublishing"]),
-        .library(name: "FileOutput", targets: ["FileOutput"]),
-        .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
-        .library(name: "StillCapture", targets: ["StillCapture"]),
-        .library(name: "WindowPreview", targets: ["WindowPreview"]),
-        .library(name: "StreamOutput", targets: ["StreamOutput"]),
-        .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
-        .library(name: "FFmpegMuxing", targets: ["FFmpegMuxing"]),
-        .library(name: "FFmpegCodec", targets: ["FFmpegCodec"]),
-        .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
-        .library(name: "FileCapturer", targets: ["FileCapturer"]),
-        .library(name: "Loudspeaker", targets: ["Loudspeaker"]),
-        .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
-        .library(name: "MicrophoneCapturer", targets: ["MicrophoneCapturer"]),
-        .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
-        .library(name: "RadioCapturer", targets: ["RadioCapturer"]),
-        .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
-        .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
-        .library(name: "ToneCapturer", targets: ["ToneCapturer"]),
-        .library(name: "CaptureTool", targets: ["CaptureTool"]),
-        .executable(name: "capturer-demo", targets: ["capturer-demo"]),
+    products: libraries.map { .library(name: $0, targets: [$0]) } + [
+        .executable(name: "capturer-demo", targets: ["capturer-demo"])
     ],
     traits: [
         // Off unless asked for: BoringSSL takes longer to build than all the rest.
@@ -198,6 +175,9 @@ let package = Package(
             name: "RadioCapturer", dependencies: ["AudioCapturing", "RadioPlayer"],
             path: "Capturers/RadioCapturer", swiftSettings: strict),
         .target(
+            name: "PatternCapturer", dependencies: ["VideoCapturing", "FrameProcessing"],
+            path: "Capturers/PatternCapturer", swiftSettings: strict),
+        .target(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
         .target(
@@ -221,6 +201,7 @@ let package = Package(
                 "OpusCodec", "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer", "MediaContainers",
                 "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput", "FFmpegContainers",
                 "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer", "NoiseCapturer",
+                "PatternCapturer",
                 "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput", "WindowPreview",
             ], swiftSettings: strict),
         system(
@@ -243,7 +224,8 @@ let package = Package(
         system("CSWResample", pkgConfig: "libswresample", ["libswresample-dev"]),
         system("CLibVPX", pkgConfig: "vpx", ["libvpx-dev"]),
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
-        .target(name: "TestTools", dependencies: ["CaptureCore"], path: "Tests/TestTools", swiftSettings: strict),
+        .target(
+            name: "TestTools", dependencies: ["VideoCapturing"], path: "Tests/TestTools", swiftSettings: strict),
         .target(
             name: "XTestTools", dependencies: ["VideoCapturing", "CLibXCB"], path: "Tests/XTestTools",
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-xtest")]),
@@ -391,6 +373,9 @@ let package = Package(
             dependencies: ["ToneCapturer", "AudioCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PatternCapturerTests", dependencies: ["PatternCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
     ]
 )

@@ -1,4 +1,4 @@
-public import AudioCapturing
+import AudioCapturing
 import CALSA
 
 #if canImport(Glibc)

@@ -23,6 +23,19 @@ package func maskingUserInfo(in text: String) -> String {
     return String(decoding: result + rest, as: UTF8.self)
 }
 
+/// The URL without user information, without its query, and of RTMP without the stream key: all but the first part of the
+/// path.
+package func maskingSecrets(inURL url: String) -> String {
+    // The user information first: a password may contain what ends the rest.
+    let masked = maskingUserInfo(in: url)
+    var shown = String(masked.prefix { $0 != "?" && $0 != "#" })
+    if url.lowercased().hasPrefix("rtmp") {
+        let parts = shown.split(separator: "/", omittingEmptySubsequences: false)
+        if parts.count > 4 { shown = parts[..<4].joined(separator: "/") + "/…" }
+    }
+    return shown.utf8.count < masked.utf8.count && !shown.hasSuffix("…") ? shown + "?…" : shown
+}
+
 /// Behind a scheme's colon, or where a name begins; not behind a folder, as in `/data//bob@home.webm`.
 private func mayBeginAuthority(behind text: ArraySlice<UInt8>) -> Bool {
     text.last.map { ": '\"(=<\n\t".utf8.contains($0) } ?? true

@@ -1,6 +1,7 @@
 import AudioCapturing
 import FileOutput
 import Glibc
+import MediaContainers
 import MediaPublishing
 import OpusCodec
 import TestTools
@@ -97,7 +98,8 @@ private struct FlashAndBeep {
     /// Publishes flash and beep to a file: the sound a second before the pictures, so that neither waits for the clock.
     private func record(_ pattern: FlashAndBeep, seconds: Int, to path: String) throws -> MediaPublisher.Statistics {
         let video = PushCapturer(
-            format: .i420(width: 64, height: 48, estimatedFramesPerSecond: 30), queueCapacity: 4, policy: .block)
+            format: VideoFormat(.i420, width: 64, height: 48, estimatedFramesPerSecond: 30), queueCapacity: 4,
+            policy: .block)
         let sound = ScriptedSound(pattern.format)
         let publisher = MediaPublisher(
             video: video, audio: sound, settings: .init(encoders: [.vp8], audioEncoders: [.opus]))
@@ -166,7 +168,7 @@ private struct FlashAndBeep {
     }
 
     /// Within half a millisecond from capture to file, whatever the clock of the card, from the first beep to the last.
-    @Test(arguments: [0, 100, -100, 1000, -1000]) func soundAndPictureStayTogether(ppm: Double) throws {
+    @Test(arguments: [0.0, 100, -100, 1000, -1000]) func soundAndPictureStayTogether(ppm: Double) throws {
         let path = folder.file("av.webm")
         let statistics = try record(FlashAndBeep(ppm: ppm), seconds: 20, to: path)
         let offsets = try offsets(path)
@@ -261,7 +263,8 @@ private struct FlashAndBeep {
     /// A disk that is full for both is one failure, and the other output goes on.
     @Test func aFailureEndsOneOutput() throws {
         let video = PushCapturer(
-            format: .i420(width: 64, height: 48, estimatedFramesPerSecond: 30), queueCapacity: 4, policy: .block)
+            format: VideoFormat(.i420, width: 64, height: 48, estimatedFramesPerSecond: 30), queueCapacity: 4,
+            policy: .block)
         let sound = ScriptedSound(.init(.float32, .mono, sampleRate: 48_000))
         let publisher = MediaPublisher(
             video: video, audio: sound, settings: .init(encoders: [.vp8], audioEncoders: [.opus]))

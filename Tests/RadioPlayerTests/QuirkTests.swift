@@ -1,5 +1,4 @@
 import AudioCapturing
-import Glibc
 import TestTools
 import Testing
 
@@ -161,8 +160,7 @@ import Testing
     }
 
     @Test func `A port where no server is, and a name that is none`() throws {
-        let (socket, port) = listen(backlog: 1)
-        close(socket)
+        let port = try TestListener.freePort()
         #expect(try read("http://127.0.0.1:\(port)/").error?.code == .networkConnectionFailed)
         #expect(try read("http://no.such.host.invalid/").error?.code == .networkConnectionFailed)
     }

@@ -1,5 +1,5 @@
-import CaptureCore
 import Glibc
+import VideoCapturing
 
 /// An HTTP server that answers as it is told to, on a port of its own at 127.0.0.1; each connection has a thread.
 package final class QuirkServer: Sendable {
@@ -31,8 +31,7 @@ package final class QuirkServer: Sendable {
         var isStopped = false
     }
 
-    package let port: Int
-    private let listener: Int32
+    private let listener: TestListener
     private let state = Locked(State())
     private let answer: @Sendable (Request, Connection) -> Void
 
@@ -40,10 +39,11 @@ package final class QuirkServer: Sendable {
     ///   unless it has said that it is to be kept.
     package init(_ answer: @escaping @Sendable (Request, Connection) -> Void) {
         self.answer = answer
-        (listener, port) = listen(backlog: 64)
+        do { listener = try TestListener() } catch { fatalError("no port at 127.0.0.1: \(error)") }
         startThread { [self] in accept() }
     }
 
+    package var port: Int { listener.port }
     package var url: String { "http://127.0.0.1:\(port)/stream" }
     /// All that have come, in order.
     package var requests: [Request] { state.withLock { $0.requests } }
@@ -55,7 +55,7 @@ package final class QuirkServer: Sendable {
         state.withLock { state in
             guard !state.isStopped else { return }
             state.isStopped = true
-            shutdown(listener, Int32(SHUT_RDWR))
+            shutdown(listener.socket, Int32(SHUT_RDWR))
             for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
         }
         let end = MonotonicClock().now.advanced(by: .seconds(10))
@@ -65,7 +65,7 @@ package final class QuirkServer: Sendable {
     private func accept() {
         state.withLock { $0.running += 1 }
         while true {
-            let socket = Glibc.accept(listener, nil, nil)
+            let socket = Glibc.accept(listener.socket, nil, nil)
             guard socket >= 0 else { break }
             let isWelcome = state.withLock { state in
                 guard !state.isStopped else { return false }
@@ -88,10 +88,7 @@ package final class QuirkServer: Sendable {
                 state.wakeAll()
             }
         }
-        state.withLock { state in
-            state.running -= 1
-            close(listener)
-        }
+        state.withLock { $0.running -= 1 }
         state.wakeAll()
     }
 
@@ -170,31 +167,6 @@ package final class Connection {
     }
 }
 
-/// A socket that listens at a free port of 127.0.0.1.
-package func listen(backlog: Int32) -> (socket: Int32, port: Int) {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-            bind(descriptor, pointer, length) == 0 && Glibc.listen(descriptor, backlog) == 0
-                && getsockname(descriptor, pointer, &length) == 0
-        }
-    }
-    precondition(isBound, "no port at 127.0.0.1")
-    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
-}
-
-package func startThread(_ body: @escaping @Sendable () -> Void) {
-    do {
-        try CaptureThread(name: "test server", body)
-    } catch {
-        fatalError("no thread: \(error)")
-    }
-}
-
 extension StringProtocol {
     package var trimmed: String {
         var text = self[...]
@@ -202,14 +174,4 @@ extension StringProtocol {
         while text.last?.isWhitespace == true { text = text.dropLast() }
         return String(text)
     }
-}
-
-/// Whether something becomes true before long.
-package func eventually(_ limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
-    let deadline = MonotonicClock().now.advanced(by: limit)
-    while !condition() {
-        guard MonotonicClock().now < deadline else { return false }
-        usleep(2000)
-    }
-    return true
 }

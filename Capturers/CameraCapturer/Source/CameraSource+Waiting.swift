@@ -140,6 +140,7 @@ extension CameraSource {
             }
         }
         var frame = SourceFrame(made.buffer, timestamp: timestamp)
+        frame.compressed = made.compressed
         frame.lostBefore = losses.lost
         frame.corruptBefore = losses.corrupt
         losses.lost = 0

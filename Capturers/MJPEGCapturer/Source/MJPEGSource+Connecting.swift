@@ -62,7 +62,7 @@ extension MJPEGSource {
             guard !context.isStopping else {
                 throw failure.error(.invalidState, "The capture was stopped while it waited for the first picture.")
             }
-            do throws(StreamLoss) {
+            do throws(ConnectionLoss) {
                 try read(context)
                 guard backlog.isEmpty else { break }
                 let left = limit - timeoutClock.now

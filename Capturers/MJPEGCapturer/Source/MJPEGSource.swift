@@ -38,7 +38,7 @@ final class MJPEGSource: FrameSource {
     /// Whether the address is a single image, known from the last response.
     var isPolled = false
     @exclusivity(unchecked) var backlog: ReceiveQueue
-    var outage: StreamInterruption?
+    var recovery = ConnectionRecovery()
     @exclusivity(unchecked) var limiter = FrameRateLimiter()
     @exclusivity(unchecked) var losses = StreamLosses()
     /// Images received, whether delivered or not; for the limiter.
@@ -83,7 +83,7 @@ final class MJPEGSource: FrameSource {
     }
 
     func start(_ context: FrameContext) throws {
-        outage = nil
+        recovery.end()
         limiter = FrameRateLimiter()
         // A connection that was opened a while ago has old images in all buffers.
         let isAlive = connection != nil && (transfer?.result == nil || !backlog.isEmpty)
@@ -101,7 +101,7 @@ final class MJPEGSource: FrameSource {
                 guard try recover(context) else { return nil }
                 continue
             }
-            do throws(StreamLoss) {
+            do throws(ConnectionLoss) {
                 if let frame = try awaitFrame(context) { return frame }
             } catch {
                 guard try lose(error, context) else { return nil }
@@ -118,7 +118,7 @@ final class MJPEGSource: FrameSource {
     func stop() {
         disconnect()
         backlog.clear()
-        outage = nil
+        recovery.end()
         losses = StreamLosses()
     }
 

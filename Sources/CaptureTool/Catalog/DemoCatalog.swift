@@ -15,6 +15,7 @@ import MediaPublishing
 import MicrophoneCapturer
 import NoiseCapturer
 import OpusCodec
+import PatternCapturer
 import RadioCapturer
 import ScreenCapturer
 import StillCapture
@@ -29,6 +30,7 @@ import WindowPreview
 let demoCatalog = ToolCatalog(
     sources: CapturerCatalog([
         .noise,
+        .pattern,
         .camera,
         .screen,
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
@@ -65,7 +67,6 @@ let demoCatalog = ToolCatalog(
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
         ("--source camera --audio mic -o av.webm", "with sound"),
         ("--source camera --burst 20 -o shot-%02d.jpg", "twenty photographs"),
-        ("--source camera --still-bracket exposure=-2,0,2 -o shot-%d.jpg", "three exposures"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
         ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])

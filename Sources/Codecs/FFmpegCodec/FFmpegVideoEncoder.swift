@@ -60,6 +60,8 @@ public final class FFmpegVideoEncoder: VideoEncoder {
 
     public func requestKeyFrame() { isKeyFrameRequested = true }
 
+    public var bitrate: Int? { newBitrate ?? configuration.bitrate }
+
     public func setBitrate(_ bitrate: Int) throws(CodecError) {
         var trial = configuration
         trial.bitrate = bitrate

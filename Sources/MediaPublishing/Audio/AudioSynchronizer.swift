@@ -103,6 +103,7 @@ final class AudioSynchronizer {
 
     /// Adds a chunk, and gives what lies before its beginning.
     func add(_ chunk: AudioChunk, to output: (AudioChunk) throws -> Void) throws {
+        guard !hasReachedEnd else { return }
         try adopt(rate: chunk.format.sampleRate, output)
         let time = Double(chunk.timestamp.nanoseconds(since: start))
         let tolerance = chunk.discontinuity == nil ? AudioSynchronizer.tolerance : AudioSynchronizer.statedTolerance

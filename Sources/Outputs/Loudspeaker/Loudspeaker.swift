@@ -52,7 +52,7 @@ public final class Loudspeaker: AudioRenderer {
 
     public func write(_ samples: UnsafeRawBufferPointer) throws(AudioRendererError) -> Int {
         try withOutput("play") { (output, isPaused) throws(AudioRendererError) in
-            isPaused ? 0 : try output.write(samples)
+            try isPaused ? 0 : output.write(samples)
         }
     }
 

@@ -143,7 +143,11 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
         guard let feedback else { return end() }
         stills.connectFeedback(feedback)
         // Unlike other stills these are what the capture is for.
-        feedback.updateWants(CaptureWants(acceptsCompressed: true, acceptsNativeFormat: true))
+        let settings = configuration.settings
+        feedback.updateWants(
+            CaptureWants(
+                acceptsCompressed: true, usesCompressed: settings.format == .jpeg && settings.passesThrough,
+                acceptsNativeFormat: true))
     }
 
     /// The capture is interrupted: what it delivered before is no picture of now.

@@ -78,10 +78,3 @@ final class Peer {
         return status == 0 ? lines : nil
     }
 }
-
-/// A port that was free a moment ago, for programs that cannot choose one by themselves.
-func freePort() -> Int {
-    let (socket, port) = listen(backlog: 1)
-    close(socket)
-    return port
-}
