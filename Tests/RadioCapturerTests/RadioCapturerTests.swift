@@ -54,8 +54,10 @@ import Testing
         #expect(elapsed > 1 && elapsed < 4)
         #expect(capture.streamStatistics.framesDecoded > 0)
         #expect(capture.information?.name == "Station")
-        let loudest = chunks.last?.buffer.withSamples(as: Float.self) { span in
-            span.indices.map { abs(span[$0]) }.max() ?? 0
+        let loudest = chunks.last?.buffer.withSamples(as: Float.self) { samples -> Float in
+            var loudest: Float = 0
+            for index in samples.indices { loudest = max(loudest, abs(samples[index])) }
+            return loudest
         }
         #expect((loudest ?? 0) > 0.05)
         capture.releaseCapture()

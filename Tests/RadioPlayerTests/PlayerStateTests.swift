@@ -136,9 +136,9 @@ import Testing
     // MARK: - Errors
 
     private func failure(
-        _ clip: [UInt8] = clip, _ configure: (inout VirtualServer.State) -> Void
+        _ clip: [UInt8]? = nil, _ configure: (inout VirtualServer.State) -> Void
     ) throws -> (RadioPlayer, [RadioPlayer.StateChange]) {
-        let listener = Listener(clip)
+        let listener = Listener(clip ?? Self.clip)
         listener.server.configure(configure)
         listener.player.start()
         let changes = try #require(listener.awaitState(.initialized))
@@ -154,7 +154,8 @@ import Testing
         let (player, changes) = try failure { $0.answer = { _, _ in .status(status) } }
         #expect(player.error?.code == code)
         #expect(changes.suffix(3).map(\.new) == [.stopping, .stopped, .initialized])
-        #expect(changes.suffix(3).allSatisfy { $0.reason == player.error.map { .failure($0) } })
+        let reason = RadioPlayer.StateChange.Reason.failure(try #require(player.error))
+        #expect(changes.suffix(3).allSatisfy { $0.reason == reason })
         #expect(player.status.statistics.attempts == (status == 503 ? 3 : 1))
     }
 

@@ -125,38 +125,43 @@ final class ListeningRenderer: AudioRenderer {
 
 /// A player of a virtual server, with all changes of its state.
 final class Listener {
-    let clock = VirtualClock()
+    let clock: VirtualClock
     let server: VirtualServer
     let renderer: ListeningRenderer
     let player: RadioPlayer
-    private let changes = Locked<[RadioPlayer.StateChange]>([])
-    private let titles = Locked<[RadioPlayer.Title]>([])
+    private let changes: Locked<[RadioPlayer.StateChange]>
+    private let titles: Locked<[RadioPlayer.Title]>
     private let tasks: [Task<Void, Never>]
 
     init(
         _ clip: [UInt8], bitrate: Int = 128_000, format: AudioFormat? = nil,
         configuration: RadioConfiguration = RadioConfiguration()
     ) {
-        server = VirtualServer(clip: clip, bitrate: bitrate, clock: clock)
-        renderer = ListeningRenderer(clock: clock, format: format)
-        player = RadioPlayer("http://virtual/stream", renderer: renderer, configuration: configuration, clock: clock) {
-            [server] in VirtualTransport(server)
-        }
+        let clock = VirtualClock()
+        let server = VirtualServer(clip: clip, bitrate: bitrate, clock: clock)
+        let renderer = ListeningRenderer(clock: clock, format: format)
+        let player = RadioPlayer(
+            "http://virtual/stream", renderer: renderer, configuration: configuration, clock: clock
+        ) { () throws(RadioError) -> any RadioTransport in VirtualTransport(server) }
         let (states, heard) = (player.stateChanges(), player.titles())
+        let changes = Locked<[RadioPlayer.StateChange]>([])
+        let titles = Locked<[RadioPlayer.Title]>([])
         tasks = [
-            Task { [changes] in
+            Task {
                 for await change in states {
                     changes.withLock { $0.append(change) }
                     changes.wakeAll()
                 }
             },
-            Task { [titles] in
+            Task {
                 for await title in heard {
                     titles.withLock { $0.append(title) }
                     titles.wakeAll()
                 }
             },
         ]
+        (self.clock, self.server, self.renderer, self.player) = (clock, server, renderer, player)
+        (self.changes, self.titles) = (changes, titles)
     }
 
     deinit { for task in tasks { task.cancel() } }
