@@ -22,7 +22,8 @@ struct RadioSource: AudioSource {
         self.configuration = configuration
         self.clock = clock
         self.status = status
-        settings = AudioSettings(format: AudioFormat(.float32, format.channels, sampleRate: format.sampleRate))
+        settings = AudioSettings(
+            format: AudioFormat(.float32, format.channels, sampleRate: format.sampleRate), sourceName: url)
     }
 
     mutating func open(_ context: AudioContext) throws {
