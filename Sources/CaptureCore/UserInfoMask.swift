@@ -76,3 +76,15 @@ package func printable(_ text: String, limit: Int) -> String {
     }
     return text.unicodeScalars.count > limit ? result + "…" : result
 }
+
+/// The scheme of a URL in lower case, without the colon; nil for what is no URL, such as a path.
+package func urlScheme(of url: String) -> String? {
+    guard let colon = url.firstIndex(of: ":"), colon > url.startIndex else { return nil }
+    let scheme = url[..<colon].lowercased()
+    func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte) }
+    guard isLetter(scheme.utf8.first!) else { return nil }
+    let isScheme = scheme.utf8.allSatisfy { byte in
+        isLetter(byte) || (48...57).contains(byte) || [43, 45, 46].contains(byte)
+    }
+    return isScheme ? scheme : nil
+}

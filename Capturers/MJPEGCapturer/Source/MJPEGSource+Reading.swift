@@ -1,4 +1,5 @@
 import CLibCURL
+import HTTPTransport
 import VideoCapturing
 
 #if canImport(Glibc)

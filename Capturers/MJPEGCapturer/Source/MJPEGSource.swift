@@ -1,4 +1,5 @@
 import FrameProcessing
+import HTTPTransport
 import VideoCapturing
 
 /// A network camera as a frame source: connects, reads, and connects again.
@@ -19,7 +20,7 @@ final class MJPEGSource: FrameSource {
     let timeoutClock = MonotonicClock()
 
     // From open to close.
-    var address: StreamAddress?
+    var address: HTTPAddress?
     @exclusivity(unchecked) var transfer: HTTPTransfer?
     /// The credential that the server has accepted, or that is tried first.
     var credential: MJPEGCapturer.Credential?
@@ -56,14 +57,14 @@ final class MJPEGSource: FrameSource {
         longestWithoutPicture = configuration.connectTimeout + configuration.stallTimeout * 4
         backlog = ReceiveQueue(maximumBytes: configuration.maximumFrameBytes)
         // Unknown until the first image.
-        let name = try? StreamAddress(url).displayName
+        let name = try? HTTPAddress(url).displayName
         settings = CaptureSettings(
             format: VideoFormat(configuration.pixelFormat, width: 0, height: 0), sourceName: name)
     }
 
     func open(_ context: FrameContext) throws {
         try configuration.validate()
-        let address = try StreamAddress(url)
+        let address = try HTTPAddress(url)
         self.address = address
         status.contents.withLock { $0.statistics = MJPEGCapturer.Statistics() }
         isPolled = false

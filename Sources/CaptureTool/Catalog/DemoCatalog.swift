@@ -8,6 +8,7 @@ import FileCapturer
 import FileOutput
 import FrameProcessing
 import H264Codec
+import Loudspeaker
 import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
@@ -15,6 +16,7 @@ import MicrophoneCapturer
 import NoiseCapturer
 import OpusCodec
 import PatternCapturer
+import RadioCapturer
 import SDLPreview
 import ScreenCapturer
 import StillCapture
@@ -46,8 +48,9 @@ let demoCatalog = ToolCatalog(
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
-    audioSources: AudioCapturerCatalog([.tone, .microphone]),
+    audioSources: AudioCapturerCatalog([.tone, .microphone, .radio]),
     audioEncoders: [.opus, .pcm],
+    loudspeaker: { Loudspeaker($0) },
     shorthands: [
         OutputShorthand(
             option: OptionDescription(

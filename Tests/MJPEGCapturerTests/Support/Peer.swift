@@ -1,3 +1,4 @@
+import TestTools
 import VideoCapturing
 
 #if canImport(Glibc)

@@ -1,22 +1,22 @@
-import VideoCapturing
+import CaptureCore
 
 /// The parsed address of a stream. Its password is passed only to curl's option for it.
-struct StreamAddress: Sendable {
+package struct HTTPAddress: Sendable {
     /// The URL for curl: without user name, password and fragment, with special characters percent-encoded.
-    let requestURL: String
+    package let requestURL: String
     /// The URL for display: also without the values of parameters that are named like passwords.
-    let displayName: String
+    package let displayName: String
     /// User name and password in the address, decoded.
-    let credential: MJPEGCapturer.Credential?
+    package let credential: HTTPCredential?
     /// The server's name or address, with the port if one is given.
-    let host: String
+    package let host: String
     /// The scheme and the host, as in `http://camera:8080`.
-    let origin: String
-    let isSecure: Bool
+    package let origin: String
+    package let isSecure: Bool
 
     /// Whether credentials for this address may be sent to the other one.
-    func isSameServer(as other: StreamAddress) -> Bool {
-        func place(_ address: StreamAddress) -> String {
+    package func isSameServer(as other: HTTPAddress) -> Bool {
+        func place(_ address: HTTPAddress) -> String {
             let host = address.host.lowercased()
             let port = address.isSecure ? ":443" : ":80"
             return host.hasSuffix(port) ? String(host.dropLast(port.count)) : host
@@ -25,18 +25,18 @@ struct StreamAddress: Sendable {
     }
 
     /// Whether it is this machine.
-    var isLoopback: Bool {
+    package var isLoopback: Bool {
         let name = host.hasPrefix("[") ? host.prefix { $0 != "]" }.dropFirst() : host.prefix { $0 != ":" }
         return name == "::1" || name.lowercased() == "localhost" || name.hasPrefix("127.")
     }
 
-    init(_ url: String) throws(CaptureError) {
+    package init(_ url: String) throws(CaptureError) {
         let text = Array(url.utf8)
         guard !text.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw StreamAddress.error("It has control characters")
+            throw HTTPAddress.error("It has control characters")
         }
-        guard let scheme = CapturerCatalog.scheme(of: url), url.dropFirst(scheme.count).hasPrefix("://") else {
-            throw StreamAddress.error("It has no scheme")
+        guard let scheme = urlScheme(of: url), url.dropFirst(scheme.count).hasPrefix("://") else {
+            throw HTTPAddress.error("It has no scheme")
         }
         guard scheme == "http" || scheme == "https" else {
             throw CaptureError(
@@ -50,16 +50,16 @@ struct StreamAddress: Sendable {
         let authority = rest[..<authorityEnd]
         let at = authority.lastIndex(of: UInt8(ascii: "@"))
         let hostText = at.map { authority[($0 + 1)...] } ?? authority
-        guard StreamAddress.isHost(hostText) else {
-            throw StreamAddress.error("It has no host, or one that cannot be")
+        guard HTTPAddress.isHost(hostText) else {
+            throw HTTPAddress.error("It has no host, or one that cannot be")
         }
-        credential = at.map { StreamAddress.credential(authority[..<$0]) }
+        credential = at.map { HTTPAddress.credential(authority[..<$0]) }
         host = String(decoding: hostText, as: UTF8.self)
         isSecure = scheme == "https"
         let target = rest[authorityEnd...].prefix { $0 != UInt8(ascii: "#") }
         origin = "\(scheme)://\(host)"
-        requestURL = origin + String(decoding: StreamAddress.encoded(target), as: UTF8.self)
-        displayName = origin + StreamAddress.masked(String(decoding: target, as: UTF8.self))
+        requestURL = origin + String(decoding: HTTPAddress.encoded(target), as: UTF8.self)
+        displayName = origin + HTTPAddress.masked(String(decoding: target, as: UTF8.self))
     }
 
     /// A name, an IPv4 address, or an IPv6 address in brackets; and a port.
@@ -78,9 +78,9 @@ struct StreamAddress: Sendable {
         return digits.allSatisfy(ASCII.isDigit) && (digits.isEmpty || (1...65535).contains(ASCII.number(digits) ?? 0))
     }
 
-    private static func credential(_ text: ArraySlice<UInt8>) -> MJPEGCapturer.Credential {
+    private static func credential(_ text: ArraySlice<UInt8>) -> HTTPCredential {
         let colon = text.firstIndex(of: ASCII.colon)
-        return MJPEGCapturer.Credential(
+        return HTTPCredential(
             user: decoded(text[..<(colon ?? text.endIndex)]),
             password: decoded(colon.map { text[($0 + 1)...] } ?? []))
     }

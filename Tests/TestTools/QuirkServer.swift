@@ -1,24 +1,20 @@
-import TestTools
+import Glibc
 import VideoCapturing
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// An HTTP server that answers as it is told to, on a port of its own at 127.0.0.1; each connection has a thread.
-final class QuirkServer: Sendable {
+package final class QuirkServer: Sendable {
     /// What a client has sent.
-    struct Request: Sendable {
-        var text: String
+    package struct Request: Sendable {
+        package var text: String
         /// Counts all requests from 0.
-        var index: Int
+        package var index: Int
 
         /// As in `/stream?x=1`.
-        var path: String {
+        package var path: String {
             text.split(separator: " ", omittingEmptySubsequences: false).dropFirst().first.map(String.init) ?? ""
         }
 
-        func header(_ name: String) -> String? {
+        package func header(_ name: String) -> String? {
             for line in text.split(separator: "\r\n").dropFirst()
             where line.lowercased().hasPrefix(name.lowercased() + ":") {
                 return String(line.dropFirst(name.count + 1)).trimmed
@@ -41,21 +37,21 @@ final class QuirkServer: Sendable {
 
     /// - Parameter answer: called on the connection's thread for each request. The connection is closed when it returns,
     ///   unless it has said that it is to be kept.
-    init(_ answer: @escaping @Sendable (Request, Connection) -> Void) {
+    package init(_ answer: @escaping @Sendable (Request, Connection) -> Void) {
         self.answer = answer
         do { listener = try TestListener() } catch { fatalError("no port at 127.0.0.1: \(error)") }
         startThread { [self] in accept() }
     }
 
-    var port: Int { listener.port }
-    var url: String { "http://127.0.0.1:\(port)/stream" }
+    package var port: Int { listener.port }
+    package var url: String { "http://127.0.0.1:\(port)/stream" }
     /// All that have come, in order.
-    var requests: [Request] { state.withLock { $0.requests } }
+    package var requests: [Request] { state.withLock { $0.requests } }
     /// Connections accepted.
-    var accepted: Int { state.withLock { $0.accepted } }
+    package var accepted: Int { state.withLock { $0.accepted } }
 
     /// Hangs up on everybody, and waits until all threads have ended.
-    func stop() {
+    package func stop() {
         state.withLock { state in
             guard !state.isStopped else { return }
             state.isStopped = true
@@ -112,17 +108,17 @@ final class QuirkServer: Sendable {
 }
 
 /// A server's end of a connection. Used on its thread only.
-final class Connection {
+package final class Connection {
     private let socket: Int32
     private var buffer: [UInt8] = []
     /// Whether another request may follow.
-    var isKept = false
+    package var isKept = false
 
     init(_ socket: Int32) { self.socket = socket }
 
     /// False once the client has hung up.
     @discardableResult
-    func write(_ bytes: [UInt8]) -> Bool {
+    package func write(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBytes { bytes in
             var sent = 0
             while sent < bytes.count {
@@ -135,22 +131,22 @@ final class Connection {
     }
 
     @discardableResult
-    func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+    package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
     /// Waits until the client hangs up.
-    func awaitEnd() {
+    package func awaitEnd() {
         var byte: UInt8 = 0
         while recv(socket, &byte, 1, 0) > 0 {}
     }
 
     /// With a reset instead of an end in good order.
-    func reset() {
+    package func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
     /// How much the kernel may take from ``write(_:)-([UInt8])`` before the client reads it.
-    func setSendBuffer(_ bytes: Int32) {
+    package func setSendBuffer(_ bytes: Int32) {
         var bytes = bytes
         setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -172,7 +168,7 @@ final class Connection {
 }
 
 extension StringProtocol {
-    var trimmed: String {
+    package var trimmed: String {
         var text = self[...]
         while text.first?.isWhitespace == true { text = text.dropFirst() }
         while text.last?.isWhitespace == true { text = text.dropLast() }

@@ -1,5 +1,5 @@
 import CLibCURL
-import VideoCapturing
+import CaptureCore
 
 #if canImport(Glibc)
     import Glibc
@@ -12,49 +12,58 @@ import VideoCapturing
 ///
 /// curl handles connections, TLS, proxies, redirects, passwords and chunks; body bytes are passed to ``onBody`` as they
 /// arrive, until they are received directly.
-final class HTTPTransfer {
+package final class HTTPTransfer {
     /// Called with bytes of the body; false ends the transfer.
-    var onBody: (UnsafeRawBufferPointer) -> Bool = { _ in false }
+    package var onBody: (UnsafeRawBufferPointer) -> Bool = { _ in false }
+
+    /// The number of bytes of the body that are wanted now; ``onBody`` is not called with more. What is not wanted is left
+    /// with the server, by TCP, until ``resumeBody()``. Nil for no limit.
+    package var bodyRoom: (() -> Int)?
+    /// Whether bytes of the body wait for ``resumeBody()``.
+    package private(set) var isBodyHeld = false
 
     /// The head of the last response.
-    var head = HTTPResponseHead()
+    package var head = HTTPResponseHead()
     /// The result of the transfer; nil while it runs.
-    var result: CURLcode?
+    package var result: CURLcode?
     /// Whether a server has been connected to.
-    var isConnected = false
+    package var isConnected = false
     /// Whether TLS is used, after all redirects.
-    private(set) var isEncrypted = false
+    package private(set) var isEncrypted = false
     /// Whether both ends are on the same machine, and so use the same clock.
-    private(set) var isOnThisMachine = false
+    package private(set) var isOnThisMachine = false
     /// Bytes of heads and bodies received, of all transfers.
-    var bytesReceived: UInt64 = 0
+    package var bytesReceived: UInt64 = 0
 
     /// Whether the transfer was ended because a head was too long.
-    private(set) var isHeadTooLong = false
+    package private(set) var isHeadTooLong = false
 
     let easy: UnsafeMutableRawPointer
     let multi: UnsafeMutableRawPointer
     let errorText: UnsafeMutablePointer<CChar>
     private var aliases: UnsafeMutablePointer<curl_slist>?
+    private var headerLines: UnsafeMutablePointer<curl_slist>?
     private var isActive = false
     /// The received bytes of the current head.
     private var headBytes = 0
     /// Whether the body ends with the connection, whatever length is stated.
     private(set) var ignoresLength = false
+    /// The size of the receive buffer of the request.
+    private(set) var receiveBufferSize = HTTPTransfer.bufferSize
     /// The exchange that bypasses curl's parser of heads; nil with it.
     var exchange: LenientExchange?
     /// The socket from which the body is received without curl; -1 for none. See ``receiveDirectly()``.
-    var bodySocket: Int32 = -1
+    package private(set) var bodySocket: Int32 = -1
     /// The port of this end of the connection; 0 before there is one.
     private(set) var ownPort: Int32 = 0
     private(set) var mayHaveProxy = false
 
     /// The size of curl's receive buffer.
-    static let bufferSize: UInt64 = 128 * 1024
+    package static let bufferSize: UInt64 = 128 * 1024
     /// The limit of the heads of one response; more is an attack.
     static let maximumHeadBytes = 64 * 1024
 
-    init() throws(CaptureError) {
+    package init() throws(CaptureError) {
         guard isLibraryReady, let easy = curl_easy_init() else { throw HTTPTransfer.noMemory }
         guard let multi = curl_multi_init() else {
             curl_easy_cleanup(easy)
@@ -74,13 +83,16 @@ final class HTTPTransfer {
         curl_easy_cleanup(easy)
         curl_multi_cleanup(multi)
         curl_slist_free_all(aliases)
+        curl_slist_free_all(headerLines)
         errorText.deallocate()
     }
 
     /// Begins a request; cancels a running one.
-    func begin(_ request: HTTPRequest) throws(CaptureError) {
+    package func begin(_ request: HTTPRequest) throws(CaptureError) {
         end()
-        head = HTTPResponseHead()
+        head = HTTPResponseHead(collectsFields: request.collectsFields)
+        isBodyHeld = false
+        receiveBufferSize = request.bufferSize
         result = nil
         isConnected = false
         isEncrypted = request.address.isSecure
@@ -92,14 +104,14 @@ final class HTTPTransfer {
         curl_easy_reset(easy)
         try set(request)
         // Applied at the status line of each response.
-        ignoresLength = !request.isPicture
+        ignoresLength = request.ignoresLength
         exchange = request.leniency == .none ? nil : LenientExchange(request: Array(request.text.utf8))
         guard curl_multi_add_handle(multi, easy) == CURLM_OK else { throw HTTPTransfer.noMemory }
         isActive = true
     }
 
     /// Cancels the running request. No callback follows.
-    func end() {
+    package func end() {
         guard isActive else { return }
         isActive = false
         bodySocket = -1
@@ -107,7 +119,7 @@ final class HTTPTransfer {
     }
 
     /// Lets curl process what has arrived, without waiting.
-    func work() {
+    package func work() {
         guard isActive, result == nil, bodySocket < 0 else { return }
         if exchange?.isConnected == true { return receive() }
         var running: Int32 = 0
@@ -119,7 +131,7 @@ final class HTTPTransfer {
     }
 
     /// Waits until something has arrived, `stop` is readable, or the time has elapsed.
-    func wait(atMost limit: Duration, stop: Int32) {
+    package func wait(atMost limit: Duration, stop: Int32) {
         guard isActive, result == nil else { return }
         // Without a descriptor for the stop, the caller polls it.
         let limit = stop < 0 ? min(limit, .milliseconds(50)) : limit
@@ -129,7 +141,7 @@ final class HTTPTransfer {
         }
         // Rounded up, so as not to spin through the last millisecond.
         let milliseconds = Int32(clamping: max(0, limit.nanoseconds + 999_999) / 1_000_000)
-        let others = (stop, exchange?.socket ?? -1)
+        let others = (stop, isBodyHeld ? -1 : exchange?.socket ?? -1)
         // Not an array, which would be an allocation per wait.
         var extra = (
             curl_waitfd(fd: others.0, events: Int16(CURL_WAIT_POLLIN), revents: 0),
@@ -142,27 +154,27 @@ final class HTTPTransfer {
     }
 
     /// The current address, which may be the target of a redirect; nil before the request.
-    var currentAddress: StreamAddress? {
+    package var currentAddress: HTTPAddress? {
         var address: UnsafeMutablePointer<CChar>?
         guard curl_shim_get_string(easy, CURLINFO_EFFECTIVE_URL, &address) == CURLE_OK, let address else { return nil }
-        return try? StreamAddress(String(cString: address))
+        return try? HTTPAddress(String(cString: address))
     }
 
     /// Ends the transfer with our own error.
-    func fail(_ code: CURLcode, _ reason: String) {
+    package func fail(_ code: CURLcode, _ reason: String) {
         // The last byte stays 0.
         strncpy(errorText, reason, Int(CURL_ERROR_SIZE) - 1)
         result = code
     }
 
     /// curl's message of a failure, without any address.
-    var failureText: String {
+    package var failureText: String {
         let text = String(cString: errorText)
         return text.isEmpty ? result.map { String(cString: curl_easy_strerror($0)) } ?? "" : text
     }
 
     /// The underlying `errno` of a failure to connect; nil for none.
-    var systemError: Int32? {
+    package var systemError: Int32? {
         var number = 0
         curl_shim_get_long(easy, CURLINFO_OS_ERRNO, &number)
         return number == 0 ? nil : Int32(clamping: number)
@@ -177,7 +189,6 @@ final class HTTPTransfer {
 
 extension HTTPTransfer {
     private func set(_ request: HTTPRequest) throws(CaptureError) {
-        let configuration = request.configuration
         let protocols = request.address.isSecure ? "https" : "http,https"
         set(CURLOPT_URL, request.address.requestURL)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
@@ -188,14 +199,17 @@ extension HTTPTransfer {
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         set(CURLOPT_HTTP09_ALLOWED, 1)
         _ = curl_shim_set_pointer(easy, CURLOPT_HTTP200ALIASES, aliases)
-        set(CURLOPT_USERAGENT, configuration.userAgent)
-        set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: max(1, configuration.connectTimeout.nanoseconds / 1_000_000)))
+        curl_slist_free_all(headerLines)
+        headerLines = request.headerLines.reduce(nil) { curl_slist_append($0, $1) }
+        _ = curl_shim_set_pointer(easy, CURLOPT_HTTPHEADER, headerLines)
+        set(CURLOPT_USERAGENT, request.userAgent)
+        set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: max(1, request.connectTimeout.nanoseconds / 1_000_000)))
         set(CURLOPT_TCP_KEEPALIVE, 1)
         if request.leniency != .none {
             set(CURLOPT_CONNECT_ONLY, 1)
             set(CURLOPT_HTTPPROXYTUNNEL, 1)
         }
-        set(CURLOPT_BUFFERSIZE, Int(HTTPTransfer.bufferSize))
+        set(CURLOPT_BUFFERSIZE, Int(request.bufferSize))
         // No signals, and no wait for an unresponsive name server.
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
@@ -204,10 +218,10 @@ extension HTTPTransfer {
             set(CURLOPT_USERNAME, credential.user)
             set(CURLOPT_PASSWORD, credential.password)
         }
-        let proxy = configuration.proxy ?? (request.address.isLoopback ? "" : nil)
+        let proxy = request.proxy ?? (request.address.isLoopback ? "" : nil)
         if let proxy { set(CURLOPT_PROXY, proxy) }
         mayHaveProxy = proxy.map { !$0.isEmpty } ?? HTTPTransfer.isProxyInEnvironment
-        try set(configuration.trust)
+        try set(request.trust)
         _ = curl_shim_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
 
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -230,7 +244,7 @@ extension HTTPTransfer {
         }
     }
 
-    private func set(_ trust: MJPEGCapturer.Configuration.ServerTrust) throws(CaptureError) {
+    private func set(_ trust: HTTPServerTrust) throws(CaptureError) {
         func isSet(_ result: CURLcode) throws(CaptureError) {
             guard result != CURLE_OK else { return }
             throw CaptureError(
@@ -244,7 +258,7 @@ extension HTTPTransfer {
         case .pinned(let pin):
             try isSet(
                 curl_shim_set_string(
-                    easy, CURLOPT_PINNEDPUBLICKEY, MJPEGCapturer.Configuration.ServerTrust.curlPin(pin))
+                    easy, CURLOPT_PINNEDPUBLICKEY, HTTPServerTrust.curlPin(pin))
             )
             fallthrough
         case .acceptsSelfSigned:
@@ -266,8 +280,23 @@ extension HTTPTransfer {
     }
 
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard mayTakeBody(upTo: bytes.count) else { return Int(CURL_WRITEFUNC_PAUSE) }
         bytesReceived &+= UInt64(bytes.count)
         return onBody(bytes) ? bytes.count : 0
+    }
+
+    /// Whether so many bytes of the body are wanted; if not, they are held.
+    func mayTakeBody(upTo count: Int) -> Bool {
+        guard let bodyRoom, head.status != 0, bodyRoom() < count else { return true }
+        isBodyHeld = true
+        return false
+    }
+
+    /// Lets the body go on after it was held. May call ``onBody``.
+    package func resumeBody() {
+        guard isBodyHeld, isActive, result == nil else { return }
+        isBodyHeld = false
+        if exchange == nil { curl_easy_pause(easy, CURLPAUSE_CONT) }
     }
 
     private func takeHeadLine(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -296,7 +325,7 @@ private let isLibraryReady = curl_shim_global_init() == CURLE_OK
 extension HTTPTransfer {
     /// Receives the body by ``receiveBody(into:)`` from now on, if it is plain and ends with the connection. To be called
     /// after ``work()``, when curl has passed everything received to ``onBody``.
-    func receiveDirectly() {
+    package func receiveDirectly() {
         guard bodySocket < 0, exchange == nil, result == nil, !mayHaveProxy, !isEncrypted, head.status == 200,
             head.isPlain, ignoresLength
         else { return }
@@ -304,7 +333,7 @@ extension HTTPTransfer {
     }
 
     /// Receives bytes of the body without waiting; returns their number, 0 for none. Sets ``result`` at its end.
-    func receiveBody(into memory: UnsafeMutableRawBufferPointer) -> Int {
+    package func receiveBody(into memory: UnsafeMutableRawBufferPointer) -> Int {
         // A reset is reported only once; the next call would take it for a regular end.
         guard result == nil else { return 0 }
         let count = recv(bodySocket, memory.baseAddress, memory.count, Int32(MSG_DONTWAIT))

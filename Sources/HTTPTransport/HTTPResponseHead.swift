@@ -1,23 +1,29 @@
 /// The relevant headers of a response, parsed from the lines that curl delivers: of several responses (redirects, demands
 /// for a password) the last one counts.
-struct HTTPResponseHead {
+package struct HTTPResponseHead {
     /// 0 for a response without a head (HTTP/0.9).
-    private(set) var status = 0
+    package private(set) var status = 0
     /// The reason phrase.
-    private(set) var reason = ""
-    private(set) var contentType: ContentType?
-    private(set) var contentLength: Int?
+    package private(set) var reason = ""
+    package private(set) var contentType: ContentType?
+    package private(set) var contentLength: Int?
     /// Whether the body is neither chunked nor compressed.
-    private(set) var isPlain = true
-    private(set) var challenges = AuthenticationChallenges()
+    package private(set) var isPlain = true
+    package private(set) var challenges = AuthenticationChallenges()
+    /// All header lines, with names in lower case, for requests that want them; the transfer limits their bytes.
+    package private(set) var fields: [(name: String, value: [UInt8])] = []
+    private var collectsFields = false
 
-    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func take(_ bytes: UnsafeRawBufferPointer) {
         let line = ASCII.trimmed(Array(bytes)[...])
         if ASCII.hasPrefix(line, "http/") || ASCII.hasPrefix(line, "icy ") {
-            self = HTTPResponseHead(statusLine: line)
+            self = HTTPResponseHead(statusLine: line, collectsFields: collectsFields)
             return
         }
         guard let header = HeaderLine(line) else { return }
+        if collectsFields {
+            fields.append((String(decoding: header.name.map(ASCII.lowercased), as: UTF8.self), Array(header.value)))
+        }
         if header.isNamed("content-type") {
             contentType = ContentType(header.value)
         } else if header.isNamed("content-length") {
@@ -29,16 +35,18 @@ struct HTTPResponseHead {
         }
     }
 
-    init() {}
+    /// - Parameter collectsFields: whether ``fields`` are wanted, which costs allocations.
+    package init(collectsFields: Bool = false) { self.collectsFields = collectsFields }
 
-    private init(statusLine line: ArraySlice<UInt8>) {
+    private init(statusLine line: ArraySlice<UInt8>, collectsFields: Bool) {
+        self.collectsFields = collectsFields
         let rest = line.drop { !ASCII.isBlank($0) }.drop { ASCII.isBlank($0) }
         status = ASCII.number(rest) ?? 0
         reason = String(decoding: rest.drop { ASCII.isDigit($0) }.drop { ASCII.isBlank($0) }.prefix(80), as: UTF8.self)
     }
 
     /// As in `404 Not Found`.
-    var statusText: String {
+    package var statusText: String {
         let printable = String(
             String.UnicodeScalarView(reason.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }))
         return printable.isEmpty ? "\(status)" : "\(status) \(printable)"
@@ -46,7 +54,7 @@ struct HTTPResponseHead {
 }
 
 /// The authentication schemes that a server offers.
-struct AuthenticationChallenges: Hashable {
+package struct AuthenticationChallenges: Hashable {
     private struct Challenge: Hashable {
         var scheme: String
         var realm: String
@@ -54,7 +62,7 @@ struct AuthenticationChallenges: Hashable {
     private var all: [Challenge] = []
 
     /// Parses the value of a header `WWW-Authenticate`, which may contain several.
-    mutating func take(_ value: ArraySlice<UInt8>) {
+    package mutating func take(_ value: ArraySlice<UInt8>) {
         for item in AuthenticationChallenges.items(value) where all.count < 16 {
             // A challenge begins with a word without `=`.
             let word = item.prefix { !ASCII.isBlank($0) }
@@ -71,7 +79,7 @@ struct AuthenticationChallenges: Hashable {
     }
 
     /// The preferred scheme: Digest before Basic; nil when there is neither.
-    var best: (scheme: String, realm: String)? {
+    package var best: (scheme: String, realm: String)? {
         for scheme in ["digest", "basic"] {
             if let found = all.first(where: { $0.scheme.lowercased() == scheme }) {
                 return (scheme == "digest" ? "Digest" : "Basic", found.realm)
@@ -81,7 +89,7 @@ struct AuthenticationChallenges: Hashable {
     }
 
     /// The names of all, for display.
-    var names: String { all.map(\.scheme).joined(separator: ", ") }
+    package var names: String { all.map(\.scheme).joined(separator: ", ") }
 
     /// Splits at commas outside of quotes.
     private static func items(_ text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {

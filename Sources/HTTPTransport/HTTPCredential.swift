@@ -1,26 +1,24 @@
-extension MJPEGCapturer {
-    /// A user name and a password. Its description shows neither.
-    public struct Credential: Sendable, Hashable {
-        /// The user's name.
-        public var user: String
-        /// The password.
-        public var password: String
+/// A user name and a password. Its description shows neither.
+public struct HTTPCredential: Sendable, Hashable {
+    /// The user's name.
+    public var user: String
+    /// The password.
+    public var password: String
 
-        /// Creates a credential.
-        public init(user: String, password: String) {
-            self.user = user
-            self.password = password
-        }
+    /// Creates a credential.
+    public init(user: String, password: String) {
+        self.user = user
+        self.password = password
     }
 }
 
-extension MJPEGCapturer.Credential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPCredential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String { "a user name and a password" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension MJPEGCapturer.Credential {
+extension HTTPCredential {
     /// A server's demand for a user name and a password.
     public struct Challenge: Sendable, Hashable {
         /// The name of the protected area; empty when the server states none.

@@ -1,23 +1,37 @@
 import CLibCURL
-import VideoCapturing
+import CaptureCore
 
 /// A request to a server, and how its response is parsed.
-struct HTTPRequest {
+package struct HTTPRequest {
     /// How the head of the response is parsed.
-    enum Leniency: Hashable {
+    package enum Leniency: Hashable {
         /// By curl, which rejects lines without a colon and the like.
         case none
         /// By ``HTTPResponseHead``; curl only makes the connection. With credential, it is sent by Basic.
         case lenient, lenientWithCredential
     }
 
-    var address: StreamAddress
-    var credential: MJPEGCapturer.Credential?
-    var configuration: MJPEGCapturer.Configuration
-    /// Whether the response is one image, as far as is known. The lengths that servers state for streams are not reliable:
-    /// `Content-Length: 9999999`.
-    var isPicture = false
-    var leniency = Leniency.none
+    package var address: HTTPAddress
+    package var credential: HTTPCredential?
+    package var trust = HTTPServerTrust.verified
+    /// The timeout of the connection, including name resolution and TLS.
+    package var connectTimeout: Duration = .seconds(10)
+    /// The `User-Agent` header.
+    package var userAgent = "swift-video-capturing"
+    /// A proxy in curl's syntax; empty for none; nil for that of the environment, but never for this machine itself.
+    package var proxy: String?
+    /// Further header lines, as in `Range: bytes=100-`.
+    package var headerLines: [String] = []
+    /// Whether the body ends with the connection, whatever length the server states: those of streams are not reliable,
+    /// as in `Content-Length: 9999999`.
+    package var ignoresLength = false
+    /// Whether the head's ``HTTPResponseHead/fields`` are wanted.
+    package var collectsFields = false
+    /// The size of curl's receive buffer, and so of the largest piece of the body.
+    package var bufferSize = HTTPTransfer.bufferSize
+    package var leniency = Leniency.none
+
+    package init(address: HTTPAddress) { self.address = address }
 }
 
 extension HTTPRequest {
@@ -25,16 +39,17 @@ extension HTTPRequest {
     var text: String {
         let target = address.requestURL.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" && $0 != "?" }
         var text = "GET \(target.hasPrefix("/") ? "" : "/")\(target) HTTP/1.0\r\nHost: \(address.host)\r\n"
-        text += "User-Agent: \(configuration.userAgent)\r\nAccept: */*\r\nConnection: close\r\n"
+        text += "User-Agent: \(userAgent)\r\nAccept: */*\r\nConnection: close\r\n"
         if leniency == .lenientWithCredential, let credential {
             text += "Authorization: Basic \(Base64.encode(Array("\(credential.user):\(credential.password)".utf8)))\r\n"
         }
+        for line in headerLines { text += line + "\r\n" }
         return text + "\r\n"
     }
 }
 
 /// A request and its response on a connection of curl, for heads that curl rejects.
-struct LenientExchange {
+package struct LenientExchange {
     let request: [UInt8]
     /// The connection; -1 before there is one.
     var socket: Int32 = -1
@@ -64,7 +79,7 @@ extension HTTPTransfer {
             return
         }
         self.exchange?.socket = socket
-        self.exchange?.buffer = [UInt8](repeating: 0, count: Int(HTTPTransfer.bufferSize))
+        self.exchange?.buffer = [UInt8](repeating: 0, count: Int(receiveBufferSize))
         isConnected = true
         result = nil
     }
@@ -72,7 +87,7 @@ extension HTTPTransfer {
     /// Receives everything that has arrived.
     func receive() {
         for _ in 0..<16 {
-            guard var buffer = exchange?.buffer else { return }
+            guard var buffer = exchange?.buffer, mayTakeBody(upTo: buffer.count) else { return }
             exchange?.buffer = []
             defer { exchange?.buffer = buffer }
             var count = 0
@@ -135,10 +150,10 @@ extension LenientExchange {
 }
 
 /// Base64 (RFC 4648, section 4).
-enum Base64 {
-    static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+package enum Base64 {
+    package static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    static func encode(_ bytes: [UInt8]) -> String {
+    package static func encode(_ bytes: [UInt8]) -> String {
         var result: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let group = (0..<3).reduce(0) { $0 << 8 | (start + $1 < bytes.count ? Int(bytes[start + $1]) : 0) }

@@ -1,11 +1,11 @@
 /// A `Content-Type`, parsed leniently: `multipart/x-mixed-replace; boundary="--x";` and the like.
-struct ContentType: Hashable {
+package struct ContentType: Hashable {
     /// The type, as in `image/jpeg`, in lower case.
-    let name: String
+    package let name: String
     /// The parameter `boundary`, without quotes; nil without one.
-    let boundary: [UInt8]?
+    package let boundary: [UInt8]?
 
-    init(_ text: ArraySlice<UInt8>) {
+    package init(_ text: ArraySlice<UInt8>) {
         let parts = ContentType.split(text)
         name = String(decoding: (parts.first ?? []).map(ASCII.lowercased), as: UTF8.self)
         var boundary: [UInt8]?
@@ -21,13 +21,13 @@ struct ContentType: Hashable {
     }
 
     /// Whether the body is a sequence of parts.
-    var isMultipart: Bool { name.hasPrefix("multipart/") }
+    package var isMultipart: Bool { name.hasPrefix("multipart/") }
 
     /// Whether it is one JPEG image.
-    var isPicture: Bool { ["image/jpeg", "image/jpg", "image/pjpeg"].contains(name) }
+    package var isPicture: Bool { ["image/jpeg", "image/jpg", "image/pjpeg"].contains(name) }
 
     /// Whether the type must be determined from the bytes.
-    var isVague: Bool {
+    package var isVague: Bool {
         [
             "", "application/octet-stream", "video/x-motion-jpeg", "video/mjpeg", "video/x-mjpeg", "video/x-jpeg",
             "image/mjpeg", "image/x-mjpeg",
