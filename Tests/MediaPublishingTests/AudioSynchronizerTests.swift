@@ -172,8 +172,10 @@ final class Line {
         }
         try synchronizer.finish(at: nil) { line.take($0) }
         #expect(line.samples.count == 2 * 96_000)
-        let error = ((200..<47_900) + (48_100..<95_900)).map { abs(line.samples[2 * $0] - sine(Double($0) / 48_000)) }
-            .max()
+        let error = (Array(200..<47_900) + Array(48_100..<95_900)).map {
+            abs(line.samples[2 * $0] - sine(Double($0) / 48_000))
+        }
+        .max()
         #expect(try #require(error) < 0.002)
     }
 

@@ -1,6 +1,7 @@
 import AudioCapturing
 import FileOutput
 import Glibc
+import MediaContainers
 import MediaPublishing
 import OpusCodec
 import TestTools
