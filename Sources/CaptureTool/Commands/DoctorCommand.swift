@@ -1,3 +1,4 @@
+import AudioCapturing
 import VideoCapturing
 
 #if canImport(Glibc)
