@@ -60,8 +60,8 @@ import Testing
         listener.player.start()
         let changes = try #require(listener.awaitState(.playing, count: 2))
         #expect(changes.suffix(2).map(\.new) == [.buffering, .playing])
+        #expect(listener.eventually { listener.player.status.statistics.connections >= 2 })
         #expect(listener.player.status.statistics.underruns >= 1)
-        #expect(listener.player.status.statistics.connections >= 2)
         listener.player.stop()
     }
 
