@@ -17,13 +17,11 @@ func system(_ name: String, pkgConfig: String? = nil, _ packages: [String]) -> T
 /// The products, each with the target of its name.
 let libraries = [
     "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
-    "AudioRendering", "MP3Codec", "RadioPlayer", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec",
-    "CapturerTestKit",
-    "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "StreamOutput",
-    "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer", "Loudspeaker",
-    "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "RadioCapturer", "ScreenCapturer",
-    "StreamCapturer",
-    "ToneCapturer", "CaptureTool",
+    "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
+    "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
+    "StreamOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
+    "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
+    "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer",
 ]
 
 let package = Package(
@@ -112,6 +110,14 @@ let package = Package(
         .target(
             name: "FFmpegSupport", dependencies: ["CLibAV"], path: "Sources/System/FFmpegSupport",
             swiftSettings: strict),
+        // Encoders as V4L2 devices, on the layer that cameras stand on, too.
+        .target(
+            name: "V4L2Codec", dependencies: ["VideoCapturing", "H264Bitstream", "V4L2Support", "CLibV4L2"],
+            path: "Sources/Codecs/V4L2Codec", swiftSettings: strict),
+        // The system calls to V4L2 devices, and where the machine lists them, for this package alone.
+        .target(
+            name: "V4L2Support", dependencies: ["CaptureCore", "CLibV4L2"], path: "Sources/System/V4L2Support",
+            swiftSettings: strict),
         // Any capture, live in any browser.
         .target(
             name: "MJPEGServer",
@@ -141,6 +147,13 @@ let package = Package(
             name: "WindowPreview",
             dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
+        // Apart from WindowPreview, so that only its users link SDL. CSDL2: what SDL does not tell of displays.
+        .target(
+            name: "SDLPreview", dependencies: ["VideoCapturing", "WindowPreview", "CSDL2"],
+            path: "Sources/Outputs/SDLPreview", swiftSettings: strict),
+        .target(
+            name: "CSDL2", path: "Sources/System/CSDL2",
+            linkerSettings: [.linkedLibrary("SDL2"), .linkedLibrary("X11"), .linkedLibrary("wayland-client")]),
         // Sound, where it is heard.
         .target(
             name: "Loudspeaker", dependencies: ["AudioCapturing", "AudioRendering", "CALSA"],
@@ -160,7 +173,7 @@ let package = Package(
             swiftSettings: strict),
         // One capturer each; none imports another capturer, or a codec.
         .target(
-            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
+            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "V4L2Support", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
         .target(
             name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "HTTPTransport", "CLibCURL"],
@@ -198,11 +211,11 @@ let package = Package(
             name: "CaptureTool",
             dependencies: [
                 "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
-                "OpusCodec", "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer", "MediaContainers",
-                "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput", "FFmpegContainers",
-                "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer", "NoiseCapturer",
-                "PatternCapturer",
-                "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput", "WindowPreview",
+                "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing",
+                "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
+                "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
+                "StreamCapturer", "StreamOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering",
+                "Loudspeaker", "RadioCapturer", "RadioPlayer",
             ], swiftSettings: strict),
         system(
             "CLibAV", pkgConfig: "libavformat",
@@ -276,6 +289,12 @@ let package = Package(
             name: "FFmpegCodecTests", dependencies: ["FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
+            name: "V4L2CodecTests",
+            dependencies: [
+                "V4L2Codec", "CameraCapturer", "CapturerTestKit", "TestTools", "V4L2Support", "VideoCapturing",
+                "CLibV4L2",
+            ], swiftSettings: strict),
+        .testTarget(
             name: "AudioResamplingTests", dependencies: ["AudioResampling", "AudioCapturing"], swiftSettings: strict),
         .testTarget(
             name: "AudioRenderingTests",
@@ -329,7 +348,8 @@ let package = Package(
         .testTarget(
             name: "CameraCapturerTests",
             dependencies: [
-                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibV4L2",
+                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "V4L2Support", "VideoCapturing",
+                "CLibV4L2",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -354,8 +374,8 @@ let package = Package(
         .testTarget(
             name: "WindowPreviewTests",
             dependencies: [
-                "WindowPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "VideoCapturing", "XTestTools",
-                "CLibXCB",
+                "WindowPreview", "SDLPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "TestTools",
+                "VideoCapturing", "XTestTools", "CLibXCB",
             ], swiftSettings: strict),
         .testTarget(
             name: "StreamCapturerTests",

@@ -6,7 +6,7 @@ import socket
 import threading
 
 from support import media
-from support.mjpeg import free_port
+from support.mjpeg import free_port, wait_for_listener
 from support.stream import PICTURES, StreamTestCase, free_udp_port
 from support.tool import IO, NO_INPUT, OK
 
@@ -61,6 +61,18 @@ class InputTestCase(StreamTestCase):
 class RTSPTests(InputTestCase):
     def test_plays(self):
         _, port = self.begin_rtsp_server()
+        self.assertPlays(f"rtsp://127.0.0.1:{port}/live")
+
+    def test_plays_what_vlc_serves(self):
+        made = media.command(
+            "ffmpeg", "-v", "error", "-i", self.folder / "clip.y4m", "-c:v", "libx264", "-preset", "ultrafast", "-g", "15",
+            self.folder / "clip.mp4")
+        self.assertEqual(made.returncode, 0, made.stderr.decode(errors="replace"))
+        port = free_port()
+        self.begin(
+            "cvlc", "-I", "dummy", "--loop", "--no-audio", "clip.mp4", "--sout",
+            f"#rtp{{sdp=rtsp://127.0.0.1:{port}/live}}", "--rtsp-host", "127.0.0.1")
+        wait_for_listener(port)
         self.assertPlays(f"rtsp://127.0.0.1:{port}/live")
 
     def test_two_at_once(self):

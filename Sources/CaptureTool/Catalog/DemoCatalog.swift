@@ -17,11 +17,13 @@ import NoiseCapturer
 import OpusCodec
 import PatternCapturer
 import RadioCapturer
+import SDLPreview
 import ScreenCapturer
 import StillCapture
 import StreamCapturer
 import StreamOutput
 import ToneCapturer
+import V4L2Codec
 import VP8Codec
 import VideoCapturing
 import WindowPreview
@@ -37,13 +39,13 @@ let demoCatalog = ToolCatalog(
         .mjpeg,
         .stream(decoders: [H264Decoder.factory, VP8Decoder.factory], demuxers: [.ffmpeg]),
     ]),
-    encoders: [.vp8, .openH264] + EncoderEntry.ffmpeg,
+    encoders: [.vp8, .openH264] + EncoderEntry.ffmpeg + [.v4l2],
     outputs: OutputCatalog(
         OutputEntry.files + OutputEntry.ffmpeg + [
             .stills,
             .mjpegServer,
             .tcp,
-            .window,
+            .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
     audioSources: AudioCapturerCatalog([.tone, .microphone, .radio]),
@@ -60,7 +62,9 @@ let demoCatalog = ToolCatalog(
             prefix: OutputEntry.terminalName),
     ],
     keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
-    checks: [{ Finding.vp8() }, { Finding.opus() }, { Finding.pixels() }],
+    checks: [
+        { Finding.vp8() }, { Finding.openH264() }, { Finding.opus() }, { Finding.pixels() }, { Finding.sdl() },
+    ],
     examples: [
         ("--source noise", "to capture.webm"),
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),

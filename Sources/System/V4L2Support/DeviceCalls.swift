@@ -4,18 +4,17 @@
     import Musl
 #endif
 
-/// The system calls to a camera's node, one for one, so that a test can simulate a driver.
+/// The system calls to a V4L2 node, one for one, so that a test can simulate a driver.
 ///
-/// Every call is made on the thread that owns the node, except the `VIDIOC_STREAMOFF` that ends a wait of that thread
-/// (``DequeueWatchdog``). A result below zero is `-errno`.
-protocol DeviceCalls: Sendable {
+/// Every call is made on the thread that owns the node, except the `VIDIOC_STREAMOFF` that ends a wait of that thread. A result below zero is `-errno`.
+package protocol DeviceCalls: Sendable {
     /// Opens the node, non-blocking and closed on exec. Returns its descriptor.
     func open(_ path: String) -> Int32
     func close(_ descriptor: Int32)
     func ioctl(_ descriptor: Int32, _ request: UInt, _ argument: UnsafeMutableRawPointer) -> Int32
-    /// Maps a buffer of the driver for reading. Returns nil with the `errno` on failure.
+    /// Maps a buffer of the driver, for reading unless `isWritable`. Returns nil with the `errno` on failure.
     func map(
-        _ descriptor: Int32, byteCount: Int, offset: UInt32
+        _ descriptor: Int32, byteCount: Int, offset: UInt32, isWritable: Bool
     ) -> (address: UnsafeMutableRawPointer?, error: Int32)
     /// Replaces a mapping by ordinary memory with the same content, so that it no longer holds the device.
     func detach(_ address: UnsafeMutableRawPointer, byteCount: Int)
@@ -35,7 +34,7 @@ extension DeviceCalls {
     ///   - milliseconds: the maximum time, -1 for indefinitely.
     /// - Returns: the events of `descriptor`, errors included; zero when only the wait has ended, and all of `events`
     ///   when `poll` has failed.
-    func waitForInput(_ descriptor: Int32, events: Int16, stop: Int32, milliseconds: Int32) -> Int16 {
+    package func waitForInput(_ descriptor: Int32, events: Int16, stop: Int32, milliseconds: Int32) -> Int16 {
         withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { descriptors in
             descriptors.initializeElement(at: 0, to: pollfd(fd: descriptor, events: events, revents: 0))
             descriptors.initializeElement(at: 1, to: pollfd(fd: stop, events: Int16(POLLIN), revents: 0))
@@ -57,7 +56,7 @@ extension DeviceCalls {
         usleep(UInt32(milliseconds) * 1000)
     }
 
-    func poll(_ descriptors: UnsafeMutableBufferPointer<pollfd>, milliseconds: Int32) -> Int32 {
+    package func poll(_ descriptors: UnsafeMutableBufferPointer<pollfd>, milliseconds: Int32) -> Int32 {
         let count = systemPoll(descriptors.baseAddress, nfds_t(descriptors.count), milliseconds)
         return count < 0 ? -errno : count
     }

@@ -1,4 +1,4 @@
-import VideoCapturing
+import CaptureCore
 
 #if canImport(Glibc)
     import Glibc
@@ -7,42 +7,42 @@ import VideoCapturing
 #endif
 
 /// A video node as the kernel lists it, before it is opened.
-struct VideoNode: Sendable, Hashable {
+package struct VideoNode: Sendable, Hashable {
     /// Its name in `/dev`: `video0`.
-    let name: String
+    package let name: String
     /// The number at the end of the name.
-    let number: Int
+    package let number: Int
     /// The path to open.
-    let path: String
+    package let path: String
     /// The kernel's name for it, to show; empty when there is none.
-    let title: String
+    package let title: String
     /// Major and minor number, `81:0`; empty when unknown.
-    let device: String
+    package let device: String
     /// The device that it belongs to.
-    let hardware: NodeHardware
+    package let hardware: NodeHardware
     /// The inode of its folder in sysfs, which is a new one each time that a driver binds the device; nil where sysfs
     /// is not visible.
-    let registration: UInt64?
+    package let registration: UInt64?
 
     /// All nodes, by number. Empty where the kernel has no video driver loaded.
     ///
     /// Where the kernel's list is hidden (in some sandboxes) the nodes are those in `/dev`.
     ///
     /// - Throws: `system` when the system has no descriptors or memory left to read the list.
-    static func all(_ places: MachinePlaces) throws(CaptureError) -> [VideoNode] {
+    package static func all(_ places: MachinePlaces) throws(CaptureError) -> [VideoNode] {
         var names = FileReading.names(in: places.videoClass)
         let number = errno
         if names == nil, [EMFILE, ENFILE, ENOMEM].contains(number) {
             throw CaptureError(
-                .system, operation: "list the cameras", subject: places.videoClass, errno: number,
-                message: "The list of cameras cannot be read; close other files or programs, then try again.")
+                .system, operation: "list the video devices", subject: places.videoClass, errno: number,
+                message: "The list of video devices cannot be read; close other files or programs, then try again.")
         }
         names = names ?? videoDevices(in: places.devices)
         return (names ?? []).compactMap { VideoNode(name: $0, places) }
             .sorted { ($0.number, $0.name) < ($1.number, $1.name) }
     }
 
-    init?(name: String, _ places: MachinePlaces) {
+    package init?(name: String, _ places: MachinePlaces) {
         guard let number = VideoNode.number(in: name) else { return nil }
         let folder = "\(places.videoClass)/\(name)"
         self.name = name
@@ -56,7 +56,7 @@ struct VideoNode: Sendable, Hashable {
 
     /// Whether the device was present all the time since the earlier listing: neither unplugged nor unbound from its
     /// driver.
-    func hasStayed(since earlier: VideoNode) -> Bool {
+    package func hasStayed(since earlier: VideoNode) -> Bool {
         registration != nil && registration == earlier.registration && hardware == earlier.hardware
     }
 
@@ -76,7 +76,7 @@ struct VideoNode: Sendable, Hashable {
 
     /// Whether the node captures video by udev's database, which is readable even where the node is not; nil without
     /// udev.
-    func capturesByUdev(_ places: MachinePlaces) -> Bool? {
+    package func capturesByUdev(_ places: MachinePlaces) -> Bool? {
         guard !device.isEmpty, let entry = FileReading.text(of: "\(places.udevData)/c\(device)", atMost: 16384) else {
             return nil
         }
@@ -87,42 +87,42 @@ struct VideoNode: Sendable, Hashable {
 }
 
 /// A device number, split as Linux does (`gnu_dev_major`).
-struct DeviceNumber: Hashable, CustomStringConvertible {
-    static let videoMajor: UInt = 81
+package struct DeviceNumber: Hashable, CustomStringConvertible {
+    package static let videoMajor: UInt = 81
 
-    let major: UInt
-    let minor: UInt
+    package let major: UInt
+    package let minor: UInt
 
-    init(_ number: dev_t) {
+    package init(_ number: dev_t) {
         let number = UInt(number)
         major = (number >> 8) & 0xfff | (number >> 32) & ~0xfff
         minor = number & 0xff | (number >> 12) & ~0xff
     }
 
-    var description: String { "\(major):\(minor)" }
+    package var description: String { "\(major):\(minor)" }
 }
 
 /// The device of a video node, from the kernel's device tree in sysfs.
-struct NodeHardware: Sendable, Hashable {
+package struct NodeHardware: Sendable, Hashable {
     /// The identification of a USB device.
-    struct USB: Sendable, Hashable {
-        var vendor: String
-        var product: String
-        var serial: String?
+    package struct USB: Sendable, Hashable {
+        package var vendor: String
+        package var product: String
+        package var serial: String?
     }
 
     /// Nil for devices that are not on USB.
-    var usb: USB?
+    package var usb: USB?
     /// The USB interface's number; 0 elsewhere.
-    var interface = 0
+    package var interface = 0
     /// The node's number within its interface or device.
-    var index = 0
+    package var index = 0
     /// The port, which is the same after a reboot: `usb-0000:00:14.0-1.2`, `platform-vivid.0`; nil for devices without
     /// one.
-    var port: String?
+    package var port: String?
 
     /// - Parameter folder: the node's folder in sysfs.
-    init(folder: String) {
+    package init(folder: String) {
         index = FileReading.line(of: folder + "/index").flatMap { Int($0) } ?? 0
         guard let device = FileReading.resolved(folder + "/device") else { return }
         let subsystem = FileReading.target(of: device + "/subsystem").map { FileReading.name(of: $0) + "-" } ?? ""

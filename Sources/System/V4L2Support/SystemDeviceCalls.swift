@@ -18,12 +18,15 @@ import Synchronization
 /// libv4l2 prints refusals to standard error while it takes a node over, unless it has a log file; with a log file it
 /// writes each call there, which costs more than all other work per frame in the driver's memory. So it gets no log
 /// file, and only nodes that will not refuse its requests.
-struct SystemDeviceCalls: DeviceCalls {
+package struct SystemDeviceCalls: DeviceCalls {
+    /// The machine's own calls.
+    package init() {}
+
     /// Whether any node of this process belongs to a plug-in. All calls go through libv4l2 then, which distinguishes
     /// them.
     private static let hasPlugIn = Atomic<Bool>(false)
 
-    func open(_ path: String) -> Int32 {
+    package func open(_ path: String) -> Int32 {
         let descriptor = clibv4l2_kernel_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return -errno }
         guard SystemDeviceCalls.isForLibrary(descriptor) else { return descriptor }
@@ -48,9 +51,9 @@ struct SystemDeviceCalls: DeviceCalls {
         return clibv4l2_kernel_ioctl(descriptor, clibv4l2_G_FMT, &format) == 0
     }
 
-    func close(_ descriptor: Int32) { v4l2_close(descriptor) }
+    package func close(_ descriptor: Int32) { v4l2_close(descriptor) }
 
-    func ioctl(_ descriptor: Int32, _ request: UInt, _ argument: UnsafeMutableRawPointer) -> Int32 {
+    package func ioctl(_ descriptor: Int32, _ request: UInt, _ argument: UnsafeMutableRawPointer) -> Int32 {
         let result =
             SystemDeviceCalls.hasPlugIn.load(ordering: .relaxed)
             ? clibv4l2_ioctl(descriptor, request, argument)
@@ -59,22 +62,23 @@ struct SystemDeviceCalls: DeviceCalls {
     }
 
     /// Not for a plug-in's node, whose behavior while waiting is not known.
-    func setWaiting(_ descriptor: Int32, _ isWaiting: Bool) -> Bool {
+    package func setWaiting(_ descriptor: Int32, _ isWaiting: Bool) -> Bool {
         if isWaiting, SystemDeviceCalls.hasPlugIn.load(ordering: .relaxed) { return false }
         let flags = fcntl(descriptor, F_GETFL)
         return flags >= 0 && fcntl(descriptor, F_SETFL, isWaiting ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) >= 0
     }
 
-    func map(
-        _ descriptor: Int32, byteCount: Int, offset: UInt32
+    package func map(
+        _ descriptor: Int32, byteCount: Int, offset: UInt32, isWritable: Bool
     ) -> (address: UnsafeMutableRawPointer?, error: Int32) {
-        let address = v4l2_mmap(nil, byteCount, PROT_READ, MAP_SHARED, descriptor, Int64(offset))
+        let protection = isWritable ? PROT_READ | PROT_WRITE : PROT_READ
+        let address = v4l2_mmap(nil, byteCount, protection, MAP_SHARED, descriptor, Int64(offset))
         guard let address, address != MAP_FAILED else { return (nil, errno) }
         return (address, 0)
     }
 
     /// Without memory the mapping stays as it is, and holds the device until it is unmapped.
-    func detach(_ address: UnsafeMutableRawPointer, byteCount: Int) { _ = clibv4l2_detach(address, byteCount) }
+    package func detach(_ address: UnsafeMutableRawPointer, byteCount: Int) { _ = clibv4l2_detach(address, byteCount) }
 
-    func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int) { v4l2_munmap(address, byteCount) }
+    package func unmap(_ address: UnsafeMutableRawPointer, byteCount: Int) { v4l2_munmap(address, byteCount) }
 }

@@ -5,9 +5,9 @@
 #endif
 
 /// Reads small files, folders and links without Foundation. Blocks on the disk only.
-enum FileReading {
+package enum FileReading {
     /// The names in a folder, sorted, without `.` and `..`; nil with `errno` set when it cannot be read.
-    static func names(in folder: String) -> [String]? {
+    package static func names(in folder: String) -> [String]? {
         guard let directory = opendir(folder) else { return nil }
         defer { closedir(directory) }
         var names: [String] = []
@@ -21,7 +21,7 @@ enum FileReading {
     }
 
     /// The beginning of a file; nil when it cannot be read.
-    static func text(of path: String, atMost limit: Int = 4096) -> String? {
+    package static func text(of path: String, atMost limit: Int = 4096) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -37,14 +37,14 @@ enum FileReading {
     }
 
     /// The first line of a file, without spaces around it; nil when there is none.
-    static func line(of path: String) -> String? {
+    package static func line(of path: String) -> String? {
         guard let line = text(of: path)?.split(separator: "\n", maxSplits: 1).first else { return nil }
         let trimmed = line.drop { $0 == " " }.reversed().drop { $0 == " " || $0 == "\r" }.reversed()
         return trimmed.isEmpty ? nil : String(trimmed)
     }
 
     /// The target of a link, unresolved; nil for a path that is not a link.
-    static func target(of link: String) -> String? {
+    package static func target(of link: String) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
             let count = readlink(link, buffer.baseAddress!, buffer.count)
             guard count >= 0 else { return nil }
@@ -53,49 +53,49 @@ enum FileReading {
     }
 
     /// The path with all links followed; nil when nothing is there.
-    static func resolved(_ path: String) -> String? {
+    package static func resolved(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
     /// The `stat` of a path, links followed; nil with `errno` set when nothing is there.
-    static func status(of path: String) -> stat? {
+    package static func status(of path: String) -> stat? {
         var status = stat()
         return stat(path, &status) == 0 ? status : nil
     }
 
     /// The last part of a path.
-    static func name(of path: String) -> String {
+    package static func name(of path: String) -> String {
         path.split(separator: "/").last.map(String.init) ?? path
     }
 
     /// The path without its last part.
-    static func folder(of path: String) -> String {
+    package static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }
 
 /// The folders in which a machine keeps the information on its devices; other ones in tests.
-struct MachinePlaces: Sendable, Hashable {
+package struct MachinePlaces: Sendable, Hashable {
     /// The kernel's list of video nodes.
-    var videoClass: String
+    package var videoClass: String
     /// The nodes themselves.
-    var devices: String
+    package var devices: String
     /// A folder for each process.
-    var processes: String
+    package var processes: String
     /// udev's database of devices, world-readable.
-    var udevData: String
+    package var udevData: String
     /// The lists of users and groups.
-    var settings: String
+    package var settings: String
     /// The machine's maker and model.
-    var firmware: String
+    package var firmware: String
     /// Files that exist in containers only.
-    var containerMarks: [String]
+    package var containerMarks: [String]
 
     /// The folders below `root`; the empty string is the machine itself.
-    init(root: String = "") {
+    package init(root: String = "") {
         videoClass = root + "/sys/class/video4linux"
         devices = root + "/dev"
         processes = root + "/proc"
