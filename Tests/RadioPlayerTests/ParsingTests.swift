@@ -1,3 +1,4 @@
+import AudioCapturing
 import HTTPTransport
 import Testing
 

@@ -60,8 +60,8 @@ import Testing
         listener.player.start()
         let changes = try #require(listener.awaitState(.playing, count: 2))
         #expect(changes.suffix(2).map(\.new) == [.buffering, .playing])
+        #expect(listener.eventually { listener.player.status.statistics.connections >= 2 })
         #expect(listener.player.status.statistics.underruns >= 1)
-        #expect(listener.player.status.statistics.connections >= 2)
         listener.player.stop()
     }
 
@@ -117,7 +117,8 @@ import Testing
         #expect(changes.last?.reason == .seek)
         #expect(listener.awaitState(.initialized) != nil)
         let offsets = listener.server.state.withLock { $0.requests.map(\.offset) }
-        #expect(abs(Double(offsets.last ?? 0) / Double(file.count) - 50.0 / 60) < 0.02)
+        let share = Double(offsets.last ?? 0) / Double(file.count)
+        #expect((0.81...0.86).contains(share))
         #expect(listener.player.stopReason == .endOfStream)
         #expect(abs(listener.player.status.progress.seconds - 60) < 0.5)
     }

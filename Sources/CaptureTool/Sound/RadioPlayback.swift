@@ -51,7 +51,9 @@ struct RadioPlayback {
         do throws(OptionError) {
             limit = try values.time("duration")
             style = StatisticsStyle(rawValue: values["stats"] ?? "") ?? .text
-            if let login = try values.login("login") ?? loginFromEnvironment("CAPTURER_LOGIN") {
+            var login = try values.login("login")
+            if login == nil, maskingUserInfo(in: input) == input { login = try loginFromEnvironment("CAPTURER_LOGIN") }
+            if let login {
                 configuration.credential = .init(user: login.name, password: login.password)
             }
         } catch {

@@ -161,6 +161,8 @@ final class RadioEngine: @unchecked Sendable {
     }
 
     private func close() {
+        // What came after the last look, such as the attempt that has failed.
+        if let statistics = sound?.stream.statistics { control.update { $0.status.statistics = statistics } }
         sound?.stream.close()
         sound = nil
         renderer.close()

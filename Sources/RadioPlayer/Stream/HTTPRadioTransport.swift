@@ -11,6 +11,8 @@ package final class HTTPRadioTransport: RadioTransport {
     private let configuration: RadioConfiguration
     private let transfer: HTTPTransfer
     private var request: RadioRequest?
+    /// Whether there is a request that was not cancelled.
+    private var isActive = false
     private var leniency = HTTPRequest.Leniency.none
     /// The body began without a head that curl can read.
     private var lacksHead = false
@@ -55,6 +57,7 @@ package final class HTTPRadioTransport: RadioTransport {
     private func begin() throws(RadioError) {
         guard let request else { return }
         end = nil
+        isActive = true
         lacksHead = false
         credential = configuration.credential ?? request.address.credential
         var http = HTTPRequest(address: request.address)
@@ -83,7 +86,10 @@ package final class HTTPRadioTransport: RadioTransport {
         }
     }
 
-    package func cancel() { transfer.end() }
+    package func cancel() {
+        isActive = false
+        transfer.end()
+    }
 
     package func work() {
         guard end == nil else { return }
@@ -101,7 +107,7 @@ package final class HTTPRadioTransport: RadioTransport {
     package func wait(until deadline: MediaTime, stop: Int32, event: ManualResetEvent?) {
         let now = MonotonicClock().now
         guard now < deadline else { return }
-        guard transfer.result == nil, end == nil, request != nil else {
+        guard isActive, transfer.result == nil, end == nil else {
             _ = pollInput(stop, interruptedBy: -1, until: deadline)
             return
         }

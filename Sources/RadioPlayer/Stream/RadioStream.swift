@@ -197,7 +197,7 @@ package final class RadioStream {
     /// Goes on at another offset of a file.
     package func seek(to offset: Int64) {
         guard let fileLength else { return }
-        received = min(max(0, offset), fileLength)
+        received = min(max(0, offset), max(0, fileLength - 1))
         parser.reset(position: received)
         titles = []
         connect()
