@@ -1,3 +1,4 @@
+public import AudioCapturing
 public import VideoCapturing
 
 /// Somewhere a capture goes: a file, a server, a network peer, a window. A ``MediaPublisher`` opens it, feeds it with
@@ -16,8 +17,11 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// The format or the protocol, in a word: `webm`, `rtmp`.
     var kind: String { get }
 
-    /// What it takes, known before it is opened.
+    /// What it takes of the pictures, known before it is opened.
     var feed: OutputContext.Feed { get }
+
+    /// What it takes of the sound, known before it is opened; nil, the default, for an output without sound.
+    var audioFeed: OutputContext.AudioFeed? { get }
 
     /// Opens the file or the connection. May block until a reader is there, as long as ``OutputContext/isStopRequested`` is
     /// false.
@@ -63,6 +67,7 @@ public protocol MediaOutput: AnyObject, Sendable {
 }
 
 extension MediaOutput {
+    public var audioFeed: OutputContext.AudioFeed? { nil }
     public func close(at end: MediaTime?) throws {}
     public func discard() { try? close(at: nil) }
     public func sourceStateChanged(to state: CaptureState) {}
@@ -81,6 +86,8 @@ extension OutputContext {
         case frames(FrameFeed)
         /// Encoded packets.
         case packets(PacketFeed)
+        /// Nothing: it is for sound alone; see ``MediaOutput/audioFeed``.
+        case noVideo
 
         /// Frames as an output needs them.
         public struct FrameFeed: Sendable, Hashable {
@@ -122,12 +129,23 @@ extension OutputContext {
 }
 
 extension OutputContext {
+    /// What an output takes of the sound: 48 kHz by the clock of the pictures, without a gap, beginning and ending with
+    /// them; silence where there is none.
+    public enum AudioFeed: Sendable, Hashable {
+        /// Samples, `float32`, mono or stereo as the capture; see ``OutputContext/audioFormat``.
+        case samples
+        /// Packets of one of these codecs, the preferred one first, to the same sink as those of the pictures.
+        case packets([Codec])
+    }
+
     /// Where the frames or packets of an open output go.
     public enum Destination: Sendable {
         /// Frames, for a ``OutputContext/Feed/frames(_:)``.
         case consumer(any VideoCaptureConsumer)
-        /// Packets, for a ``OutputContext/Feed/packets(_:)``.
+        /// Packets, for a ``OutputContext/Feed/packets(_:)``, and for those of the sound.
         case sink(any PacketSink)
+        /// Samples, for a ``OutputContext/AudioFeed/samples``.
+        case audioConsumer(any AudioCaptureConsumer)
     }
 }
 
@@ -135,6 +153,8 @@ extension OutputContext {
 public struct OutputContext: Sendable {
     /// The format of the capture's frames, before the orientation is applied.
     public var format: VideoFormat
+    /// The format of the sound that the output gets; nil for none.
+    public var audioFormat: AudioFormat?
     /// The name of the capture's source, such as a camera; nil where it has none.
     public var sourceName: String?
     /// The clockwise rotation of the frames to apply for display.
@@ -158,8 +178,9 @@ public struct OutputContext: Sendable {
 
     /// A context; see the properties.
     public init(
-        format: VideoFormat, sourceName: String? = nil, orientation: VideoOrientation = .up,
-        pacing: MediaPublisher.Pacing = .realTime, maximumDuration: Duration? = nil,
+        format: VideoFormat, audioFormat: AudioFormat? = nil, sourceName: String? = nil,
+        orientation: VideoOrientation = .up, pacing: MediaPublisher.Pacing = .realTime,
+        maximumDuration: Duration? = nil,
         adjustable: (any AdjustableCapture)? = nil,
         isStopRequested: @escaping @Sendable () -> Bool = { false },
         fail: @escaping @Sendable (any Error) -> Void = { _ in },
@@ -167,6 +188,7 @@ public struct OutputContext: Sendable {
         requestStill: @escaping @Sendable () -> Void = {}
     ) {
         self.format = format
+        self.audioFormat = audioFormat
         self.sourceName = sourceName
         self.orientation = orientation
         self.pacing = pacing

@@ -1,137 +1,6 @@
+import AudioCapturing
 import FrameProcessing
 public import VideoCapturing
-
-/// One output at its publisher.
-///
-/// `output` is opened, closed and discarded by one thread at a time, as ``MediaPublisher`` demands of its users.
-final class OutputRecord: Sendable {
-    let id: MediaPublisher.OutputID
-    let output: any MediaOutput
-    /// How to encode for it; nil for the publisher's settings.
-    let encoding: EncodingSettings?
-
-    struct State {
-        var isOpen = false
-        var hasFailed = false
-        var hasCompleted = false
-        /// Of an output that takes frames.
-        var subscription: PublisherSubscription?
-        /// Of an output that takes packets.
-        var stage: EncoderStage?
-    }
-
-    let state = Locked(State())
-
-    init(_ output: any MediaOutput, id: MediaPublisher.OutputID, encoding: EncodingSettings?) {
-        self.output = output
-        self.id = id
-        self.encoding = encoding
-    }
-
-    var subscription: PublisherSubscription? { state.withLock { $0.subscription } }
-    var stage: EncoderStage? { state.withLock { $0.stage } }
-    var hasFailed: Bool { state.withLock { $0.hasFailed } }
-    var takesMore: Bool { state.withLock { !$0.hasFailed && !$0.hasCompleted } }
-
-    /// Marks it as failed; false when it is already.
-    func markFailed() -> Bool {
-        state.withLock { state in
-            defer { state.hasFailed = true }
-            return !state.hasFailed
-        }
-    }
-
-    /// Marks it as completed; false when it is already, or has failed.
-    func markCompleted() -> Bool {
-        state.withLock { state in
-            guard !state.hasFailed, !state.hasCompleted else { return false }
-            state.hasCompleted = true
-            return true
-        }
-    }
-
-    /// Removes what was opened for a run that has not begun.
-    func discard(from video: VideoPublisher) {
-        let (wasOpen, subscription, stage) = state.withLock { state in
-            defer { state.isOpen = false }
-            return (state.isOpen, state.subscription, state.stage)
-        }
-        if let subscription { video.remove(subscription) }
-        stage?.encoding.remove("\(id.index)")
-        if wasOpen { output.discard() }
-    }
-
-    /// Completes it, and reports what that throws.
-    func close(at end: MediaTime?, hasFrames: Bool, reportingTo publisher: MediaPublisher) {
-        let (wasOpen, hasFailed) = state.withLock { state in
-            defer { state.isOpen = false }
-            return (state.isOpen, state.hasFailed)
-        }
-        guard wasOpen, !(subscription?.statistics.isStalled ?? false), !(stage?.isStalled ?? false) else { return }
-        do {
-            try output.close(at: end)
-        } catch {
-            if !hasFailed { publisher.fail(self, error) }
-        }
-        if !hasFrames, output.outputStatistics.bytes == 0 { output.discard() }
-    }
-}
-
-/// An encoder with the outputs that share it.
-final class EncoderStage: Sendable {
-    /// What outputs must have in common to share an encoder.
-    struct Key: Hashable {
-        var encoder: String
-        var settings: EncodingSettings
-        var purpose: EncodingSettings.Purpose
-    }
-
-    /// Unique at its publisher.
-    let number: Int
-    let key: Key
-    let codec: Codec
-    /// Bits per second at the beginning.
-    let bitrate: Int
-    /// Whether further outputs may share it.
-    let isShared: Bool
-    let encoding: EncodingConsumer
-    private struct State {
-        var subscription: PublisherSubscription?
-        var isRetired = false
-    }
-    private let state = Locked(State())
-
-    init(
-        _ number: Int, _ key: Key, codec: Codec, bitrate: Int, isShared: Bool, encoding: EncodingConsumer
-    ) {
-        self.number = number
-        self.key = key
-        self.codec = codec
-        self.bitrate = bitrate
-        self.isShared = isShared
-        self.encoding = encoding
-    }
-
-    var name: String { key.encoder }
-
-    var subscription: PublisherSubscription? {
-        get { state.withLock { $0.subscription } }
-        set { state.withLock { $0.subscription = newValue } }
-    }
-
-    /// Whether it has ended, since no output was left.
-    var isRetired: Bool { state.withLock { $0.isRetired } }
-
-    /// Ends it when no output is left, so that nothing is converted for it.
-    func retireIfIdle(at video: VideoPublisher) {
-        guard !encoding.isActive else { return }
-        state.withLock { $0.isRetired = true }
-        if let subscription { video.remove(subscription) }
-    }
-
-    /// Whether a call of the encoder, or of an output of it, does not return.
-    var isStalled: Bool { subscription?.statistics.isStalled ?? false }
-}
 
 extension MediaPublisher {
     // MARK: Outputs
@@ -166,7 +35,7 @@ extension MediaPublisher {
     public func remove(_ id: OutputID) {
         guard let record = state.withLock({ $0.records.first { $0.id == id } }) else { return }
         disconnect(record)
-        record.close(at: nil, hasFrames: capture.passed.count > 0, reportingTo: self)
+        record.close(at: nil, hasFrames: hasMedia, reportingTo: self)
         _ = record.markFailed()
     }
 
@@ -183,10 +52,11 @@ extension MediaPublisher {
         }
         var newStages: [EncoderStage] = []
         for record in records {
-            guard case .packets(let feed) = record.output.feed else { continue }
+            guard case .packets(let feed) = record.output.feed, hasVideo else { continue }
             let stage = try makeStage(record, feed, &newStages)
             record.state.withLock { $0.stage = stage }
         }
+        let newAudio = try makeAudioStages(records)
         var destinations: [(OutputRecord, OutputContext.Destination)] = []
         for record in records {
             destinations.append((record, try record.output.open(context(of: record))))
@@ -195,20 +65,25 @@ extension MediaPublisher {
         // Before they get frames, since they may fail with the first one.
         state.withLock { $0.stages += newStages }
         do {
+            try connectAudio(destinations, newAudio, isBounded: count > 1)
             for stage in newStages {
                 let outputs = records.filter { $0.stage === stage }.map(\.output)
                 try subscribe(stage, isBounded: count > 1 && !outputs.contains(where: \.limitsOwnWaits))
             }
             for (record, destination) in destinations {
                 switch (destination, record.output.feed) {
+                // With sound it is connected already.
+                case (.sink, _) where record.audio != nil, (.audioConsumer, _): break
                 case (.sink(let sink), _): record.stage?.encoding.add(sink, name: "\(record.id.index)")
                 case (.consumer(let consumer), .frames(let feed)):
                     try subscribe(consumer, feed, of: record, isBounded: count > 1 && !record.output.limitsOwnWaits)
-                case (.consumer, .packets): preconditionFailure("an output of packets has opened for frames")
+                case (.consumer, .packets), (.consumer, .noVideo):
+                    preconditionFailure("an output without frames has opened for them")
                 }
             }
         } catch {
             for case let subscription? in newStages.map(\.subscription) { video.remove(subscription) }
+            removeAudio(newAudio)
             state.withLock { state in state.stages.removeAll { stage in newStages.contains { $0 === stage } } }
             throw error
         }
@@ -240,7 +115,8 @@ extension MediaPublisher {
     private func context(of record: OutputRecord) -> OutputContext {
         let source = capture.captureSettings()
         return OutputContext(
-            format: source.format, sourceName: source.sourceName, orientation: settings.orientation,
+            format: source.format, audioFormat: record.audio == nil ? nil : audioFormat,
+            sourceName: source.sourceName, orientation: settings.orientation,
             pacing: settings.pacing, maximumDuration: settings.maximumDuration, adjustable: capture.adjustable,
             isStopRequested: { [weak self] in self?.isStopRequested ?? true },
             fail: { [weak self, weak record] error in if let record { self?.fail(record, error) } },
@@ -355,6 +231,8 @@ extension MediaPublisher {
         if let name = failure.sink {
             guard let record = records.first(where: { "\($0.id.index)" == name }), record.markFailed() else { return }
             record.stage?.retireIfIdle(at: video)
+            // It takes both, or neither.
+            disconnectAudio(record)
             post(.outputsFailed([record.id], failure.error))
         } else if let stage = stages.first(where: { $0.number == number }) {
             fail(stage, failure.error)
@@ -385,6 +263,7 @@ extension MediaPublisher {
 
     private func disconnect(_ record: OutputRecord) {
         if let subscription = record.subscription { video.remove(subscription) }
+        disconnectAudio(record)
         guard let stage = record.stage else { return }
         stage.encoding.remove("\(record.id.index)")
         stage.retireIfIdle(at: video)

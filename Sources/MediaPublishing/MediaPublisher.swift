@@ -1,6 +1,7 @@
+public import AudioCapturing
 public import VideoCapturing
 
-/// Publishes a capture to any number of outputs: makes the encoders that they need, shares them where it can, and keeps a
+/// Publishes a capture, with or without sound, to any number of outputs: makes the encoders that they need, shares them where it can, and keeps a
 /// failed or stalled output from harming the others.
 ///
 /// ```swift
@@ -16,7 +17,13 @@ public import VideoCapturing
 /// capture ─▶ VideoPublisher ─ queue ─▶ converter ─▶ y4m               (one converter for each pixel format)
 ///                   ├─ queue ─▶ md5
 ///                   └─ newest ─▶ MJPEG server ─▶ viewers
+/// microphone ─▶ AudioPublisher ─ queue ─▶ time line ─▶ encoder ─▶ webm …
 /// ```
+/// **Sound.** It is put on the time line of the pictures: it begins with the first picture and ends with the last one, the
+/// error of the sound card's clock is taken out by resampling, and where sound is missing there is silence. So a pause, an
+/// interruption or a replacement on either side leaves the other in step. An output that takes no sound
+/// (``MediaOutput/audioFeed``) gets the pictures alone.
+///
 /// A publisher is for one run: what ``stop()`` has closed stays closed. ``requestStop()``, ``statistics`` and the events
 /// may be used from any thread at any time; the other methods by one thread at a time, and not from inside an output.
 public final class MediaPublisher: Sendable {
@@ -36,6 +43,10 @@ public final class MediaPublisher: Sendable {
         public var encoders: [EncoderEntry]
         /// How to encode where an output has no settings of its own.
         public var encoding = EncodingSettings()
+        /// The sound encoders that outputs may have, in order of preference.
+        public var audioEncoders: [AudioEncoderEntry]
+        /// How to encode sound.
+        public var audioEncoding = AudioEncodingSettings()
         /// How the capture's frames are timed.
         public var pacing = Pacing.realTime
         /// The clockwise rotation to apply for display, for captures that do not know it.
@@ -53,7 +64,14 @@ public final class MediaPublisher: Sendable {
         public var stopTimeout = Duration.seconds(3)
 
         /// Settings with the encoders that outputs may have.
-        public init(encoders: [EncoderEntry] = []) { self.encoders = encoders }
+        ///
+        /// - Parameters:
+        ///   - encoders: those for pictures, in order of preference.
+        ///   - audioEncoders: those for sound, in order of preference.
+        public init(encoders: [EncoderEntry] = [], audioEncoders: [AudioEncoderEntry] = []) {
+            self.encoders = encoders
+            self.audioEncoders = audioEncoders
+        }
     }
 
     /// What happens to a run.
@@ -87,18 +105,26 @@ public final class MediaPublisher: Sendable {
 
     /// The publisher of the frames, for consumers of the program itself, mute and replacement of the capture.
     public let video: VideoPublisher
+    /// The publisher of the sound, for consumers of the program itself, mute and replacement of the capture; nil without
+    /// sound.
+    public let audio: AudioPublisher?
     /// The settings that it was made with.
     public let settings: Settings
 
     let capture: LimitedCapture
+    /// Whether there are pictures.
+    let hasVideo: Bool
     let state = Locked(State())
-    private let eventList = EventList()
+    let eventList = EventList()
     private let watchdog = ManualResetEvent()
 
     struct State {
         var records: [OutputRecord] = []
         var stages: [EncoderStage] = []
         var stagesMade = 0
+        var audioStages: [AudioStage] = []
+        /// When the first sound came; for a run without pictures.
+        var soundStart: MediaTime?
         var converters: [PixelFormat?: FrameConverter] = [:]
         var isOpen = false
         var isOpening = false
@@ -110,9 +136,28 @@ public final class MediaPublisher: Sendable {
     ///
     /// - Parameters:
     ///   - capture: what is published; the publisher sets its consumer, and releases it in the end.
+    ///   - audio: the sound that belongs to it; nil for pictures alone. The publisher sets its consumer, and releases it in
+    ///     the end.
     ///   - settings: how to publish.
-    public init(video capture: any VideoCapture, settings: Settings = Settings()) {
+    public convenience init(
+        video capture: any VideoCapture, audio: (any AudioCapture)? = nil, settings: Settings = Settings()
+    ) {
+        self.init(video: capture, audio: audio, hasVideo: true, settings)
+    }
+
+    /// A publisher of sound alone, without outputs.
+    ///
+    /// - Parameters:
+    ///   - audio: what is published; the publisher sets its consumer, and releases it in the end.
+    ///   - settings: how to publish.
+    public convenience init(audio: any AudioCapture, settings: Settings = Settings()) {
+        self.init(video: NoVideoCapture(), audio: audio, hasVideo: false, settings)
+    }
+
+    private init(video capture: any VideoCapture, audio: (any AudioCapture)?, hasVideo: Bool, _ settings: Settings) {
         self.settings = settings
+        self.hasVideo = hasVideo
+        self.audio = audio.map { AudioPublisher($0) }
         let events = eventList
         self.capture = LimitedCapture(
             capture, frames: settings.maximumFrames, duration: settings.maximumDuration,
@@ -143,6 +188,7 @@ public final class MediaPublisher: Sendable {
     public func initCapture() throws(CaptureError) {
         setOpening(true)
         try capture.initCapture()
+        try audio?.capture.initCapture()
     }
 
     /// Initializes the capture, makes the encoders and opens the outputs that were added. ``start()`` does it where it has
@@ -174,8 +220,11 @@ public final class MediaPublisher: Sendable {
             for await change in states { self?.captureStateChanged(to: change.new) }
         }
         do {
+            // First, since sound from before the first picture is only held back.
+            try startAudio()
             try video.start()
         } catch {
+            try? audio?.stop()
             for record in state.withLock({ $0.records }) { record.discard(from: video) }
             throw error
         }
@@ -216,10 +265,11 @@ public final class MediaPublisher: Sendable {
         watchdog.raise()
         let end = endOfLastFrame
         let result = Result { () throws(CaptureError) in try video.stop() }
+        stopAudio()
         reportStalls()
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
         for stage in stages where !stage.isStalled { stage.encoding.finish() }
-        for record in records { record.close(at: end, hasFrames: capture.passed.count > 0, reportingTo: self) }
+        for record in records { record.close(at: end, hasFrames: hasMedia, reportingTo: self) }
         try result.get()
     }
 
@@ -227,6 +277,7 @@ public final class MediaPublisher: Sendable {
     public func close() {
         try? stop()
         video.close()
+        audio?.close()
         eventList.finish()
     }
 
@@ -257,8 +308,12 @@ public final class MediaPublisher: Sendable {
     /// On a separate thread, since releasing may take long, and who requests the stop must not be held up.
     private func cancelOpening() {
         let capture = self.capture
+        let sound = audio?.capture
         // Without a thread the opening is not cancelled.
-        _ = try? CaptureThread(name: "stop") { capture.releaseCapture() }
+        _ = try? CaptureThread(name: "stop") {
+            capture.releaseCapture()
+            sound?.releaseCapture()
+        }
     }
 
     // MARK: Stalls
@@ -288,45 +343,5 @@ public final class MediaPublisher: Sendable {
         for record in records where record.subscription?.statistics.isStalled ?? false {
             fail(record, error(record.output.name))
         }
-    }
-}
-
-/// The handlers and streams of a publisher's events.
-final class EventList: Sendable {
-    private struct State {
-        var handler: (@Sendable (MediaPublisher.Event) -> Void)?
-        var streams: [AsyncStream<MediaPublisher.Event>.Continuation] = []
-        var hasEnded = false
-    }
-
-    private let state = Locked(State())
-
-    func setHandler(_ handler: @escaping @Sendable (MediaPublisher.Event) -> Void) {
-        state.withLock { $0.handler = handler }
-    }
-
-    func stream() -> AsyncStream<MediaPublisher.Event> {
-        let (stream, continuation) = AsyncStream<MediaPublisher.Event>.makeStream()
-        state.withLock { $0.streams.append(continuation) }
-        return stream
-    }
-
-    func post(_ event: MediaPublisher.Event) {
-        let (handler, streams) = state.withLock { ($0.handler, $0.streams) }
-        handler?(event)
-        for stream in streams { stream.yield(event) }
-    }
-
-    /// Posts the end; the first one counts.
-    func end(_ end: MediaPublisher.Event.End) {
-        let isFirst = state.withLock { state in
-            defer { state.hasEnded = true }
-            return !state.hasEnded
-        }
-        if isFirst { post(.ended(end)) }
-    }
-
-    func finish() {
-        for stream in state.withLock({ $0.streams }) { stream.finish() }
     }
 }

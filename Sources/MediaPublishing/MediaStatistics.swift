@@ -1,3 +1,4 @@
+public import AudioCapturing
 public import VideoCapturing
 
 extension MediaPublisher {
@@ -37,8 +38,24 @@ extension MediaPublisher {
             public var encoder: Int?
         }
 
+        /// The sound.
+        public struct Audio: Sendable {
+            /// What the capture has counted.
+            public var capture: AudioStatistics
+            /// What outputs get; nil where none takes sound.
+            public var format: AudioFormat?
+            /// Silence in place of sound that was missing, in frames of 48 kHz.
+            public var framesOfSilence: Int64
+            /// Frames of the capture that came too late to be published.
+            public var framesLeftOut: Int64
+            /// The encoders, by name, with what they have done.
+            public var encoders: [(name: String, encoding: AudioEncodingConsumer.Statistics)]
+        }
+
         /// What the capture has counted.
         public var capture: CaptureStatistics
+        /// The sound; nil without.
+        public var audio: Audio?
         /// Frames that were passed to the outputs.
         public var framesPublished: UInt64
         /// The duration of those frames, by their timestamps.
@@ -56,7 +73,8 @@ extension MediaPublisher {
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
         let passed = capture.passed
         return MediaPublisher.Statistics(
-            capture: capture.statistics, framesPublished: passed.count, duration: passed.duration,
+            capture: capture.statistics, audio: audioStatistics, framesPublished: passed.count,
+            duration: passed.duration,
             encoders: stages.map { stage in
                 MediaPublisher.Statistics.Encoder(
                     name: stage.name, codec: stage.codec, targetBitrate: stage.bitrate,
@@ -69,6 +87,19 @@ extension MediaPublisher {
                     statistics: record.output.outputStatistics, hasFailed: record.hasFailed,
                     consumer: record.subscription?.statistics,
                     encoder: record.stage.flatMap { stage in stages.firstIndex { $0 === stage } })
+            })
+    }
+
+    private var audioStatistics: MediaPublisher.Statistics.Audio? {
+        guard let audio else { return nil }
+        let stages = state.withLock { $0.audioStages }
+        let lines = stages.map(\.statistics)
+        return MediaPublisher.Statistics.Audio(
+            capture: audio.capture.statistics, format: stages.isEmpty ? nil : audioFormat,
+            framesOfSilence: lines.map(\.framesOfSilence).max() ?? 0,
+            framesLeftOut: lines.map(\.framesLeftOut).max() ?? 0,
+            encoders: stages.compactMap { stage in
+                stage.encoder.map { ($0.key.encoder, $0.encoding.statistics) }
             })
     }
 }

@@ -6,7 +6,7 @@ import VideoCapturing
 @Suite struct OutputFormatTests {
     @Test(arguments: [
         ("a.webm", OutputFormat.webm), ("/x.y/b.WebM", .webm), ("c.IVF", .ivf), ("d.y4m", .y4m), ("e.tar.yuv", .yuv),
-        ("f.i420", .yuv), ("g.nv12", .nv12), ("h.md5", .md5), ("i.264", .h264),
+        ("f.i420", .yuv), ("g.nv12", .nv12), ("h.md5", .md5), ("i.264", .h264), ("j.wav", .wav), ("k.weba", .weba),
     ])
     func isChosenByTheExtension(_ path: String, _ format: OutputFormat) throws {
         #expect(try OutputFormat(path: path) == format)
@@ -59,7 +59,13 @@ import VideoCapturing
             }
             if format.acceptsPackets {
                 let writer = try format.makePacketWriter(path: path, overwrite: true)
-                try writer.begin([makeTrack(format == .h264 ? .h264 : .vp8)])
+                let pcm = TrackDescription(
+                    id: 0, codec: .pcm, media: .audio(.init(sampleRate: 48_000, channelCount: 1)))
+                switch format {
+                case .wav: try writer.begin([pcm])
+                case .weba: try writer.begin([makeSoundTrack(id: 0)])
+                default: try writer.begin([makeTrack(format == .h264 ? .h264 : .vp8)])
+                }
                 try writer.write(makePacket([1, 2], at: .zero, isKeyFrame: true))
                 try writer.finish()
                 #expect(writer.bytesWritten > 0)

@@ -1,3 +1,5 @@
+import AudioCapturing
+import AudioRendering
 import MediaPublishing
 import VideoCapturing
 
@@ -9,6 +11,12 @@ struct ToolCatalog: Sendable {
     var encoders: [EncoderEntry]
     /// The outputs.
     var outputs: OutputCatalog
+    /// The sources of sound.
+    var audioSources = AudioCapturerCatalog([])
+    /// The encoders of sound, in order of preference.
+    var audioEncoders: [AudioEncoderEntry] = []
+    /// Makes the loudspeaker of a device's name; nil for a program without loudspeakers.
+    var loudspeaker: (@Sendable (String) -> any AudioRenderer)?
     /// Options that stand for an output.
     var shorthands: [OutputShorthand] = []
     /// The output that takes stills where a key asks for them; nil for none.
@@ -90,15 +98,24 @@ extension ToolCatalog {
         encoders.map { OptionGroup(owner: .encoder($0.name), options: $0.options) }
     }
 
+    /// The options of the sources and encoders of sound.
+    var audioGroups: [OptionGroup] {
+        audioSources.entries.map { OptionGroup(owner: .source($0.name), options: $0.options) }
+            + audioEncoders.map { OptionGroup(owner: .encoder($0.name), options: $0.options) }
+    }
+
     /// The options of the outputs.
     var outputGroups: [OptionGroup] {
         outputs.entries.map { OptionGroup(owner: .output($0.name), options: $0.options) }
     }
 
+    /// The devices that sources list.
+    var devices: [DeviceDirectory] {
+        sources.entries.compactMap(\.devices) + audioSources.entries.compactMap(\.devices)
+    }
+
     /// The options of the devices that sources list.
     var deviceGroups: [OptionGroup] {
-        sources.entries.compactMap { entry in
-            entry.devices.map { OptionGroup(owner: .devices($0.name), options: $0.options) }
-        }
+        devices.map { OptionGroup(owner: .devices($0.name), options: $0.options) }
     }
 }

@@ -1,3 +1,4 @@
+import AudioCapturing
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -71,10 +72,12 @@ extension DoctorReport {
     /// Checks what the catalog has and the machine, with the findings of a topic together.
     static func check(_ catalog: ToolCatalog) -> [Finding] {
         var findings = [LanguageCheck.finding] + catalog.checks.map { $0() }
-        findings += catalog.encoders.compactMap { entry in
-            entry.problem().map { Finding("encoders", entry.name, .missing, entry.summary, remedy: $0) }
+        findings += catalog.encoders.map { entry in
+            let problem = entry.problem()
+            return Finding("encoders", entry.name, problem == nil ? .ok : .missing, entry.summary, remedy: problem)
         }
         findings += MachineChecks.system + catalog.sources.entries.flatMap { $0.check?() ?? [] }
+        findings += catalog.audioSources.entries.flatMap { $0.check?() ?? [] }
         findings += MachineChecks.session()
         var topics: [String] = []
         for finding in findings where !topics.contains(finding.topic) { topics.append(finding.topic) }

@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -10,8 +11,8 @@ enum HelpText {
 
     /// What `help NAME` explains.
     static func topics(_ catalog: ToolCatalog) -> [String] {
-        catalog.sources.names + catalog.outputs.entries.map(\.name) + catalog.encoders.map(\.name)
-            + ToolCommand.all.map(\.name)
+        catalog.sources.names + catalog.audioSources.names + catalog.outputs.entries.map(\.name)
+            + catalog.encoders.map(\.name) + catalog.audioEncoders.map(\.name) + ToolCommand.all.map(\.name)
     }
 
     /// The help on a topic; nil for the overview.
@@ -50,6 +51,7 @@ enum HelpText {
             lines += ["", section.title] + section.options.map { line($0, isShort: true) }
             switch section.title {
             case "Source": lines += shared(catalog.sourceGroups) + own(catalog.sourceGroups, besides: section.options)
+            case "Sound": lines += own(catalog.audioGroups, besides: section.options)
             case "Output":
                 lines += targets(catalog.outputs) + own(catalog.outputGroups, besides: section.options)
             case "Encoding":
@@ -122,7 +124,14 @@ enum HelpText {
             return (encoder.name, entry("--encoder \(encoder.name)", encoder.summary, shared + encoder.options))
         }
         let commands = ToolCommand.all.map { command in (command.name, text(of: command, catalog)) }
-        return sources + outputs + encoders + commands
+        let sounds = catalog.audioSources.entries.map { source in
+            let input = source.inputPlaceholder.map { "[:\($0)]" } ?? ""
+            return (source.name, entry("--audio \(source.name)\(input)", source.summary, source.options))
+        }
+        let soundEncoders = catalog.audioEncoders.map { encoder in
+            (encoder.name, entry("encoder \(encoder.name)", encoder.summary, encoder.options))
+        }
+        return sources + sounds + outputs + encoders + soundEncoders + commands
     }
 
     private static func everything(_ catalog: ToolCatalog) -> [String] { sections(catalog).map(\.text) }

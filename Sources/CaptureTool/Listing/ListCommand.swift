@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -33,7 +34,7 @@ struct DeviceListings {
     ///   - catalog: what the tool offers.
     init(_ values: OptionValues, _ catalog: ToolCatalog) throws(ExitError) {
         self.catalog = catalog
-        let directories = catalog.sources.entries.compactMap(\.devices)
+        let directories = catalog.devices
         let queried = directories.filter { $0.options.contains { values.contains($0.name) } }
         isQuery = !queried.isEmpty
         var listings: [(name: String, listing: DeviceDirectory.Listing?)] = []
@@ -59,9 +60,15 @@ struct DeviceListings {
         let devices = listings.compactMap(\.listing).map { $0.lines.joined(separator: "\n") }
         guard !isQuery else { return devices.joined(separator: "\n\n") }
         let sources = catalog.sources.entries.map { HelpText.entry($0.name, $0.summary, $0.options) }
+        let sounds = catalog.audioSources.entries.map { HelpText.entry("audio \($0.name)", $0.summary, $0.options) }
+        let soundEncoders = catalog.audioEncoders.map {
+            HelpText.entry("encoder \($0.name)", $0.summary, $0.options)
+        }
         let encoders = catalog.encoders.map { HelpText.entry("encoder \($0.name)", $0.summary, $0.options) }
         let outputs = catalog.outputs.entries.map { HelpText.entry("output \($0.name)", $0.listed, $0.options) }
-        let heads = [encoders, outputs].map { $0.joined(separator: "\n") }
+        let heads = [sounds, encoders + soundEncoders, outputs].filter { !$0.isEmpty }.map {
+            $0.joined(separator: "\n")
+        }
         return (sources + heads + devices).joined(separator: "\n\n")
     }
 
@@ -80,6 +87,18 @@ struct DeviceListings {
                 ("codec", .string(entry.codec.rawValue)), ("options", .array(entry.options.map(\.json))),
             ])
         }
+        let sounds = catalog.audioSources.entries.map { entry in
+            JSONValue.object([
+                ("name", .string(entry.name)), ("summary", .string(entry.summary)),
+                ("schemes", texts(entry.schemes)), ("options", .array(entry.options.map(\.json))),
+            ])
+        }
+        let soundEncoders = catalog.audioEncoders.map { entry in
+            JSONValue.object([
+                ("name", .string(entry.name)), ("summary", .string(entry.summary)),
+                ("codec", .string(entry.codec.rawValue)), ("options", .array(entry.options.map(\.json))),
+            ])
+        }
         let outputs = catalog.outputs.entries.map { entry in
             JSONValue.object([
                 ("name", .string(entry.name)), ("summary", .string(entry.summary)),
@@ -90,7 +109,8 @@ struct DeviceListings {
         return .object(
             [
                 ("version", .integer(2)), ("sources", .array(sources)), ("encoders", .array(encoders)),
-                ("outputs", .array(outputs)),
+                ("outputs", .array(outputs)), ("audioSources", .array(sounds)),
+                ("audioEncoders", .array(soundEncoders)),
             ] + listings.map { ($0.name, .array($0.listing?.json ?? [])) })
     }
 }

@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -15,6 +16,8 @@ struct CapturePlan: Sendable {
     var contentHint: VideoContentHint?
     var frames: UInt64?
     var duration: Duration?
+    /// The sound; nil for pictures alone.
+    var audio: AudioPlan?
     var outputs: [PlannedOutput]
     /// The output that takes stills where a key of another asks for them; nil where there is none with keys.
     var keyStills: (@Sendable () throws -> any MediaOutput)?
@@ -32,6 +35,8 @@ struct CapturePlan: Sendable {
 
     /// Whether to print how the source chose its mode.
     var explains: Bool { request.options.contains("explain") }
+    /// Whether there is nothing but sound.
+    var isSoundAlone = false
     /// Whether a stalled output would block others.
     var hasSeveralOutputs: Bool { outputs.count > 1 }
 }
@@ -88,6 +93,8 @@ extension CapturePlan {
         overwrites = values.contains("force")
         keepsGoing = values.contains("keep-going")
         outputs = try CapturePlan.outputs(values, catalog, source)
+        audio = try AudioPlan(values, catalog)
+        isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio)
         keyStills = outputs.contains(where: \.entry.hasKeys) ? catalog.keyStills : nil
         encoders = catalog.encoders
         encoding = try EncodingSettings(values, encoders: catalog.encoders)
@@ -229,7 +236,7 @@ private struct SourceChoice {
     init(_ values: OptionValues, _ catalog: ToolCatalog) {
         self.values = values
         self.catalog = catalog
-        let others = catalog.encoderGroups.names + catalog.outputGroups.names
+        let others = catalog.encoderGroups.names + catalog.audioGroups.names + catalog.outputGroups.names
         own = ToolOptions.sections(catalog).flatMap(\.options).map(\.name) + others
     }
 

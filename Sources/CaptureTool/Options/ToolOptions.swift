@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -12,7 +13,8 @@ enum ToolOptions {
     /// The options of a capture, in the order of the help.
     static func sections(_ catalog: ToolCatalog) -> [Section] {
         [
-            Section(title: "Source", options: source(catalog)),
+            Section(title: "Source", options: source(catalog))
+        ] + (catalog.audioSources.entries.isEmpty ? [] : [Section(title: "Sound", options: sound(catalog))]) + [
             Section(title: "Output", options: output(catalog)),
             Section(title: "Encoding", options: encoding(catalog)),
             Section(title: "Watching", options: watching),
@@ -34,6 +36,19 @@ enum ToolOptions {
                 "content-hint", .choice(contentHints.map(\.name)), "what the frames show", default: "the source's"),
             OptionDescription("frames", .text("N"), "ends after N frames", default: "no limit"),
             OptionDescription("duration", .text("TIME"), "ends after 10, 2.5, 500ms, 5m or 1h", default: "no limit"),
+        ]
+    }
+
+    private static func sound(_ catalog: ToolCatalog) -> [OptionDescription] {
+        let names = catalog.audioSources.entries.map { entry in
+            entry.name + (entry.inputPlaceholder.map { "[:\($0)]" } ?? "")
+        }
+        return [
+            OptionDescription(
+                "audio", .text((names + ["none"]).joined(separator: "|")), "the sound that belongs to the pictures",
+                default: "none"),
+            OptionDescription(
+                "audio-bitrate", .text("BITS"), "bits per second of the sound: 64k, 128k", default: "by channels"),
         ]
     }
 

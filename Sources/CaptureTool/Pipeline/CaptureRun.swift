@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -15,6 +16,7 @@ struct CaptureRun {
     func run() throws(ExitError) -> ExitStatus {
         let events = RunEvents()
         let source: CatalogSource
+        let audio: AudioCatalogSource?
         let publisher: MediaPublisher
         let places: [OutputCheck.Place]
         do {
@@ -23,7 +25,13 @@ struct CaptureRun {
                 output.paths.map { OutputCheck.Place(path: $0, isText: planned.isText) }
             }
             source = try plan.source.make(plan.request)
-            publisher = MediaPublisher(video: source.capture, settings: plan.publisherSettings(for: source))
+            audio = try plan.audio.map { try $0.source.make($0.request) }
+            let settings = plan.publisherSettings(for: source)
+            if let audio, plan.isSoundAlone {
+                publisher = MediaPublisher(audio: audio.capture, settings: settings)
+            } else {
+                publisher = MediaPublisher(video: source.capture, audio: audio?.capture, settings: settings)
+            }
             for (_, output) in outputs { try publisher.add(output) }
             if let stills = try plan.keyStills?() { try publisher.add(stills) }
         } catch {
@@ -32,7 +40,7 @@ struct CaptureRun {
         defer { publisher.close() }
         publisher.setEventHandler { events.post($0) }
         let isOpening = Locked(true)
-        source.setNoticeHandler { [plan, terminal] notice in
+        let handleNotice: @Sendable (String) -> Void = { [plan, terminal] notice in
             // The main thread waits then, maybe for somebody who is to connect.
             if isOpening.withLock({ $0 }) {
                 Reporter.notify(notice, plan, terminal)
@@ -40,6 +48,8 @@ struct CaptureRun {
                 events.post(notice: notice)
             }
         }
+        source.setNoticeHandler(handleNotice)
+        audio?.setNoticeHandler(handleNotice)
         signals.watch { publisher.requestStop() }
         if terminal.isInteractive, source.inputPath != "-" {
             terminal.keyboard.begin { if $0 == UInt8(ascii: "q") { publisher.requestStop() } }
@@ -75,6 +85,7 @@ struct CaptureRun {
             for line in source.explanation() { terminal.writeLine(line) }
         }
         try publisher.open()
+        try reporter.measureSound()
         let start = MonotonicClock().now
         try publisher.start()
         reporter.begin(at: start)
@@ -164,7 +175,8 @@ struct CaptureRun {
 extension CapturePlan {
     /// How to publish the capture.
     func publisherSettings(for source: CatalogSource) -> MediaPublisher.Settings {
-        var settings = MediaPublisher.Settings(encoders: encoders)
+        var settings = MediaPublisher.Settings(encoders: encoders, audioEncoders: audio?.encoders ?? [])
+        settings.audioEncoding = audio?.encoding ?? AudioEncodingSettings()
         settings.encoding = encoding
         settings.orientation = orientation
         settings.maximumFrames = frames

@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -13,6 +14,7 @@ final class Reporter {
     private let publisher: MediaPublisher
     private let terminal: Terminal
     private let interval: Duration
+    private let meter = LevelMeter()
     private let file: StatisticsFile?
     /// When the terminal gets its next status.
     private var nextReport = MediaTime(nanoseconds: .max)
@@ -38,6 +40,9 @@ final class Reporter {
         case .none: interval = .seconds(86_400)
         }
     }
+
+    /// Measures the level of the sound, where there is any.
+    func measureSound() throws(CaptureError) { try publisher.audio?.add(meter, name: "level") }
 
     func begin(at start: MediaTime) {
         self.start = start
@@ -178,7 +183,7 @@ final class Reporter {
     }
 
     private func snapshot(at now: MediaTime) -> RunSnapshot {
-        var run = RunSnapshot(publisher, plan: plan, source: source, elapsed: now - start)
+        var run = RunSnapshot(publisher, plan: plan, source: source, levels: meter.levels, elapsed: now - start)
         run.hasKeys = terminal.keyboard.isReading
         return run
     }

@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -30,6 +31,10 @@ struct RunSnapshot: Sendable {
     var isInterrupted = false
     /// The playback progress of a file; nil for other sources.
     var progress: PlaybackProgress?
+    /// The sound; nil without.
+    var sound: SoundSnapshot?
+    /// Whether there are pictures.
+    var hasVideo = true
     var encoders: [MediaPublisher.Statistics.Encoder] = []
     var outputs: [MediaPublisher.Statistics.Output] = []
 
@@ -69,8 +74,27 @@ struct RunSnapshot: Sendable {
     var lostLate: UInt64 { lost.late &+ lost.replaced &+ lost.refused }
 }
 
+/// The state of the sound of a run.
+struct SoundSnapshot: Sendable {
+    /// The name of the source.
+    var source: String
+    /// What it delivers.
+    var format: AudioFormat
+    /// The largest sample since the last report, in dB of full scale; nil for silence.
+    var peak: Double?
+    /// Whether the source is interrupted.
+    var isInterrupted = false
+    var statistics: MediaPublisher.Statistics.Audio
+
+    /// Sound that is missing, in seconds.
+    var silence: Double { Double(statistics.framesOfSilence) / 48_000 }
+}
+
 extension RunSnapshot {
-    init(_ publisher: MediaPublisher, plan: CapturePlan, source catalogSource: CatalogSource, elapsed: Duration) {
+    init(
+        _ publisher: MediaPublisher, plan: CapturePlan, source catalogSource: CatalogSource, levels: LevelMeter.Levels,
+        elapsed: Duration
+    ) {
         let capture = publisher.video.capture
         let format = capture.captureSettings().format
         let statistics = publisher.statistics
@@ -97,6 +121,15 @@ extension RunSnapshot {
         isRecording = catalogSource.isRecording
         encoders = statistics.encoders
         outputs = statistics.outputs
+        hasVideo = !plan.isSoundAlone
+        if let audio = publisher.audio?.capture, let counts = statistics.audio, let name = plan.audio?.source.name {
+            var isSoundInterrupted = false
+            if case .interrupted = audio.state { isSoundInterrupted = true }
+            let peak = levels.channels.map(\.peakDecibels).max().map { Double($0) }
+            sound = SoundSnapshot(
+                source: name, format: audio.captureSettings().format, peak: peak.flatMap { $0 > -96 ? $0 : nil },
+                isInterrupted: isSoundInterrupted, statistics: counts)
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -25,6 +26,7 @@ enum StatisticsJSON {
                 ])
             ),
             ("progress", run.progress.map(progress) ?? .null),
+            ("audio", run.sound.map(sound) ?? .null),
             ("encoders", .array(run.encoders.map(encoder))), ("outputs", .array(run.outputs.map(output))),
         ]).text
     }
@@ -40,6 +42,29 @@ enum StatisticsJSON {
         JSONValue.object([
             ("version", .integer(version)), ("event", .string("notice")), ("message", .string(message)),
         ]).text
+    }
+
+    private static func sound(_ sound: SoundSnapshot) -> JSONValue {
+        let capture = sound.statistics.capture
+        return .object([
+            ("source", .string(sound.source)), ("sampleRate", .integer(Int64(sound.format.sampleRate))),
+            ("channels", .integer(Int64(sound.format.channels.count))),
+            ("interrupted", .bool(sound.isInterrupted)), ("peakDecibels", sound.peak.map { .number($0) } ?? .null),
+            ("frames", .count(capture.framesDelivered)), ("lost", .count(capture.framesLost.total)),
+            ("sampleRateMeasured", capture.measuredSampleRate.map { .number($0) } ?? .null),
+            ("secondsOfSilence", .number(sound.silence)),
+            (
+                "encoders",
+                .array(
+                    sound.statistics.encoders.map { encoder in
+                        .object([
+                            ("name", .string(encoder.name)), ("packets", .count(encoder.encoding.packets)),
+                            ("bytes", .count(encoder.encoding.bytes)),
+                            ("latencyMilliseconds99", milliseconds(encoder.encoding.p99Latency)),
+                        ])
+                    })
+            ),
+        ])
     }
 
     private static func progress(_ progress: PlaybackProgress) -> JSONValue {

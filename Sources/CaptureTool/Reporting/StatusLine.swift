@@ -19,21 +19,16 @@ struct StatusLine: Sendable {
     var parts: [Part]
 
     init(_ run: RunSnapshot) {
-        parts = [
-            Part(text: clockText(run.elapsed), rank: 0),
-            Part(text: "\(run.width)x\(run.height)", rank: 3),
-            Part(text: "\(run.pixelFormat)", rank: 6),
-            Part(
-                text: "\(run.measuredRate.map { fixed($0.framesPerSecond, 1) } ?? "-")"
-                    + "\(run.askedRate.map { "/" + StatusLine.rate($0) } ?? (run.isHurried ? "/max" : "")) fps", rank: 1
-            ),
-        ]
+        parts = [Part(text: clockText(run.elapsed), rank: 0)]
+        if run.hasVideo { parts += StatusLine.pictures(run) }
+        if let sound = run.sound { parts += StatusLine.sound(sound) }
         if let progress = run.progress { parts.append(Part(text: progressText(progress), rank: 1)) }
         if run.isInterrupted { parts.append(Part(text: "waiting", rank: 0, isAlarming: true)) }
         if !run.encoders.isEmpty {
             parts.append(Part(text: run.bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 2))
         }
         for status in run.outputs.compactMap(\.statistics.status) { parts.append(Part(text: status, rank: 1)) }
+        guard run.hasVideo else { return }
         parts.append(Part(text: "cap \(run.captured)", rank: 2))
         if run.lostAtSource > 0 { parts.append(Part(text: "lost \(run.lostAtSource)", rank: 2, isAlarming: true)) }
         if run.lostLate > 0 { parts.append(Part(text: "late \(run.lostLate)", rank: 2, isAlarming: true)) }
@@ -49,6 +44,29 @@ struct StatusLine: Sendable {
             parts.append(
                 Part(text: "lat \(milliseconds(latency.p50))/\(milliseconds(latency.p99)) ms", rank: 5))
         }
+    }
+
+    /// Size, format and rate.
+    private static func pictures(_ run: RunSnapshot) -> [Part] {
+        [
+            Part(text: "\(run.width)x\(run.height)", rank: 3),
+            Part(text: "\(run.pixelFormat)", rank: 6),
+            Part(
+                text: "\(run.measuredRate.map { fixed($0.framesPerSecond, 1) } ?? "-")"
+                    + "\(run.askedRate.map { "/" + StatusLine.rate($0) } ?? (run.isHurried ? "/max" : "")) fps", rank: 1
+            ),
+        ]
+    }
+
+    /// The level, and what is wrong.
+    private static func sound(_ sound: SoundSnapshot) -> [Part] {
+        let level = sound.peak.map { "\(fixed($0, 0)) dB" } ?? "silent"
+        var parts = [Part(text: "snd \(level)", rank: 1)]
+        if sound.isInterrupted { parts.append(Part(text: "snd waiting", rank: 0, isAlarming: true)) }
+        if sound.silence >= 0.1 {
+            parts.append(Part(text: "snd missing \(fixed(sound.silence, 1)) s", rank: 2, isAlarming: true))
+        }
+        return parts
     }
 
     /// The parts that fit into a number of columns, joined by spaces; problems are highlighted in `style`.

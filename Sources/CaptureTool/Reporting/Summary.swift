@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
@@ -13,7 +14,11 @@ enum Summary {
             return output.name == output.kind ? name : "\(name) (\(output.kind)\(bitrate))"
         }
         let place = outputs.isEmpty ? "" : ", to \(outputs.joined(separator: ", "))"
-        return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(place). Ctrl-C\(run.hasKeys ? " or q" : "") ends it."
+        let end = "Ctrl-C\(run.hasKeys ? " or q" : "") ends it."
+        let sound = run.sound.map { "\($0.source), \($0.format)" }
+        guard run.hasVideo else { return "Recording \(sound ?? "nothing")\(place). \(end)" }
+        let with = sound.map { ", with sound of \($0)" } ?? ""
+        return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(with)\(place). \(end)"
     }
 
     /// A line for each output that is to be found at an address.
@@ -21,6 +26,19 @@ enum Summary {
 
     /// The line about the capture: the number of frames, and how many each consumer took and dropped.
     static func captureLine(_ run: RunSnapshot) -> String {
+        let sound = run.sound.map(soundLine)
+        guard run.hasVideo else { return sound ?? "" }
+        return pictureLine(run) + (sound.map { " " + $0 } ?? "")
+    }
+
+    private static func soundLine(_ sound: SoundSnapshot) -> String {
+        let counts = sound.statistics.capture
+        let seconds = Double(counts.framesDelivered) / Double(max(1, sound.format.sampleRate))
+        return "Sound: \(fixed(seconds, 1)) s of \(sound.source), \(counts.framesLost.total) samples lost, "
+            + "\(fixed(sound.silence, 1)) s of silence in place of what was missing."
+    }
+
+    private static func pictureLine(_ run: RunSnapshot) -> String {
         var first = "Captured \(frames(run.captured))"
         if let speed = run.speed {
             first += ", \(fixed(run.capturedTime.seconds, 1)) s of video, in \(fixed(run.elapsed.seconds, 1)) s"

@@ -157,7 +157,8 @@ final class ContainerWriter {
                 "Neither the container \(target.containerName) nor the protocol has the option "
                     + "\(unknown.joined(separator: ", ")); check its spelling.")
         }
-        epoch = waiting.map { $0.decodeTimestamp ?? $0.timestamp }.min() ?? .zero
+        epoch =
+            waiting.compactMap { packet in index(of: packet.track).map { tracks[$0].time(of: packet) } }.min() ?? .zero
         try endRecord()
     }
 

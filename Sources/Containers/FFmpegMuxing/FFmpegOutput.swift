@@ -61,6 +61,11 @@ public final class FFmpegOutput: MediaOutput {
         return .packets(.init(codecs: codecs, purpose: target.kind == .network ? .live : .file))
     }
 
+    /// Opus, where the container has it and players know it there.
+    public var audioFeed: OutputContext.AudioFeed? {
+        ["matroska", "webm", "mp4", "mpegts", "rtsp"].contains(target.containerName) ? .packets([.opus]) : nil
+    }
+
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         let isNew = target.kind == .file && target.url != "-" && access(target.url, F_OK) != 0
         let name = name

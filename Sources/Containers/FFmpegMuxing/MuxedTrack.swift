@@ -9,6 +9,9 @@ struct MuxedTrack {
     private(set) var extradata: [UInt8]
     /// Whether the header can be written: for H.264 the first packet has to be seen.
     private(set) var isKnown: Bool
+    /// How much earlier than its timestamp the decoded sound of a packet begins. Our timestamps are those of the first
+    /// sample that was encoded, the library's those of the first that is decoded.
+    let decoderDelay: Duration
     /// The last decoding time, in units of the stream.
     private var lastTime = Int64.min
 
@@ -16,6 +19,16 @@ struct MuxedTrack {
         self.description = description
         extradata = description.decoderConfiguration?.withUnsafeBytes { Array($0) } ?? []
         isKnown = description.codec != .h264
+        let samples = description.codec == .opus && extradata.count >= 12 ? MuxedTrack.preSkip(extradata) : 0
+        decoderDelay = .nanoseconds(Int64(samples) * 1_000_000_000 / 48_000)
+    }
+
+    /// The samples to skip, at 48 kHz (RFC 7845, 5.1).
+    private static func preSkip(_ header: [UInt8]) -> Int { Int(header[10]) | Int(header[11]) << 8 }
+
+    /// When a packet begins, as the library counts.
+    func time(of packet: MediaPacket) -> MediaTime {
+        (packet.decodeTimestamp ?? packet.timestamp).advanced(by: .zero - decoderDelay)
     }
 
     /// Takes what the header needs from the first packet.
@@ -81,19 +94,19 @@ struct MuxedTrack {
         func scaled(_ nanoseconds: Int64) -> Int64 {
             av_rescale_q(nanoseconds, AVRational(num: 1, den: 1_000_000_000), unit)
         }
-        let decoding = scaled((packet.decodeTimestamp ?? packet.timestamp).nanoseconds(since: epoch))
+        let decoding = scaled(time(of: packet).nanoseconds(since: epoch))
         lastTime = lastTime == .min ? decoding : max(decoding, lastTime + 1)
-        let presentation = scaled(packet.timestamp.nanoseconds(since: epoch))
+        let presentation = scaled(packet.timestamp.advanced(by: .zero - decoderDelay).nanoseconds(since: epoch))
         return (max(presentation, lastTime), lastTime, max(0, scaled(packet.duration.nanoseconds)))
     }
 
     private func describeSound(_ parameters: UnsafeMutablePointer<AVCodecParameters>) {
         switch description.codec {
         case .opus:
-            // RFC 7845, 5.1: the samples to skip, at 48 kHz; 4.6: the packets to decode before a jump's target.
             if extradata.count >= 12 {
-                parameters.pointee.initial_padding = Int32(extradata[10]) | Int32(extradata[11]) << 8
+                parameters.pointee.initial_padding = Int32(MuxedTrack.preSkip(extradata))
             }
+            // RFC 7845, 4.6: the packets to decode before a jump's target.
             parameters.pointee.seek_preroll = 3840
         case .pcm:
             parameters.pointee.bits_per_coded_sample = 16

@@ -88,6 +88,7 @@ public final class SplitOutput: MediaOutput {
     public var name: String { state.withLock { $0.firstPath } }
     public var kind: String { model.kind }
     public var feed: OutputContext.Feed { model.feed }
+    public var audioFeed: OutputContext.AudioFeed? { model.audioFeed }
     public var path: String? { state.withLock { $0.lastPath } }
     public var limitsOwnWaits: Bool { state.withLock { $0.current }?.limitsOwnWaits ?? model.limitsOwnWaits }
 
@@ -99,6 +100,8 @@ public final class SplitOutput: MediaOutput {
         case .sink(let sink): return .sink(SplitSink(sink, of: self))
         case .consumer(let consumer):
             return .consumer(SplitConsumer(consumer, of: self, fail: context.fail))
+        // Samples have no place to begin a file at: they stay in the first.
+        case .audioConsumer(let consumer): return .audioConsumer(consumer)
         }
     }
 

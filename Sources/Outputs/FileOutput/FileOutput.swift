@@ -71,11 +71,21 @@ public final class FileOutput: MediaOutput {
     /// The format's name.
     public var kind: String { format.name }
 
-    /// Packets of VP8, or frames.
+    /// Packets of VP8, or frames; nothing for files of sound.
     public var feed: OutputContext.Feed {
+        guard !format.isSoundOnly else { return .noVideo }
         guard format.acceptsFrames else { return .packets(.init(codecs: format == .h264 ? [.h264] : [.vp8])) }
         // What keeps no frame gets frames as they are, on the capture's thread.
         return .frames(.init(pixelFormat: format.pixelFormat, isConverted: format != .null))
+    }
+
+    /// Opus in WebM, and samples in WAV; no other format holds sound.
+    public var audioFeed: OutputContext.AudioFeed? {
+        switch format {
+        case .webm, .weba: .packets([.opus])
+        case .wav: .packets([.pcm])
+        case .ivf, .h264, .y4m, .yuv, .nv12, .null, .md5: nil
+        }
     }
 
     // MARK: Life

@@ -35,7 +35,7 @@ struct FileSummary {
         let quoted = shellQuoted(path)
         switch output.format {
         case .webm: return "Play it with: ffplay \(quoted), or open it in a browser."
-        case .ivf, .h264, .y4m: return "Play it with: ffplay \(quoted)"
+        case .ivf, .h264, .y4m, .weba, .wav: return "Play it with: ffplay \(quoted)"
         case .yuv, .nv12:
             guard let context else { return nil }
             let name = output.format == .yuv ? "yuv420p" : "nv12"

@@ -24,12 +24,13 @@ struct EBMLTree {
 
     private static let masters: Set<UInt32> = [
         0x1A45_DFA3, 0x1853_8067, 0x114D_9B74, 0x4DBB, 0x1549_A966, 0x1654_AE6B, 0xAE, 0xE0, 0x55B0, 0x1F43_B675,
-        0x1C53_BB6B, 0xBB, 0xB7,
+        0x1C53_BB6B, 0xBB, 0xB7, 0xE1, 0xA0,
     ]
-    private static let clusterChildren: Set<UInt32> = [0xE7, 0xA3]
+    private static let clusterChildren: Set<UInt32> = [0xE7, 0xA3, 0xA0]
     private static let known: Set<UInt32> = masters.union([
         0x4286, 0x42F7, 0x42F2, 0x42F3, 0x4282, 0x4287, 0x4285, 0xEC, 0x53AB, 0x53AC, 0x2AD7B1, 0x4489, 0x4D80, 0x5741,
-        0xD7, 0x73C5, 0x83, 0x9C, 0x86, 0x9A, 0xB0, 0xBA, 0x55B1, 0x55B9, 0x55BA, 0x55BB, 0xE7, 0xA3, 0xB3, 0xF7, 0xF1,
+        0xD7, 0x73C5, 0x63A2, 0x56AA, 0x56BB, 0xB5, 0x9F, 0xA1, 0x75A2, 0x83, 0x9C, 0x86, 0x9A, 0xB0, 0xBA, 0x55B1,
+        0x55B9, 0x55BA, 0x55BB, 0xE7, 0xA3, 0xB3, 0xF7, 0xF1,
     ])
 
     /// Throws for what no cut at the end can explain.
@@ -107,6 +108,8 @@ struct WebMFile {
         var time: Int64
         var isKeyFrame: Bool
         var bytes: [UInt8]
+        /// What is to be discarded at the end, in nanoseconds.
+        var padding: Int64 = 0
     }
 
     let tree: EBMLTree
@@ -126,13 +129,16 @@ struct WebMFile {
     func blocks(_ cluster: EBMLElement) -> [Block] {
         guard let timestamp = cluster.first(0xE7), !timestamp.isCut else { return [] }
         let time = Int64(tree.unsigned(timestamp))
-        return cluster.all(0xA3).filter { !$0.isCut }.map { block in
+        return cluster.children.filter { [0xA3, 0xA0].contains($0.id) && !$0.isCut }.compactMap { element in
+            guard let block = element.id == 0xA3 ? element : element.first(0xA1) else { return nil }
             let bytes = tree.bytes[block.content..<block.end]
             let offset = Int16(bitPattern: UInt16(bytes[block.content + 1]) << 8 | UInt16(bytes[block.content + 2]))
             return Block(
                 track: Int(bytes[block.content] & 0x7F), time: time + Int64(offset),
-                isKeyFrame: bytes[block.content + 3] & 0x80 != 0,
-                bytes: Array(bytes[(block.content + 4)...]))
+                // A group without a reference is a key frame.
+                isKeyFrame: element.id == 0xA0 || bytes[block.content + 3] & 0x80 != 0,
+                bytes: Array(bytes[(block.content + 4)...]),
+                padding: element.first(0x75A2).map { Int64(tree.unsigned($0)) } ?? 0)
         }
     }
 

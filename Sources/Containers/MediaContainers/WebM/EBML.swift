@@ -25,6 +25,14 @@ struct EBML {
         builder.append(bigEndian: value.bitPattern, byteCount: 8)
     }
 
+    /// An element with a signed number, in as few bytes as it needs.
+    mutating func signed(_ id: MatroskaID, _ value: Int64) {
+        let significant = 64 - (value < 0 ? ~value : value).leadingZeroBitCount + 1
+        let byteCount = (significant + 7) / 8
+        header(id, size: byteCount)
+        builder.append(bigEndian: UInt64(bitPattern: value), byteCount: byteCount)
+    }
+
     /// An element with text.
     mutating func text(_ id: MatroskaID, _ value: String) {
         header(id, size: value.utf8.count)
@@ -70,6 +78,9 @@ struct EBML {
         let byteCount = EBML.sizeByteCount(size)
         builder.append(bigEndian: 1 << UInt64(7 * byteCount) | UInt64(size), byteCount: byteCount)
     }
+
+    /// Elements that were made apart.
+    mutating func append(_ other: EBML) { builder.insert(contentsOf: other.builder.bytes, at: builder.count) }
 
     mutating func append(bigEndian value: UInt64, byteCount: Int) {
         builder.append(bigEndian: value, byteCount: byteCount)
@@ -128,6 +139,11 @@ enum MatroskaID: UInt32 {
     case flagLacing = 0x9C
     case codecID = 0x86
     case codecPrivate = 0x63A2
+    case codecDelay = 0x56AA
+    case seekPreRoll = 0x56BB
+    case audio = 0xE1
+    case samplingFrequency = 0xB5
+    case channels = 0x9F
     case video = 0xE0
     case flagInterlaced = 0x9A
     case pixelWidth = 0xB0
@@ -141,6 +157,9 @@ enum MatroskaID: UInt32 {
     case cluster = 0x1F43_B675
     case timestamp = 0xE7
     case simpleBlock = 0xA3
+    case blockGroup = 0xA0
+    case block = 0xA1
+    case discardPadding = 0x75A2
 
     case cues = 0x1C53_BB6B
     case cuePoint = 0xBB

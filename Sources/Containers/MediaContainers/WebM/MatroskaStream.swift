@@ -62,10 +62,31 @@ extension EBML {
     /// The start of a SimpleBlock: everything before the packet's bytes.
     mutating func appendBlockHeader(track: Int, offset: Int64, _ packet: MediaPacket, bytes: Int) {
         header(.simpleBlock, size: 4 + bytes)
+        appendBlockFields(
+            track: track, offset: offset, flags: (packet.isKeyFrame ? 0x80 : 0) | (packet.isDroppable ? 0x01 : 0))
+    }
+
+    /// A block whose decoded sound is longer than what is to be heard: a BlockGroup with everything but the packet's
+    /// bytes, which follow.
+    ///
+    /// - Parameter padding: what is to be discarded at the end of the decoded sound.
+    mutating func appendGroupHeader(track: Int, offset: Int64, padding: Duration, bytes: Int) {
+        var discard = EBML(capacity: 16)
+        discard.signed(.discardPadding, padding.nanoseconds)
+        var block = EBML(capacity: 16)
+        block.header(.block, size: 4 + bytes)
+        // A BlockGroup without a reference is a key frame; SimpleBlocks alone have a flag for it.
+        block.appendBlockFields(track: track, offset: offset, flags: 0)
+        header(.blockGroup, size: discard.count + block.count + bytes)
+        append(discard)
+        append(block)
+    }
+
+    private mutating func appendBlockFields(track: Int, offset: Int64, flags: UInt64) {
         // As a variable-length number of one byte.
         append(bigEndian: 0x80 | UInt64(track), byteCount: 1)
         append(bigEndian: UInt64(bitPattern: offset), byteCount: 2)
-        append(bigEndian: (packet.isKeyFrame ? 0x80 : 0) | (packet.isDroppable ? 0x01 : 0), byteCount: 1)
+        append(bigEndian: flags, byteCount: 1)
     }
 }
 
@@ -75,6 +96,13 @@ struct WebMClock {
     private var lastElapsed: Int64 = 0
     /// The end of the last frame in milliseconds with fractions: its capture time and its duration.
     private(set) var end: Double = 0
+    /// How much earlier than its timestamp the decoded sound of a packet begins.
+    private let delay: Int64
+
+    /// The clock of a track.
+    init(_ track: TrackDescription? = nil) {
+        delay = track.map { OpusSyntax.decoderDelay(of: $0).nanoseconds } ?? 0
+    }
 
     /// The time of a packet: the nearest millisecond, never before that of the last packet.
     ///
@@ -95,6 +123,6 @@ struct WebMClock {
         let duration = known > 0 ? known : max(0, elapsed - lastElapsed)
         last = time
         lastElapsed = elapsed
-        end = max(end, Double(elapsed) / 1e6 + Double(duration) / 1e6)
+        end = max(end, Double(elapsed) / 1e6 + Double(duration) / 1e6 - Double(delay) / 1e6)
     }
 }

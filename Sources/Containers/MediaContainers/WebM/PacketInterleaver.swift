@@ -2,27 +2,17 @@ import VideoCapturing
 
 /// Interleaves the packets of several tracks by their timestamps.
 ///
-/// A packet is released once every other track has a later one, so that no earlier one can follow. A silent track delays
-/// the others for at most a limit of media time; its later packets are then out of order by as much as they were late.
+/// A packet is released once every other track has a later one, so that no earlier one can follow. Of packets with the
+/// same timestamp that of the earlier track in the list comes first. A silent track delays the others for at most a limit
+/// of media time; its later packets are then out of order by as much as they were late.
 package struct PacketInterleaver {
     private struct Queue {
         let track: TrackID
+        // A track that is always ahead of another never has an empty queue, so what has left must not stay in it. The
+        // limit keeps it short enough to be moved up with each packet.
         var packets: [MediaPacket] = []
-        /// The index of the first waiting packet.
-        var first = 0
 
-        var head: MediaPacket? { first < packets.count ? packets[first] : nil }
-
-        mutating func removeHead() -> MediaPacket {
-            defer {
-                first += 1
-                if first == packets.count {
-                    packets.removeAll(keepingCapacity: true)
-                    first = 0
-                }
-            }
-            return packets[first]
-        }
+        var head: MediaPacket? { packets.first }
     }
 
     private var queues: [Queue]
@@ -30,7 +20,7 @@ package struct PacketInterleaver {
     private var newest = MediaTime(nanoseconds: .min)
 
     /// - Parameters:
-    ///   - tracks: at least one.
+    ///   - tracks: at least one; the order decides between packets of the same timestamp.
     ///   - limit: how long packets wait for a silent track, by their timestamps.
     package init(_ tracks: [TrackID], limit: Duration = .seconds(1)) {
         queues = tracks.map { Queue(track: $0) }
@@ -48,19 +38,24 @@ package struct PacketInterleaver {
             guard let head = queues[next].head else { return }
             let isCertain = queues.allSatisfy { $0.head != nil } || newest - head.timestamp > limit
             guard isCertain else { return }
-            try output(queues[next].removeHead())
+            try output(queues[next].packets.removeFirst())
         }
     }
 
     /// Passes all waiting packets to `output`.
     package mutating func flush(to output: (MediaPacket) throws -> Void) rethrows {
-        while let next = earliest() { try output(queues[next].removeHead()) }
+        while let next = earliest() { try output(queues[next].packets.removeFirst()) }
     }
 
     /// The queue whose head is the earliest; nil when all are empty.
     private func earliest() -> Int? {
-        queues.indices.filter { queues[$0].head != nil }.min { first, second in
-            queues[first].head!.timestamp < queues[second].head!.timestamp
+        var result: (index: Int, timestamp: MediaTime)?
+        for (index, queue) in queues.enumerated() {
+            guard let timestamp = queue.head?.timestamp, result.map({ timestamp < $0.timestamp }) ?? true else {
+                continue
+            }
+            result = (index, timestamp)
         }
+        return result?.index
     }
 }

@@ -39,7 +39,7 @@ struct WebMLayout {
             header.unsigned(.ebmlMaxIDLength, 4)
             header.unsigned(.ebmlMaxSizeLength, 8)
             // WebM is a subset of Matroska, for some codecs only.
-            header.text(.docType, descriptions.allSatisfy { $0.codec == .vp8 } ? "webm" : "matroska")
+            header.text(.docType, descriptions.allSatisfy { [.vp8, .opus].contains($0.codec) } ? "webm" : "matroska")
             // The Colour element is of version 4; a reader of version 2 can play the rest.
             header.unsigned(.docTypeVersion, 4)
             header.unsigned(.docTypeReadVersion, 2)
@@ -64,8 +64,12 @@ struct WebMLayout {
         tracks = Int64(output.count)
         output.master(.tracks) { tracks in
             for (index, track) in descriptions.enumerated() {
-                guard case .video(let video) = track.media else { continue }
-                tracks.master(.trackEntry) { $0.appendTrack(number: index + 1, track, video) }
+                tracks.master(.trackEntry) { entry in
+                    switch track.media {
+                    case .video(let video): entry.appendTrack(number: index + 1, track, video)
+                    case .audio(let audio): entry.appendTrack(number: index + 1, track, audio)
+                    }
+                }
             }
         }
     }
@@ -99,6 +103,26 @@ extension EBML {
         }
     }
 
+    /// One track of Opus. CodecDelay says what the decoder gives before the first sample that was encoded; SeekPreRoll
+    /// what is to be decoded before the target of a jump (RFC 9559, 5.1.4.1.28).
+    fileprivate mutating func appendTrack(
+        number: Int, _ track: TrackDescription, _ format: TrackDescription.Audio
+    ) {
+        unsigned(.trackNumber, UInt64(number))
+        unsigned(.trackUID, UInt64(number))
+        unsigned(.trackType, 2)
+        unsigned(.flagLacing, 0)
+        text(.codecID, "A_OPUS")
+        unsigned(.codecDelay, UInt64(clamping: OpusSyntax.decoderDelay(of: track).nanoseconds))
+        unsigned(.seekPreRoll, 80_000_000)
+        if let configuration = track.decoderConfiguration { binary(.codecPrivate, configuration) }
+        master(.audio) { audio in
+            // The rate of the decoder's samples, whatever the rate of those that were encoded.
+            audio.float(.samplingFrequency, Double(OpusSyntax.sampleRate))
+            audio.unsigned(.channels, UInt64(clamping: format.channelCount))
+        }
+    }
+
     /// The SeekHead that replaces the Void.
     mutating func appendSeekHead(_ layout: WebMLayout, cues: Int64?) {
         let before = count
@@ -127,6 +151,8 @@ struct WebMCues {
     }
 
     private var cues: [Cue] = []
+    /// The number of the track at whose clusters decoding can begin.
+    var track = 1
 
     /// Key frames closer together than this many milliseconds share a cue, so that the index of a file of
     /// only key frames stays small: at most 115 KB per hour.
@@ -147,7 +173,7 @@ struct WebMCues {
                 element.master(.cuePoint) { point in
                     point.unsigned(.cueTime, UInt64(cue.time))
                     point.master(.cueTrackPositions) { place in
-                        place.unsigned(.cueTrack, 1)
+                        place.unsigned(.cueTrack, UInt64(track))
                         place.unsigned(.cueClusterPosition, UInt64(cue.position))
                     }
                 }

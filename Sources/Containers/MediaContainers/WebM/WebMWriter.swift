@@ -1,11 +1,13 @@
 import VideoCapturing
 
-/// Writes WebM (RFC 9559 and the WebM guidelines), with one or several tracks of VP8: a seekable file, or a live
+/// Writes WebM (RFC 9559 and the WebM guidelines), with one or several tracks of VP8 and Opus: a seekable file, or a live
 /// stream when the output is a pipe.
 ///
-/// The packets of several tracks are interleaved by time, for which they wait for each other for at most a second. A
-/// cluster begins with each key frame of the first track, and when the open one reaches a limit. Each packet is passed to
-/// the kernel at once. In a file the sizes of closed clusters and the Duration are kept up to date, so that a file that is
+/// The packets of several tracks are interleaved by time, for which they wait for each other for at most a second, with
+/// sound for half of one; at equal times sound comes first. Blocks are in ascending order of time across all tracks, as
+/// browsers demand: a packet that is later than that gets the time of the one before it. A cluster begins with each key
+/// frame of the first video track, and when the open one reaches a limit; a file of sound alone has an index of the
+/// latter. Each packet is passed to the kernel at once. In a file the sizes of closed clusters and the Duration are kept up to date, so that a file that is
 /// truncated anywhere plays up to there; ``finish()`` adds the index. In a pipe nothing is rewritten: Segment and clusters
 /// have unknown sizes, as players of live streams expect.
 ///
@@ -13,6 +15,10 @@ import VideoCapturing
 /// recorded, since browsers ignore them: rotate the frames before encoding. A change of the size within the file is written
 /// as is, since VP8 key frames carry it; the header keeps the first size, and players handle such files differently.
 /// Without a packet the file stays empty.
+///
+/// A packet of Opus has the time at which its first encoded sample was captured; players subtract the decoder's delay,
+/// which the header states. One whose ``MediaPacket/duration`` is shorter than what it decodes to ends in padding, which
+/// players discard.
 public final class WebMWriter: PacketWriter {
     /// The limits at which a cluster is closed without waiting for a key frame.
     public struct Options: Sendable, Hashable {
@@ -41,13 +47,22 @@ public final class WebMWriter: PacketWriter {
         var cues = WebMCues()
         var layout: WebMLayout?
         var cluster: Cluster?
+        /// The index of the track whose key frames begin clusters: the first of video; nil for sound alone.
+        var video: Int?
+        /// The time of the last block.
+        var lastTime: Int64 = 0
         var isFinished = false
     }
 
     /// A track, whose number in the file is its index in the list, from 1.
     private struct Track {
         let description: TrackDescription
-        var clock = WebMClock()
+        var clock: WebMClock
+
+        init(_ description: TrackDescription) {
+            self.description = description
+            clock = WebMClock(description)
+        }
     }
 
     private struct Cluster {
@@ -72,7 +87,7 @@ public final class WebMWriter: PacketWriter {
 
     public var bytesWritten: Int64 { file.bytesWritten }
 
-    /// Begins the file with one or several tracks of VP8.
+    /// Begins the file with one or several tracks of VP8 and Opus.
     ///
     /// - Throws: `MediaFileError` with the code `formatUnsupported` for others.
     public func begin(_ tracks: [TrackDescription]) throws {
@@ -81,16 +96,30 @@ public final class WebMWriter: PacketWriter {
                 "WebM is written with 1 to \(WebMLayout.maximumTrackCount) tracks, and these are \(tracks.count).")
         }
         for track in tracks {
-            guard track.codec == .vp8, case .video = track.media else {
-                throw refusal("WebM is written with VP8 only, and track \(track.id.rawValue) is \(track.codec).")
+            switch track.media {
+            case .video where track.codec == .vp8: break
+            case .audio(let audio) where track.codec == .opus:
+                guard OpusSyntax.isComplete(track, audio) else {
+                    throw refusal(
+                        "WebM is written with Opus of 1 or 2 channels and its OpusHead as decoder configuration, which "
+                            + "track \(track.id.rawValue) lacks.")
+                }
+            default:
+                throw refusal(
+                    "WebM is written with VP8 and Opus only, and track \(track.id.rawValue) is \(track.codec).")
             }
         }
         guard Set(tracks.map(\.id)).count == tracks.count else {
             throw refusal("Two tracks have the same identifier; give each its own.")
         }
         state.withLock { state in
-            state.tracks = tracks.map { Track(description: $0) }
-            state.interleaver = PacketInterleaver(tracks.map(\.id))
+            state.tracks = tracks.map { Track($0) }
+            state.video = tracks.firstIndex(where: \.isVideo)
+            state.cues.track = (state.video ?? 0) + 1
+            let sound = tracks.filter { !$0.isVideo }
+            state.interleaver = PacketInterleaver(
+                sound.map(\.id) + tracks.filter(\.isVideo).map(\.id),
+                limit: sound.isEmpty ? .seconds(1) : .milliseconds(500))
         }
     }
 
@@ -118,16 +147,23 @@ public final class WebMWriter: PacketWriter {
         let index = state.tracks.firstIndex { $0.description.id == packet.track } ?? 0
         let start = state.start ?? packet.timestamp
         state.start = start
-        let time = state.tracks[index].clock.timestamp(of: packet, since: start)
-        let isEntry = packet.isKeyFrame && index == 0
+        let time = max(state.tracks[index].clock.timestamp(of: packet, since: start), state.lastTime)
+        let isEntry = packet.isKeyFrame && index == state.video
         if needsCluster(state, at: time, isEntry) {
             try closeCluster(&state)
-            openCluster(&state, at: time, isEntry)
+            openCluster(&state, at: time, isEntry: isEntry || state.video == nil && packet.isKeyFrame)
         } else {
             state.scratch.removeAll()
         }
+        state.lastTime = time
         let offset = time - (state.cluster?.time ?? time)
-        state.scratch.appendBlockHeader(track: index + 1, offset: offset, packet, bytes: packet.data.count)
+        let padding = packet.paddingDuration(in: state.tracks[index].description)
+        if padding > .zero {
+            state.scratch.appendGroupHeader(
+                track: index + 1, offset: offset, padding: padding, bytes: packet.data.count)
+        } else {
+            state.scratch.appendBlockHeader(track: index + 1, offset: offset, packet, bytes: packet.data.count)
+        }
         try file.write(state.scratch)
         try packet.data.withUnsafeBytes { bytes in try file.write(bytes) }
         try file.endRecord()
@@ -166,7 +202,7 @@ public final class WebMWriter: PacketWriter {
     }
 
     /// Leaves the cluster's start in `scratch`, to be written together with its first block.
-    private func openCluster(_ state: inout State, at time: Int64, _ isEntry: Bool) {
+    private func openCluster(_ state: inout State, at time: Int64, isEntry: Bool) {
         let cluster = Cluster(position: file.bytesWritten, time: time)
         state.scratch.removeAll()
         state.scratch.openMaster(.cluster)
@@ -207,5 +243,23 @@ public final class WebMWriter: PacketWriter {
         state.scratch.removeAll()
         state.scratch.fixedSize(file.bytesWritten - layout.segmentStart)
         try file.patch(state.scratch, at: layout.segmentSize)
+    }
+}
+
+extension TrackDescription {
+    /// Whether it holds pictures.
+    var isVideo: Bool {
+        if case .video = media { return true }
+        return false
+    }
+}
+
+extension MediaPacket {
+    /// How much of what a packet of Opus decodes to is not to be heard. A tenth of a millisecond or less is the rounding
+    /// of its duration.
+    fileprivate func paddingDuration(in track: TrackDescription) -> Duration {
+        guard track.codec == .opus, duration > .zero else { return .zero }
+        let padding = data.withUnsafeBytes { OpusSyntax.duration(ofPacket: $0) } - duration
+        return padding > .microseconds(100) ? padding : .zero
     }
 }

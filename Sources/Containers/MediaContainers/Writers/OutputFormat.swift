@@ -8,6 +8,10 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
     case ivf
     /// H.264 without a container: annex B.
     case h264
+    /// Opus in WebM, without pictures.
+    case weba
+    /// Samples of 16 bits with a header (RIFF WAVE).
+    case wav
     /// I420 with a header: YUV4MPEG2.
     case y4m
     /// Bare I420.
@@ -55,14 +59,16 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
         case .yuv: ["yuv", "i420"]
         case .null: []
         case .h264: ["h264", "264"]
-        case .webm, .ivf, .y4m, .nv12, .md5: [rawValue]
+        case .webm, .ivf, .y4m, .nv12, .md5, .weba, .wav: [rawValue]
         }
     }
 
     /// A short description for display.
     public var description: String {
         switch self {
-        case .webm: "VP8 in WebM, for browsers and players"
+        case .webm: "VP8 and Opus in WebM, for browsers and players"
+        case .weba: "Opus in WebM, sound alone"
+        case .wav: "16-bit samples (WAV), sound alone"
         case .ivf: "VP8 in IVF, with timestamps to the microsecond"
         case .h264: "H.264 without a container and without timestamps"
         case .y4m: "I420 pictures with a header (YUV4MPEG2)"
@@ -76,17 +82,20 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
     /// Whether it accepts encoded packets; see ``makePacketWriter(path:overwrite:)``.
     public var acceptsPackets: Bool {
         switch self {
-        case .webm, .ivf, .h264, .null, .md5: true
+        case .webm, .weba, .wav, .ivf, .h264, .null, .md5: true
         case .y4m, .yuv, .nv12: false
         }
     }
+
+    /// Whether it is for sound alone.
+    public var isSoundOnly: Bool { self == .weba || self == .wav }
 
     /// Whether it accepts frames; see ``makeFrameWriter(path:overwrite:timing:maximumDuration:)``. ``null``
     /// and ``md5`` accept frames and packets.
     public var acceptsFrames: Bool {
         switch self {
         case .y4m, .yuv, .nv12, .null, .md5: true
-        case .webm, .ivf, .h264: false
+        case .webm, .weba, .wav, .ivf, .h264: false
         }
     }
 
@@ -95,7 +104,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
     public var hasConstantRate: Bool {
         switch self {
         case .y4m, .yuv, .nv12: true
-        case .webm, .ivf, .h264, .null, .md5: false
+        case .webm, .weba, .wav, .ivf, .h264, .null, .md5: false
         }
     }
 
@@ -104,7 +113,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .y4m, .yuv: .i420
         case .nv12: .nv12
-        case .webm, .ivf, .h264, .null, .md5: nil
+        case .webm, .weba, .wav, .ivf, .h264, .null, .md5: nil
         }
     }
 
@@ -187,7 +196,7 @@ extension OutputFormat {
             }
         case .null: return NullWriter()
         case .md5: return MD5Writer(file)
-        case .webm, .ivf, .h264: throw unaccepted(path: file.path)
+        case .webm, .weba, .wav, .ivf, .h264: throw unaccepted(path: file.path)
         }
         switch timing {
         case .everyFrame(let rate): return makeWriter(rate)
@@ -219,7 +228,8 @@ extension OutputFormat {
     /// - Throws: `formatUnsupported` for a format that accepts only frames.
     public func makePacketWriter(to file: OutputFile) throws(MediaFileError) -> any PacketWriter {
         switch self {
-        case .webm: return WebMWriter(file)
+        case .webm, .weba: return WebMWriter(file)
+        case .wav: return WAVWriter(file)
         case .ivf: return IVFWriter(file)
         case .h264: return AnnexBWriter(file)
         case .null: return NullPacketWriter()

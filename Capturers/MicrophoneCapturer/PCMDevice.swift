@@ -1,0 +1,201 @@
+import AudioCapturing
+import CALSA
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// An open device of ALSA that records, in non-blocking mode. Used by one thread at a time.
+final class PCMDevice {
+    /// What comes of a read.
+    enum Reading {
+        /// Frames, and when the first one was at the microphone; nil where the device does not tell.
+        case frames(Int, timestamp: MediaTime?)
+        /// Nothing yet.
+        case none
+        /// Sound was lost, and recording goes on: nobody has read for longer than the buffer holds.
+        case overrun
+    }
+
+    /// The name that it was opened by.
+    let name: String
+    /// What it delivers.
+    private(set) var format: AudioFormat
+    /// The frames of one of its interrupts.
+    private(set) var framesPerPeriod = 0
+    /// How much it holds before sound is lost.
+    private(set) var bufferDuration = Duration.zero
+    /// Whether its times can be trusted.
+    private(set) var hasTimes = true
+
+    private let pcm: OpaquePointer
+    private let status: OpaquePointer
+    private var overruns = 0
+
+    /// Opens a device and settles its format: the wanted one, or the nearest that the device has.
+    ///
+    /// - Throws: `deviceNotFound`, `deviceBusy`, `permissionDenied`, `formatUnsupported` or `system`.
+    init(_ name: String, wanted: AudioFormat, period: Duration) throws(CaptureError) {
+        calsa_silence()
+        var opened: OpaquePointer?
+        let code = snd_pcm_open(&opened, name, SND_PCM_STREAM_CAPTURE, Int32(SND_PCM_NONBLOCK))
+        guard code >= 0, let pcm = opened else { throw PCMDevice.failure("open the microphone", name, code) }
+        guard let status = calsa_make_status() else {
+            snd_pcm_close(pcm)
+            throw PCMDevice.failure("open the microphone", name, -ENOMEM)
+        }
+        self.name = name
+        self.pcm = pcm
+        self.status = status
+        format = wanted
+        // From here on the deinitializer closes.
+        try configure(wanted, period)
+        hasTimes = !PCMDevice.description(of: pcm).contains("PulseAudio")
+    }
+
+    deinit {
+        snd_pcm_status_free(status)
+        snd_pcm_close(pcm)
+    }
+
+    private func configure(_ wanted: AudioFormat, _ period: Duration) throws(CaptureError) {
+        guard let hardware = calsa_make_hw_params(), let software = calsa_make_sw_params() else {
+            throw PCMDevice.failure("configure the microphone", name, -ENOMEM)
+        }
+        defer {
+            snd_pcm_hw_params_free(hardware)
+            snd_pcm_sw_params_free(software)
+        }
+        func check(_ code: Int32) throws(CaptureError) {
+            guard code >= 0 else { throw PCMDevice.failure("configure the microphone", name, code) }
+        }
+        try check(snd_pcm_hw_params_any(pcm, hardware))
+        try check(snd_pcm_hw_params_set_access(pcm, hardware, SND_PCM_ACCESS_RW_INTERLEAVED))
+        let types: [(SampleType, snd_pcm_format_t)] = [(.int16, SND_PCM_FORMAT_S16), (.float32, SND_PCM_FORMAT_FLOAT)]
+        let preferred = wanted.sampleType == .int16 ? types : types.reversed()
+        guard
+            let type = preferred.first(where: { snd_pcm_hw_params_set_format(pcm, hardware, $0.1) >= 0 })?.0
+        else {
+            throw CaptureError(
+                .formatUnsupported, operation: "configure the microphone", subject: name,
+                message:
+                    "It records neither 16-bit nor floating-point samples; use plughw in place of hw, which converts.")
+        }
+        // The card's own rate, so that its clock is seen; the time line resamples anyway.
+        _ = snd_pcm_hw_params_set_rate_resample(pcm, hardware, 0)
+        var channels = UInt32(clamping: wanted.channels.count)
+        try check(snd_pcm_hw_params_set_channels_near(pcm, hardware, &channels))
+        var rate = UInt32(clamping: wanted.sampleRate)
+        try check(snd_pcm_hw_params_set_rate_near(pcm, hardware, &rate, nil))
+        format = AudioFormat(type, ChannelLayout(count: Int(channels)), sampleRate: Int(rate))
+        var periodFrames = snd_pcm_uframes_t(max(1, format.frames(in: period)))
+        try check(snd_pcm_hw_params_set_period_size_near(pcm, hardware, &periodFrames, nil))
+        var bufferFrames = max(10 * periodFrames, snd_pcm_uframes_t(rate / 5))
+        try check(snd_pcm_hw_params_set_buffer_size_near(pcm, hardware, &bufferFrames))
+        try check(snd_pcm_hw_params(pcm, hardware))
+        try check(snd_pcm_sw_params_current(pcm, software))
+        try check(snd_pcm_sw_params_set_tstamp_mode(pcm, software, SND_PCM_TSTAMP_ENABLE))
+        // Plug-ins have no choice; their times are monotonic all the same.
+        _ = snd_pcm_sw_params_set_tstamp_type(pcm, software, SND_PCM_TSTAMP_TYPE_MONOTONIC)
+        try check(snd_pcm_sw_params_set_avail_min(pcm, software, periodFrames))
+        try check(snd_pcm_sw_params(pcm, software))
+        framesPerPeriod = Int(periodFrames)
+        bufferDuration = format.duration(ofFrames: Int64(bufferFrames))
+    }
+
+    /// Begins to record, also after a loss.
+    func start() throws(CaptureError) {
+        for code in [snd_pcm_prepare(pcm), snd_pcm_start(pcm)] where code < 0 {
+            throw PCMDevice.failure("start the microphone", name, code)
+        }
+    }
+
+    func stop() { snd_pcm_drop(pcm) }
+
+    /// Sleeps until there may be something to read, or a stop, or the time is over.
+    ///
+    /// - Returns: false when the time was over.
+    func wait(stop: Int32, until deadline: MediaTime) -> Bool {
+        let count = max(0, Int(snd_pcm_poll_descriptors_count(pcm)))
+        return withUnsafeTemporaryAllocation(of: pollfd.self, capacity: count + 1) { descriptors in
+            descriptors.initialize(repeating: pollfd(fd: -1, events: 0, revents: 0))
+            let filled = snd_pcm_poll_descriptors(pcm, descriptors.baseAddress!, UInt32(count))
+            descriptors[count] = pollfd(fd: stop, events: Int16(POLLIN), revents: 0)
+            let ready = pollAll(descriptors, until: deadline)
+            var events: UInt16 = 0
+            // Plug-ins take their wake-ups back only so.
+            if filled > 0 {
+                snd_pcm_poll_descriptors_revents(pcm, descriptors.baseAddress!, UInt32(filled), &events)
+            }
+            return ready != 0
+        }
+    }
+
+    /// Reads what there is.
+    ///
+    /// - Throws: `deviceLost` for a device that is gone or hangs.
+    func read(into samples: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Reading {
+        let capacity = samples.count / format.bytesPerFrame
+        let count = snd_pcm_readi(pcm, samples.baseAddress, snd_pcm_uframes_t(capacity))
+        switch Int32(clamping: count) {
+        case -EAGAIN, 0: return .none
+        case -EPIPE, -ESTRPIPE:
+            overruns += 1
+            // A sound server that has ended says so for ever.
+            guard overruns < 10 else { throw PCMDevice.failure("record", name, -EPIPE) }
+            try start()
+            return .overrun
+        case let code where code < 0: throw PCMDevice.failure("record", name, code)
+        default:
+            overruns = 0
+            return .frames(count, timestamp: timestamp(ofRead: count))
+        }
+    }
+
+    /// When the first of the frames that were just read was at the microphone.
+    private func timestamp(ofRead count: Int) -> MediaTime? {
+        guard hasTimes, snd_pcm_status(pcm, status) >= 0 else { return nil }
+        let time = MediaTime(nanoseconds: calsa_status_time(status))
+        let delay = Int64(snd_pcm_status_get_delay(status))
+        // Devices without a clock say zero, and some plug-ins anything.
+        let age = MonotonicClock().now - time
+        guard age > .milliseconds(-1), age < .seconds(1), (0...Int64(format.sampleRate) * 4).contains(delay) else {
+            return nil
+        }
+        return time.advanced(by: .zero - format.duration(ofFrames: delay + Int64(count)))
+    }
+
+    /// What the library says of a device and the plug-ins around it.
+    private static func description(of pcm: OpaquePointer) -> String {
+        var output: OpaquePointer?
+        guard snd_output_buffer_open(&output) >= 0, let output else { return "" }
+        defer { snd_output_close(output) }
+        snd_pcm_dump(pcm, output)
+        var text: UnsafeMutablePointer<CChar>?
+        let count = snd_output_buffer_string(output, &text)
+        guard let text, count > 0 else { return "" }
+        return String(decoding: UnsafeRawBufferPointer(start: text, count: Int(count)), as: UTF8.self)
+    }
+
+    /// The error for what a call of the library has returned.
+    static func failure(_ operation: String, _ name: String, _ code: Int32) -> CaptureError {
+        let (kind, message): (CaptureErrorCode, String) =
+            switch -code {
+            case ENOENT,
+                ENODEV where operation.hasPrefix("open"), ENXIO:
+                (.deviceNotFound, "There is no such microphone; capturer-demo list shows those that there are.")
+            case EBUSY:
+                (.deviceBusy, "Another program records from it; close that, or use the default device, which shares.")
+            case EACCES, EPERM:
+                (.permissionDenied, "You may not use it; add yourself to the group audio, and log in again.")
+            case ENODEV, EBADFD, EIO, EPIPE, ENOTCONN, ECONNREFUSED:
+                (.deviceLost, "It is gone, or no longer answers; plug it in again.")
+            case EINVAL: (.formatUnsupported, "It does not record in this format; use plughw in place of hw.")
+            case ENOMEM: (.outOfMemory, "The machine has no memory left; close other programs.")
+            default: (.system, "ALSA has refused: \(String(cString: snd_strerror(code))).")
+            }
+        return CaptureError(kind, operation: operation, subject: name, errno: code < 0 ? -code : nil, message: message)
+    }
+}

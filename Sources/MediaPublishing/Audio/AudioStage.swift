@@ -1,0 +1,177 @@
+import AudioCapturing
+import VideoCapturing
+
+/// The sound on its way to an encoder, or to a consumer of samples: put on the time line of the pictures, and handed on.
+///
+/// Safe to use from any thread; what comes next is called by one at a time, and with no lock held.
+final class AudioStage: AudioCaptureConsumer {
+    /// What outputs must have in common to share an encoder.
+    struct Key: Hashable {
+        var encoder: String
+        var settings: AudioEncodingSettings
+        var isLive: Bool
+    }
+
+    /// The encoder, and what outputs share it by; nil for a consumer of samples.
+    let encoder: (key: Key, codec: Codec, track: TrackDescription?, encoding: AudioEncodingConsumer)?
+
+    /// How long sound may come later than pictures of its time before silence takes its place.
+    private static let lateness = Duration.milliseconds(500)
+    /// Chunks that wait for the first picture: two seconds of 20 ms; older ones are left out.
+    private static let maximumWaiting = 100
+
+    private struct State {
+        var isBusy = false
+        var hasEnded = false
+        var waiting: [AudioChunk] = []
+        /// The end of the newest chunk.
+        var inputEnd: MediaTime?
+        var statistics = AudioSynchronizer.Statistics()
+        var subscription: AudioSubscription?
+    }
+
+    private let state = Locked(State())
+    private let line: Line
+    private let next: any AudioCaptureConsumer
+    private let startTime: @Sendable (AudioChunk?) -> MediaTime?
+    private let maximumDuration: Duration?
+    private let onLimit: @Sendable () -> Void
+    private let onFailure: @Sendable (any Error) -> Void
+
+    /// - Parameters:
+    ///   - format: that of the capture, whose channels are kept.
+    ///   - encoder: what it feeds.
+    ///   - consumer: what it feeds; the encoder's consumer where there is one.
+    ///   - startTime: the time of the first frame, which may follow from the first chunk; nil while it is unknown.
+    ///   - maximumDuration: how much is given.
+    ///   - onLimit: called, possibly more than once, when all of that has been given.
+    ///   - onFailure: called when nothing more can be given.
+    init(
+        _ format: AudioFormat,
+        encoder: (key: Key, codec: Codec, track: TrackDescription?, encoding: AudioEncodingConsumer)?,
+        to consumer: any AudioCaptureConsumer, maximumDuration: Duration?,
+        startTime: @escaping @Sendable (AudioChunk?) -> MediaTime?, onLimit: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable (any Error) -> Void
+    ) {
+        line = Line(channels: format.channels)
+        self.encoder = encoder
+        next = consumer
+        self.startTime = startTime
+        self.maximumDuration = maximumDuration
+        self.onLimit = onLimit
+        self.onFailure = onFailure
+    }
+
+    var subscription: AudioSubscription? {
+        get { state.withLock { $0.subscription } }
+        set { state.withLock { $0.subscription = newValue } }
+    }
+
+    var statistics: AudioSynchronizer.Statistics { state.withLock { $0.statistics } }
+
+    func consumeAudio(_ chunk: AudioChunk) {
+        exclusively { line in
+            state.withLock { state in
+                state.inputEnd = chunk.endTimestamp
+                if state.waiting.count == AudioStage.maximumWaiting { state.waiting.removeFirst() }
+                if line.synchronizer == nil { state.waiting.append(chunk) }
+            }
+            state.wakeAll()
+            guard line.synchronizer == nil else { return try give { try $0.add(chunk, to: $1) } }
+            try begin(with: chunk)
+        }
+    }
+
+    /// A picture of a time has come: sound that is much later than that is given up.
+    func advance(to time: MediaTime) {
+        // What waits in the queue has come in time.
+        guard subscription?.statistics.waiting == 0 else { return }
+        exclusively { line in
+            if line.synchronizer == nil { try begin(with: nil) }
+            try give { try $0.fill(until: time.advanced(by: .zero - AudioStage.lateness), to: $1) }
+        }
+    }
+
+    /// Blocks until sound up to a time has come, or the limit of real time has passed.
+    func awaitSound(until end: MediaTime, atMost limit: Duration) {
+        _ = state.wait(until: MonotonicClock().now.advanced(by: limit)) { state -> Void? in
+            state.hasEnded || state.inputEnd.map { $0 >= end } ?? false ? () : nil
+        }
+    }
+
+    /// Gives everything up to a time, or all that came, and ends.
+    func finish(at end: MediaTime?) {
+        exclusively { line in
+            if line.synchronizer == nil { try begin(with: nil) }
+            try give { try $0.finish(at: end, to: $1) }
+        }
+        markEnded()
+        encoder?.encoding.finish()
+    }
+
+    private func markEnded() {
+        state.withLock { $0.hasEnded = true }
+        state.wakeAll()
+    }
+
+    /// Makes the time line, once its start is known, and gives what waited for that.
+    private func begin(with chunk: AudioChunk?) throws {
+        guard let start = startTime(chunk) else { return }
+        let synchronizer = AudioSynchronizer(from: start, channels: line.channels)
+        if let maximumDuration { synchronizer.setEnd(start.advanced(by: maximumDuration)) }
+        line.synchronizer = synchronizer
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for chunk in waiting { try give { try $0.add(chunk, to: $1) } }
+    }
+
+    private func give(_ body: (AudioSynchronizer, (AudioChunk) throws -> Void) throws -> Void) throws {
+        guard let synchronizer = line.synchronizer else { return }
+        try body(synchronizer) { next.consumeAudio($0) }
+        state.withLock { $0.statistics = synchronizer.statistics }
+        if synchronizer.hasReachedEnd { onLimit() }
+    }
+
+    /// Runs `body` while no other thread does; not after the end.
+    private func exclusively(_ body: (Line) throws -> Void) {
+        let mayRun = state.wait { state -> Bool? in
+            guard !state.isBusy else { return nil }
+            guard !state.hasEnded else { return false }
+            state.isBusy = true
+            return true
+        }
+        guard mayRun == true else { return }
+        do {
+            try body(line)
+        } catch {
+            state.withLock { $0.hasEnded = true }
+            onFailure(error)
+        }
+        state.withLock { $0.isBusy = false }
+        state.wakeAll()
+    }
+
+    /// `@unchecked Sendable`: ``exclusively(_:)`` lets one thread in, and hands over through its lock.
+    private final class Line: @unchecked Sendable {
+        let channels: ChannelLayout
+        @exclusivity(unchecked) var synchronizer: AudioSynchronizer?
+
+        init(channels: ChannelLayout) { self.channels = channels }
+    }
+}
+
+/// Tells the stages of the sound the times of the pictures, on a thread of its own, so that no capture waits for them.
+final class PictureClock: FeedbackConsumer {
+    private let onFrame: @Sendable (MediaTime) -> Void
+
+    init(onFrame: @escaping @Sendable (MediaTime) -> Void) { self.onFrame = onFrame }
+
+    func connectFeedback(_ feedback: CaptureFeedback?) {
+        // Any frame is right.
+        feedback?.updateWants(CaptureWants(acceptsCompressed: true, acceptsNativeFormat: true, isPassive: true))
+    }
+
+    func consumeFrame(_ frame: VideoFrame) { onFrame(frame.timestamp) }
+}

@@ -1,0 +1,307 @@
+import AudioCapturing
+
+/// Puts the sound of a capture on the time line of the pictures: 48 kHz by the monotonic clock, without a gap, from one
+/// moment to another.
+///
+/// Each chunk says when its samples were captured. Between the beginnings of two chunks the samples are stretched to the
+/// time between them, so the clock of the sound card is followed exactly, whatever its error, and nothing adds up. Where
+/// sound is missing there is silence; sound that comes too late is left out.
+///
+/// ```
+/// chunks       |----------|----------|          |----------|      times of the card
+/// time line   T0 ─┬─┬─┬─┬─┬─┬─┬─┬─┬─┬─ silence ─┬─┬─┬─┬─┬─┬─▶     48,000 per second of the monotonic clock
+/// ```
+/// One chunk is held back, since its length in time is known once the next one begins. No allocation per chunk in steady
+/// state. Used by one thread at a time.
+final class AudioSynchronizer {
+    /// The rate of the time line.
+    static let sampleRate = 48_000
+    /// Without a stated discontinuity, a chunk that begins this much later than the one before has ended follows a gap, and
+    /// one this much earlier overlaps; in nanoseconds.
+    private static let tolerance = 20e6
+    /// The same where a discontinuity is stated.
+    private static let statedTolerance = 1e6
+    /// How much faster or slower sound may be played to follow the times, in parts of one: more than any clock is off.
+    private static let maximumStretch = 0.0025
+
+    /// What it has done, in frames of 48 kHz and of the capture.
+    struct Statistics: Sendable, Hashable {
+        /// Silence in place of sound that is missing.
+        var framesOfSilence: Int64 = 0
+        /// Sound that came too late, or twice.
+        var framesLeftOut: Int64 = 0
+    }
+
+    /// What it gives: `float32`, mono or stereo.
+    let format: AudioFormat
+    private(set) var statistics = Statistics()
+
+    private let channels: Int
+    private let framesPerChunk: Int
+    private let pool = AudioBufferPool()
+    /// The time of the first frame.
+    private let start: MediaTime
+    /// The number of the next frame to be given, and of the one that is not to be given any more.
+    private var nextFrame: Int64 = 0
+    private var endFrame = Int64.max
+
+    // The input: the channels one after the other, `capacity` frames each, of which the first `filled` are samples.
+    private var samples: UnsafeMutablePointer<Float>
+    private var capacity = 32_768
+    private var filled = 0
+    private var inputRate = 0
+    private var resampler: FractionalResampler?
+
+    // The chunk that is being filled.
+    private let made: UnsafeMutablePointer<Float>
+    private var madeCount = 0
+
+    /// A stretch of input whose first frame belongs to a time.
+    private struct Segment {
+        /// The index of its first frame in `samples`.
+        var frame = 0
+        /// The time of it, in nanoseconds from `start`.
+        var time = 0.0
+        var count = 0
+    }
+
+    /// The newest stretch, whose end in time is not known yet.
+    private var open = Segment()
+    /// The one before, from which output is taken, and its frames per nanosecond.
+    private var origin = Segment()
+    private var slope = 0.0
+
+    /// - Parameters:
+    ///   - start: the time of the first frame.
+    ///   - channels: those of the capture; of more than two the first two are used.
+    ///   - framesPerChunk: how much it gives at a time.
+    init(from start: MediaTime, channels: ChannelLayout, framesPerChunk: Int = 960) {
+        self.start = start
+        self.channels = min(2, channels.count)
+        self.framesPerChunk = framesPerChunk
+        format = AudioSynchronizer.format(of: channels)
+        samples = .allocate(capacity: capacity * self.channels)
+        made = .allocate(capacity: framesPerChunk * self.channels)
+    }
+
+    deinit {
+        samples.deallocate()
+        made.deallocate()
+    }
+
+    /// What a time line gives for a capture of these channels.
+    static func format(of channels: ChannelLayout) -> AudioFormat {
+        AudioFormat(.float32, ChannelLayout(count: min(2, channels.count)), sampleRate: sampleRate)
+    }
+
+    /// The end of the sound that was added, in nanoseconds from the start.
+    private var inputEnd: Double { open.time + Double(open.count) * nanosecondsPerFrame }
+
+    private var nanosecondsPerFrame: Double { 1e9 / Double(max(1, inputRate)) }
+
+    // MARK: Input
+
+    /// Adds a chunk, and gives what lies before its beginning.
+    func add(_ chunk: AudioChunk, to output: (AudioChunk) throws -> Void) throws {
+        guard !hasReachedEnd else { return }
+        try adopt(rate: chunk.format.sampleRate, output)
+        let time = Double(chunk.timestamp.nanoseconds(since: start))
+        let tolerance = chunk.discontinuity == nil ? AudioSynchronizer.tolerance : AudioSynchronizer.statedTolerance
+        var first = 0
+        if open.count == 0 {
+            // What comes before the start belongs to nothing.
+            guard time + Double(chunk.frameCount) * nanosecondsPerFrame > inputEnd else { return }
+            if time > inputEnd { try addSilence(until: time, output) }
+        } else if time - inputEnd > tolerance {
+            try addSilence(until: time, output)
+        } else if inputEnd - time > tolerance {
+            first = Int(min(Double(chunk.frameCount), (inputEnd - time) / nanosecondsPerFrame))
+            statistics.framesLeftOut += Int64(first)
+            guard first < chunk.frameCount else { return }
+        }
+        try append(count: chunk.frameCount - first, at: time + Double(first) * nanosecondsPerFrame, output) {
+            copy(chunk, from: first)
+        }
+    }
+
+    /// Gives silence up to a time, where no sound has come.
+    func fill(until time: MediaTime, to output: (AudioChunk) throws -> Void) throws {
+        if inputRate == 0 { try adopt(rate: AudioSynchronizer.sampleRate, output) }
+        let end = Double(time.nanoseconds(since: start))
+        if end - inputEnd > AudioSynchronizer.tolerance { try addSilence(until: end, output) }
+    }
+
+    /// Gives everything up to a time: silence where sound is missing, and nothing later.
+    ///
+    /// - Parameter time: nil for the end of the sound.
+    func finish(at time: MediaTime?, to output: (AudioChunk) throws -> Void) throws {
+        guard inputRate > 0 || time != nil else { return }
+        if inputRate == 0 { try adopt(rate: AudioSynchronizer.sampleRate, output) }
+        let end = max(0, time.map { Double($0.nanoseconds(since: start)) } ?? inputEnd)
+        limit(to: end)
+        if end - inputEnd > AudioSynchronizer.tolerance { try addSilence(until: end, output) }
+        // Enough for the filter to reach past the end.
+        let rest = Double(2 * (resampler?.reach ?? 0) + 2) * nanosecondsPerFrame
+        try addSilence(until: max(end, inputEnd) + rest, isCounted: false, output)
+        try giveMade(output)
+    }
+
+    /// Gives nothing from a time on.
+    func setEnd(_ end: MediaTime) { limit(to: max(0, Double(end.nanoseconds(since: start)))) }
+
+    /// Whether everything up to the end has been given.
+    var hasReachedEnd: Bool { nextFrame >= endFrame }
+
+    private func limit(to end: Double) {
+        endFrame = min(endFrame, Int64((end * Double(AudioSynchronizer.sampleRate) / 1e9).rounded()))
+    }
+
+    private func addSilence(
+        until end: Double, isCounted: Bool = true, _ output: (AudioChunk) throws -> Void
+    ) throws {
+        while end - inputEnd >= nanosecondsPerFrame {
+            // In stretches, so that an hour of it takes no memory.
+            let count = Int(min((end - inputEnd) / nanosecondsPerFrame, 4800))
+            try append(count: count, at: inputEnd, output) {
+                for channel in 0..<channels {
+                    (samples + channel * capacity + filled).update(repeating: 0, count: count)
+                }
+            }
+            if isCounted {
+                statistics.framesOfSilence += Int64(count * AudioSynchronizer.sampleRate / max(1, inputRate))
+            }
+        }
+    }
+
+    /// Adds frames whose first belongs to a time, near the end of those before.
+    private func append(
+        count: Int, at time: Double, _ output: (AudioChunk) throws -> Void, write: () -> Void
+    ) throws {
+        reserve(count)
+        write()
+        let before = open
+        open = Segment(frame: filled, time: time, count: count)
+        filled += count
+        guard before.count > 0 else {
+            origin = open
+            slope = 1 / nanosecondsPerFrame
+            return
+        }
+        // The clock may be off by much less; a larger step is followed slowly, since it would be heard.
+        let nominal = Double(before.count) * nanosecondsPerFrame
+        let limit = nominal * AudioSynchronizer.maximumStretch
+        let length = min(max(time - before.time, nominal - limit), nominal + limit)
+        open.time = before.time + length
+        origin = before
+        slope = Double(before.count) / length
+        try give(until: open.time, output)
+    }
+
+    /// Another rate begins where the sound before ends.
+    private func adopt(rate: Int, _ output: (AudioChunk) throws -> Void) throws {
+        guard rate != inputRate, rate > 0 else { return }
+        let end = inputEnd
+        if let resampler, open.count > 0 {
+            let kept = endFrame
+            limit(to: end)
+            try addSilence(until: end + Double(2 * resampler.reach + 2) * nanosecondsPerFrame, isCounted: false, output)
+            endFrame = kept
+        }
+        inputRate = rate
+        let made = FractionalResampler(ratio: Double(AudioSynchronizer.sampleRate) / Double(rate))
+        resampler = made
+        // Silence precedes the first frame, for the filter to reach into.
+        filled = 0
+        open = Segment()
+        reserve(2 * made.reach)
+        filled = 2 * made.reach
+        for channel in 0..<channels { (samples + channel * capacity).update(repeating: 0, count: filled) }
+        open = Segment(frame: filled, time: end, count: 0)
+        origin = open
+        slope = 1 / nanosecondsPerFrame
+    }
+
+    /// Makes room, and gives up what output no longer needs.
+    private func reserve(_ count: Int) {
+        guard filled + count > capacity else { return }
+        let position = origin.frame + Int((time(of: nextFrame) - origin.time) * slope)
+        let spare = max(0, min(position - (resampler?.reach ?? 0) - 1, origin.frame))
+        let kept = filled - spare
+        if kept + count > capacity {
+            let newCapacity = 2 * (kept + count)
+            let memory = UnsafeMutablePointer<Float>.allocate(capacity: newCapacity * channels)
+            for channel in 0..<channels {
+                (memory + channel * newCapacity).update(from: samples + channel * capacity + spare, count: kept)
+            }
+            samples.deallocate()
+            samples = memory
+            capacity = newCapacity
+        } else {
+            for channel in 0..<channels {
+                (samples + channel * capacity).update(from: samples + channel * capacity + spare, count: kept)
+            }
+        }
+        filled = kept
+        origin.frame -= spare
+        open.frame -= spare
+    }
+
+    /// Stores the samples of a chunk.
+    private func copy(_ chunk: AudioChunk, from first: Int) {
+        let count = chunk.frameCount - first
+        let given = chunk.format.channels.count
+        func store(_ value: (Int) -> Float) {
+            for channel in 0..<channels {
+                let target = samples + channel * capacity + filled
+                // Mono is heard on both sides.
+                let source = min(channel, given - 1)
+                for frame in 0..<count { target[frame] = value((first + frame) * given + source) }
+            }
+        }
+        switch chunk.format.sampleType {
+        case .float32: chunk.buffer.withSamples(as: Float.self) { span in store { span[$0] } }
+        case .int16: chunk.buffer.withSamples(as: Int16.self) { span in store { Float(span[$0]) * (1 / 32_768) } }
+        }
+    }
+
+    // MARK: Output
+
+    private func time(of frame: Int64) -> Double { Double(frame) * (1e9 / Double(AudioSynchronizer.sampleRate)) }
+
+    /// Gives the frames before a time, as far as the filter has what it reaches for.
+    private func give(until end: Double, _ output: (AudioChunk) throws -> Void) throws {
+        guard let resampler else { return }
+        while nextFrame < endFrame {
+            let due = time(of: nextFrame)
+            guard due < end else { return }
+            let position = (due - origin.time) * slope
+            let whole = position.rounded(.down)
+            let frame = origin.frame + Int(whole)
+            guard frame + resampler.reach < filled else { return }
+            precondition(frame - resampler.reach + 1 >= 0, "the filter reaches before its input")
+            resampler.interpolate(
+                at: frame, position - whole, channels: samples, stride: capacity, count: channels,
+                into: made + madeCount * channels)
+            madeCount += 1
+            nextFrame += 1
+            if madeCount == framesPerChunk { try giveMade(output) }
+        }
+    }
+
+    private func giveMade(_ output: (AudioChunk) throws -> Void) throws {
+        guard madeCount > 0 else { return }
+        let count = madeCount
+        madeCount = 0
+        let buffer = try pool.makeBuffer(format, frameCapacity: framesPerChunk) { writer in
+            writer.withUnsafeBytes {
+                $0.copyMemory(from: UnsafeRawBufferPointer(start: made, count: count * channels * 4))
+            }
+            return count
+        }
+        let first = nextFrame - Int64(count)
+        try output(
+            AudioChunk(
+                buffer: buffer, timestamp: start.advanced(by: format.duration(ofFrames: first)), firstFrame: first,
+                discontinuity: first == 0 ? .start : nil))
+    }
+}

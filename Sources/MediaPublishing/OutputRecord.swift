@@ -1,0 +1,138 @@
+import AudioCapturing
+import VideoCapturing
+
+/// One output at its publisher.
+///
+/// `output` is opened, closed and discarded by one thread at a time, as ``MediaPublisher`` demands of its users.
+final class OutputRecord: Sendable {
+    let id: MediaPublisher.OutputID
+    let output: any MediaOutput
+    /// How to encode for it; nil for the publisher's settings.
+    let encoding: EncodingSettings?
+
+    struct State {
+        var isOpen = false
+        var hasFailed = false
+        var hasCompleted = false
+        /// Of an output that takes frames.
+        var subscription: PublisherSubscription?
+        /// Of an output that takes packets.
+        var stage: EncoderStage?
+        /// Of an output that takes sound.
+        var audio: AudioStage?
+    }
+
+    let state = Locked(State())
+
+    init(_ output: any MediaOutput, id: MediaPublisher.OutputID, encoding: EncodingSettings?) {
+        self.output = output
+        self.id = id
+        self.encoding = encoding
+    }
+
+    var subscription: PublisherSubscription? { state.withLock { $0.subscription } }
+    var stage: EncoderStage? { state.withLock { $0.stage } }
+    var audio: AudioStage? { state.withLock { $0.audio } }
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+    var takesMore: Bool { state.withLock { !$0.hasFailed && !$0.hasCompleted } }
+
+    /// Marks it as failed; false when it is already.
+    func markFailed() -> Bool {
+        state.withLock { state in
+            defer { state.hasFailed = true }
+            return !state.hasFailed
+        }
+    }
+
+    /// Marks it as completed; false when it is already, or has failed.
+    func markCompleted() -> Bool {
+        state.withLock { state in
+            guard !state.hasFailed, !state.hasCompleted else { return false }
+            state.hasCompleted = true
+            return true
+        }
+    }
+
+    /// Removes what was opened for a run that has not begun.
+    func discard(from video: VideoPublisher) {
+        let (wasOpen, subscription, stage, audio) = state.withLock { state in
+            defer { state.isOpen = false }
+            return (state.isOpen, state.subscription, state.stage, state.audio)
+        }
+        if let subscription { video.remove(subscription) }
+        stage?.encoding.remove("\(id.index)")
+        audio?.encoder?.encoding.remove("\(id.index)")
+        if wasOpen { output.discard() }
+    }
+
+    /// Completes it, and reports what that throws.
+    func close(at end: MediaTime?, hasFrames: Bool, reportingTo publisher: MediaPublisher) {
+        let (wasOpen, hasFailed) = state.withLock { state in
+            defer { state.isOpen = false }
+            return (state.isOpen, state.hasFailed)
+        }
+        guard wasOpen, !(subscription?.statistics.isStalled ?? false), !(stage?.isStalled ?? false) else { return }
+        do {
+            try output.close(at: end)
+        } catch {
+            if !hasFailed { publisher.fail(self, error) }
+        }
+        if !hasFrames, output.outputStatistics.bytes == 0 { output.discard() }
+    }
+}
+
+/// An encoder with the outputs that share it.
+final class EncoderStage: Sendable {
+    /// What outputs must have in common to share an encoder.
+    struct Key: Hashable {
+        var encoder: String
+        var settings: EncodingSettings
+        var purpose: EncodingSettings.Purpose
+    }
+
+    /// Unique at its publisher.
+    let number: Int
+    let key: Key
+    let codec: Codec
+    /// Bits per second at the beginning.
+    let bitrate: Int
+    /// Whether further outputs may share it.
+    let isShared: Bool
+    let encoding: EncodingConsumer
+    private struct State {
+        var subscription: PublisherSubscription?
+        var isRetired = false
+    }
+    private let state = Locked(State())
+
+    init(
+        _ number: Int, _ key: Key, codec: Codec, bitrate: Int, isShared: Bool, encoding: EncodingConsumer
+    ) {
+        self.number = number
+        self.key = key
+        self.codec = codec
+        self.bitrate = bitrate
+        self.isShared = isShared
+        self.encoding = encoding
+    }
+
+    var name: String { key.encoder }
+
+    var subscription: PublisherSubscription? {
+        get { state.withLock { $0.subscription } }
+        set { state.withLock { $0.subscription = newValue } }
+    }
+
+    /// Whether it has ended, since no output was left.
+    var isRetired: Bool { state.withLock { $0.isRetired } }
+
+    /// Ends it when no output is left, so that nothing is converted for it.
+    func retireIfIdle(at video: VideoPublisher) {
+        guard !encoding.isActive else { return }
+        state.withLock { $0.isRetired = true }
+        if let subscription { video.remove(subscription) }
+    }
+
+    /// Whether a call of the encoder, or of an output of it, does not return.
+    var isStalled: Bool { subscription?.statistics.isStalled ?? false }
+}

@@ -1,0 +1,96 @@
+public import AudioCapturing
+public import AudioRendering
+import CALSA
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Plays through a sound card or a sound server, through ALSA.
+///
+/// Its level is its own: the frames written less those that the device has played, and never more than that says. Some
+/// sound servers state none, or go on "playing" with nothing to play, so a level of zero is the underrun, whatever the
+/// state; playing goes on by itself with the next ``write(_:)``. A device that cannot pause is stopped, and gets again what
+/// it had not played.
+///
+/// Used by one thread at a time.
+public final class Loudspeaker: AudioRenderer {
+    /// A name of ALSA: `default`, `hw:0`, `plughw:CARD=Headset`.
+    public let device: String
+    private let latency: Duration
+    private let state = Locked(State())
+
+    private struct State {
+        var output: PCMOutput?
+        var isPaused = false
+    }
+
+    /// A loudspeaker that opens nothing yet.
+    ///
+    /// - Parameters:
+    ///   - device: a name of ALSA.
+    ///   - latency: how much its buffer holds.
+    public init(_ device: String = "default", latency: Duration = .milliseconds(200)) {
+        self.device = device
+        self.latency = latency
+    }
+
+    public var name: String { device }
+
+    public func open(_ wanted: AudioFormat) throws(AudioRendererError) -> AudioFormat {
+        let output = try PCMOutput(device, wanted, latency)
+        state.withLock { state in
+            state.output = output
+            state.isPaused = false
+        }
+        return output.format
+    }
+
+    public var bufferFrames: Int { state.withLock { $0.output?.bufferFrames ?? 0 } }
+
+    public func write(_ samples: UnsafeRawBufferPointer) throws(AudioRendererError) -> Int {
+        try withOutput("play") { (output, isPaused) throws(AudioRendererError) in
+            try isPaused ? 0 : output.write(samples)
+        }
+    }
+
+    public func queuedFrames() throws(AudioRendererError) -> Int {
+        try withOutput("ask for the level") { (output, _) throws(AudioRendererError) in try output.queuedFrames() }
+    }
+
+    public func pause() throws(AudioRendererError) {
+        try withOutput("pause") { (output, isPaused) throws(AudioRendererError) in
+            guard !isPaused else { return }
+            try output.pause()
+            isPaused = true
+        }
+    }
+
+    public func resume() throws(AudioRendererError) {
+        try withOutput("resume") { (output, isPaused) throws(AudioRendererError) in
+            guard isPaused else { return }
+            try output.resume()
+            isPaused = false
+        }
+    }
+
+    public func flush() throws(AudioRendererError) {
+        try withOutput("flush") { (output, _) throws(AudioRendererError) in try output.flush() }
+    }
+
+    public func close() { state.withLock { $0.output = nil } }
+
+    private func withOutput<Result>(
+        _ operation: String, _ body: (PCMOutput, inout Bool) throws(AudioRendererError) -> Result
+    ) throws(AudioRendererError) -> Result {
+        try state.withLock { (state) throws(AudioRendererError) in
+            guard let output = state.output else {
+                throw AudioRendererError(
+                    .invalidState, operation: operation, subject: device, message: "Open the loudspeaker first.")
+            }
+            return try body(output, &state.isPaused)
+        }
+    }
+}

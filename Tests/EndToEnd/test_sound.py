@@ -1,0 +1,163 @@
+"""Sound beside pictures: what ffprobe, mkvinfo and Chromium say of the tool's files."""
+
+import http.server
+import json
+import re
+import struct
+import threading
+
+from support.devtools import DevTools
+from support.media import command, probe
+from support.tool import USAGE, ToolTestCase
+
+PAGE = b"""<!DOCTYPE html><title>sound</title><script>
+const wait = (target, name) => new Promise(resolve => target.addEventListener(name, resolve, { once: true }));
+async function bySource() {
+    const video = document.createElement("video");
+    video.src = "/media"; video.playbackRate = 4; document.body.append(video);
+    const end = Promise.race([wait(video, "ended"), wait(video, "error")]);
+    await video.play(); await end;
+    return { error: video.error && video.error.message, ended: video.ended, duration: video.duration,
+        sound: video.webkitAudioDecodedByteCount, pictures: video.getVideoPlaybackQuality().totalVideoFrames };
+}
+async function byMediaSource() {
+    const data = new Uint8Array(await (await fetch("/media")).arrayBuffer());
+    const video = document.createElement("video"), source = new MediaSource();
+    video.src = URL.createObjectURL(source);
+    await wait(source, "sourceopen");
+    const buffer = source.addSourceBuffer('video/webm; codecs="vp8,opus"');
+    for (let at = 0; at < data.length; at += 3000) {
+        const done = Promise.race([wait(buffer, "updateend"), wait(buffer, "error")]);
+        buffer.appendBuffer(data.subarray(at, at + 3000));
+        await done;
+        if (video.error) return { error: video.error.message, ranges: [] };
+    }
+    const ranges = [];
+    for (let i = 0; i < buffer.buffered.length; i++) ranges.push([buffer.buffered.start(i), buffer.buffered.end(i)]);
+    return { error: null, ranges };
+}
+</script>"""
+
+
+def serve(test, file):
+    """A server of the page and a file, and its address."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def do_GET(self):
+            body, kind = (file.read_bytes(), "video/webm") if self.path == "/media" else (PAGE, "text/html")
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            try:
+                self.wfile.write(body)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # the player has seen enough
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    test.addCleanup(server.server_close)
+    test.addCleanup(server.shutdown)
+    return f"http://127.0.0.1:{server.server_port}/"
+
+
+class SoundTests(ToolTestCase):
+    def record(self, name, *options, seconds=3):
+        file = self.folder / name
+        run = self.succeed(
+            "--source", "noise", "--size", "160x120", "--fps", 30, "--audio", "tone", "--duration", seconds, *options, "-o",
+            file)
+        return file, run
+
+    def test_a_file_has_both(self):
+        file, run = self.record("a.webm", "--keyframe-interval", 1)
+        self.assertIn("with sound of tone", run.stderr)
+        self.assertRegex(run.stderr, r"snd -\d+ dB")
+        found = json.loads(command("ffprobe", "-v", "error", "-show_streams", "-show_packets", "-of", "json", file).stdout)
+        self.assertEqual([stream["codec_name"] for stream in found["streams"]], ["vp8", "opus"])
+        last = -1.0
+        for packet in found["packets"]:  # in the order of the file
+            time = float(packet["pts_time"]) + (0.0065 if packet["stream_index"] == 1 else 0)
+            self.assertGreaterEqual(time, last - 0.0006)
+            last = time
+        sound = sum(1 for packet in found["packets"] if packet["stream_index"] == 1)
+        self.assertAlmostEqual(sound, 150, delta=8)
+        information = command("mkvinfo", "--all", file).stdout.decode()
+        self.assertIn("Codec-inherent delay: 00:00:00.006500000", information)
+        self.assertIn("Seek pre-roll: 00:00:00.080000000", information)
+
+    def test_chromium_plays_it(self):
+        file, _ = self.record("a.webm", "--keyframe-interval", 1)
+        browser = DevTools()
+        self.addCleanup(browser.close)
+        tab = browser.open()
+        tab.go(serve(self, file))
+        tab.wait("typeof bySource === 'function' && document.body !== null || document.readyState === 'complete'")
+        played = tab.evaluate("bySource()")
+        self.assertEqual((played["error"], played["ended"]), (None, True), played)
+        self.assertAlmostEqual(played["duration"], 3, delta=0.1)
+        self.assertGreater(played["sound"], 1000)
+        appended = tab.evaluate("byMediaSource()")
+        self.assertIsNone(appended["error"], appended)
+        # One range, without a hole, as long as the film.
+        self.assertEqual(len(appended["ranges"]), 1, appended)
+        self.assertAlmostEqual(appended["ranges"][0][1], 3, delta=0.1)
+
+    def test_other_containers(self):
+        for name in ("a.mkv", "a.mp4", "a.ts"):
+            file, _ = self.record(name, "--codec", "h264", seconds=2)
+            streams = json.loads(command("ffprobe", "-v", "error", "-show_streams", "-of", "json", file).stdout)["streams"]
+            self.assertEqual(sorted(stream["codec_name"] for stream in streams), ["h264", "opus"], name)
+
+    def test_sound_alone(self):
+        wav = self.folder / "voice.wav"
+        run = self.succeed("--audio", "tone", "--duration", 2, "-o", wav)
+        self.assertIn("Recording tone", run.stderr)
+        data = wav.read_bytes()
+        self.assertEqual((data[:4], data[8:12]), (b"RIFF", b"WAVE"))
+        self.assertEqual(struct.unpack("<I", data[4:8])[0], len(data) - 8)
+        self.assertAlmostEqual(float(probe(wav)["format"]["duration"]), 2, delta=0.001)
+        weba = self.folder / "voice.weba"
+        self.succeed("--audio", "tone", "--duration", 2, "-o", weba)
+        found = probe(weba)
+        self.assertEqual((found["stream"]["codec_name"], found["errors"]), ("opus", ""))
+        self.assertAlmostEqual(float(found["format"]["duration"]), 2, delta=0.001)
+
+    def test_statistics(self):
+        _, run = self.record("a.webm", "--stats", "json", seconds=2)
+        lines = [json.loads(line) for line in run.stderr.splitlines()]
+        summary = lines[-1]
+        self.assertEqual(summary["audio"]["source"], "tone")
+        self.assertEqual((summary["audio"]["lost"], summary["audio"]["encoders"][0]["name"]), (0, "opus"))
+        self.assertLess(summary["audio"]["secondsOfSilence"], 0.05)
+
+    def test_errors(self):
+        for options, words in (
+            (("--audio", "tnoe", "-o", "a.webm"), "Did you mean tone"),
+            (("--audio", "tone", "-o", "a.ivf"), "no output takes sound"),
+            (("-o", "a.wav"), "--audio"),
+            (("--audio-bitrate", "64k", "-o", "a.webm"), "--audio"),
+            (("--audio", "tone", "--fps", "max", "-o", "a.webm", "--source", "noise"), "real time"),
+        ):
+            run = self.run_tool(*options, "--duration", 1)
+            self.assertEqual(run.code, USAGE, str(run))
+            self.assertIn(words, run.stderr)
+            self.assertFalse(list(self.folder.glob("a.*")), str(run))
+
+    def test_a_microphone_that_is_not_there(self):
+        run = self.run_tool("--audio", "mic:NoSuchCard", "--source", "noise", "-o", "a.webm", "--duration", 1)
+        self.assertNotEqual(run.code, 0)
+        self.assertIn("no such microphone", run.stderr)
+        self.assertFalse((self.folder / "a.webm").exists())
+
+    def test_list_and_doctor(self):
+        listed = json.loads(self.succeed("list", "--json").stdout)
+        self.assertIn("microphones", listed)
+        self.assertEqual({source["name"] for source in listed["audioSources"]}, {"tone", "mic"})
+        self.assertEqual({encoder["name"] for encoder in listed["audioEncoders"]}, {"opus", "pcm"})
+        doctor = self.run_tool("doctor").stdout.decode()
+        self.assertTrue(re.search(r"ok\s+libopus", doctor), doctor)
+        self.assertIn("microphone", doctor)

@@ -1,0 +1,196 @@
+import AudioCapturing
+import Glibc
+import Testing
+
+@testable import MediaPublishing
+
+/// Sound of a card whose clock is off: what each of its samples is worth at the time when it was captured.
+struct Card {
+    /// Samples per second of the clock.
+    var rate: Double
+    /// What it states.
+    var nominalRate = 48_000
+    var start = MediaTime(nanoseconds: 9_000_000_000)
+    var framesPerChunk = 960
+    var channels = ChannelLayout.mono
+
+    /// The time of a sample.
+    func time(_ frame: Int) -> MediaTime {
+        start.advanced(by: .nanoseconds(Int64((Double(frame) / rate * 1e9).rounded())))
+    }
+
+    /// A chunk of the samples from one on; `sound` is the value at a time, in seconds from `start`.
+    func chunk(
+        _ first: Int, discontinuity: AudioChunk.Discontinuity? = nil, sound: (Double) -> Float
+    ) throws -> AudioChunk {
+        let samples = (first..<first + framesPerChunk).flatMap { frame in
+            [Float](repeating: sound(Double(frame) / rate), count: channels.count)
+        }
+        return AudioChunk(
+            buffer: try AudioBuffer(copying: samples, channels: channels, sampleRate: nominalRate),
+            timestamp: time(first), firstFrame: Int64(first), discontinuity: discontinuity)
+    }
+}
+
+/// What a time line gives.
+final class Line {
+    var samples: [Float] = []
+    var chunks = 0
+
+    func take(_ chunk: AudioChunk) {
+        #expect(chunk.firstFrame == Int64(samples.count / chunk.format.channels.count))
+        chunk.buffer.withSamples(as: Float.self) { span in
+            for index in span.indices { samples.append(span[index]) }
+        }
+        chunks += 1
+    }
+}
+
+@Suite struct AudioSynchronizerTests {
+    private func sine(_ time: Double) -> Float { Float(0.5 * sin(2 * .pi * 997 * time)) }
+
+    /// Each sample is what the sound was at its time, to 70 dB at any error of the clock: no drift is left.
+    @Test(arguments: [0, 100, -100, 1000, -1000, 20_000]) func theClockOfTheCardIsFollowed(ppm: Int) throws {
+        let card = Card(rate: 48_000 * (1 + Double(min(ppm, 2000)) * 1e-6))
+        let synchronizer = AudioSynchronizer(from: card.start, channels: .mono)
+        let line = Line()
+        for index in 0..<500 { try synchronizer.add(card.chunk(index * 960, sound: sine)) { line.take($0) } }
+        try synchronizer.finish(at: card.start.advanced(by: .seconds(9))) { line.take($0) }
+        #expect(line.samples.count == 9 * 48_000)
+        #expect(line.chunks == 450)
+        // Not the edges, where silence meets the sound.
+        let error = (480..<9 * 48_000 - 960).map { abs(line.samples[$0] - sine(Double($0) / 48_000)) }.max() ?? 1
+        #expect(error < 0.5 * 3e-4, "\(error)")
+        #expect(synchronizer.statistics == AudioSynchronizer.Statistics())
+    }
+
+    @Test(arguments: [8000, 16_000, 44_100, 96_000, 192_000]) func otherRatesAreConverted(rate: Int) throws {
+        let card = Card(rate: Double(rate) * 1.0001, nominalRate: rate, framesPerChunk: rate / 50)
+        let synchronizer = AudioSynchronizer(from: card.start, channels: .mono)
+        let line = Line()
+        for index in 0..<100 {
+            try synchronizer.add(card.chunk(index * card.framesPerChunk, sound: sine)) { line.take($0) }
+        }
+        try synchronizer.finish(at: nil) { line.take($0) }
+        #expect(abs(line.samples.count - 2 * 48_000) < 100)
+        let error = (960..<90_000).map { abs(line.samples[$0] - sine(Double($0) / 48_000)) }.max() ?? 1
+        #expect(error < 0.5 * 1e-3, "\(error)")
+    }
+
+    /// A sample of the same rate and time is passed on as it is.
+    @Test func withoutAnErrorNothingChanges() throws {
+        let card = Card(rate: 48_000)
+        let synchronizer = AudioSynchronizer(from: card.start, channels: .mono)
+        let line = Line()
+        for index in 0..<50 {
+            try synchronizer.add(card.chunk(index * 960) { $0 < 0.5 ? 0.25 : -0.75 }) { line.take($0) }
+        }
+        try synchronizer.finish(at: nil) { line.take($0) }
+        #expect(line.samples == (0..<48_000).map { $0 < 24_000 ? 0.25 : -0.75 })
+    }
+
+    /// What is missing is silence, of its exact length, and the sound after it is where it belongs.
+    @Test(arguments: [30, 500, 30_000]) func holesAreSilence(milliseconds: Int) throws {
+        let card = Card(rate: 48_000 * 1.0002)
+        let synchronizer = AudioSynchronizer(from: card.start, channels: .mono)
+        let line = Line()
+        for index in 0..<50 { try synchronizer.add(card.chunk(index * 960, sound: sine)) { line.take($0) } }
+        let missing = milliseconds * 48
+        for index in 50..<100 {
+            let lost: AudioChunk.Discontinuity? = index == 50 ? .lost(frames: Int64(missing)) : nil
+            try synchronizer.add(card.chunk(index * 960 + missing, discontinuity: lost, sound: sine)) { line.take($0) }
+        }
+        try synchronizer.finish(at: nil) { line.take($0) }
+        let resumes = Int(Double(48_000 + missing) / 1.0002)
+        for frame in 48_100..<resumes - 100 { #expect(line.samples[frame] == 0) }
+        let error = (resumes + 100..<resumes + 40_000).map { abs(line.samples[$0] - sine(Double($0) / 48_000)) }.max()
+        #expect(try #require(error) < 0.01)
+        #expect(abs(synchronizer.statistics.framesOfSilence - Int64(missing)) < 20)
+    }
+
+    @Test func theBeginningIsTheStart() throws {
+        // Sound from before the start is left out, sound after it is preceded by silence; to a fraction of a sample.
+        for offset in [-0.7, -0.0301, -0.010005, 0, 0.0100075, 0.7] {
+            let card = Card(rate: 48_000)
+            let start = card.start.advanced(by: .nanoseconds(Int64(offset * -1e9)))
+            let synchronizer = AudioSynchronizer(from: start, channels: .mono)
+            let line = Line()
+            for index in 0..<100 { try synchronizer.add(card.chunk(index * 960, sound: sine)) { line.take($0) } }
+            try synchronizer.finish(at: nil) { line.take($0) }
+            let first = max(0, Int(offset * 48_000))
+            let error = (first + 100..<first + 30_000).map { frame in
+                abs(line.samples[frame] - sine(Double(frame) / 48_000 - offset))
+            }.max()
+            // A fraction of a sample at the seam of silence: 20 µs of a sine are 0.06 of it.
+            #expect(try #require(error) < (offset > 0 ? 0.07 : 0.001), "\(offset)")
+            #expect(line.samples.prefix(max(0, first - 50)).allSatisfy { $0 == 0 })
+        }
+    }
+
+    @Test func soundThatComesTooLateIsLeftOut() throws {
+        let card = Card(rate: 48_000)
+        let synchronizer = AudioSynchronizer(from: card.start, channels: .mono)
+        let line = Line()
+        try synchronizer.add(card.chunk(0, sound: sine)) { line.take($0) }
+        try synchronizer.fill(until: card.time(48_000)) { line.take($0) }
+        // A second of it, of which nothing is wanted any more; then sound that is.
+        for index in 1..<100 { try synchronizer.add(card.chunk(index * 960, sound: sine)) { line.take($0) } }
+        try synchronizer.finish(at: nil) { line.take($0) }
+        #expect(line.samples.count == 96_000)
+        #expect(abs(synchronizer.statistics.framesLeftOut - 47_040) <= 960)
+        let error = (49_500..<95_000).map { abs(line.samples[$0] - sine(Double($0) / 48_000)) }.max()
+        #expect(try #require(error) < 0.001)
+    }
+
+    /// Nothing is longer than it may be, and nothing is given after the end.
+    @Test func theEndIsExact() throws {
+        for seconds in [0.5, 1.0, 1.5] {
+            let card = Card(rate: 48_000)
+            let synchronizer = AudioSynchronizer(from: card.start, channels: .stereo)
+            synchronizer.setEnd(card.start.advanced(by: .seconds(1)))
+            let line = Line()
+            for index in 0..<Int(seconds * 50) {
+                try synchronizer.add(card.chunk(index * 960, sound: sine)) { line.take($0) }
+            }
+            try synchronizer.finish(at: card.start.advanced(by: .seconds(2))) { line.take($0) }
+            #expect(line.samples.count == 2 * 48_000)
+            // Mono is heard on both sides.
+            #expect((0..<48_000).allSatisfy { line.samples[2 * $0] == line.samples[2 * $0 + 1] })
+        }
+    }
+
+    /// A capture in place of another: other rate, other channels.
+    @Test func theFormatMayChange() throws {
+        let first = Card(rate: 44_100, nominalRate: 44_100, framesPerChunk: 882, channels: .stereo)
+        let second = Card(rate: 48_000)
+        let synchronizer = AudioSynchronizer(from: first.start, channels: .stereo)
+        let line = Line()
+        for index in 0..<50 { try synchronizer.add(first.chunk(index * 882, sound: sine)) { line.take($0) } }
+        for index in 50..<100 {
+            let change: AudioChunk.Discontinuity? = index == 50 ? .formatChanged : nil
+            try synchronizer.add(second.chunk(index * 960, discontinuity: change, sound: sine)) { line.take($0) }
+        }
+        try synchronizer.finish(at: nil) { line.take($0) }
+        #expect(line.samples.count == 2 * 96_000)
+        let error = (Array(200..<47_900) + Array(48_100..<95_900)).map {
+            abs(line.samples[2 * $0] - sine(Double($0) / 48_000))
+        }
+        .max()
+        #expect(try #require(error) < 0.002)
+    }
+
+    /// Times that jitter by milliseconds are followed without being heard, and do not add up.
+    @Test func jitterIsSmoothed() throws {
+        let card = Card(rate: 48_000)
+        let synchronizer = AudioSynchronizer(from: card.start, channels: .mono)
+        let line = Line()
+        for index in 0..<500 {
+            var chunk = try card.chunk(index * 960, sound: sine)
+            chunk.timestamp = chunk.timestamp.advanced(by: .microseconds(index * 7919 % 4001 - 2000))
+            try synchronizer.add(chunk) { line.take($0) }
+        }
+        try synchronizer.finish(at: nil) { line.take($0) }
+        #expect(abs(line.samples.count - 480_000) < 100)
+        #expect(synchronizer.statistics == AudioSynchronizer.Statistics())
+    }
+}

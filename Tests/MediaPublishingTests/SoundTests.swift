@@ -1,0 +1,293 @@
+import AudioCapturing
+import FileOutput
+import Glibc
+import MediaContainers
+import MediaPublishing
+import OpusCodec
+import TestTools
+import Testing
+import VP8Codec
+import VideoCapturing
+
+/// Sound that a test hands over, chunk by chunk.
+private final class ScriptedSound: AudioCapture {
+    private struct Values {
+        weak var consumer: (any AudioCaptureConsumer)?
+        var isStarted = false
+    }
+
+    private let values = Locked(Values())
+    private let states = CaptureStateMachine()
+    let format: AudioFormat
+
+    init(_ format: AudioFormat) { self.format = format }
+
+    var audioCaptureConsumer: (any AudioCaptureConsumer)? {
+        get { values.withLock { $0.consumer } }
+        set { values.withLock { $0.consumer = newValue } }
+    }
+    func initCapture() { states.transition(to: .initialized, reason: .requested) }
+    func startCapture() {
+        values.withLock { $0.isStarted = true }
+        states.transition(to: .running, reason: .source)
+    }
+    func stopCapture() {
+        values.withLock { $0.isStarted = false }
+        states.transition(to: .stopped(.user), reason: .requested)
+    }
+    func releaseCapture() { states.transition(to: .idle, reason: .requested) }
+    var isCaptureStarted: Bool { values.withLock { $0.isStarted } }
+    func captureSettings() -> AudioSettings { AudioSettings(format: format) }
+    var state: CaptureState { states.state }
+    func stateChanges() -> AsyncStream<CaptureState.Change> { states.changes() }
+    var statistics: AudioStatistics { AudioStatistics() }
+
+    func deliver(_ chunk: AudioChunk) { audioCaptureConsumer?.consumeAudio(chunk) }
+}
+
+/// Flash and beep: a white picture, and a beep of 30 ms that begins with it, at each whole second.
+private struct FlashAndBeep {
+    /// The error of the sound card's clock.
+    var ppm: Double
+    /// The sound's time from the first sample to the first picture.
+    var lead = 0.3
+    /// Seconds of sound that are lost.
+    var hole: Range<Double>?
+    var format = AudioFormat(.float32, .mono, sampleRate: 48_000)
+
+    /// The time of the first picture.
+    static let begin = MediaTime(nanoseconds: 40_000_000_000)
+
+    func video(_ index: Int) throws -> (PixelBuffer, MediaTime) {
+        let isWhite = index % 30 == 0
+        let buffer = try PixelBuffer.make(.i420, width: 64, height: 48) { pixels in
+            pixels.fill(plane: 0, with: isWhite ? 235 : 16)
+            pixels.fill(plane: 1, with: 128)
+            pixels.fill(plane: 2, with: 128)
+        }
+        return (buffer, Self.begin.advanced(by: .nanoseconds(Int64(index) * 1_000_000_000 / 30)))
+    }
+
+    /// A chunk of 20 ms of the card, and when it ends; nil where it is lost.
+    func sound(_ index: Int) throws -> (chunk: AudioChunk?, end: Double) {
+        let rate = Double(format.sampleRate) * (1 + ppm * 1e-6)
+        let frames = format.sampleRate / 50
+        let first = index * frames
+        func time(_ frame: Int) -> Double { Double(frame) / rate - lead }
+        let end = time(first + frames)
+        if let hole, hole.overlaps(time(first)..<end) { return (nil, end) }
+        let samples = (first..<first + frames).map { frame -> Float in
+            let since = time(frame) - time(frame).rounded(.down)
+            return time(frame) > 0 && since < 0.03 ? Float(0.7 * cos(2 * .pi * 1000 * since)) : 0
+        }
+        var chunk = AudioChunk(
+            buffer: try AudioBuffer(copying: samples, channels: .mono, sampleRate: format.sampleRate),
+            timestamp: Self.begin.advanced(by: .nanoseconds(Int64((time(first) * 1e9).rounded()))),
+            firstFrame: Int64(first))
+        if index == 0 { chunk.discontinuity = .start }
+        if let hole, time(first - frames) < hole.upperBound, time(first) >= hole.upperBound {
+            chunk.discontinuity = .lost(frames: Int64((hole.upperBound - hole.lowerBound) * rate))
+        }
+        return (chunk, end)
+    }
+}
+
+@Suite struct SoundTests {
+    private let folder = TemporaryFolder()
+
+    /// Publishes flash and beep to a file: the sound a second before the pictures, so that neither waits for the clock.
+    private func record(_ pattern: FlashAndBeep, seconds: Int, to path: String) throws -> MediaPublisher.Statistics {
+        let video = PushCapturer(
+            format: VideoFormat(.i420, width: 64, height: 48, estimatedFramesPerSecond: 30), queueCapacity: 4,
+            policy: .block)
+        let sound = ScriptedSound(pattern.format)
+        let publisher = MediaPublisher(
+            video: video, audio: sound, settings: .init(encoders: [.vp8], audioEncoders: [.opus]))
+        try publisher.add(FileOutput(path))
+        let log = RunLog(publisher)
+        try publisher.start()
+        var chunk = 0
+        for index in 0..<seconds * 30 {
+            while true {
+                let (next, end) = try pattern.sound(chunk)
+                guard end < Double(index) / 30 + 1 else { break }
+                if let next { sound.deliver(next) }
+                chunk += 1
+            }
+            try awaitSound(publisher)
+            let (buffer, time) = try pattern.video(index)
+            #expect(video.push(buffer, timestamp: time))
+        }
+        video.finish()
+        _ = try log.waitForEnd()
+        try publisher.stop()
+        #expect(log.failures.isEmpty, "\(log.failures)")
+        defer { publisher.close() }
+        return publisher.statistics
+    }
+
+    /// Until the sound that was handed over has been taken.
+    private func awaitSound(_ publisher: MediaPublisher) throws {
+        let limit = RunLog.limit
+        let audio = try #require(publisher.audio)
+        while audio.statistics.consumers.contains(where: { $0.waiting > 0 }) {
+            try #require(MonotonicClock().now < limit, "the sound is not taken")
+            sched_yield()
+        }
+    }
+
+    /// Sound minus picture at each whole second, in seconds, as FFmpeg decodes the file.
+    private func offsets(_ path: String) throws -> [Double] {
+        func rows(_ stream: String, _ entries: String) throws -> [[Double]] {
+            let text = try run(
+                "ffprobe", "-v", "error", "-select_streams", stream, "-show_entries", "frame=\(entries)", "-of",
+                "csv=p=0", path)
+            return text.split(separator: "\n").map { line in line.split(separator: ",").compactMap { Double($0) } }
+        }
+        let pictures = try rows("v", "pts_time").compactMap(\.first)
+        let flashes = stride(from: 0, to: pictures.count, by: 30).dropFirst().map { pictures[$0] }
+        let frames = try rows("a", "pts_time,nb_samples").filter { $0.count == 2 }
+        let raw = folder.file("sound.raw")
+        _ = try run("ffmpeg", "-y", "-v", "error", "-i", path, "-map", "0:a", "-ac", "1", "-f", "f32le", raw)
+        let samples = try readBytes(raw).withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+        var beeps: [Double] = []
+        var quiet = 4800
+        var first = 0
+        for frame in frames {
+            for offset in 0..<Int(frame[1]) where first + offset < samples.count {
+                if abs(samples[first + offset]) > 0.2 {
+                    if quiet >= 2400 { beeps.append(frame[0] + Double(offset) / 48_000) }
+                    quiet = 0
+                } else {
+                    quiet += 1
+                }
+            }
+            first += Int(frame[1])
+        }
+        return beeps.map { beep in beep - (flashes.min { abs($0 - beep) < abs($1 - beep) } ?? 0) }
+    }
+
+    /// Within half a millisecond from capture to file, whatever the clock of the card, from the first beep to the last.
+    @Test(arguments: [0.0, 100, -100, 1000, -1000]) func soundAndPictureStayTogether(ppm: Double) throws {
+        let path = folder.file("av.webm")
+        let statistics = try record(FlashAndBeep(ppm: ppm), seconds: 20, to: path)
+        let offsets = try offsets(path)
+        #expect(offsets.count == 19)
+        for offset in offsets { #expect(abs(offset) < 0.0005, "\(offset * 1000) ms at \(ppm) ppm") }
+        #expect(statistics.framesPublished == 600)
+        let streams = try run("ffprobe", "-v", "error", "-show_entries", "stream=codec_name", "-of", "csv=p=0", path)
+        #expect(streams == "vp8\nopus\n")
+        let duration = try run("ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", path)
+        #expect(abs((Double(duration.filter { !$0.isWhitespace }) ?? 0) - 20) < 0.05)
+    }
+
+    /// A microphone that was pulled: silence as long as it was gone, and the last beep as true as the first.
+    @Test func afterAHoleTheyAreTogether() throws {
+        let path = folder.file("hole.webm")
+        let statistics = try record(FlashAndBeep(ppm: 300, hole: 4.21..<7.437), seconds: 12, to: path)
+        let offsets = try offsets(path)
+        // Those of seconds 5, 6 and 7 are missing.
+        #expect(offsets.count == 8)
+        for offset in offsets { #expect(abs(offset) < 0.0005, "\(offset * 1000) ms") }
+        let silence = try #require(statistics.audio).framesOfSilence
+        #expect(abs(Double(silence) / 48_000 - 3.24) < 0.03)
+    }
+
+    /// A microphone at 44.1 kHz that begins after the pictures.
+    @Test func soundMayBeginLate() throws {
+        let path = folder.file("late.webm")
+        let pattern = FlashAndBeep(
+            ppm: -50, lead: -1.507, format: AudioFormat(.float32, .mono, sampleRate: 44_100))
+        _ = try record(pattern, seconds: 6, to: path)
+        let offsets = try offsets(path)
+        #expect(offsets.count == 4)
+        for offset in offsets { #expect(abs(offset) < 0.0005, "\(offset * 1000) ms") }
+    }
+
+    /// A microphone that gives nothing: the file has silence as long as the pictures.
+    @Test func withoutAnySoundThereIsSilence() throws {
+        let path = folder.file("silent.webm")
+        _ = try record(FlashAndBeep(ppm: 0, hole: -1..<1000), seconds: 3, to: path)
+        let text = try run(
+            "ffprobe", "-v", "error", "-select_streams", "a", "-count_packets", "-show_entries",
+            "stream=nb_read_packets",
+            "-of", "csv=p=0", path)
+        let count = Int(text.filter(\.isNumber)) ?? 0
+        #expect((150...152).contains(count))
+    }
+
+    @Test func soundAloneIsPublished() throws {
+        let path = folder.file("alone.webm")
+        let sound = ScriptedSound(.float48kStereo)
+        var settings = MediaPublisher.Settings(audioEncoders: [.opus])
+        settings.maximumDuration = .seconds(2)
+        let publisher = MediaPublisher(audio: sound, settings: settings)
+        defer { publisher.close() }
+        try publisher.add(FileOutput(path))
+        let log = RunLog(publisher)
+        try publisher.start()
+        for index in 0..<150 {
+            sound.deliver(
+                AudioChunk(
+                    buffer: try AudioBuffer(
+                        copying: [Float](repeating: 0.1, count: 1920), channels: .stereo, sampleRate: 48_000),
+                    timestamp: MediaTime(nanoseconds: 7_000_000_000 + Int64(index) * 20_000_000),
+                    firstFrame: Int64(index) * 960))
+            try awaitSound(publisher)
+        }
+        #expect(try log.waitForEnd() == .limitReached)
+        try publisher.stop()
+        let duration = try run("ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", path)
+        #expect(abs((Double(duration.filter { !$0.isWhitespace }) ?? 0) - 2) < 0.001)
+        #expect(log.failures.isEmpty)
+    }
+
+    /// What takes no sound gets the pictures; sound alone needs something that takes it.
+    @Test func outputsWithoutSoundGetThePictures() throws {
+        let publisher = noisePublisher(frames: 3, rate: 30)
+        defer { publisher.close() }
+        #expect(publisher.audio == nil)
+        let alone = MediaPublisher(audio: ScriptedSound(.float48kStereo), settings: .init(audioEncoders: [.opus]))
+        defer { alone.close() }
+        try alone.add(FileOutput(folder.file("a.ivf")))
+        #expect(throws: OptionError.self) { try alone.start() }
+        #expect(access(folder.file("a.ivf"), F_OK) != 0)
+        // No encoder for what the output takes.
+        let poor = MediaPublisher(audio: ScriptedSound(.float48kStereo))
+        defer { poor.close() }
+        try poor.add(FileOutput(folder.file("b.webm")))
+        #expect(throws: OptionError.self) { try poor.start() }
+        #expect(access(folder.file("b.webm"), F_OK) != 0)
+    }
+
+    /// A disk that is full for both is one failure, and the other output goes on.
+    @Test func aFailureEndsOneOutput() throws {
+        let video = PushCapturer(
+            format: VideoFormat(.i420, width: 64, height: 48, estimatedFramesPerSecond: 30), queueCapacity: 4,
+            policy: .block)
+        let sound = ScriptedSound(.init(.float32, .mono, sampleRate: 48_000))
+        let publisher = MediaPublisher(
+            video: video, audio: sound, settings: .init(encoders: [.vp8], audioEncoders: [.opus]))
+        defer { publisher.close() }
+        let good = folder.file("good.webm")
+        try publisher.add(FileOutput("/dev/full", format: .webm, overwrites: true))
+        try publisher.add(FileOutput(good))
+        let log = RunLog(publisher)
+        try publisher.start()
+        let pattern = FlashAndBeep(ppm: 0)
+        for index in 0..<90 {
+            for chunk in (index * 5 / 3)..<((index + 1) * 5 / 3) {
+                if let chunk = try pattern.sound(chunk).chunk { sound.deliver(chunk) }
+            }
+            try awaitSound(publisher)
+            let (buffer, time) = try pattern.video(index)
+            _ = video.push(buffer, timestamp: time)
+        }
+        video.finish()
+        _ = try log.waitForEnd()
+        try publisher.stop()
+        #expect(log.failures.map(\.outputs) == [[0]])
+        let streams = try run("ffprobe", "-v", "error", "-show_entries", "stream=codec_name", "-of", "csv=p=0", good)
+        #expect(streams == "vp8\nopus\n")
+    }
+}

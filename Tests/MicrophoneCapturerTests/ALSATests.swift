@@ -1,0 +1,144 @@
+import AudioCapturing
+import AudioRendering
+import CALSA
+import Glibc
+import Loudspeaker
+import TestTools
+import Testing
+
+@testable import MicrophoneCapturer
+
+/// Devices of ALSA that need no sound card: a file that is recorded, one that is played into.
+private struct Configuration {
+    let folder = TemporaryFolder()
+
+    /// ALSA reads its configuration once in a process, so it is the same for all tests.
+    nonisolated(unsafe) static let shared = Configuration()
+
+    var recorded: String { folder.file("recorded.raw") }
+    var played: String { folder.file("played.raw") }
+
+    private init() {
+        let text = """
+            </usr/share/alsa/alsa.conf>
+            pcm.nowhere { type null }
+            pcm.tonein { type file slave.pcm "nowhere" infile "\(recorded)" file "/dev/null" format "raw" }
+            pcm.speaker { type file slave.pcm "nowhere" file "\(played)" format "raw" }
+            """
+        let path = folder.file("asound.conf")
+        text.withCString { bytes in
+            let file = open(path, O_CREAT | O_WRONLY, 0o600)
+            _ = write(file, bytes, strlen(bytes))
+            close(file)
+        }
+        setenv("ALSA_CONFIG_PATH", path, 1)
+        let samples = (0..<48_000 * 2).map { Int16(truncatingIfNeeded: $0 * 7) }
+        samples.withUnsafeBytes { bytes in
+            let file = open(recorded, O_CREAT | O_WRONLY, 0o600)
+            _ = write(file, bytes.baseAddress, bytes.count)
+            close(file)
+        }
+    }
+}
+
+/// One after the other, since the configuration belongs to the process.
+@Suite(.serialized) struct ALSATests {
+    private let configuration = Configuration.shared
+
+    @Test func whatTheDeviceGivesIsReadSampleForSample() throws {
+        let device = try PCMDevice("tonein", wanted: .int16At48kStereo, period: .milliseconds(20))
+        #expect(device.format == .int16At48kStereo)
+        #expect(device.framesPerPeriod > 0 && device.bufferDuration >= .milliseconds(100))
+        try device.start()
+        var samples = [Int16](repeating: 0, count: device.framesPerPeriod * 2)
+        var read: [Int16] = []
+        while read.count < 9600 {
+            #expect(device.wait(stop: -1, until: MonotonicClock().now.advanced(by: .seconds(5))))
+            let reading = try samples.withUnsafeMutableBytes { try device.read(into: $0) }
+            guard case .frames(let count, let timestamp) = reading else { continue }
+            // This device has no clock.
+            #expect(timestamp == nil)
+            read += samples[..<(count * 2)]
+        }
+        #expect(read[..<9600] == (0..<9600).map { Int16(truncatingIfNeeded: $0 * 7) }[...])
+        device.stop()
+    }
+
+    @Test func aDeviceThatIsNotThereIsSaidToBe() throws {
+        for name in ["hw:CARD=NoSuchCard", "nosuchdevice"] {
+            let error = #expect(throws: CaptureError.self) {
+                try PCMDevice(name, wanted: .int16At48kStereo, period: .milliseconds(20))
+            }
+            #expect(error?.code == .deviceNotFound, "\(String(describing: error))")
+            let capturer = MicrophoneCapturer(name)
+            #expect(throws: CaptureError.self) { try capturer.initCapture() }
+            #expect(capturer.state == .idle)
+        }
+        let error = #expect(throws: AudioRendererError.self) {
+            _ = try Loudspeaker("hw:CARD=NoSuchCard").open(.int16At48kStereo)
+        }
+        #expect(error?.code == .deviceNotFound, "\(String(describing: error))")
+    }
+
+    /// Starts, delivers, stops and starts again with a real PCM of the library.
+    @Test func theCapturerDeliversAndStops() throws {
+        let capturer = MicrophoneCapturer("tonein")
+        let log = ChunkLog()
+        capturer.audioCaptureConsumer = log
+        try capturer.initCapture()
+        #expect(capturer.captureSettings().format == .int16At48kStereo)
+        for _ in 0..<2 {
+            let before = log.frames
+            try capturer.startCapture()
+            #expect(log.wait(forMoreThan: before))
+            try capturer.stopCapture()
+        }
+        capturer.releaseCapture()
+        #expect(capturer.statistics.starts == 2)
+    }
+
+    @Test func soundIsPlayedSampleForSample() throws {
+        let loudspeaker = Loudspeaker("speaker")
+        let format = try loudspeaker.open(.int16At48kStereo)
+        #expect(format == .int16At48kStereo && loudspeaker.bufferFrames > 0)
+        let samples = (0..<9600).map { Int16(truncatingIfNeeded: $0 * 3) }
+        var written = 0
+        try samples.withUnsafeBytes { bytes in
+            while written < 4800 {
+                let count = try loudspeaker.write(UnsafeRawBufferPointer(rebasing: bytes[(written * 4)...]))
+                try #require(count >= 0)
+                written += count
+            }
+        }
+        #expect(try loudspeaker.queuedFrames() >= 0)
+        loudspeaker.close()
+        let played = try readBytes(configuration.played).withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
+        #expect(played == samples)
+        #expect(throws: AudioRendererError.self) { try loudspeaker.flush() }
+    }
+
+    @Test func namesAreFound() {
+        #expect(MicrophoneDirectory.pcmName(of: "") == "default")
+        #expect(MicrophoneDirectory.pcmName(of: "hw:3,1") == "hw:3,1")
+        #expect(MicrophoneDirectory.pcmName(of: "tonein") == "tonein")
+        #expect(MicrophoneDirectory.isPresent("default"))
+        #expect(!MicrophoneDirectory.isPresent("plughw:CARD=NoSuchCard,DEV=0"))
+        #expect(Microphone(cardID: "Mic", cardNumber: 0, device: 1, name: "A").pcmName == "plughw:CARD=Mic,DEV=1")
+    }
+}
+
+/// Counts frames.
+private final class ChunkLog: AudioCaptureConsumer {
+    private let count = Locked(0)
+
+    var frames: Int { count.withLock { $0 } }
+
+    func consumeAudio(_ chunk: AudioChunk) {
+        count.withLock { $0 += chunk.frameCount }
+        count.wakeAll()
+    }
+
+    func wait(forMoreThan frames: Int) -> Bool {
+        count.wait(until: MonotonicClock().now.advanced(by: .seconds(20))) { $0 > frames ? () : nil } != nil
+    }
+}
