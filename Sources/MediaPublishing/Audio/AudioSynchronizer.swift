@@ -191,8 +191,9 @@ final class AudioSynchronizer {
         }
         // The clock may be off by much less; a larger step is followed slowly, since it would be heard.
         let nominal = Double(before.count) * nanosecondsPerFrame
-        let limit = before.isSilence ? nominal * 0.9 + nanosecondsPerFrame : nominal * AudioSynchronizer.maximumStretch
-        let length = min(max(time - before.time, nominal - limit), nominal + limit)
+        let limit = nominal * (before.isSilence ? 0.9 : AudioSynchronizer.maximumStretch)
+        let slack = before.isSilence ? nanosecondsPerFrame : 0
+        let length = min(max(time - before.time, nominal - limit), nominal + limit + slack)
         open.time = before.time + length
         origin = before
         slope = Double(before.count) / length
