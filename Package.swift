@@ -9,43 +9,25 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// A library of the system: a module map and a shim header in Sources/System, and the packages of Debian that have it.
+func system(_ name: String, pkgConfig: String? = nil, _ packages: [String]) -> Target {
+    .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt(packages)])
+}
+
+/// The products, each with the target of its name.
+let libraries = [
+    "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
+    "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
+    "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
+    "StreamOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
+    "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
+    "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer",
+]
+
 let package = Package(
     name: "swift-video-capturing",
-    products: [
-        .library(name: "CaptureCore", targets: ["CaptureCore"]),
-        .library(name: "VideoCapturing", targets: ["VideoCapturing"]),
-        .library(name: "AudioCapturing", targets: ["AudioCapturing"]),
-        .library(name: "FrameProcessing", targets: ["FrameProcessing"]),
-        .library(name: "MediaContainers", targets: ["MediaContainers"]),
-        .library(name: "AudioResampling", targets: ["AudioResampling"]),
-        .library(name: "AudioRendering", targets: ["AudioRendering"]),
-        .library(name: "MP3Codec", targets: ["MP3Codec"]),
-        .library(name: "VP8Codec", targets: ["VP8Codec"]),
-        .library(name: "OpusCodec", targets: ["OpusCodec"]),
-        .library(name: "H264Bitstream", targets: ["H264Bitstream"]),
-        .library(name: "H264Codec", targets: ["H264Codec"]),
-        .library(name: "CapturerTestKit", targets: ["CapturerTestKit"]),
-        .library(name: "JPEGCodec", targets: ["JPEGCodec"]),
-        .library(name: "MediaPublishing", targets: ["MediaPublishing"]),
-        .library(name: "FileOutput", targets: ["FileOutput"]),
-        .library(name: "MJPEGServer", targets: ["MJPEGServer"]),
-        .library(name: "StillCapture", targets: ["StillCapture"]),
-        .library(name: "WindowPreview", targets: ["WindowPreview"]),
-        .library(name: "StreamOutput", targets: ["StreamOutput"]),
-        .library(name: "FFmpegContainers", targets: ["FFmpegContainers"]),
-        .library(name: "FFmpegMuxing", targets: ["FFmpegMuxing"]),
-        .library(name: "FFmpegCodec", targets: ["FFmpegCodec"]),
-        .library(name: "CameraCapturer", targets: ["CameraCapturer"]),
-        .library(name: "FileCapturer", targets: ["FileCapturer"]),
-        .library(name: "Loudspeaker", targets: ["Loudspeaker"]),
-        .library(name: "MJPEGCapturer", targets: ["MJPEGCapturer"]),
-        .library(name: "MicrophoneCapturer", targets: ["MicrophoneCapturer"]),
-        .library(name: "NoiseCapturer", targets: ["NoiseCapturer"]),
-        .library(name: "ScreenCapturer", targets: ["ScreenCapturer"]),
-        .library(name: "StreamCapturer", targets: ["StreamCapturer"]),
-        .library(name: "ToneCapturer", targets: ["ToneCapturer"]),
-        .library(name: "CaptureTool", targets: ["CaptureTool"]),
-        .executable(name: "capturer-demo", targets: ["capturer-demo"]),
+    products: libraries.map { .library(name: $0, targets: [$0]) } + [
+        .executable(name: "capturer-demo", targets: ["capturer-demo"])
     ],
     traits: [
         // Off unless asked for: BoringSSL takes longer to build than all the rest.
@@ -59,13 +41,10 @@ let package = Package(
         // What captures of every kind of media share: life cycle, time, threads, tracks and packets. No Foundation, no C
         // library.
         .target(name: "CaptureCore", swiftSettings: strict),
-
         // The contract of video captures and its runtime. Re-exports CaptureCore.
         .target(name: "VideoCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
-
         // The same for sound. Re-exports CaptureCore.
         .target(name: "AudioCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
-
         // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
         .target(
             name: "MediaPublishing", dependencies: ["AudioCapturing", "VideoCapturing", "FrameProcessing"],
@@ -73,10 +52,8 @@ let package = Package(
         .target(
             name: "FileOutput", dependencies: ["MediaPublishing", "MediaContainers", "VideoCapturing"],
             path: "Sources/Outputs/FileOutput", swiftSettings: strict),
-
         // MD5 and SHA-256, for this package alone.
         .target(name: "Digests", dependencies: ["CLibMD"], swiftSettings: strict),
-
         // What works on frames and packets.
         .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV", "CJPEG"], swiftSettings: strict),
         .target(
@@ -94,6 +71,12 @@ let package = Package(
         .target(
             name: "MP3Codec", dependencies: ["AudioCapturing", "CMPG123"], path: "Sources/Codecs/MP3Codec",
             swiftSettings: strict),
+        // Endless MP3 over HTTP: the stream, and the player of it.
+        .target(
+            name: "RadioPlayer",
+            dependencies: [
+                "AudioCapturing", "AudioRendering", "AudioResampling", "HTTPTransport", "MP3Codec", "CLibCURL",
+            ], swiftSettings: strict),
         // The syntax of H.264 for encoders, containers and receivers alike. No Foundation, no C library.
         .target(
             name: "H264Bitstream", dependencies: ["CaptureCore"], path: "Sources/Codecs/H264Bitstream",
@@ -109,7 +92,6 @@ let package = Package(
         .target(
             name: "CJPEG", path: "Sources/System/CJPEG",
             linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("yuv")]),
-
         // Apart from MediaContainers, so that only its users link FFmpeg.
         .target(
             name: "FFmpegContainers",
@@ -127,6 +109,14 @@ let package = Package(
         // What all users of FFmpeg in this package share.
         .target(
             name: "FFmpegSupport", dependencies: ["CLibAV"], path: "Sources/System/FFmpegSupport",
+            swiftSettings: strict),
+        // Encoders as V4L2 devices, on the layer that cameras stand on, too.
+        .target(
+            name: "V4L2Codec", dependencies: ["VideoCapturing", "H264Bitstream", "V4L2Support", "CLibV4L2"],
+            path: "Sources/Codecs/V4L2Codec", swiftSettings: strict),
+        // The system calls to V4L2 devices, and where the machine lists them, for this package alone.
+        .target(
+            name: "V4L2Support", dependencies: ["CaptureCore", "CLibV4L2"], path: "Sources/System/V4L2Support",
             swiftSettings: strict),
         // Any capture, live in any browser.
         .target(
@@ -157,6 +147,13 @@ let package = Package(
             name: "WindowPreview",
             dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Sources/Outputs/WindowPreview", swiftSettings: strict),
+        // Apart from WindowPreview, so that only its users link SDL. CSDL2: what SDL does not tell of displays.
+        .target(
+            name: "SDLPreview", dependencies: ["VideoCapturing", "WindowPreview", "CSDL2"],
+            path: "Sources/Outputs/SDLPreview", swiftSettings: strict),
+        .target(
+            name: "CSDL2", path: "Sources/System/CSDL2",
+            linkerSettings: [.linkedLibrary("SDL2"), .linkedLibrary("X11"), .linkedLibrary("wayland-client")]),
         // Sound, where it is heard.
         .target(
             name: "Loudspeaker", dependencies: ["AudioCapturing", "AudioRendering", "CALSA"],
@@ -168,17 +165,18 @@ let package = Package(
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
+        // HTTP by libcurl, for what captures from servers; for this package alone, but for credentials and certificates.
+        .target(name: "HTTPTransport", dependencies: ["CaptureCore", "CLibCURL"], swiftSettings: strict),
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(
             name: "CapturerTestKit", dependencies: ["AudioCapturing", "VideoCapturing", "Digests"],
             swiftSettings: strict),
-
         // One capturer each; none imports another capturer, or a codec.
         .target(
-            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibV4L2"],
+            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "V4L2Support", "CLibV4L2"],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
         .target(
-            name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibCURL"],
+            name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "HTTPTransport", "CLibCURL"],
             path: "Capturers/MJPEGCapturer", swiftSettings: strict),
         .target(
             name: "MicrophoneCapturer", dependencies: ["AudioCapturing", "CALSA"], path: "Capturers/MicrophoneCapturer",
@@ -186,6 +184,12 @@ let package = Package(
         .target(
             name: "NoiseCapturer", dependencies: ["VideoCapturing", "CNoiseKernel"], path: "Capturers/NoiseCapturer",
             swiftSettings: strict),
+        .target(
+            name: "RadioCapturer", dependencies: ["AudioCapturing", "RadioPlayer"],
+            path: "Capturers/RadioCapturer", swiftSettings: strict),
+        .target(
+            name: "PatternCapturer", dependencies: ["VideoCapturing", "FrameProcessing"],
+            path: "Capturers/PatternCapturer", swiftSettings: strict),
         .target(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
@@ -199,61 +203,42 @@ let package = Package(
         .target(
             name: "ToneCapturer", dependencies: ["AudioCapturing"], path: "Capturers/ToneCapturer",
             swiftSettings: strict),
-
         // One loop in C, compiled for several instruction sets, of which the machine's is chosen at run time.
         .target(name: "CNoiseKernel", path: "Sources/System/CNoiseKernel"),
-
         // The command-line tool; all of it but the call of its entry is a library, for tests and fuzzing.
         .executableTarget(name: "capturer-demo", dependencies: ["CaptureTool"], swiftSettings: strict),
         .target(
             name: "CaptureTool",
             dependencies: [
                 "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
-                "OpusCodec",
-                "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
-                "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer",
-                "FileCapturer", "MJPEGCapturer", "NoiseCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer",
-                "StreamOutput", "WindowPreview",
+                "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing",
+                "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
+                "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
+                "StreamCapturer", "StreamOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering",
+                "Loudspeaker", "RadioCapturer", "RadioPlayer",
             ], swiftSettings: strict),
-
-        // Libraries of the system: a module map and a shim header each.
-        .systemLibrary(
-            name: "CLibAV", path: "Sources/System/CLibAV", pkgConfig: "libavformat",
-            providers: [.apt(["libavformat-dev", "libavcodec-dev", "libavutil-dev", "libswscale-dev"])]),
-        .systemLibrary(
-            name: "CLibCURL", path: "Sources/System/CLibCURL", pkgConfig: "libcurl",
-            providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "CLibYUV", path: "Sources/System/CLibYUV", providers: [.apt(["libyuv-dev"])]),
-        .systemLibrary(
-            name: "CLibV4L2", path: "Sources/System/CLibV4L2", pkgConfig: "libv4l2", providers: [.apt(["libv4l-dev"])]),
-        .systemLibrary(
-            name: "CLibXCB", path: "Sources/System/CLibXCB",
-            providers: [
-                .apt([
-                    "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev",
-                    "libxcb-shm0-dev", "libxcb-xfixes0-dev", "libxcb-xinput-dev",
-                ])
+        system(
+            "CLibAV", pkgConfig: "libavformat",
+            ["libavformat-dev", "libavcodec-dev", "libavutil-dev", "libswscale-dev"]),
+        system("CLibCURL", pkgConfig: "libcurl", ["libcurl4-openssl-dev"]),
+        system("CLibYUV", ["libyuv-dev"]),
+        system("CLibV4L2", pkgConfig: "libv4l2", ["libv4l-dev"]),
+        system(
+            "CLibXCB",
+            [
+                "libxcb1-dev", "libxcb-composite0-dev", "libxcb-damage0-dev", "libxcb-randr0-dev", "libxcb-shm0-dev",
+                "libxcb-xfixes0-dev", "libxcb-xinput-dev",
             ]),
-        .systemLibrary(
-            name: "CLibMD", path: "Sources/System/CLibMD", pkgConfig: "libmd", providers: [.apt(["libmd-dev"])]),
-        .systemLibrary(
-            name: "COpenH264", path: "Sources/System/COpenH264", pkgConfig: "openh264",
-            providers: [.apt(["libopenh264-dev"])]),
-        .systemLibrary(
-            name: "COpus", path: "Sources/System/COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
-        .systemLibrary(
-            name: "CALSA", path: "Sources/System/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
-        .systemLibrary(
-            name: "CMPG123", path: "Sources/System/CMPG123", pkgConfig: "libmpg123",
-            providers: [.apt(["libmpg123-dev"])]),
-        .systemLibrary(
-            name: "CSWResample", path: "Sources/System/CSWResample", pkgConfig: "libswresample",
-            providers: [.apt(["libswresample-dev"])]),
-        .systemLibrary(
-            name: "CLibVPX", path: "Sources/System/CLibVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
-
+        system("CLibMD", pkgConfig: "libmd", ["libmd-dev"]),
+        system("COpenH264", pkgConfig: "openh264", ["libopenh264-dev"]),
+        system("COpus", pkgConfig: "opus", ["libopus-dev"]),
+        system("CALSA", pkgConfig: "alsa", ["libasound2-dev"]),
+        system("CMPG123", pkgConfig: "libmpg123", ["libmpg123-dev"]),
+        system("CSWResample", pkgConfig: "libswresample", ["libswresample-dev"]),
+        system("CLibVPX", pkgConfig: "vpx", ["libvpx-dev"]),
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
-        .target(name: "TestTools", path: "Tests/TestTools", swiftSettings: strict),
+        .target(
+            name: "TestTools", dependencies: ["VideoCapturing"], path: "Tests/TestTools", swiftSettings: strict),
         .target(
             name: "XTestTools", dependencies: ["VideoCapturing", "CLibXCB"], path: "Tests/XTestTools",
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-xtest")]),
@@ -304,10 +289,25 @@ let package = Package(
             name: "FFmpegCodecTests", dependencies: ["FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
+            name: "V4L2CodecTests",
+            dependencies: [
+                "V4L2Codec", "CameraCapturer", "CapturerTestKit", "TestTools", "V4L2Support", "VideoCapturing",
+                "CLibV4L2",
+            ], swiftSettings: strict),
+        .testTarget(
             name: "AudioResamplingTests", dependencies: ["AudioResampling", "AudioCapturing"], swiftSettings: strict),
         .testTarget(
             name: "AudioRenderingTests",
             dependencies: ["AudioRendering", "AudioCapturing", "CapturerTestKit", "TestTools"], swiftSettings: strict),
+        .testTarget(
+            name: "RadioPlayerTests",
+            dependencies: [
+                "RadioPlayer", "AudioCapturing", "AudioRendering", "HTTPTransport", "MP3Codec", "CapturerTestKit",
+                "TestTools",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "RadioCapturerTests",
+            dependencies: ["RadioCapturer", "RadioPlayer", "AudioCapturing", "TestTools"], swiftSettings: strict),
         .testTarget(
             name: "MP3CodecTests", dependencies: ["MP3Codec", "AudioCapturing", "TestTools"], swiftSettings: strict),
         .testTarget(
@@ -326,7 +326,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGCapturerTests",
-            dependencies: ["MJPEGCapturer", "JPEGCodec", "CapturerTestKit", "Digests", "TestTools", "VideoCapturing"],
+            dependencies: [
+                "MJPEGCapturer", "HTTPTransport", "JPEGCodec", "CapturerTestKit", "Digests", "TestTools",
+                "VideoCapturing",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "MJPEGServerTests",
@@ -345,7 +348,8 @@ let package = Package(
         .testTarget(
             name: "CameraCapturerTests",
             dependencies: [
-                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "VideoCapturing", "CLibV4L2",
+                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "V4L2Support", "VideoCapturing",
+                "CLibV4L2",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -358,7 +362,7 @@ let package = Package(
             name: "CaptureToolTests",
             dependencies: [
                 "CaptureTool", "FileCapturer", "FileOutput", "FrameProcessing", "MediaContainers", "MediaPublishing",
-                "NoiseCapturer", "TestTools", "VP8Codec", "VideoCapturing",
+                "NoiseCapturer", "RadioPlayer", "TestTools", "VP8Codec", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "ScreenCapturerTests",
@@ -370,8 +374,8 @@ let package = Package(
         .testTarget(
             name: "WindowPreviewTests",
             dependencies: [
-                "WindowPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "VideoCapturing", "XTestTools",
-                "CLibXCB",
+                "WindowPreview", "SDLPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "TestTools",
+                "VideoCapturing", "XTestTools", "CLibXCB",
             ], swiftSettings: strict),
         .testTarget(
             name: "StreamCapturerTests",
@@ -389,6 +393,9 @@ let package = Package(
             dependencies: ["ToneCapturer", "AudioCapturing", "CapturerTestKit"], swiftSettings: strict),
         .testTarget(
             name: "NoiseCapturerTests", dependencies: ["NoiseCapturer", "CapturerTestKit", "VideoCapturing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PatternCapturerTests", dependencies: ["PatternCapturer", "CapturerTestKit", "VideoCapturing"],
             swiftSettings: strict),
     ]
 )

@@ -15,6 +15,8 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
         [framework("FFmpegContainers"), framework("MediaContainers"), framework("VideoCapturing")]
     ),
     ("FuzzMJPEGCapturer", [framework("MJPEGCapturer")]),
+    ("FuzzMP3", [framework("MP3Codec"), framework("AudioCapturing")]),
+    ("FuzzRadio", [framework("RadioPlayer")]),
     ("FuzzOptions", [framework("CaptureTool"), framework("FrameProcessing"), framework("VideoCapturing")]),
 ]
 

@@ -1,3 +1,4 @@
+import V4L2Support
 import VideoCapturing
 
 /// Captures from a V4L2 camera: NV12 at the best frame rate that the camera has for the size, with recovery from

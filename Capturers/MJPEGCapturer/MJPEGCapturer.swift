@@ -1,3 +1,4 @@
+import HTTPTransport
 import VideoCapturing
 
 /// A capture of a network camera: Motion JPEG over HTTP, or single images that are polled.
@@ -93,6 +94,11 @@ public final class MJPEGCapturer: ForwardingVideoCapture {
     public func setEventHandler(_ handler: (@Sendable (MJPEGCapturer.Event) -> Void)?) {
         status.contents.withLock { $0.eventHandler = handler }
     }
+}
+
+extension MJPEGCapturer {
+    /// A user name and a password.
+    public typealias Credential = HTTPCredential
 }
 
 extension MJPEGCapturer {

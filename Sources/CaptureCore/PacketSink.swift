@@ -40,21 +40,37 @@ public protocol FeedbackSink: PacketSink {
 /// What a sink asks of the encoder that serves it. Safe to use from any thread.
 public struct PacketFeedback: Sendable {
     private let onKeyFrame: @Sendable () -> Void
-    private let onBitrate: @Sendable (Int) -> Void
+    private let onBitrate: @Sendable (Int?) -> Void
+    private let onMaximumBitrate: @Sendable () -> Int?
 
     /// Creates a feedback.
     ///
     /// - Parameters:
     ///   - onKeyFrame: called for each request for a key frame.
-    ///   - onBitrate: called with the bitrate that the sink can take, in bits per second, each time it changes.
-    public init(onKeyFrame: @escaping @Sendable () -> Void, onBitrate: @escaping @Sendable (Int) -> Void) {
+    ///   - onBitrate: called with the bitrate that the sink can take, in bits per second, each time it changes; nil for
+    ///     whatever the encoder was configured for.
+    ///   - maximumBitrate: returns the bitrate that the encoder was configured for; see ``maximumBitrate``.
+    public init(
+        onKeyFrame: @escaping @Sendable () -> Void, onBitrate: @escaping @Sendable (Int?) -> Void,
+        maximumBitrate: @escaping @Sendable () -> Int? = { nil }
+    ) {
         self.onKeyFrame = onKeyFrame
         self.onBitrate = onBitrate
+        onMaximumBitrate = maximumBitrate
     }
 
     /// Asks for a key frame as soon as possible.
     public func requestKeyFrame() { onKeyFrame() }
 
-    /// Asks for a bitrate, in bits per second.
-    public func requestBitrate(_ bitrate: Int) { onBitrate(bitrate) }
+    /// Asks for a bitrate that the sink can take.
+    ///
+    /// An encoder that serves several sinks is slowed down only when all of them ask for that, and then to the highest
+    /// bitrate that any can take: a slow one never lowers the quality of another.
+    ///
+    /// - Parameter bitrate: in bits per second; above ``maximumBitrate`` it has no effect. Nil when the sink takes whatever
+    ///   the encoder was configured for, as in the beginning.
+    public func requestBitrate(_ bitrate: Int?) { onBitrate(bitrate) }
+
+    /// The bitrate that the encoder was configured for, in bits per second; nil when it has none, or does not say.
+    public var maximumBitrate: Int? { onMaximumBitrate() }
 }

@@ -23,6 +23,19 @@ package func maskingUserInfo(in text: String) -> String {
     return String(decoding: result + rest, as: UTF8.self)
 }
 
+/// The URL without user information, without its query, and of RTMP without the stream key: all but the first part of the
+/// path.
+package func maskingSecrets(inURL url: String) -> String {
+    // The user information first: a password may contain what ends the rest.
+    let masked = maskingUserInfo(in: url)
+    var shown = String(masked.prefix { $0 != "?" && $0 != "#" })
+    if url.lowercased().hasPrefix("rtmp") {
+        let parts = shown.split(separator: "/", omittingEmptySubsequences: false)
+        if parts.count > 4 { shown = parts[..<4].joined(separator: "/") + "/…" }
+    }
+    return shown.utf8.count < masked.utf8.count && !shown.hasSuffix("…") ? shown + "?…" : shown
+}
+
 /// Behind a scheme's colon, or where a name begins; not behind a folder, as in `/data//bob@home.webm`.
 private func mayBeginAuthority(behind text: ArraySlice<UInt8>) -> Bool {
     text.last.map { ": '\"(=<\n\t".utf8.contains($0) } ?? true
@@ -62,4 +75,16 @@ package func printable(_ text: String, limit: Int) -> String {
         result.unicodeScalars.append(scalar.isPrintable ? scalar : "?")
     }
     return text.unicodeScalars.count > limit ? result + "…" : result
+}
+
+/// The scheme of a URL in lower case, without the colon; nil for what is no URL, such as a path.
+package func urlScheme(of url: String) -> String? {
+    guard let colon = url.firstIndex(of: ":"), colon > url.startIndex else { return nil }
+    let scheme = url[..<colon].lowercased()
+    func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte) }
+    guard isLetter(scheme.utf8.first!) else { return nil }
+    let isScheme = scheme.utf8.allSatisfy { byte in
+        isLetter(byte) || (48...57).contains(byte) || [43, 45, 46].contains(byte)
+    }
+    return isScheme ? scheme : nil
 }

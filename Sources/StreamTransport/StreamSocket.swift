@@ -177,6 +177,14 @@ package final class StreamSocket: Sendable {
         setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
+    /// The bytes that were sent and that the kernel still keeps, since the network or the other side takes no more for now;
+    /// those on their way are not among them.
+    package var unsentByteCount: Int {
+        var count: Int32 = 0
+        // SIOCOUTQNSD of <linux/sockios.h>.
+        return ioctl(descriptor, 0x894B, &count) == 0 ? max(0, Int(count)) : 0
+    }
+
     /// The outcome of a connection attempt.
     private func takeError() -> Int32 {
         var code: Int32 = 0

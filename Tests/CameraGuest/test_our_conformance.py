@@ -1,24 +1,22 @@
 """The contract of captures, checked by the suite of the test kit on real drivers: vivid of both kinds, and the webcam."""
 
 import os
-import pathlib
 import re
 import subprocess
 import unittest
 
+import unit_tests
 import vivid
 from webcam.remote import RemoteWebcam
-
-BUNDLE = pathlib.Path(__file__).resolve().parent.parent.parent / ".build/debug/swift-video-capturingPackageTests.xctest"
 
 
 class ConformanceTests(unittest.TestCase):
     def test_cameras_keep_the_contract(self):
-        self.assertTrue(BUNDLE.exists(), "the unit tests are not built; try `make camera`")
+        bundle = unit_tests.bundle(self)
         with RemoteWebcam() as webcam:
             cameras = [vivid.node(0), vivid.node(1), webcam.wait_for_node()]
             answer = subprocess.run(
-                [BUNDLE, "--testing-library", "swift-testing", "--filter", "Real(Camera|Buffer)Tests", "--no-parallel"],
+                [bundle, "--testing-library", "swift-testing", "--filter", "Real(Camera|Buffer)Tests", "--no-parallel"],
                 env={**os.environ, "CAPTURER_CAMERAS": " ".join(cameras)}, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         print(answer.stdout, flush=True)

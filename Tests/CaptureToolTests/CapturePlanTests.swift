@@ -112,11 +112,13 @@ import VideoCapturing
         let window = try plan("-o", "window", "--display", ":7", "--mirror").outputs[0]
         #expect(window.entry.name == "window" && !window.isText)
         #expect(window.request.options == OptionValues(["display": [":7"], "mirror": [""]]))
+        #expect(try plan("-o", "window", "--backend", "SDL").outputs[0].request.options["backend"] == "SDL")
         let stream = try plan("-o", "tcp://h:9000?format=matroska", "--codec", "h264", "--bitrate", "1M")
         #expect(stream.outputs[0].request.target == "tcp://h:9000?format=matroska")
         #expect(stream.encoding.codec == .h264)
         for (arguments, reason) in [
             (["-o", "tcp://h"], "no port"), (["--full-screen"], "add -o window"), (["-o", "windw"], "window"),
+            (["--backend", "sdl"], "add -o window"),
             (["--input", "tcp://h:1", "-o", "window", "--bitrate", "1M"], "no output is encoded"),
         ] {
             let error = #expect(throws: OptionError.self) { try plan(arguments) }

@@ -53,7 +53,7 @@ import VideoCapturing
     @Test func theLibrariesWork() {
         let findings = DoctorReport.check(demoCatalog)
         let libraries = findings.filter { $0.topic == "libraries" }
-        #expect(libraries.map(\.name) == ["Swift", "libvpx", "libyuv", "libv4l2"])
+        #expect(libraries.map(\.name) == ["Swift", "libvpx", "libopus", "libyuv", "SDL2", "libv4l2"])
         #expect(libraries.allSatisfy { $0.state == .ok })
         #expect(DoctorReport(findings: findings).canCapture)
         // What belongs together is together.
@@ -80,6 +80,9 @@ import VideoCapturing
         let finding = DoctorReport.check(catalog).first { $0.topic == "encoders" }
         #expect(finding?.state == .missing)
         #expect(finding?.remedy == "There is no such device.")
+        catalog.encoders = [.openH264]
+        let working = DoctorReport.check(catalog).first { $0.topic == "encoders" }
+        #expect(working?.state == .ok && working?.name == "openh264" && working?.remedy == nil)
     }
 }
 

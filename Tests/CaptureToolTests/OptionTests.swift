@@ -82,6 +82,18 @@ import VideoCapturing
         #expect(error?.description.contains("Did you mean vp8?") == true)
     }
 
+    @Test func threadsAreANumberOrTheEncodersChoice() throws {
+        func threads(_ text: String?) throws -> Int? {
+            var request = EncoderEntry.Request(format: .nv12(width: 16, height: 16), frameRate: 30)
+            request.settings.options["threads"] = text
+            return try request.threads(in: 1...16)
+        }
+        #expect(try threads(nil) == nil)
+        #expect(try threads("auto") == nil && threads("Auto") == nil)
+        #expect(try threads("16") == 16)
+        for text in ["0", "17", "", "many"] { #expect(throws: OptionError.self) { try threads(text) } }
+    }
+
     @Test func choices() throws {
         #expect(try plan("--orientation", "90").orientation.clockwiseDegrees == 90)
         #expect(try plan("--orientation", "270").orientation.clockwiseDegrees == 270)

@@ -1,77 +1,21 @@
 """H.264 over TCP: to other programs, from them, and between two runs of the tool."""
 
 import json
-import re
 import signal
 import socket
-import subprocess
 import time
 
 from support import media
 from support.mjpeg import free_port
-from support.tool import BUSY, NO_INPUT, OK, USAGE, ToolTestCase
+from support.stream import CLIP, StreamTestCase
+from support.tool import BUSY, NO_INPUT, OK, USAGE
 
 NOISE = ("--source", "noise", "--preset", "160x120", "--fps", "30")
-# Noise would take more bits than there are, and most of its frames be dropped.
-CLIP = ("--input", "clip.y4m", "--loop", "--bitrate", "1M")
-LISTENING = re.compile(r"(?:connect to |\"url\":\")tcp://127\.0\.0\.1:(\d+)")
-WAITING = re.compile(r"Waiting for a sender at port (\d+)")
 # An access unit delimiter and the parameter sets behind it.
 BEGINNING = b"\0\0\0\1\x09\xf0\0\0\0\1\x67"
 
 
-class TCPTests(ToolTestCase):
-    def setUp(self):
-        super().setUp()
-        made = media.command(
-            "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=160x120:rate=30", "-frames:v", "60", "-pix_fmt",
-            "yuv420p", self.folder / "clip.y4m")
-        self.assertEqual(made.returncode, 0, made.stderr.decode(errors="replace"))
-
-    def wait_for_port(self, running, pattern):
-        deadline = time.monotonic() + 20
-        while not (found := pattern.search(running.peek())):
-            if running.process.poll() is not None or time.monotonic() > deadline:
-                self.fail(f"no port: {running.finish(0)}")
-            time.sleep(0.02)
-        return int(found[1])
-
-    def send(self, *options, query="listen"):
-        """A run that sends to all that connect, and its port."""
-        sender = self.start(*CLIP, "-o", f"tcp://127.0.0.1:0?{query}", *options)
-        return sender, self.wait_for_port(sender, LISTENING)
-
-    def receive(self, *options, query="listen"):
-        """A run that waits for a sender, and its port."""
-        receiver = self.start("--input", f"tcp://127.0.0.1:0?{query}", "-o", "null", *options)
-        return receiver, self.wait_for_port(receiver, WAITING)
-
-    def end(self, running):
-        running.send(signal.SIGINT)
-        run = running.finish()
-        self.assertEqual(run.code, OK, str(run))
-        return run
-
-    def frames(self, *arguments):
-        """How many frames ffmpeg decodes, of 30."""
-        result = media.command(
-            "ffmpeg", "-v", "error", "-xerror", *arguments, "-frames:v", "30", "-fps_mode", "passthrough", "-f",
-            "framehash", "-")
-        self.assertEqual(result.returncode, 0, result.stderr.decode(errors="replace"))
-        return len([line for line in result.stdout.decode().splitlines() if line and not line.startswith("#")])
-
-    def begin(self, *command):
-        """A program that runs beside the tool until the test ends."""
-        program = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-        def end():
-            program.kill()
-            program.wait()
-
-        self.addCleanup(end)
-        return program
-
+class TCPTests(StreamTestCase):
     def test_players_read_it(self):
         sender, port = self.send()
         # Two, one after the other: the second begins with a key frame of its own.

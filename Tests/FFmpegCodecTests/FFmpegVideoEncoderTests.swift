@@ -182,6 +182,24 @@ import VideoCapturing
         #expect(nv12Only?.code == .formatUnsupported && nv12Only?.message.contains("I420") == true)
     }
 
+    /// Frames that come each millisecond, by what they say, of which none can be encoded in that time.
+    @Test(arguments: [EncodingSettings.Purpose.live, .file])
+    func anOverloadedEncoderAsksForLess(_ purpose: EncodingSettings.Purpose) throws {
+        var configuration = FFmpegVideoEncoder.Configuration(encoder: "libx264", bitrate: 400_000, purpose: purpose)
+        configuration.frameRate = 1000
+        configuration.threads = 1
+        configuration.options = ["preset": "veryslow"]
+        let encoder = try FFmpegVideoEncoder(configuration)
+        #expect(encoder.wants == CaptureWants())
+        let picture = try movingFrame(width: 640, height: 480, step: 0, rate: 1000).buffer
+        for step in 0..<40 {
+            let time = MediaTime.zero.advanced(by: .milliseconds(100 * step))
+            try encoder.encode(VideoFrame(buffer: picture, timestamp: time, estimatedFrameRate: 1000)) { _ in }
+        }
+        // In a file every frame counts.
+        #expect((encoder.wants.maximumFrameRate != nil) == (purpose == .live))
+    }
+
     /// Those of hardware that is not here say what they need, and do not crash; the rest works.
     @Test func whatWorksHere() throws {
         #expect(FFmpegVideoEncoder.failure(of: "libx264") == nil)

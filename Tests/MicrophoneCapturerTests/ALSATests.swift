@@ -13,7 +13,7 @@ private struct Configuration {
     let folder = TemporaryFolder()
 
     /// ALSA reads its configuration once in a process, so it is the same for all tests.
-    static let shared = Configuration()
+    nonisolated(unsafe) static let shared = Configuration()
 
     var recorded: String { folder.file("recorded.raw") }
     var played: String { folder.file("played.raw") }

@@ -119,17 +119,20 @@ import VideoCapturing
         }
     }
 
-    @Test func aFileOfAnotherSize() throws {
+    @Test(arguments: [PixelSize(width: 64, height: 32), PixelSize(width: 16, height: 8)])
+    func aFileOfASize(_ size: PixelSize) throws {
         let folder = TemporaryFolder()
-        let publisher = MediaPublisher(video: AdjustableCamera())
+        let camera = AdjustableCamera()
+        let publisher = MediaPublisher(video: camera)
         let log = EventLog(publisher)
         var settings = settings
-        settings.size = PixelSize(width: 64, height: 32)
+        settings.size = size
         let id = try publisher.add(StillOutput(folder.file("a.nv12"), configuration: .init(settings: settings)))
         try publisher.start()
         try log.waitForCompletion(of: id)
         try publisher.stop()
-        #expect(try folder.read("a.nv12").count == 64 * 32 * 3 / 2)
+        #expect(try folder.read("a.nv12").count == size.width * size.height * 3 / 2)
+        #expect(camera.sizedFrames == (size.width == 16 ? 0 : 1), "the stream's own size needs no other mode")
     }
 
     @Test func stillsOnRequest() throws {

@@ -1,6 +1,7 @@
 import CapturerTestKit
 import Digests
 import FFmpegContainers
+import H264Bitstream
 import TestTools
 import Testing
 import VideoCapturing
@@ -182,6 +183,28 @@ import VideoCapturing
         let isSubset = Set(digests).isSubset(of: expected)
         #expect(isSubset && statistics.picturesReceived == 57)
         #expect(digests.count == 57 - 5 - 2)
+    }
+
+    /// Parameter sets before each slice of a key frame, which each begin an access unit by the standard; GStreamer's RTP
+    /// payloader sends such streams.
+    @Test(arguments: [2, 4]) func aKeyFrameMayComeInPieces(_ slices: Int) throws {
+        let whole = Stream(
+            try h264Clip(frames: 60, keyFrameInterval: 10, options: "repeat-headers=1:aud=1:slices=\(slices)"))
+        var sets: [UInt8] = []
+        var bytes: [UInt8] = []
+        whole.bytes.withUnsafeBytes { stream in
+            for unit in AnnexB.units(in: stream) {
+                if unit.type == .sps { sets = [] }
+                if unit.type == .sps || unit.type == .pps { AnnexB.append(unit, to: &sets) }
+                if unit.type == .idrSlice, !unit.beginsPicture { bytes += sets }
+                AnnexB.append(unit, to: &bytes)
+            }
+        }
+        #expect(Stream(bytes).units.count == 60 + 6 * (slices - 1))
+        let (digests, statistics, _) = try received(bytes) { $0.endsPicturesAtPauses = false }
+        let isSame = try digests == reference(whole)
+        #expect(isSame, "\(digests.count) of 60")
+        #expect(statistics.framesDamaged == 0 && statistics.framesLost == 0)
     }
 
     /// A unit that is damaged is counted, and the next key frame shows again.

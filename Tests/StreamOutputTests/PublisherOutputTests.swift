@@ -1,6 +1,7 @@
 import H264Codec
 import MediaPublishing
 import NoiseCapturer
+import TestTools
 import Testing
 import VideoCapturing
 

@@ -98,6 +98,61 @@ import VideoCapturing
         #expect(late.connections == 0)
     }
 
+    /// An encoder that records what it is asked for.
+    private final class RecordingEncoder: VideoEncoder {
+        let log: Locked<[Int]>
+        @exclusivity(unchecked) private(set) var bitrate: Int?
+        var track: TrackDescription? { nil }
+
+        init(_ bitrate: Int?, _ log: Locked<[Int]>) {
+            self.bitrate = bitrate
+            self.log = log
+        }
+
+        func encode(_ frame: VideoFrame, output: (MediaPacket) throws -> Void) {}
+        func requestKeyFrame() {}
+        func setBitrate(_ bitrate: Int) throws {
+            guard bitrate >= 1000 else { throw AskingSink.Failed() }
+            self.bitrate = bitrate
+            log.withLock { $0.append(bitrate) }
+        }
+    }
+
+    /// The highest of what the sinks can take counts, never more than was configured, and everything with a sink that asks
+    /// for nothing.
+    @Test func theFastestSinkDeterminesTheBitrate() throws {
+        let log = Locked<[Int]>([])
+        let (fast, slow) = (AskingSink(), AskingSink())
+        let encoding = EncodingConsumer(
+            RecordingEncoder(800_000, log), to: [("fast", fast), ("slow", slow)],
+            onFailure: { Issue.record("\($0.error)") })
+        let frame = try movingFrame(width: 64, height: 64, step: 0)
+        func bitrates(_ change: () -> Void) -> [Int] {
+            log.withLock { $0 = [] }
+            change()
+            for _ in 0..<3 { encoding.consumeFrame(frame) }
+            return log.withLock { $0 }
+        }
+        #expect(slow.feedback?.maximumBitrate == 800_000)
+        #expect(bitrates { slow.feedback?.requestBitrate(100_000) } == [])
+        #expect(bitrates { fast.feedback?.requestBitrate(500_000) } == [500_000])
+        #expect(bitrates { slow.feedback?.requestBitrate(200_000) } == [])
+        #expect(bitrates { fast.feedback?.requestBitrate(nil) } == [800_000])
+        #expect(bitrates { fast.feedback?.requestBitrate(900_000) } == [])
+        // Once the fast one is gone, the slow one's limit is left; a file has none.
+        #expect(bitrates { encoding.remove("fast") } == [200_000])
+        #expect(bitrates { encoding.add(Sink(), name: "file") } == [800_000])
+        #expect(bitrates { encoding.remove("file") } == [200_000])
+        // What is configured is the limit of all, and what sinks are told.
+        #expect(bitrates { encoding.setBitrate(150_000) } == [150_000])
+        #expect(slow.feedback?.maximumBitrate == 150_000)
+        #expect(bitrates { encoding.setBitrate(400_000) } == [200_000])
+        // Lower than the encoder can go is no failure, as it is of the program.
+        #expect(bitrates { slow.feedback?.requestBitrate(10) } == [])
+        #expect(bitrates { slow.feedback?.requestBitrate(nil) } == [400_000])
+        encoding.finish()
+    }
+
     @Test func aSinkThatFailsHarmsNoOther() throws {
         let good = Sink()
         let bad = Sink(failsAt: 3)

@@ -29,6 +29,12 @@ import VideoCapturing
         #expect(wants.merged(with: CaptureWants()) == CaptureWants())
     }
 
+    @Test func jpegNextToSamplesIsKeptForOne() {
+        let wants = CaptureWants(acceptsCompressed: true, usesCompressed: true)
+        #expect(wants.merged(with: CaptureWants()) == CaptureWants(usesCompressed: true))
+        #expect(CaptureWants().merged(with: wants) == CaptureWants(usesCompressed: true))
+    }
+
     @Test func alignmentIsAtLeastOne() {
         #expect(CaptureWants(sizeAlignment: 0).sizeAlignment == 1)
         #expect(CaptureWants(sizeAlignment: -8).sizeAlignment == 1)

@@ -257,7 +257,7 @@ private final class Publishing {
     }
 }
 
-private final class FrameCount: VideoCaptureConsumer {
+final class FrameCount: VideoCaptureConsumer {
     private let frames = Locked(0)
     var count: Int { frames.withLock { $0 } }
     func consumeFrame(_ frame: VideoFrame) { frames.withLock { $0 += 1 } }

@@ -3,12 +3,6 @@ import VideoCapturing
 import WindowPreview
 import XTestTools
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
 extension WindowPreviewTests {
     /// Displays that are not there, and what is wanted of captures.
     @Suite struct RefusalTests {
@@ -85,29 +79,4 @@ extension WindowPreviewTests {
             #expect(eventually { wants.last?.maximumFrameRate == 1 })
         }
     }
-}
-
-/// What a preview has asked for. Safe to use from any thread.
-private final class WantsList: Sendable {
-    private let contents = Locked<(wants: [CaptureWants], refreshes: Int)>(([], 0))
-
-    var last: CaptureWants? { contents.withLock { $0.wants.last } }
-    var refreshes: Int { contents.withLock { $0.refreshes } }
-
-    var feedback: CaptureFeedback {
-        CaptureFeedback(
-            onWants: { wants in self.contents.withLock { $0.wants.append(wants) } },
-            onRefresh: { self.contents.withLock { $0.refreshes += 1 } })
-    }
-}
-
-/// Runs `body` with variables of the environment set, or unset where nil.
-private func withEnvironment(_ variables: [String: String?], _ body: () throws -> Void) throws {
-    let before = variables.keys.map { ($0, getenv($0).map { String(cString: $0) }) }
-    func set(_ name: String, _ value: String?) {
-        if let value { setenv(name, value, 1) } else { unsetenv(name) }
-    }
-    for (name, value) in variables { set(name, value) }
-    defer { for (name, value) in before { set(name, value) } }
-    try body()
 }

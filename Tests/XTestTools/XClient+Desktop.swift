@@ -157,6 +157,10 @@ package struct ScreenPixels {
     /// 0xRRGGBB, row by row.
     package let words: [UInt32]
 
+    package init(width: Int, height: Int, words: [UInt32]) {
+        (self.width, self.height, self.words) = (width, height, words)
+    }
+
     package subscript(x: Int, y: Int) -> UInt32 { words[y * width + x] }
 }
 

@@ -1,3 +1,4 @@
+import V4L2Support
 import VideoCapturing
 
 /// Cameras as text, in lines of at most ``columns`` columns; error messages are not wrapped.

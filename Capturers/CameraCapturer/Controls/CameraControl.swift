@@ -1,3 +1,4 @@
+import V4L2Support
 import VideoCapturing
 
 /// A setting of a camera as its driver offers it: brightness, exposure, focus and others.

@@ -1,4 +1,5 @@
 import CLibV4L2
+import V4L2Support
 import VideoCapturing
 
 /// How a camera is mounted, and which part of that its driver has compensated already.

@@ -1,4 +1,5 @@
 import CLibV4L2
+import V4L2Support
 
 /// Gets and sets single controls with `VIDIOC_G_EXT_CTRLS` and `VIDIOC_S_EXT_CTRLS`, without checks.
 struct ControlAccess {
@@ -11,7 +12,7 @@ struct ControlAccess {
         if case .text(let lengths) = control.kind {
             return .text(try text(&argument, capacity: lengths.upperBound + 1))
         }
-        try request(.getControls, &argument)
+        try node.requestControl(.getControls, &argument)
         switch control.kind {
         case .integer where control.isLong: return .integer(argument.value64)
         case .bitmask: return .integer(Int64(UInt32(bitPattern: argument.value)))
@@ -34,19 +35,9 @@ struct ControlAccess {
         } else {
             argument.value = Int32(truncatingIfNeeded: number)
         }
-        try request(.setControls, &argument)
+        try node.requestControl(.setControls, &argument)
         guard control.kind != .button, !control.isWriteOnly else { return value }
         return (try? self.value(of: control)) ?? value
-    }
-
-    private func request(_ request: DeviceRequest, _ argument: inout v4l2_ext_control) throws(IoctlFailure) {
-        try withUnsafeMutablePointer(to: &argument) { pointer throws(IoctlFailure) in
-            var controls = v4l2_ext_controls()
-            controls.which = UInt32(V4L2_CTRL_WHICH_CUR_VAL)
-            controls.count = 1
-            controls.controls = pointer
-            try node.request(request, &controls)
-        }
     }
 
     private func text(_ argument: inout v4l2_ext_control, capacity: Int) throws(IoctlFailure) -> String {
@@ -55,7 +46,7 @@ struct ControlAccess {
         buffer.initialize(repeating: 0, count: capacity)
         argument.size = UInt32(capacity)
         argument.string = buffer
-        try request(.getControls, &argument)
+        try node.requestControl(.getControls, &argument)
         return String(
             decoding: UnsafeRawBufferPointer(start: buffer, count: capacity).prefix { $0 != 0 }, as: UTF8.self)
     }
@@ -67,7 +58,7 @@ struct ControlAccess {
         buffer.initialize(from: bytes, count: bytes.count)
         argument.size = UInt32(bytes.count)
         argument.string = buffer
-        try request(.setControls, &argument)
+        try node.requestControl(.setControls, &argument)
     }
 }
 

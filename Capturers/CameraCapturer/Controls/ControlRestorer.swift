@@ -1,4 +1,5 @@
 import CLibV4L2
+import V4L2Support
 import VideoCapturing
 
 /// Restores a camera's controls after an unplug. Tracks their values from the opening on: changes by this program at

@@ -1,3 +1,4 @@
+import V4L2Support
 import VideoCapturing
 
 #if canImport(Glibc)

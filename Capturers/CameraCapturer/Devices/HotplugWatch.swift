@@ -1,3 +1,5 @@
+import V4L2Support
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)

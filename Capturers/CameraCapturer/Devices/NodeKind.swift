@@ -1,4 +1,5 @@
 import CLibV4L2
+import V4L2Support
 
 extension CameraDevice {
     /// The kind of a node or a path that is not a camera.

@@ -1,4 +1,5 @@
 import CLibV4L2
+import V4L2Support
 import VideoCapturing
 
 /// The input of a grabber: whether it has a signal, and the signal's timings.

@@ -1,4 +1,5 @@
 import CLibV4L2
+import V4L2Support
 import VideoCapturing
 
 /// A camera that is open and set to a mode: from the opening of the node to its closing. A new one after an unplug.

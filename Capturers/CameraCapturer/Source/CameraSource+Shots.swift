@@ -7,9 +7,12 @@ final class SizedShot: Sendable {
     private struct State {
         var request: Request?
         var result: Result<VideoFrame, CaptureError>?
+        var lastNumber: UInt64 = 0
     }
 
     struct Request: Sendable {
+        /// Tells it from one that was given up before.
+        var number: UInt64 = 0
         var size: PixelSize
         var skippedFrames: Int
         var deadline: MediaTime
@@ -27,7 +30,9 @@ final class SizedShot: Sendable {
     func take(_ request: Request, subject: String?) throws(CaptureError) -> VideoFrame {
         let isFirst = state.withLock { state in
             guard state.request == nil else { return false }
-            state = State(request: request)
+            state.lastNumber += 1
+            state.request = request
+            state.request?.number = state.lastNumber
             return true
         }
         guard isFirst else {
@@ -39,12 +44,15 @@ final class SizedShot: Sendable {
         // The camera itself observes the deadline; the rest is for its way back.
         let result = state.wait(until: request.deadline.advanced(by: .seconds(2))) { $0.result }
         isRequested.store(false, ordering: .relaxed)
-        state.withLock { $0 = State() }
+        state.withLock { state in
+            state.request = nil
+            state.result = nil
+        }
         guard let result else { throw SizedShot.late(subject) }
         return try result.get()
     }
 
-    /// The request, which the capture thread answers with ``finish(_:)``.
+    /// The request, which the capture thread answers with ``finish(_:_:)``.
     func begin() -> Request? {
         guard isPending, let request = state.withLock({ $0.request }) else { return nil }
         isRequested.store(false, ordering: .relaxed)
@@ -52,8 +60,8 @@ final class SizedShot: Sendable {
     }
 
     /// Answers the request, where it still waits.
-    func finish(_ result: Result<VideoFrame, CaptureError>) {
-        state.withLock { if $0.request != nil { $0.result = result } }
+    func finish(_ request: Request, _ result: Result<VideoFrame, CaptureError>) {
+        state.withLock { if $0.request?.number == request.number { $0.result = result } }
         state.wakeAll()
     }
 
@@ -79,7 +87,7 @@ extension CameraSource {
         losses.corrupt = pending.corrupt
         closeSession()
         state = .interrupted(.resuming)
-        status.shot.finish(result)
+        status.shot.finish(request, result)
     }
 
     private func capture(_ request: SizedShot.Request, _ context: FrameContext) throws(CaptureError) -> VideoFrame {

@@ -1,4 +1,5 @@
 import CLibV4L2
+import V4L2Support
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -140,6 +141,7 @@ extension CameraSource {
             }
         }
         var frame = SourceFrame(made.buffer, timestamp: timestamp)
+        frame.compressed = made.compressed
         frame.lostBefore = losses.lost
         frame.corruptBefore = losses.corrupt
         losses.lost = 0

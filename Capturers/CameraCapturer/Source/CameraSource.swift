@@ -1,5 +1,6 @@
 import CLibV4L2
 import FrameProcessing
+import V4L2Support
 import VideoCapturing
 
 /// A camera as a frame source: opens it, streams, and recovers from faults.

@@ -1,3 +1,4 @@
+import V4L2Support
 import VideoCapturing
 
 /// One buffer of a driver's queue and its holder. Belongs to the capture thread; not checked for overlapping accesses,
@@ -83,30 +84,4 @@ final class DriverBuffer {
             .corruptData, operation: "read a buffer", subject: "\(format.fourCC) \(format.width)x\(format.height)",
             message: "The driver's buffer is too small for the picture that it says is in it.")
     }
-}
-
-/// A driver's buffer mapped into this process, until the last frame in it is released.
-///
-/// `@unchecked Sendable`: the address never changes, and the last reference unmaps.
-final class BufferMapping: @unchecked Sendable {
-    let address: UnsafeMutableRawPointer
-    let byteCount: Int
-    private let calls: any DeviceCalls
-
-    /// - Throws: the failure of `mmap`.
-    init(_ node: DeviceNode, byteCount: Int, offset: UInt32) throws(IoctlFailure) {
-        let (address, error) = node.calls.map(node.descriptor, byteCount: byteCount, offset: offset)
-        guard let address else { throw IoctlFailure(request: "mmap", number: error) }
-        self.address = address
-        self.byteCount = byteCount
-        calls = node.calls
-    }
-
-    /// Releases the device, but keeps the content for the frames that are in it.
-    ///
-    /// A mapping keeps a driver's memory, and after an unplug the camera's number, as long as it lasts; a frame may be
-    /// kept for hours. Only for buffers that the driver no longer writes to.
-    func detach() { calls.detach(address, byteCount: byteCount) }
-
-    deinit { calls.unmap(address, byteCount: byteCount) }
 }

@@ -1,5 +1,6 @@
 import CLibV4L2
 import FrameProcessing
+import V4L2Support
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -17,6 +18,8 @@ final class FrameMaker {
     /// A pixel buffer with its color matrix and range.
     struct Made {
         var buffer: PixelBuffer
+        /// The camera's JPEG next to it.
+        var compressed: PixelBuffer?
         var color: ColorDescription?
         /// The buffer is the driver's own memory.
         var isLent: Bool
@@ -78,7 +81,9 @@ final class FrameMaker {
         // JPEG is of full range whatever the driver says of it.
         let color = pixelFormat == .mjpeg ? .jpeg : format.color
         if pixelFormat == .mjpeg, isWhole {
-            return Made(buffer: pixels, color: color, isLent: false)
+            // Read whole above, so this cannot find damage that was not found there.
+            let compressed = wants.usesCompressed ? try copyJPEG(in: captured) : nil
+            return Made(buffer: pixels, compressed: compressed, color: color, isLent: false)
         }
         let transform = FrameTransform(
             crop: plan.crop, size: PixelSize(width: size.width, height: size.height), pixelFormat: .nv12)

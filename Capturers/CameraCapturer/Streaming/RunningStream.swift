@@ -1,3 +1,4 @@
+import V4L2Support
 import VideoCapturing
 
 /// A stream with its monitors: stalls, losses, damage, the rate. Belongs to the capture thread; not checked for

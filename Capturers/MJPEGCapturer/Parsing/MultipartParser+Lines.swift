@@ -1,3 +1,5 @@
+import HTTPTransport
+
 // The lines between the images, and the heads of the parts.
 extension MultipartParser {
     mutating func takeLine(_ rest: inout UnsafeRawBufferPointer) {

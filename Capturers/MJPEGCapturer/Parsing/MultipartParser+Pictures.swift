@@ -1,3 +1,5 @@
+import HTTPTransport
+
 // The images.
 extension MultipartParser {
     mutating func takeBody(_ rest: inout UnsafeRawBufferPointer, _ output: (ReceivedPicture) -> Void) {

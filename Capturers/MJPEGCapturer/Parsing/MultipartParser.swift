@@ -1,3 +1,5 @@
+import HTTPTransport
+
 /// Parses the bytes of a body into JPEG images, each of which is delivered when its last byte has arrived.
 ///
 /// Follows what servers send rather than RFC 2046. A stated length is trusted once it has been right, and checked each

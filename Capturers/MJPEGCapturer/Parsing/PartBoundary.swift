@@ -1,3 +1,5 @@
+import HTTPTransport
+
 /// The boundary between the parts of a stream, as servers write it: with or without `--` before it, declared with or
 /// without the dashes, declared wrongly, or not at all.
 struct PartBoundary {

@@ -1,3 +1,4 @@
+import HTTPTransport
 import VideoCapturing
 
 #if canImport(Glibc)

@@ -1,3 +1,5 @@
+import HTTPTransport
+
 /// The parsers, only for the fuzzer.
 @_spi(Fuzzing)
 public enum StreamProbe {
@@ -48,7 +50,7 @@ public enum StreamProbe {
         _ = head.statusText
         let text = String(decoding: bytes, as: UTF8.self)
         _ = MJPEGCapturer.Configuration.ServerTrust.curlPin(text)
-        guard let address = try? StreamAddress(text) else { return }
+        guard let address = try? HTTPAddress(text) else { return }
         precondition(!address.requestURL.isEmpty)
     }
 }

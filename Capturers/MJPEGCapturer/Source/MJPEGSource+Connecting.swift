@@ -1,4 +1,5 @@
 import FrameProcessing
+import HTTPTransport
 import VideoCapturing
 
 extension MJPEGSource {
@@ -44,10 +45,15 @@ extension MJPEGSource {
         lastRead = context.now
         isDrained = false
         transfer.onBody = { [unowned self] bytes in takeBody(bytes, context) }
-        try transfer.begin(
-            HTTPRequest(
-                address: address, credential: credential, configuration: configuration, isPicture: isPolled,
-                leniency: leniency))
+        var request = HTTPRequest(address: address)
+        request.credential = credential
+        request.trust = configuration.trust
+        request.connectTimeout = configuration.connectTimeout
+        request.userAgent = configuration.userAgent
+        request.proxy = configuration.proxy
+        request.ignoresLength = !isPolled
+        request.leniency = leniency
+        try transfer.begin(request)
     }
 
     private func awaitFirstPicture(_ context: FrameContext) throws(CaptureError) {
@@ -56,7 +62,7 @@ extension MJPEGSource {
             guard !context.isStopping else {
                 throw failure.error(.invalidState, "The capture was stopped while it waited for the first picture.")
             }
-            do throws(StreamLoss) {
+            do throws(ConnectionLoss) {
                 try read(context)
                 guard backlog.isEmpty else { break }
                 let left = limit - timeoutClock.now

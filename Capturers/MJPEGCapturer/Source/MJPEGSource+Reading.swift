@@ -1,4 +1,5 @@
 import CLibCURL
+import HTTPTransport
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -9,7 +10,7 @@ import VideoCapturing
 
 extension MJPEGSource {
     /// The next frame that is due; nil when the capture is being stopped.
-    func awaitFrame(_ context: FrameContext) throws(StreamLoss) -> SourceFrame? {
+    func awaitFrame(_ context: FrameContext) throws(ConnectionLoss) -> SourceFrame? {
         // The time of the consumer does not count for the server's timeout.
         let now = timeoutClock.now
         connection?.lastByte = now
@@ -26,7 +27,7 @@ extension MJPEGSource {
     }
 
     /// Reads everything that has arrived, without waiting.
-    func read(_ context: FrameContext) throws(StreamLoss) {
+    func read(_ context: FrameContext) throws(ConnectionLoss) {
         guard let transfer, connection != nil else { return }
         let before = connection?.pictureCount ?? 0
         let start = transfer.bytesReceived
@@ -61,7 +62,7 @@ extension MJPEGSource {
     private static let maximumBytesAtOnce: UInt64 = 64 << 20
 
     /// Waits until more may have arrived, or the capture is stopped; throws when the connection has ended.
-    func wait(_ context: FrameContext, atMost limit: Duration? = nil) throws(StreamLoss) {
+    func wait(_ context: FrameContext, atMost limit: Duration? = nil) throws(ConnectionLoss) {
         guard let transfer, let connection else { return }
         isDrained = false
         if connection.phase == .picture, connection.pictureCount > 0 || transfer.result == CURLE_OK {
@@ -97,7 +98,7 @@ extension MJPEGSource {
     }
 
     /// Handles the end of the transfer: its reason, and a last image in the received bytes.
-    private func conclude(_ result: CURLcode, _ context: FrameContext) throws(StreamLoss) {
+    private func conclude(_ result: CURLcode, _ context: FrameContext) throws(ConnectionLoss) {
         guard let connection, let transfer else { return }
         if connection.phase == .waiting {
             if try askOtherwise(result, context) { return }
@@ -116,7 +117,7 @@ extension MJPEGSource {
 
     /// Repeats the request with the lenient parser of heads, for a response that curl's cannot read. True when it has done
     /// so.
-    private func askOtherwise(_ result: CURLcode, _ context: FrameContext) throws(StreamLoss) -> Bool {
+    private func askOtherwise(_ result: CURLcode, _ context: FrameContext) throws(ConnectionLoss) -> Bool {
         switch leniency {
         // A line of a head that is longer than curl takes is "out of memory" to it.
         case .none where [CURLE_WEIRD_SERVER_REPLY, CURLE_OUT_OF_MEMORY].contains(result): leniency = .lenient
@@ -142,7 +143,7 @@ extension MJPEGSource {
     // MARK: - Polling
 
     /// Requests the next image when it is due.
-    private func poll(_ context: FrameContext) throws(StreamLoss) {
+    private func poll(_ context: FrameContext) throws(ConnectionLoss) {
         guard let connection, let transfer else { return }
         if connection.pictureCount == 0, finishParser() { return }
         let slowest = wants.maximumFrameRate?.frameInterval ?? .zero

@@ -1,4 +1,5 @@
 import FrameProcessing
+import HTTPTransport
 import VideoCapturing
 
 /// A network camera as a frame source: connects, reads, and connects again.
@@ -19,7 +20,7 @@ final class MJPEGSource: FrameSource {
     let timeoutClock = MonotonicClock()
 
     // From open to close.
-    var address: StreamAddress?
+    var address: HTTPAddress?
     @exclusivity(unchecked) var transfer: HTTPTransfer?
     /// The credential that the server has accepted, or that is tried first.
     var credential: MJPEGCapturer.Credential?
@@ -37,7 +38,7 @@ final class MJPEGSource: FrameSource {
     /// Whether the address is a single image, known from the last response.
     var isPolled = false
     @exclusivity(unchecked) var backlog: ReceiveQueue
-    var outage: StreamInterruption?
+    var recovery = ConnectionRecovery()
     @exclusivity(unchecked) var limiter = FrameRateLimiter()
     @exclusivity(unchecked) var losses = StreamLosses()
     /// Images received, whether delivered or not; for the limiter.
@@ -56,14 +57,14 @@ final class MJPEGSource: FrameSource {
         longestWithoutPicture = configuration.connectTimeout + configuration.stallTimeout * 4
         backlog = ReceiveQueue(maximumBytes: configuration.maximumFrameBytes)
         // Unknown until the first image.
-        let name = try? StreamAddress(url).displayName
+        let name = try? HTTPAddress(url).displayName
         settings = CaptureSettings(
             format: VideoFormat(configuration.pixelFormat, width: 0, height: 0), sourceName: name)
     }
 
     func open(_ context: FrameContext) throws {
         try configuration.validate()
-        let address = try StreamAddress(url)
+        let address = try HTTPAddress(url)
         self.address = address
         status.contents.withLock { $0.statistics = MJPEGCapturer.Statistics() }
         isPolled = false
@@ -82,7 +83,7 @@ final class MJPEGSource: FrameSource {
     }
 
     func start(_ context: FrameContext) throws {
-        outage = nil
+        recovery.end()
         limiter = FrameRateLimiter()
         // A connection that was opened a while ago has old images in all buffers.
         let isAlive = connection != nil && (transfer?.result == nil || !backlog.isEmpty)
@@ -100,7 +101,7 @@ final class MJPEGSource: FrameSource {
                 guard try recover(context) else { return nil }
                 continue
             }
-            do throws(StreamLoss) {
+            do throws(ConnectionLoss) {
                 if let frame = try awaitFrame(context) { return frame }
             } catch {
                 guard try lose(error, context) else { return nil }
@@ -117,7 +118,7 @@ final class MJPEGSource: FrameSource {
     func stop() {
         disconnect()
         backlog.clear()
-        outage = nil
+        recovery.end()
         losses = StreamLosses()
     }
 

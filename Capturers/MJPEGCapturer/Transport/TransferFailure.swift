@@ -1,9 +1,10 @@
 import CLibCURL
+import HTTPTransport
 import VideoCapturing
 
 /// Maps failures of a transfer to errors for the user, with the next step.
 struct TransferFailure {
-    let address: StreamAddress
+    let address: HTTPAddress
 
     func error(_ code: CaptureError.Code, _ message: String, errno: Int32? = nil) -> CaptureError {
         CaptureError(

@@ -26,7 +26,7 @@ final class StreamConnection {
     /// In order of their times.
     var ready: [ReceivedFrame] = []
     /// Why the connection has ended, once the frames before that are delivered.
-    var end: StreamLoss?
+    var end: ConnectionLoss?
     /// By the machine's clock: the last bytes, and the last picture that was decoded.
     var lastByte: MediaTime
     var lastPicture: MediaTime
@@ -43,7 +43,7 @@ final class StreamConnection {
     private var sendsDelimitersEarly = false
     /// How long a pause must be for the unit before it to count as whole: several times as long as those within units, and
     /// longer after each mistake.
-    private(set) var pause = Duration.milliseconds(4)
+    private var shortestPause = Duration.milliseconds(4)
     /// The units that have come: pauses end none before some were measured.
     private var unitCount = 0
     private var lastChunk: MediaTime?
@@ -58,6 +58,8 @@ final class StreamConnection {
     /// The parameter sets of a container's header as a byte stream.
     private(set) var parameterSets: [UInt8] = []
     var scratch: [UInt8] = []
+    /// A key frame that could not be decoded, until it is known whether the next unit continues it.
+    var brokenKeyFrame: [UInt8] = []
 
     /// The times of pictures that the decoder holds back, in order.
     private var times: [MediaTime] = []
@@ -144,11 +146,25 @@ final class StreamConnection {
             parser.append(bytes, output: take)
         }
         // These bytes have continued a unit.
-        if let lastChunk, unitCount == before { pause = min(max(pause, (now - lastChunk) * 4), .seconds(1)) }
+        if let lastChunk, unitCount == before {
+            shortestPause = min(max(shortestPause, (now - lastChunk) * 4), .seconds(1))
+        }
         lastChunk = now
         // What came after a unit that was taken for whole did belong to it: the network pauses longer than that.
-        if parser.discardedByteCount != discardedBytes, hasKeyFrame { pause = min(pause * 4, .seconds(1)) }
+        if parser.discardedByteCount != discardedBytes, hasKeyFrame {
+            shortestPause = min(shortestPause * 4, .seconds(1))
+        }
         discardedBytes = parser.discardedByteCount
+    }
+
+    /// The pause that ends the unit that has come so far.
+    ///
+    /// Programs write through buffers of whole kilobytes, 32 in ffmpeg's case. A unit that so far ends exactly with such a
+    /// block mostly goes on, and on a busy machine the rest may come late; taken for whole, it would cost all pictures up
+    /// to the next key frame.
+    var pause: Duration {
+        let endsWithBlock = parser.pendingByteCount > 0 && [0, 1023].contains(parser.pendingByteCount % 1024)
+        return endsWithBlock ? shortestPause * 16 : shortestPause
     }
 
     /// Whether the unit that has come so far is whole if nothing follows for ``pause``.

@@ -8,7 +8,7 @@ extension StreamSource {
     func connect(_ context: FrameContext) throws(CaptureError) {
         while true {
             connection = try makeConnection(context)
-            do throws(StreamLoss) {
+            do throws(ConnectionLoss) {
                 try awaitFirstFrame(context)
                 return
             } catch {
@@ -16,7 +16,7 @@ extension StreamSource {
                 losses = StreamLosses()
                 // Whoever connects and sends nothing is no reason to stop waiting for another.
                 if listener != nil, !context.isStopping {
-                    status.report(.disconnected(reason: error.reason))
+                    status.report(.disconnected(reason: error.reason("sender")))
                     if case .failed(let error) = error, error.code == .formatUnsupported { throw error }
                     continue
                 }
@@ -66,7 +66,7 @@ extension StreamSource {
         return made
     }
 
-    private func awaitFirstFrame(_ context: FrameContext) throws(StreamLoss) {
+    private func awaitFirstFrame(_ context: FrameContext) throws(ConnectionLoss) {
         while let connection, connection.ready.isEmpty {
             guard !context.isStopping else {
                 throw .failed(error(.invalidState, "The capture was stopped while it waited for the first picture."))
@@ -88,48 +88,35 @@ extension StreamSource {
     /// either.
     ///
     /// Throws the error that ends the capture.
-    func lose(_ loss: StreamLoss, _ context: FrameContext) throws(CaptureError) -> Bool {
+    func lose(_ loss: ConnectionLoss, _ context: FrameContext) throws(CaptureError) -> Bool {
         guard !context.isStopping else { return true }
         connection = nil
-        guard let delay = listener != nil ? .zero : configuration.reconnectDelays.first else {
-            guard var error = loss.error else { return false }
-            if case .failed = loss { error.code = .deviceLost }
-            throw error
-        }
-        if case .stalled = loss {
-            context.reportInterruption(.stalled)
-        } else {
-            context.reportInterruption(.deviceDisconnected)
-        }
-        outage = StreamInterruption(due: context.now.advanced(by: delay))
-        status.count { [reason = loss.reason] in $0.lastInterruption = reason }
-        status.report(.disconnected(reason: loss.reason))
-        if listener == nil { status.report(.waiting(delay, attempt: 1)) }
+        let delay = listener != nil ? .zero : configuration.reconnectDelays.first
+        guard try recovery.begin(after: loss, delay: delay, context) else { return false }
+        let reason = loss.reason("sender")
+        status.count { $0.lastInterruption = reason }
+        status.report(.disconnected(reason: reason))
+        if let delay, listener == nil { status.report(.waiting(delay, attempt: 1)) }
         return true
     }
 
     /// Waits for the time of the next attempt and connects; also returns when the capture is being stopped.
     func recover(_ context: FrameContext) throws(CaptureError) -> Bool {
-        let outage = self.outage ?? StreamInterruption(due: context.now)
-        if self.outage == nil {
-            // Started again, and no sender has come yet.
-            context.reportInterruption(.deviceDisconnected)
-            self.outage = outage
-        }
-        guard context.wait(until: outage.due) else { return true }
+        // Started again, and no sender has come yet.
+        if recovery.attempt == nil { _ = try recovery.begin(after: nil, delay: .zero, context) }
+        guard let attempt = recovery.attempt, recovery.wait(context) else { return true }
         do throws(CaptureError) {
             try connect(context)
-            self.outage = nil
+            recovery.end()
             status.count { $0.reconnects += 1 }
         } catch {
             guard !context.isStopping else { return true }
-            let next = outage.attempt + 1
             let delays = configuration.reconnectDelays
-            let delay = next - 1 < delays.count ? delays[next - 1] : delays.last
-            guard let delay = listener != nil ? .milliseconds(100) : delay else { throw error }
-            self.outage = StreamInterruption(attempt: next, due: context.now.advanced(by: delay))
-            status.report(.attemptFailed(reason: error.message, attempt: outage.attempt))
-            if listener == nil { status.report(.waiting(delay, attempt: next)) }
+            let configured = attempt < delays.count ? delays[attempt] : delays.last
+            let delay = listener != nil ? .milliseconds(100) : configured
+            try recovery.retry(after: error, delay: delay, context)
+            status.report(.attemptFailed(reason: error.message, attempt: attempt))
+            if let delay, listener == nil { status.report(.waiting(delay, attempt: attempt + 1)) }
         }
         return true
     }

@@ -11,7 +11,7 @@ import VideoCapturing
 
 extension StreamSource {
     /// The next frame; nil when the capture is being stopped, or consumers want something else.
-    func awaitFrame(_ context: FrameContext) throws(StreamLoss) -> SourceFrame? {
+    func awaitFrame(_ context: FrameContext) throws(ConnectionLoss) -> SourceFrame? {
         guard let connection else { return nil }
         // The time of the consumer does not count for the sender's timeout.
         connection.lastByte = timeoutClock.now
@@ -27,7 +27,7 @@ extension StreamSource {
     @discardableResult
     func read(
         _ connection: StreamConnection, _ context: FrameContext, endsForWants: Bool
-    ) throws(StreamLoss) -> Bool {
+    ) throws(ConnectionLoss) -> Bool {
         // A demuxer has packets left when the connection has ended.
         if connection.demuxer != nil { return try readPacket(connection, context, endsForWants: endsForWants) }
         if let end = connection.end { throw end }
@@ -67,12 +67,12 @@ extension StreamSource {
 
     private func receive(
         _ connection: StreamConnection, _ socket: StreamSocket, _ context: FrameContext
-    ) throws(StreamLoss) {
+    ) throws(ConnectionLoss) {
         let (count, failure) = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 64) {
-            block -> (Int, StreamLoss?) in
+            block -> (Int, ConnectionLoss?) in
             let count = socket.receive(into: block)
             guard count > 0 else { return (count, nil) }
-            do throws(StreamLoss) {
+            do throws(ConnectionLoss) {
                 try take(UnsafeRawBufferPointer(rebasing: block[..<count]), connection, context)
                 return (count, nil)
             } catch {
@@ -99,7 +99,7 @@ extension StreamSource {
 
     private func take(
         _ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection, _ context: FrameContext
-    ) throws(StreamLoss) {
+    ) throws(ConnectionLoss) {
         guard connection.decoder == nil else { return try parse(bytes, connection, context) }
         connection.head.append(contentsOf: bytes)
         if connection.kind == nil {
@@ -121,7 +121,7 @@ extension StreamSource {
         guard connection.demuxer == nil else { return }
         let head = connection.head
         connection.head = []
-        try head.withUnsafeBufferPointer { (bytes) throws(StreamLoss) in
+        try head.withUnsafeBufferPointer { (bytes) throws(ConnectionLoss) in
             try parse(UnsafeRawBufferPointer(bytes), connection, context)
         }
     }
@@ -138,7 +138,7 @@ extension StreamSource {
 
     private func parse(
         _ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection, _ context: FrameContext
-    ) throws(StreamLoss) {
+    ) throws(ConnectionLoss) {
         let arrival = context.now
         var failure: CaptureError?
         do throws(LengthUnwrapper.Implausible) {
@@ -231,7 +231,7 @@ extension StreamSource {
 
     private func readPacket(
         _ connection: StreamConnection, _ context: FrameContext, endsForWants: Bool
-    ) throws(StreamLoss) -> Bool {
+    ) throws(ConnectionLoss) -> Bool {
         guard let demuxer = connection.demuxer, !(endsForWants ? context.mustReturn : context.isStopping) else {
             return false
         }
@@ -287,78 +287,9 @@ extension StreamSource {
         return decode(bytes, hasSlices: hasSlices, isKeyFrame: isKeyFrame, at: time, connection)
     }
 
-    // MARK: Decoding
-
-    /// Decodes an access unit. Returns the error that ends the connection.
-    private func decode(
-        _ bytes: UnsafeRawBufferPointer, hasSlices: Bool, isKeyFrame: Bool, at time: MediaTime,
-        _ connection: StreamConnection
-    ) -> CaptureError? {
-        if connection.codec == .h264 { inspect(bytes, connection) }
-        guard let decoder = connection.decoder else { return nil }
-        guard hasSlices else {
-            // Parameter sets that come by themselves.
-            try? decoder.decode(bytes) { _ in }
-            return nil
-        }
-        status.count { $0.picturesReceived += 1 }
-        guard connection.hasKeyFrame || isKeyFrame else {
-            status.count { $0.picturesSkipped += 1 }
-            if !connection.hasReportedWait { status.report(.awaitingKeyFrame) }
-            connection.hasReportedWait = true
-            return nil
-        }
-        connection.hasKeyFrame = true
-        connection.willDecode(time, isKeyFrame: isKeyFrame)
-        do {
-            try decoder.decode(bytes) { buffer in
-                connection.ready.append(
-                    ReceivedFrame(buffer: buffer, timestamp: connection.didDecode(time), color: connection.color))
-                connection.lastPicture = timeoutClock.now
-                status.count { $0.framesDecoded += 1 }
-            }
-            if !connection.didReturn() {
-                // After loss nothing is shown until the next key frame.
-                losses.lost += 1
-                status.count { $0.picturesSkipped += 1 }
-            }
-            return nil
-        } catch let error as CodecError where error.code == .corruptData {
-            _ = connection.didReturn()
-            connection.mayHoldStaleTimes = true
-            countDamaged()
-            return nil
-        } catch {
-            return self.error(.formatUnsupported, "The pictures cannot be decoded. \(error)")
-        }
-    }
-
-    private func countDamaged() {
-        losses.damaged += 1
-        status.count { $0.framesDamaged += 1 }
-    }
-
-    /// Counts the frames that are missing before this one, and follows the color that parameter sets state.
-    private func inspect(_ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection) {
-        for unit in AnnexB.units(in: bytes) {
-            if unit.type.isSlice { break }
-            guard unit.type == .sps, let set = try? SequenceParameterSet(unit) else { continue }
-            connection.color = set.color
-            // Baseline has no B slices; without a statement of others the decoder finds out.
-            let stated = set.videoUsability?.restriction?.reorderedFrameCount
-            connection.reorderedFrameCount = stated ?? (set.profile == 66 ? 0 : set.referenceFrameCount)
-        }
-        guard let picture = connection.tracker.add(bytes), picture.lostFrames > 0, connection.hasKeyFrame else {
-            return
-        }
-        connection.mayHoldStaleTimes = true
-        losses.lost += UInt64(picture.lostFrames)
-        status.count { $0.framesLost += UInt64(picture.lostFrames) }
-    }
-
     // MARK: Frames
 
-    private func makeFrame(_ received: ReceivedFrame) throws(StreamLoss) -> SourceFrame {
+    private func makeFrame(_ received: ReceivedFrame) throws(ConnectionLoss) -> SourceFrame {
         let size = PixelSize(width: received.buffer.width, height: received.buffer.height)
         if size != pictureSize {
             pictureSize = size

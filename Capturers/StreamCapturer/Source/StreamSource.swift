@@ -28,7 +28,7 @@ final class StreamSource: FrameSource {
 
     // While connected or connecting.
     var connection: StreamConnection?
-    var outage: StreamInterruption?
+    var recovery = ConnectionRecovery()
     /// What was lost since the last frame.
     var losses = StreamLosses()
 
@@ -43,7 +43,7 @@ final class StreamSource: FrameSource {
         self.status = status
         // Unknown until the first frame.
         settings = CaptureSettings(
-            format: VideoFormat(.i420, width: 0, height: 0), sourceName: maskingUserInfo(in: url))
+            format: VideoFormat(.i420, width: 0, height: 0), sourceName: StreamSource.shown(url))
     }
 
     func open(_ context: FrameContext) throws {
@@ -67,7 +67,7 @@ final class StreamSource: FrameSource {
     }
 
     func start(_ context: FrameContext) throws {
-        outage = nil
+        recovery.end()
         guard connection == nil else { return }
         // A sender that connects comes when it likes.
         if listener == nil { try connect(context) }
@@ -79,7 +79,7 @@ final class StreamSource: FrameSource {
                 guard try recover(context) else { return nil }
                 continue
             }
-            do throws(StreamLoss) {
+            do throws(ConnectionLoss) {
                 // Nil makes way for new wants.
                 guard let frame = try awaitFrame(context) else { return nil }
                 return frame
@@ -97,7 +97,7 @@ final class StreamSource: FrameSource {
 
     func stop() {
         connection = nil
-        outage = nil
+        recovery.end()
         losses = StreamLosses()
     }
 
@@ -138,8 +138,15 @@ final class StreamSource: FrameSource {
         settings.format = VideoFormat(pixelFormat, width: size.width, height: size.height)
     }
 
+    /// The address for people: of `tcp` all, and of others what is no secret, such as a stream key or a passphrase.
+    private static func shown(_ url: String) -> String {
+        url.lowercased().hasPrefix("tcp:") ? maskingUserInfo(in: url) : maskingSecrets(inURL: url)
+    }
+
     func error(_ code: CaptureError.Code, _ message: String) -> CaptureError {
-        CaptureError(code, operation: "receive the stream", subject: address?.displayName ?? url, message: message)
+        CaptureError(
+            code, operation: "receive the stream", subject: address?.displayName ?? StreamSource.shown(url),
+            message: message)
     }
 }
 
@@ -147,33 +154,4 @@ final class StreamSource: FrameSource {
 struct StreamLosses: Equatable {
     var lost: UInt64 = 0
     var damaged: UInt64 = 0
-}
-
-/// Why a connection has ended.
-enum StreamLoss: Error {
-    /// The sender has ended the stream regularly.
-    case ended
-    /// Nothing was received within the timeout.
-    case stalled(CaptureError)
-    /// Another error.
-    case failed(CaptureError)
-
-    /// Nil for a regular end.
-    var error: CaptureError? {
-        switch self {
-        case .ended: nil
-        case .stalled(let error), .failed(let error): error
-        }
-    }
-
-    /// A sentence for the user.
-    var reason: String { error?.message ?? "The sender has ended the stream." }
-}
-
-/// The time between a loss and the first frame after it.
-struct StreamInterruption {
-    /// Counts from 1.
-    var attempt = 1
-    /// The time of the attempt, by the capture's clock.
-    var due: MediaTime
 }

@@ -121,9 +121,9 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
     public var isActive: Bool { state.withLock { !$0.hasFinished && !$0.outputs.isEmpty } }
 
     private func connectFeedback(of sink: any PacketSink) {
-        // Every packet of sound is a key frame, so there is nothing to be asked for but a bitrate.
-        (sink as? any FeedbackSink)?.connectFeedback(
-            PacketFeedback(onKeyFrame: {}, onBitrate: { [weak self] in self?.setBitrate($0) }))
+        // Every packet of sound is a key frame. Bitrates are asked for by outputs that are congested by pictures, of which
+        // sound is a small part; it is what suffers last.
+        (sink as? any FeedbackSink)?.connectFeedback(PacketFeedback(onKeyFrame: {}, onBitrate: { _ in }))
     }
 
     private func disconnectFeedback(of sink: any PacketSink) { (sink as? any FeedbackSink)?.connectFeedback(nil) }

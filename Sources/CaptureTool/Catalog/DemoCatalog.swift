@@ -8,17 +8,22 @@ import FileCapturer
 import FileOutput
 import FrameProcessing
 import H264Codec
+import Loudspeaker
 import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
 import MicrophoneCapturer
 import NoiseCapturer
 import OpusCodec
+import PatternCapturer
+import RadioCapturer
+import SDLPreview
 import ScreenCapturer
 import StillCapture
 import StreamCapturer
 import StreamOutput
 import ToneCapturer
+import V4L2Codec
 import VP8Codec
 import VideoCapturing
 import WindowPreview
@@ -27,23 +32,25 @@ import WindowPreview
 let demoCatalog = ToolCatalog(
     sources: CapturerCatalog([
         .noise,
+        .pattern,
         .camera,
         .screen,
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
         .mjpeg,
         .stream(decoders: [H264Decoder.factory, VP8Decoder.factory], demuxers: [.ffmpeg]),
     ]),
-    encoders: [.vp8, .openH264] + EncoderEntry.ffmpeg,
+    encoders: [.vp8, .openH264] + EncoderEntry.ffmpeg + [.v4l2],
     outputs: OutputCatalog(
         OutputEntry.files + OutputEntry.ffmpeg + [
             .stills,
             .mjpegServer,
             .tcp,
-            .window,
+            .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
-    audioSources: AudioCapturerCatalog([.tone, .microphone]),
+    audioSources: AudioCapturerCatalog([.tone, .microphone, .radio]),
     audioEncoders: [.opus, .pcm],
+    loudspeaker: { Loudspeaker($0) },
     shorthands: [
         OutputShorthand(
             option: OptionDescription(
@@ -55,14 +62,15 @@ let demoCatalog = ToolCatalog(
             prefix: OutputEntry.terminalName),
     ],
     keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
-    checks: [{ Finding.vp8() }, { Finding.opus() }, { Finding.pixels() }],
+    checks: [
+        { Finding.vp8() }, { Finding.openH264() }, { Finding.opus() }, { Finding.pixels() }, { Finding.sdl() },
+    ],
     examples: [
         ("--source noise", "to capture.webm"),
         ("--source camera --preset 352x288 --fps 30", "the camera's best mode"),
         ("--source screen --window firefox -o a.webm -o a.y4m", "a window, to two files"),
         ("--source camera --audio mic -o av.webm", "with sound"),
         ("--source camera --burst 20 -o shot-%02d.jpg", "twenty photographs"),
-        ("--source camera --still-bracket exposure=-2,0,2 -o shot-%d.jpg", "three exposures"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
         ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])

@@ -1,4 +1,5 @@
 import AudioCapturing
+import AudioRendering
 import MediaPublishing
 import VideoCapturing
 
@@ -14,6 +15,8 @@ struct ToolCatalog: Sendable {
     var audioSources = AudioCapturerCatalog([])
     /// The encoders of sound, in order of preference.
     var audioEncoders: [AudioEncoderEntry] = []
+    /// Makes the loudspeaker of a device's name; nil for a program without loudspeakers.
+    var loudspeaker: (@Sendable (String) -> any AudioRenderer)?
     /// Options that stand for an output.
     var shorthands: [OutputShorthand] = []
     /// The output that takes stills where a key asks for them; nil for none.

@@ -72,8 +72,9 @@ extension DoctorReport {
     /// Checks what the catalog has and the machine, with the findings of a topic together.
     static func check(_ catalog: ToolCatalog) -> [Finding] {
         var findings = [LanguageCheck.finding] + catalog.checks.map { $0() }
-        findings += catalog.encoders.compactMap { entry in
-            entry.problem().map { Finding("encoders", entry.name, .missing, entry.summary, remedy: $0) }
+        findings += catalog.encoders.map { entry in
+            let problem = entry.problem()
+            return Finding("encoders", entry.name, problem == nil ? .ok : .missing, entry.summary, remedy: problem)
         }
         findings += MachineChecks.system + catalog.sources.entries.flatMap { $0.check?() ?? [] }
         findings += catalog.audioSources.entries.flatMap { $0.check?() ?? [] }

@@ -55,7 +55,9 @@ enum Manual {
     ]
 
     private static let environment = [
-        ("DISPLAY", "the X display to capture"), ("CAPTURER_LOGIN", "the name and password of a network camera"),
+        ("DISPLAY", "the X display to capture, and to open windows on"),
+        ("WAYLAND_DISPLAY", "the display to open windows on where there is no X display"),
+        ("CAPTURER_LOGIN", "the name and password of a network camera"),
         ("NO_COLOR", "turns colors off"),
     ]
 

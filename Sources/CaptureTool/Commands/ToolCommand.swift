@@ -136,15 +136,24 @@ extension ToolCommand {
 
     /// `capturer-demo play URL|FILE`.
     static let play = ToolCommand(
-        name: "play", summary: "shows a stream or a file: --input URL|FILE -o window",
-        operand: Operand(placeholder: "URL|FILE") { _ in [] }, discussion: "It has the options of a capture.",
-        options: capture.options, handlesSignals: true,
+        name: "play", summary: "shows a stream or a file, or plays a radio: play URL|FILE",
+        operand: Operand(placeholder: "URL|FILE") { _ in [] },
+        discussion: "It has the options of a capture. " + RadioPlayback.discussion,
+        options: { catalog in
+            capture.options(catalog) + [OptionGroup(owner: .tool, options: [RadioPlayback.soundOption])]
+        }, handlesSignals: true,
         run: { (arguments, context) throws(ExitError) in
             guard let input = arguments.operands.first, !input.isEmpty else {
                 throw ExitError(.usage, "play: name what to show: a file, or a URL such as tcp://host:9000.")
             }
             guard !arguments.values.contains("input") else {
                 throw ExitError(.usage, "--input: play has its input already; leave one out.")
+            }
+            if RadioPlayback.isRadio(input, arguments.values) {
+                return try RadioPlayback(input, arguments.values, context).run()
+            }
+            guard !arguments.values.contains("sound") else {
+                throw ExitError(.usage, "--sound: is for radios, whose addresses begin with http; leave it out.")
             }
             return try capture.run(playing(input, arguments.values), context)
         })

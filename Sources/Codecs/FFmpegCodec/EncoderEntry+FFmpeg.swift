@@ -18,18 +18,17 @@ extension EncoderEntry {
         EncoderEntry(
             name: name, codec: .h264, summary: summary,
             options: [
-                OptionDescription("threads", .text("N"), "threads of the encoder, 1 to 64, or auto", default: "auto"),
+                .encoderThreads,
                 OptionDescription(
                     "encoder-device", .text("PATH"), "the device of an encoder in hardware", default: "the first"),
             ],
             problem: { FFmpegVideoEncoder.failure(of: name)?.message },
             make: { request in
-                var configuration = FFmpegVideoEncoder.Configuration(encoder: name, bitrate: request.bitrate)
+                var configuration = FFmpegVideoEncoder.Configuration(
+                    encoder: name, bitrate: request.bitrate, purpose: request.purpose)
                 configuration.frameRate = request.frameRate
                 if let interval = request.keyFrameInterval { configuration.keyFrameInterval = interval }
-                if request.settings.options["threads"]?.lowercased() != "auto" {
-                    configuration.threads = try request.settings.options.count("threads", in: 1...64)
-                }
+                configuration.threads = try request.threads(in: 1...64)
                 configuration.device = request.settings.options["encoder-device"]
                 return try FFmpegVideoEncoder(configuration)
             })

@@ -19,13 +19,20 @@ extension FFmpegVideoEncoder {
         /// FFmpeg's options of the encoder by name, as on the command line of ffmpeg but without the dash. They replace those
         /// that are set here.
         public var options: [String: String]
+        /// Whether rate and size are lowered when encoding takes longer than frames come. For live use; what is encoded then
+        /// depends on the machine's load.
+        public var adaptsToLoad: Bool
+
+        /// Where the packets go.
+        public typealias Purpose = EncodingSettings.Purpose
 
         /// Settings for an encoder: 30 frames per second, a key frame in two seconds.
         ///
         /// - Parameters:
         ///   - encoder: FFmpeg's name of the encoder.
         ///   - bitrate: bits per second.
-        public init(encoder: String, bitrate: Int) {
+        ///   - purpose: where the packets go.
+        public init(encoder: String, bitrate: Int, purpose: Purpose = .file) {
             self.encoder = encoder
             self.bitrate = bitrate
             frameRate = 30
@@ -33,6 +40,7 @@ extension FFmpegVideoEncoder {
             threads = nil
             device = nil
             options = [:]
+            adaptsToLoad = purpose == .live
         }
 
         /// Throws `CodecError` with the code `invalidConfiguration` and the valid range for the first value that is out of it.

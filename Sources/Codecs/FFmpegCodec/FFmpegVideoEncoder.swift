@@ -31,6 +31,8 @@ public final class FFmpegVideoEncoder: VideoEncoder {
     private static let maximumPending = 64
 
     @exclusivity(unchecked) public private(set) var track: TrackDescription?
+    /// What the load asks for: fewer or smaller frames.
+    @exclusivity(unchecked) public private(set) var wants = CaptureWants()
 
     private let traits: EncoderTraits
     private let codec: Codec
@@ -42,9 +44,10 @@ public final class FFmpegVideoEncoder: VideoEncoder {
     @exclusivity(unchecked) private var isKeyFrameRequested = false
     @exclusivity(unchecked) private var lastKeyFrame: MediaTime?
     @exclusivity(unchecked) private var lastTime = Int64.min
-    /// The parameter sets of H.264, of the last packet that had them.
-    @exclusivity(unchecked) private var parameterSets: AVCDecoderConfiguration?
-    @exclusivity(unchecked) private var scratch: [UInt8] = []
+    @exclusivity(unchecked) private var controller = LoadController(speeds: [(0, 1)])
+    /// The pixels of the largest frame: of one without relief.
+    @exclusivity(unchecked) private var fullPixelCount = 0
+    @exclusivity(unchecked) private var completer = KeyFrameCompleter()
 
     /// The encoder is opened with the first frame, whose size it needs; ``failure(of:device:)`` tells whether it can be.
     ///
@@ -59,6 +62,8 @@ public final class FFmpegVideoEncoder: VideoEncoder {
     }
 
     public func requestKeyFrame() { isKeyFrameRequested = true }
+
+    public var bitrate: Int? { newBitrate ?? configuration.bitrate }
 
     public func setBitrate(_ bitrate: Int) throws(CodecError) {
         var trial = configuration
@@ -87,6 +92,7 @@ public final class FFmpegVideoEncoder: VideoEncoder {
             Pending(
                 time: lastTime, timestamp: frame.timestamp, duration: rate.frameInterval,
                 sequenceNumber: frame.sequenceNumber, attributes: frame.attributes))
+        let begin = MonotonicClock().now
         while try !context.send(frame.buffer, time: lastTime, isKeyFrame: mustBeKey) {
             guard try take(from: context, output) else {
                 throw CodecError(
@@ -95,6 +101,15 @@ public final class FFmpegVideoEncoder: VideoEncoder {
             }
         }
         while try take(from: context, output) {}
+        if configuration.adaptsToLoad {
+            followLoad(encodeTime: MonotonicClock().now - begin, interval: rate.frameInterval, frame)
+        }
+    }
+
+    private func followLoad(encodeTime: Duration, interval: Duration, _ frame: VideoFrame) {
+        fullPixelCount = max(fullPixelCount, frame.width * frame.height)
+        _ = controller.add(encodeTime: encodeTime, interval: interval, at: frame.timestamp)
+        wants = controller.wants(frameRate: configuration.frameRate, pixelCount: fullPixelCount)
     }
 
     public func flush(output: (MediaPacket) throws -> Void) throws {
@@ -143,7 +158,8 @@ public final class FFmpegVideoEncoder: VideoEncoder {
             let frame = pending[index]
             pending.removeSubrange(...index)
             return MediaPacket(
-                data: isKeyFrame ? completeKeyFrame(bytes) : packets.makeBuffer(copying: bytes),
+                data: isKeyFrame && codec == .h264
+                    ? completer.complete(bytes, packets) : packets.makeBuffer(copying: bytes),
                 timestamp: frame.timestamp, duration: frame.duration, isKeyFrame: isKeyFrame,
                 width: context.shape.width, height: context.shape.height, sequenceNumber: frame.sequenceNumber,
                 attributes: frame.attributes)
@@ -154,19 +170,6 @@ public final class FFmpegVideoEncoder: VideoEncoder {
         return true
     }
 
-    /// A key frame with its parameter sets.
-    private func completeKeyFrame(_ bytes: UnsafeRawBufferPointer) -> PacketBuffer {
-        guard codec == .h264 else { return packets.makeBuffer(copying: bytes) }
-        if let found = try? AVCDecoderConfiguration(annexB: bytes), !found.pictureParameterSets.isEmpty {
-            parameterSets = found
-            return packets.makeBuffer(copying: bytes)
-        }
-        scratch.removeAll(keepingCapacity: true)
-        scratch.append(contentsOf: parameterSets?.annexB ?? [])
-        scratch.append(contentsOf: bytes)
-        return scratch.withUnsafeBytes { packets.makeBuffer(copying: $0) }
-    }
-
     private func describe(_ packet: MediaPacket) -> TrackDescription {
         TrackDescription(
             id: 0, codec: codec,
@@ -174,7 +177,7 @@ public final class FFmpegVideoEncoder: VideoEncoder {
                 TrackDescription.Video(
                     width: packet.width, height: packet.height, orientation: packet.attributes.orientation,
                     color: packet.attributes.color, frameRate: configuration.frameRate)),
-            decoderConfiguration: parameterSets.map { sets in
+            decoderConfiguration: completer.parameterSets.map { sets in
                 sets.bytes.withUnsafeBytes { PacketBuffer(copying: $0) }
             })
     }

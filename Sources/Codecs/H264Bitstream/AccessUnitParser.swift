@@ -27,6 +27,9 @@ public struct AccessUnitParser: Sendable {
     /// The number of units that were discarded because they were too long.
     public var discardedUnitCount: UInt64 { state.discardedUnitCount }
 
+    /// The bytes that have come of the unit that is not handed out yet.
+    package var pendingByteCount: Int { buffer.count }
+
     private var buffer: [UInt8] = []
     private var state: State
 

@@ -59,6 +59,8 @@ public final class H264Encoder: VideoEncoder {
         newBitrate = bitrate
     }
 
+    public var bitrate: Int? { newBitrate ?? configuration.bitrate }
+
     public func requestKeyFrame() { isKeyFrameRequested = true }
 
     public var framesUnchanged: UInt64 { unchanged }

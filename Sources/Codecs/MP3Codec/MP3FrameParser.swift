@@ -75,6 +75,9 @@ public final class MP3FrameParser {
     /// The number of bytes held.
     public var count: Int { tail - head - given }
 
+    /// The offset of the next byte that is appended.
+    public var endPosition: Int64 { position + Int64(tail - head) }
+
     /// The number of bytes that it takes now.
     public var room: Int { capacity - count }
 

@@ -1,20 +1,52 @@
+import CLibVPX
 public import VideoCapturing
 
 extension EncoderEntry {
     /// VP8 by libvpx.
     public static let vp8 = EncoderEntry(
         name: "vp8", codec: .vp8, summary: "VP8 by libvpx, in software",
-        options: [
-            OptionDescription("threads", .text("N"), "threads of the encoder, 1 to 64, or auto", default: "auto")
-        ],
+        options: [.encoderThreads],
         make: { request in
             var configuration = VP8Encoder.Configuration(
                 bitrate: request.bitrate, contentHint: request.contentHint, purpose: request.purpose)
             configuration.frameRate = request.frameRate
             if let interval = request.keyFrameInterval { configuration.keyFrameInterval = interval }
-            if request.settings.options["threads"]?.lowercased() != "auto" {
-                configuration.threads = try request.settings.options.count("threads", in: 1...64)
-            }
+            configuration.threads = try request.threads(in: 1...64)
             return try VP8Encoder(configuration)
         })
+}
+
+extension Finding {
+    /// The version of libvpx, and whether it encodes and decodes on this machine.
+    package static func vp8() -> Finding {
+        let version = String(cString: vpx_codec_version_str())
+        do {
+            let bytes = try encodedBytes()
+            return Finding("libraries", "libvpx", .ok, "\(version); VP8 encodes and decodes (\(bytes) bytes)")
+        } catch {
+            return Finding(
+                "libraries", "libvpx", .broken, "\(version); VP8 does not work: \(error)",
+                remedy: "sudo apt-get install --reinstall libvpx7, and run this again.")
+        }
+    }
+
+    /// Encodes a small frame and decodes it again.
+    ///
+    /// - Returns: the number of encoded bytes.
+    private static func encodedBytes() throws -> Int {
+        let buffer = try PixelBuffer.black(.nv12, width: 64, height: 48, color: .bt601)
+        let encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 100_000))
+        let decoder = try VP8Decoder()
+        var bytes = 0
+        var frames = 0
+        try encoder.encode(VideoFrame(buffer: buffer, timestamp: MonotonicClock().now)) { packet in
+            bytes += packet.data.count
+            try packet.data.withUnsafeBytes { data in try decoder.decode(data) { _ in frames += 1 } }
+        }
+        guard frames == 1 else {
+            throw CodecError(
+                .library, operation: "encode a frame", subject: "VP8", message: "One frame was decoded as \(frames).")
+        }
+        return bytes
+    }
 }

@@ -65,6 +65,8 @@ public final class VP8Encoder: VideoEncoder {
         newBitrate = bitrate
     }
 
+    public var bitrate: Int? { newBitrate ?? configuration.bitrate }
+
     public func requestKeyFrame() { isKeyFrameRequested = true }
 
     public var framesUnchanged: UInt64 { unchanged }

@@ -34,7 +34,7 @@ struct OutputTarget: @unchecked Sendable {
         let scheme = OutputTarget.scheme(of: url)
         let isFile = scheme == nil || scheme == "file"
         let path = scheme == "file" ? String(url.dropFirst("file://".count)) : url
-        name = isFile ? path : OutputTarget.maskingSecrets(url)
+        name = isFile ? path : maskingSecrets(inURL: url)
         guard !url.utf8.contains(0), !path.isEmpty else {
             throw .muxing(.formatUnsupported, "open the output", name, "Name a file or a URL, without null characters.")
         }
@@ -80,19 +80,6 @@ struct OutputTarget: @unchecked Sendable {
             }
         }
         return scheme.isEmpty || !isValid ? nil : scheme.lowercased()
-    }
-
-    /// The URL without user information, without its query, and of RTMP without the stream key: all but the first part
-    /// of the path.
-    static func maskingSecrets(_ url: String) -> String {
-        // The user information first: a password may contain what ends the rest.
-        let masked = maskingUserInfo(in: url)
-        var shown = String(masked.prefix { $0 != "?" && $0 != "#" })
-        if scheme(of: url)?.hasPrefix("rtmp") == true {
-            let parts = shown.split(separator: "/", omittingEmptySubsequences: false)
-            if parts.count > 4 { shown = parts[..<4].joined(separator: "/") + "/…" }
-        }
-        return shown.utf8.count < masked.utf8.count && !shown.hasSuffix("…") ? shown + "?…" : shown
     }
 
     /// MP4 and its kin.

@@ -85,7 +85,9 @@ final class PCMOutput: @unchecked Sendable {
         guard frames > 0 else { return 0 }
         if !held.isEmpty {
             let again = held
-            let taken = try again.withUnsafeBytes { (bytes) throws(AudioRendererError) in try put(bytes) }
+            let taken = try again.withUnsafeBufferPointer { (bytes) throws(AudioRendererError) in
+                try put(UnsafeRawBufferPointer(bytes))
+            }
             held.removeFirst(taken * format.bytesPerFrame)
             guard held.isEmpty else { return 0 }
         }

@@ -40,6 +40,9 @@ extension StillEngine {
     func waitForSized(
         _ settings: Still.Settings, of size: PixelSize, _ adjustable: (any AdjustableCapture)?
     ) throws -> Still {
+        guard needsOtherMode(settings) else {
+            return try wait { addSingle(state.withLock { $0.makeIdentifier() }, settings, $0) }
+        }
         let adjustable = try self.adjustable("take a still of another size", adjustable)
         return try wait { addSized(state.withLock { $0.makeIdentifier() }, settings, size, adjustable, $0) }
     }

@@ -132,18 +132,24 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
             return (!state.hasBegun, false)
         }
         guard !isEnding else { return }
-        // The ticks of an interval begin with a frame that can be taken; those of frames with the frame itself.
+        // The ticks of an interval begin with a frame that can be taken, and the size of the stream is that of a frame; the
+        // ticks of frames begin with the frame itself.
         let interval = isLive ? configuration.interval : nil
-        if isFirst, interval == nil { begin(nil) }
+        let beginsAfter = interval != nil || configuration.isAdjusting
+        if isFirst, !beginsAfter { begin(nil) }
         stills.consumeFrame(frame)
-        if isFirst, let interval { begin(interval) }
+        if isFirst, beginsAfter { begin(interval) }
     }
 
     func connectFeedback(_ feedback: CaptureFeedback?) {
         guard let feedback else { return end() }
         stills.connectFeedback(feedback)
         // Unlike other stills these are what the capture is for.
-        feedback.updateWants(CaptureWants(acceptsCompressed: true, acceptsNativeFormat: true))
+        let settings = configuration.settings
+        feedback.updateWants(
+            CaptureWants(
+                acceptsCompressed: true, usesCompressed: settings.format == .jpeg && settings.passesThrough,
+                acceptsNativeFormat: true))
     }
 
     /// The capture is interrupted: what it delivered before is no picture of now.

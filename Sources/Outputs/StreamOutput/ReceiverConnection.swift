@@ -26,6 +26,8 @@ final class ReceiverQueue: Sendable {
         var isBlocked = false
         /// The bytes that were sent when it last lost packets: without progress it asks for no further key frame.
         var bytesAtRequest: UInt64?
+        /// What it can take, in bits per second; nil for what the encoder makes.
+        var bitrateLimit: Int?
     }
 
     init(id: UInt64, address: String, _ configuration: StreamOutput.Configuration) {
@@ -68,6 +70,7 @@ final class ReceiverQueue: Sendable {
         receiver.gaps = queued.gaps
         receiver.packetsWaiting = queued.waiting
         receiver.bytesWaiting = queued.waitingBytes
+        receiver.bitrateLimit = counts.bitrateLimit
         return receiver
     }
 }
@@ -100,6 +103,8 @@ final class ReceiverConnection {
     private var suffix: [UInt8] = []
     /// The bytes of the three that were sent.
     private var sent = 0
+    private var bytesSent: UInt64 = 0
+    private(set) var congestion = CongestionControl()
 
     /// An access unit delimiter that allows slices of any type (ITU-T H.264, 7.3.2.4).
     private static let delimiter: [UInt8] = [0, 0, 0, 1, 9, 0xF0]
@@ -135,6 +140,7 @@ final class ReceiverConnection {
                 return .blocked
             }
             sent += count
+            bytesSent += UInt64(count)
             lastProgress = MonotonicClock().now
             let isComplete = sent == prefix.count + (packet?.data.count ?? 0) + suffix.count
             shared.counts.withLock { counts in
@@ -144,6 +150,21 @@ final class ReceiverConnection {
             }
             if isComplete { packet = nil }
         }
+    }
+
+    /// Looks at what waits, and finds the bitrate that the receiver can take.
+    ///
+    /// - Parameter maximum: the bitrate of the encoder's configuration.
+    func updateCongestion(at now: MediaTime, maximum: Int) {
+        let inKernel = socket.unsentByteCount
+        let unsent = packet.map { prefix.count + $0.data.count + suffix.count - sent } ?? 0
+        let queued = shared.queue.counts
+        let before = congestion.limit
+        congestion.update(
+            CongestionControl.Sample(
+                time: now, bytesTaken: bytesSent - min(bytesSent, UInt64(inKernel)),
+                bytesWaiting: queued.waitingBytes + unsent + inKernel, gaps: queued.gaps), maximum: maximum)
+        if congestion.limit != before { shared.counts.withLock { $0.bitrateLimit = congestion.limit } }
     }
 
     private func begin(_ next: MediaPacket) {

@@ -24,6 +24,9 @@ final class SendLoop {
     /// The next attempt to connect: its number since the last success, and when.
     private var attempt = (number: 1, due: MediaTime.zero)
     private var lastKeyFrameRequest = MediaTime(nanoseconds: .min)
+    private var nextLook = MediaTime.zero
+    /// The bitrate that was asked for last; nil for the encoder's own.
+    private var bitrateLimit: Int?
 
     /// Receivers that join in quick succession share a key frame.
     private static let keyFrameInterval = Duration.milliseconds(250)
@@ -61,6 +64,7 @@ final class SendLoop {
                     guard connect() else { break }
                 }
                 serve()
+                adaptBitrate()
                 deadline = requestKeyFrame()
             }
             sleep(until: deadline)
@@ -187,6 +191,34 @@ final class SendLoop {
         lastKeyFrameRequest = now
         feedback.requestKeyFrame()
         return nil
+    }
+
+    /// Asks the encoder for the bitrate that the receivers can take: for a lower one only when all of them are congested,
+    /// and then for what the fastest can take. The others lose groups of pictures.
+    private func adaptBitrate() {
+        let now = MonotonicClock().now
+        // Without receivers at once, since no packet wakes the thread then.
+        let isOver = connections.isEmpty && bitrateLimit != nil
+        guard now >= nextLook || isOver, let feedback = hub.state.withLock({ $0.feedback }),
+            let maximum = feedback.maximumBitrate
+        else { return }
+        nextLook = now.advanced(by: CongestionControl.interval)
+        var highest: Int? = connections.isEmpty ? nil : 0
+        var reductions: UInt64 = 0
+        for connection in connections {
+            let before = connection.congestion.reductions
+            connection.updateCongestion(at: now, maximum: maximum)
+            reductions += connection.congestion.reductions - before
+            highest = connection.congestion.limit.flatMap { limit in highest.map { max($0, limit) } }
+        }
+        let isNew = highest != bitrateLimit
+        guard isNew || reductions > 0 else { return }
+        bitrateLimit = highest
+        hub.state.withLock { state in
+            state.totals.bitrateReductions += reductions
+            state.totals.bitrateLimit = highest
+        }
+        if isNew { feedback.requestBitrate(highest) }
     }
 
     // MARK: Waiting

@@ -62,6 +62,8 @@ extension StreamOutput: MediaOutput {
             ("receiversRejected", .count(report.receiversRejected)), ("packetsSent", .count(report.packetsSent)),
             ("packetsDropped", .count(report.packetsDropped)), ("gaps", .count(report.gaps)),
             ("keyFrameRequests", .count(report.keyFrameRequests)),
+            ("bitrateLimit", report.bitrateLimit.map { .integer(Int64($0)) } ?? .null),
+            ("bitrateReductions", .count(report.bitrateReductions)),
             ("lastLoss", report.lastLoss.map { .string($0) } ?? .null),
         ]
         return result

@@ -14,7 +14,8 @@ import VideoCapturing
 ///
 /// **Receivers.** Each begins with parameter sets and a key frame, which is requested of the encoder when it joins. One that
 /// is too slow loses whole groups of pictures, which are counted, and delays neither the encoder nor another. One that takes
-/// nothing for a while is disconnected. Where Matroska's header no longer fits, since the encoder has changed the size, the
+/// nothing for a while is disconnected. While no receiver takes what the encoder makes, the encoder is asked for a lower
+/// bitrate, the one that the fastest of them takes, and slowly for a higher one again. Where Matroska's header no longer fits, since the encoder has changed the size, the
 /// connection is ended, so that the receiver gets another header with the next one.
 ///
 /// **Threads.** One thread sends to all receivers. Safe to use from any thread; the event handler is called on the sending

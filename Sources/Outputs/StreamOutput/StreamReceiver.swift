@@ -36,6 +36,8 @@ extension StreamOutput {
         public var packetsWaiting = 0
         /// Their encoded bytes.
         public var bytesWaiting = 0
+        /// The bitrate that it can take, in bits per second, since it is slower than the encoder; nil when it is not.
+        public var bitrateLimit: Int?
     }
 }
 
@@ -60,6 +62,11 @@ extension StreamOutput {
         public var gaps: UInt64 = 0
         /// Key frames that were requested, for receivers that had joined or lost packets.
         public var keyFrameRequests: UInt64 = 0
+        /// The bitrate that is asked of the encoder, in bits per second, since no receiver takes more; nil for the one of its
+        /// configuration.
+        public var bitrateLimit: Int?
+        /// How often a receiver was found to take less than it is sent.
+        public var bitrateReductions: UInt64 = 0
         /// Why the last receiver was lost, in a sentence; nil when there was none.
         public var lastLoss: String?
 

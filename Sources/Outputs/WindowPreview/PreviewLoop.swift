@@ -1,21 +1,22 @@
 import FrameProcessing
 import VideoCapturing
-import XDisplay
 
-/// The work of the window's thread: waits for frames and events, and draws.
-final class PreviewLoop {
+/// The work of a window, on its thread: takes frames and events, and draws.
+package final class PreviewLoop {
     /// How long a new size must have lasted before it is reported as a want: captures may have to reopen for it.
     private static let settlingTime = Duration.milliseconds(300)
 
+    /// Whether the user has closed the window.
+    package private(set) var isClosed = false
+
     private let configuration: WindowPreview.Configuration
     private let state: PreviewState
-    private let window: XWindow
+    private let window: any PreviewWindow
     private let processor = FrameProcessor(capacity: 2)
     /// The frame on the screen.
     private var shown: VideoFrame?
     /// Where its pixels are; nil before the first.
     private var place: PixelRect?
-    private var isClosed = false
     private var isPaused = false
     private var needsRedraw = false
     private var needsRefresh = false
@@ -28,113 +29,42 @@ final class PreviewLoop {
     private var lastWants: CaptureWants?
     private var wantsDue: MediaTime?
 
-    /// Starts the thread, and waits until the window is there.
-    static func start(_ configuration: WindowPreview.Configuration, _ state: PreviewState) throws(CaptureError) {
-        let outcome = Locked<Result<Void, CaptureError>?>(nil)
-        try CaptureThread(name: "window") {
-            state.begin()
-            let event = run(configuration, state, outcome)
-            // All that belongs to the display has been released by now.
-            state.end(with: event)
-        }
-        let deadline = MonotonicClock().now.advanced(by: .seconds(2 * XWindow.timeout))
-        switch outcome.wait(until: deadline, for: { $0 }) {
-        case .success?: return
-        case .failure(let error)?: throw error
-        case nil:
-            state.waiter.raiseStop()
-            throw CaptureError(
-                .stalled, operation: "open a window", subject: configuration.display,
-                message: "The X server takes connections but does not answer; look whether it hangs.")
-        }
-    }
-
-    /// Opens the window, and runs until it is closed or lost.
-    private static func run(
-        _ configuration: WindowPreview.Configuration, _ state: PreviewState,
-        _ outcome: Locked<Result<Void, CaptureError>?>
-    ) -> WindowPreview.Event? {
-        func report(_ result: Result<Void, CaptureError>) {
-            outcome.withLock { $0 = result }
-            outcome.wakeAll()
-        }
-        let loop: PreviewLoop
-        do {
-            loop = try PreviewLoop(configuration, state)
-        } catch {
-            report(.failure(PreviewLoop.error(error, "open a window", configuration.display)))
-            return nil
-        }
-        report(.success(()))
-        do {
-            try loop.run()
-            return loop.isClosed ? .closed : nil
-        } catch XFailure.stopping {
-            // Closed by the program.
-            return nil
-        } catch {
-            return .failed(PreviewLoop.error(error, "show frames", configuration.display))
-        }
-    }
-
-    private init(_ configuration: WindowPreview.Configuration, _ state: PreviewState) throws {
+    /// Shows the window, if its size is known without a frame.
+    package init(
+        _ configuration: WindowPreview.Configuration, _ state: PreviewState, _ window: any PreviewWindow
+    ) throws {
         self.configuration = configuration
         self.state = state
-        window = try XWindow(configuration, stopDescriptor: state.waiter.stopDescriptor)
+        self.window = window
         showsStatistics = configuration.showsStatistics
         hasSize = configuration.size != nil
         if let size = configuration.size {
             try window.map(size: size, isFullScreen: configuration.isFullScreen)
             recordWindow()
         }
-        window.flush()
-    }
-
-    private static func error(_ error: any Error, _ operation: String, _ display: String?) -> CaptureError {
-        if let error = error as? CaptureError { return error }
-        let name = display ?? XConnection.environment("DISPLAY")
-        switch error {
-        case XFailure.silent:
-            return CaptureError(
-                .deviceLost, operation: operation, subject: name,
-                message: "The X server does not answer any more; open the preview again when it does.")
-        case XFailure.refused(let code):
-            return CaptureError(
-                .unavailable, operation: operation, subject: name,
-                message: "The X server has refused it (error \(code)); look into its log.")
-        default:
-            return CaptureError(
-                .deviceLost, operation: operation, subject: name,
-                message: "The X server has closed the connection, or has ended; open the preview again when it is back."
-            )
-        }
     }
 
     // MARK: The thread
 
-    private func run() throws {
-        let waiter = state.waiter
-        while !waiter.isStopping, !isClosed {
-            // What it was about is looked for after this, so that nothing is missed.
-            waiter.clearWakeUp()
-            try window.readEvents(handle)
-            let now = MonotonicClock().now
-            try present(now)
-            updateWants(now)
-            window.flush()
-            if try window.readQueuedEvents(handle) || isClosed { continue }
-            _ = waiter.waitForInput(window.connection.descriptor, atMost: timeToNextTurn(now))
-        }
+    /// Does what is due.
+    ///
+    /// - Returns: whether anything was shown.
+    package func turn(_ now: MediaTime) throws -> Bool {
+        let hasShown = try present(now)
+        updateWants(now)
+        return hasShown
     }
 
     /// Nil when there is nothing to be done without a frame or an event.
-    private func timeToNextTurn(_ now: MediaTime) -> Duration? {
+    package func timeToNextTurn(_ now: MediaTime) -> Duration? {
         var next = wantsDue
-        if showsStatistics, isVisible { next = min(next ?? overlay.nextUpdate, overlay.nextUpdate) }
+        // Of a busy window an event tells when it can be drawn.
+        if showsStatistics, isVisible, !window.isBusy { next = min(next ?? overlay.nextUpdate, overlay.nextUpdate) }
         return next.map { max(.zero, $0 - now) }
     }
 
-    private func handle(_ event: XWindowEvent) throws(XFailure) {
+    /// Obeys an event of the window.
+    package func handle(_ event: PreviewWindowEvent) throws {
         switch event {
         case .key(let key): try handle(key)
         case .resized:
@@ -142,13 +72,14 @@ final class PreviewLoop {
             wantsDue = MonotonicClock().now.advanced(by: PreviewLoop.settlingTime)
             recordWindow()
         case .exposed: needsRefresh = true
+        case .discarded: needsRedraw = true
         case .visibility: wantsDue = wantsDue ?? MonotonicClock().now
         case .fullScreen: state.report(.fullScreen(window.isFullScreen))
         case .closed: isClosed = true
         }
     }
 
-    private func handle(_ key: PreviewKey) throws(XFailure) {
+    private func handle(_ key: PreviewKey) throws {
         switch key {
         case .pause:
             isPaused.toggle()
@@ -174,11 +105,11 @@ final class PreviewLoop {
 
     // MARK: Drawing
 
-    private var isVisible: Bool { window.isMapped && !window.isObscured }
+    private var isVisible: Bool { window.isVisible }
 
-    /// Draws what is due. While the server reads the last pixels nothing is, and the newest frame waits.
-    private func present(_ now: MediaTime) throws {
-        guard !window.isBusy else { return }
+    /// Draws what is due; true when it has. While the display reads the last pixels nothing is, and the newest frame waits.
+    private func present(_ now: MediaTime) throws -> Bool {
+        guard !window.isBusy else { return false }
         if !isPaused, isVisible || !hasSize, let frame = state.take() {
             if !hasSize { try openWindow(for: frame) }
             if isUnchanged(frame) {
@@ -187,26 +118,29 @@ final class PreviewLoop {
             } else if try draw(frame) {
                 hasMissed = false
                 state.recordShown(latency: MonotonicClock().now.nanoseconds(since: frame.timestamp))
-                return
+                return true
             } else {
                 hasMissed = true
                 // Where it would have had another size the pixels have gone.
                 if !window.hasPicture { needsRedraw = true }
             }
         }
-        guard isVisible, let frame = shown else { return }
+        guard isVisible, let frame = shown else { return false }
         if showsStatistics, overlay.update(frame, at: now, state.statistics) { needsRedraw = true }
         if needsRedraw {
-            if try draw(frame) { state.count { $0.redraws += 1 } }
-        } else if needsRefresh, let place {
-            needsRefresh = false
-            window.put(place)
-            state.count { $0.refreshes += 1 }
+            guard try draw(frame) else { return false }
+            state.count { $0.redraws += 1 }
+            return true
         }
+        guard needsRefresh, let place else { return false }
+        needsRefresh = false
+        try window.put(place)
+        state.count { $0.refreshes += 1 }
+        return true
     }
 
     /// Shows the window in the size of its first frame, or the largest of its aspect that the screen has room for.
-    private func openWindow(for frame: VideoFrame) throws(XFailure) {
+    private func openWindow(for frame: VideoFrame) throws {
         let size = uprightSize(of: frame)
         let screen = try window.screenSize()
         let fits = size.width <= screen.width && size.height <= screen.height
@@ -235,13 +169,17 @@ final class PreviewLoop {
         let isSmall = inner.width * 2 < size.width || inner.height * 2 < size.height
         let mirrors = configuration.mirrors ?? frame.isMirrored
         do {
-            try window.draw(inner) { (memory, bytesPerRow) throws(CaptureError) in
-                try processor.draw(
-                    frame, to: memory, bytesPerRow: bytesPerRow, size: inner, filter: isSmall ? .box : .bilinear,
-                    mirrors: mirrors)
-                if showsStatistics {
-                    _ = overlay.update(frame, at: MonotonicClock().now, state.statistics)
-                    overlay.draw(on: memory, bytesPerRow: bytesPerRow, size: inner)
+            // Text and the mean of pixels are made here alone.
+            let isTaken = try !isSmall && !showsStatistics && window.take(frame, in: rect, mirrors: mirrors)
+            if !isTaken {
+                try window.draw(in: rect) { (memory, bytesPerRow) throws(CaptureError) in
+                    try processor.draw(
+                        frame, to: memory, bytesPerRow: bytesPerRow, size: inner, filter: isSmall ? .box : .bilinear,
+                        mirrors: mirrors)
+                    if showsStatistics {
+                        _ = overlay.update(frame, at: MonotonicClock().now, state.statistics)
+                        overlay.draw(on: memory, bytesPerRow: bytesPerRow, size: inner)
+                    }
                 }
             }
         } catch is CaptureError {
@@ -250,7 +188,7 @@ final class PreviewLoop {
             return false
         }
         if place != rect || needsRedraw { window.clear(around: rect) }
-        window.put(rect)
+        try window.put(rect)
         (needsRedraw, needsRefresh) = (false, false)
         if place == nil { state.count { $0.usesSharedMemory = window.usesSharedMemory } }
         if shown?.width != frame.width || shown?.height != frame.height || shown?.orientation != frame.orientation {
@@ -272,7 +210,7 @@ final class PreviewLoop {
         let (feedback, isNew) = state.currentFeedback()
         guard isNew || wantsDue.map({ $0 <= now }) ?? false else { return }
         wantsDue = nil
-        let isIdle = isPaused || (hasSize && !isVisible)
+        let isIdle = isPaused || (hasSize && (!isVisible || window.isUnseen))
         var wants = CaptureWants(
             maximumFrameRate: isIdle ? 1 : nil, acceptsCompressed: true, acceptsNativeFormat: true)
         if let shown {

@@ -1,9 +1,9 @@
 import VideoCapturing
 
 /// What the window's thread shares with those of captures and programs. Safe to use from any thread.
-final class PreviewState: Sendable {
+package final class PreviewState: Sendable {
     /// Woken by frames, by feedback and by the end.
-    let waiter = CaptureWaiter(clock: MonotonicClock())
+    package let waiter = CaptureWaiter(clock: MonotonicClock())
 
     private let slot = Locked(Slot())
     private let counts = Locked(Counts())
@@ -11,6 +11,8 @@ final class PreviewState: Sendable {
     private let onEvent: @Sendable (WindowPreview.Event) -> Void
     /// The window's thread; nil before it runs and after its end.
     private let thread = Locked<UInt?>(nil)
+    /// Called when the waiter is woken, for a thread that waits for several windows.
+    private let wakeHandler = Locked<(@Sendable () -> Void)?>(nil)
 
     /// The newest frame that is not drawn yet.
     private struct Slot {
@@ -59,7 +61,7 @@ final class PreviewState: Sendable {
             slot.frame = frame
             return old
         }
-        if old == nil { waiter.wakeUp() }
+        if old == nil { wake() }
     }
 
     /// The newest frame, with the damage of those that it has replaced; nil when none has come since.
@@ -99,7 +101,7 @@ final class PreviewState: Sendable {
             links.feedback = feedback
             links.isNew = feedback != nil
         }
-        waiter.wakeUp()
+        wake()
     }
 
     /// Where wants go, and whether it has heard none yet.
@@ -111,6 +113,14 @@ final class PreviewState: Sendable {
     }
 
     // MARK: Life
+
+    /// Sets what is called when the waiter is woken, in addition.
+    package func setWakeHandler(_ handler: @escaping @Sendable () -> Void) { wakeHandler.withLock { $0 = handler } }
+
+    private func wake() {
+        waiter.wakeUp()
+        wakeHandler.withLock { $0 }?()
+    }
 
     var isOpen: Bool { slot.withLock { $0.isOpen } }
 
@@ -126,10 +136,10 @@ final class PreviewState: Sendable {
     }
 
     /// Called on the window's thread when it begins.
-    func begin() { thread.withLock { $0 = CaptureThread.currentIdentifier } }
+    package func begin() { thread.withLock { $0 = CaptureThread.currentIdentifier } }
 
     /// Called on the window's thread when the window has gone.
-    func end(with event: WindowPreview.Event?) {
+    package func end(with event: WindowPreview.Event?) {
         let rest = slot.withLock { slot in
             slot.isOpen = false
             return slot.frame.take()
@@ -142,10 +152,10 @@ final class PreviewState: Sendable {
     }
 
     /// Ends the thread, and waits for that, unless it is that of the caller.
-    func close() {
+    package func close() {
         waiter.raiseStop()
-        // Longer than any wait for the display.
-        let deadline = MonotonicClock().now.advanced(by: .seconds(2 * XWindow.timeout))
+        wakeHandler.withLock { $0 }?()
+        let deadline = MonotonicClock().now.advanced(by: PreviewStart.timeout)
         _ = thread.wait(until: deadline) { thread in
             thread == nil || thread == CaptureThread.currentIdentifier ? () : nil
         }

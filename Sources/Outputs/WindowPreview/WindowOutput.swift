@@ -69,17 +69,38 @@ public final class WindowOutput: MediaOutput {
 }
 
 extension OutputEntry {
+    /// A window of X11, as `window`.
+    public static let window = window(backends: [.x11])
+
     /// A window, as `window`.
-    public static let window = OutputEntry(
-        name: "window", summary: "a window; keys: f full screen, space pause, s still, i statistics, q ends it",
-        options: [
+    ///
+    /// - Parameter backends: the window systems to open it on, in the order of preference; where there are several, an option
+    ///   chooses one.
+    public static func window(backends: [WindowPreview.Backend]) -> OutputEntry {
+        var options = [
             // As of what captures X displays, of which it is the same.
             OptionDescription("display", .text("NAME"), "the X display, such as :0", default: "$DISPLAY"),
             .flag("full-screen", "opens the window in full screen"),
             .flag("mirror", "exchanges left and right in the window"),
-        ],
-        needsTarget: false, hasKeys: true,
-        make: { request in WindowOutput(configuration: WindowPreview.Configuration(request)) })
+        ]
+        if backends.count > 1 {
+            options.append(
+                OptionDescription(
+                    "backend", .choice(backends.map(\.name)), "what opens the window",
+                    default: backends.map { "\($0.name) with $\($0.variable)" }.joined(separator: ", else ")))
+        }
+        return OutputEntry(
+            name: "window", summary: "a window; keys: f full screen, space pause, s still, i statistics, q ends it",
+            options: options, needsTarget: false, hasKeys: true,
+            make: { (request) throws(OptionError) in
+                var configuration = WindowPreview.Configuration(request)
+                configuration.backends = backends
+                if let backend = try request.options.choice("backend", backends.map { ($0.name, $0) }) {
+                    configuration.backends = [backend]
+                }
+                return WindowOutput(configuration: configuration)
+            })
+    }
 }
 
 extension WindowPreview.Configuration {

@@ -1,6 +1,6 @@
 public import VideoCapturing
 
-/// A window that shows a capture, on an X11 display.
+/// A window that shows a capture, on an X11 display, or with `SDLPreview` on Wayland.
 ///
 /// ```swift
 /// let preview = try WindowPreview { event in
@@ -27,8 +27,9 @@ public final class WindowPreview: InlineConsumer, FeedbackConsumer {
     ///   - configuration: where and how to show frames.
     ///   - onEvent: called with each event, on the window's thread; it should return soon, since nothing is drawn
     ///     meanwhile. It may close the preview.
-    /// - Throws: `deviceNotFound` without a display, `unavailable` in a Wayland session without an X server and for displays
-    ///   with few colors, `permissionDenied`, `invalidConfiguration`, `stalled` when the display does not answer, `system`.
+    /// - Throws: `deviceNotFound` without a display, `unavailable` in a Wayland session without an X server where only X11
+    ///   is a backend and for displays with few colors, `permissionDenied`, `invalidConfiguration`, `stalled` when the
+    ///   display does not answer, `system`.
     public init(
         configuration: WindowPreview.Configuration = WindowPreview.Configuration(),
         onEvent: @escaping @Sendable (WindowPreview.Event) -> Void = { _ in }
@@ -39,10 +40,7 @@ public final class WindowPreview: InlineConsumer, FeedbackConsumer {
                 .invalidConfiguration, operation: "open a window", subject: "\(size)",
                 message: "Each side of a window has 1 to \(VideoFormat.maximumSide) pixels.")
         }
-        let state = PreviewState(onEvent: onEvent)
-        // Before all is set: what has failed to open need not be closed.
-        try PreviewLoop.start(configuration, state)
-        self.state = state
+        state = try Backend.start(configuration, onEvent: onEvent)
     }
 
     deinit { close() }

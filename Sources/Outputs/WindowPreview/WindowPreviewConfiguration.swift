@@ -3,6 +3,9 @@ public import VideoCapturing
 extension WindowPreview {
     /// Where and how a ``WindowPreview`` shows frames.
     public struct Configuration: Sendable, Hashable {
+        /// The window systems to open it on: the first that the environment has (`DISPLAY`, `WAYLAND_DISPLAY`) and that
+        /// answers is used.
+        public var backends: [WindowPreview.Backend]
         /// The X display, such as `:0`; nil for that of the environment (`DISPLAY`).
         public var display: String?
         /// The title of the window.
@@ -25,9 +28,10 @@ extension WindowPreview {
         ///   - mirrors: whether to exchange left and right; nil for what each frame says.
         ///   - isFullScreen: whether it opens in full screen.
         ///   - showsStatistics: whether the statistics are shown from the beginning.
+        ///   - backends: the window systems to open it on, in the order of preference.
         public init(
             display: String? = nil, title: String = "Preview", size: PixelSize? = nil, mirrors: Bool? = nil,
-            isFullScreen: Bool = false, showsStatistics: Bool = false
+            isFullScreen: Bool = false, showsStatistics: Bool = false, backends: [WindowPreview.Backend] = [.x11]
         ) {
             self.display = display
             self.title = title
@@ -35,6 +39,7 @@ extension WindowPreview {
             self.mirrors = mirrors
             self.isFullScreen = isFullScreen
             self.showsStatistics = showsStatistics
+            self.backends = backends
         }
     }
 }

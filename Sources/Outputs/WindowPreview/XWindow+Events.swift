@@ -8,40 +8,22 @@ import XDisplay
     import Musl
 #endif
 
-/// What an X server reports of a window.
-enum XWindowEvent {
-    case key(PreviewKey)
-    case resized
-    /// Parts were uncovered, whose pixels have gone.
-    case exposed
-    /// It was mapped, unmapped, covered or uncovered.
-    case visibility
-    case fullScreen
-    /// The user wants it closed, or another program has destroyed it.
-    case closed
-}
-
-/// The keys of a preview.
-enum PreviewKey {
-    case pause, still, statistics, fullScreen, leaveFullScreen, quit
-}
-
 extension XWindow {
     /// Calls `body` with each event that has arrived.
     ///
     /// - Throws: `gone` when the server is.
-    func readEvents(_ body: (XWindowEvent) throws(XFailure) -> Void) throws(XFailure) {
+    func readEvents(_ body: (PreviewWindowEvent) throws -> Void) throws {
         while let event = xcb_poll_for_event(connection.handle) {
             defer { free(event) }
             if let found = try interpret(event) { try body(found) }
         }
-        if connection.isBroken { throw .gone }
+        if connection.isBroken { throw XFailure.gone }
     }
 
     /// As ``readEvents(_:)``, for events that were read while something else was sent or awaited.
     ///
     /// - Returns: whether there were any.
-    func readQueuedEvents(_ body: (XWindowEvent) throws(XFailure) -> Void) throws(XFailure) -> Bool {
+    func readQueuedEvents(_ body: (PreviewWindowEvent) throws -> Void) throws -> Bool {
         var hasFound = false
         while let event = xcb_poll_for_queued_event(connection.handle) {
             defer { free(event) }
@@ -53,7 +35,7 @@ extension XWindow {
 
     func flush() { xcb_flush(connection.handle) }
 
-    private func interpret(_ event: UnsafeMutablePointer<xcb_generic_event_t>) throws(XFailure) -> XWindowEvent? {
+    private func interpret(_ event: UnsafeMutablePointer<xcb_generic_event_t>) throws(XFailure) -> PreviewWindowEvent? {
         let raw = UnsafeRawPointer(event)
         let type = Int32(event.pointee.response_type & 0x7f)
         switch type {
@@ -143,24 +125,11 @@ struct XKeyboard {
             let width = max(1, Int(reply.pointee.keysyms_per_keycode))
             for (index, symbol) in symbols.enumerated() {
                 // Of any group, so that a keyboard with a second alphabet works too.
-                guard let key = XKeyboard.key(for: symbol) else { continue }
+                guard let key = PreviewKey(symbol: symbol, escape: 0xFF1B) else { continue }
                 let code = first + xcb_keycode_t(index / width)
                 if keys[code] == nil { keys[code] = key }
             }
             return keys
-        }
-    }
-
-    /// By the numbers of `X11/keysymdef.h`.
-    private static func key(for symbol: xcb_keysym_t) -> PreviewKey? {
-        switch symbol {
-        case 0x20: .pause
-        case 0x46, 0x66: .fullScreen
-        case 0x49, 0x69: .statistics
-        case 0x51, 0x71: .quit
-        case 0x53, 0x73: .still
-        case 0xFF1B: .leaveFullScreen
-        default: nil
         }
     }
 

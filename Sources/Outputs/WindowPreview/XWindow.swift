@@ -11,7 +11,7 @@ import XDisplay
 /// A window on an X11 display: its life, its size, and the pixels in it. Confined to the thread of its preview.
 ///
 /// Everything is libxcb's. Xlib would end the whole program when the server goes (`XIOError` calls `exit`).
-final class XWindow {
+final class XWindow: PreviewWindow {
     /// The timeout of the server's replies in seconds.
     static let timeout = XConnection.timeout
 
@@ -21,10 +21,11 @@ final class XWindow {
     var keyboard: XKeyboard
     /// The size of the inside in pixels.
     private(set) var size: PixelSize
-    private(set) var isMapped = false
+    private var isMapped = false
     /// Whether all of it is covered by others, as far as the server says.
     var isObscured = false
     private(set) var isFullScreen = false
+    var isVisible: Bool { isMapped && !isObscured }
     /// Puts of pixels that the server has not confirmed. While there are any, it may still read the pixels.
     private var pendingPuts = 0
     private let layout: XPixelLayout
@@ -78,8 +79,9 @@ final class XWindow {
         throw CaptureError(
             .unavailable, operation: "open a window", subject: wayland,
             message:
-                "WAYLAND_DISPLAY is set, but DISPLAY is not, and windows are opened through X11; start Xwayland, which "
-                + "most desktops do by themselves, and set DISPLAY to its display, such as :0\(hint).")
+                "WAYLAND_DISPLAY is set, but DISPLAY is not, and this window is opened through X11; start Xwayland, "
+                + "which most desktops do by themselves, and set DISPLAY to its display, such as :0\(hint), or open it by "
+                + "SDL (backend sdl).")
     }
 
     private func create(title: String) {
@@ -117,9 +119,8 @@ final class XWindow {
 
     // MARK: Size
 
-    /// Shows the window, in the given size or its own.
-    func map(size wanted: PixelSize?, isFullScreen: Bool) throws(XFailure) {
-        if let wanted, wanted != size {
+    func map(size wanted: PixelSize, isFullScreen: Bool) throws {
+        if wanted != size {
             let values = [UInt32(wanted.width), UInt32(wanted.height)]
             xcb_configure_window(
                 connection.handle, id,
@@ -220,11 +221,11 @@ final class XWindow {
 
     var usesSharedMemory: Bool { image?.shared != nil }
 
-    /// Has `draw` write a picture of blue, green, red, alpha, to be shown by ``put(_:)``.
     func draw(
-        _ size: PixelSize,
+        in rect: PixelRect,
         _ draw: (_ memory: UnsafeMutablePointer<UInt8>, _ bytesPerRow: Int) throws(CaptureError) -> Void
     ) throws {
+        let size = PixelSize(width: rect.width, height: rect.height)
         let byteCount = layout.bytesPerRow(width: size.width) * size.height
         // What fails leaves the pixels as they were, unless they were of another size.
         if imageSize != size { imageSize = nil }
@@ -247,7 +248,7 @@ final class XWindow {
         imageSize = size
     }
 
-    /// Shows what ``draw(_:_:)`` has written, in a part of the window of the same size.
+    /// Of the same size as the picture.
     func put(_ rect: PixelRect) {
         guard let image, imageSize == PixelSize(width: rect.width, height: rect.height) else { return }
         let format = UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue)

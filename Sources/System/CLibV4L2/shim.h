@@ -94,6 +94,8 @@ CLIBV4L2_REQUEST(QUERY_EXT_CTRL);
 CLIBV4L2_REQUEST(QUERYMENU);
 CLIBV4L2_REQUEST(G_EXT_CTRLS);
 CLIBV4L2_REQUEST(S_EXT_CTRLS);
+CLIBV4L2_REQUEST(S_SELECTION);
+CLIBV4L2_REQUEST(ENCODER_CMD);
 #undef CLIBV4L2_REQUEST
 
 // The picture format of a node, single- or multi-planar. `struct v4l2_pix_format_mplane` is packed, and its fields
@@ -144,6 +146,28 @@ static inline void clibv4l2_set_picture(
         CLIBV4L2_ASSIGN_SHARED(format->fmt.pix_mp, picture);
     } else {
         CLIBV4L2_ASSIGN_SHARED(format->fmt.pix, picture);
+    }
+}
+
+// Sets the format of a codec's queue: what its frames look like, and what their buffers must hold. Zeros leave strides
+// and sizes to the driver.
+static inline void clibv4l2_set_codec_picture(struct v4l2_format *format, const struct clibv4l2_picture *picture) {
+    memset(&format->fmt, 0, sizeof format->fmt);
+    if (V4L2_TYPE_IS_MULTIPLANAR(format->type)) {
+        struct v4l2_pix_format_mplane *pix = &format->fmt.pix_mp;
+        CLIBV4L2_ASSIGN_SHARED(*pix, *picture);
+        CLIBV4L2_ASSIGN_COLOR(*pix, *picture);
+        pix->num_planes = 1;
+        pix->plane_fmt[0].bytesperline = picture->bytesperline[0];
+        pix->plane_fmt[0].sizeimage = picture->sizeimage[0];
+    } else {
+        struct v4l2_pix_format *pix = &format->fmt.pix;
+        CLIBV4L2_ASSIGN_SHARED(*pix, *picture);
+        CLIBV4L2_ASSIGN_COLOR(*pix, *picture);
+        pix->bytesperline = picture->bytesperline[0];
+        pix->sizeimage = picture->sizeimage[0];
+        // Otherwise the kernel resets color.
+        pix->priv = V4L2_PIX_FMT_PRIV_MAGIC;
     }
 }
 #undef CLIBV4L2_ASSIGN_SHARED

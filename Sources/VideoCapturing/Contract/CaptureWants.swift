@@ -17,6 +17,9 @@ public struct CaptureWants: Sendable, Hashable {
     /// Whether compressed frames (``PixelFormat/mjpeg``) are accepted, so that a capture whose source has them need not
     /// decode them. A frame may have samples all the same, and its JPEG next to them (``VideoFrame/jpeg``).
     public var acceptsCompressed: Bool
+    /// Whether a source's own JPEG is of use next to the samples that other consumers need (``VideoFrame/compressed``), so that
+    /// it is neither lost nor encoded again. A copy for each frame: for consumers that do use it.
+    public var usesCompressed: Bool
     /// Whether luma and chroma are accepted in any layout, so that a capture need not convert them: a camera's YUYV as
     /// it lies in the driver's memory.
     public var acceptsNativeFormat: Bool
@@ -28,7 +31,8 @@ public struct CaptureWants: Sendable, Hashable {
     public init(
         maximumPixelCount: Int? = nil, maximumFrameRate: FrameRate? = nil, minimumFrameRate: FrameRate? = nil,
         sizeAlignment: Int = 1, acceptsBlack: Bool = false,
-        acceptsCompressed: Bool = false, acceptsNativeFormat: Bool = false, isPassive: Bool = false
+        acceptsCompressed: Bool = false, usesCompressed: Bool = false, acceptsNativeFormat: Bool = false,
+        isPassive: Bool = false
     ) {
         self.maximumPixelCount = maximumPixelCount
         self.maximumFrameRate = maximumFrameRate
@@ -36,12 +40,14 @@ public struct CaptureWants: Sendable, Hashable {
         self.sizeAlignment = max(1, sizeAlignment)
         self.acceptsBlack = acceptsBlack
         self.acceptsCompressed = acceptsCompressed
+        self.usesCompressed = usesCompressed
         self.acceptsNativeFormat = acceptsNativeFormat
         self.isPassive = isPassive
     }
 
     /// What satisfies both, as the more demanding of them decides: the higher limits, or none where one has none, the
-    /// higher minimum rate, the least common alignment; black, compressed or native frames only where both accept them.
+    /// higher minimum rate, the least common alignment; black, compressed or native frames only where both accept them, JPEG
+    /// next to samples where one uses it.
     /// A passive one does not decide anything next to one that is not.
     ///
     /// The less demanding one gets more than it wants: a `FrameAdapter`, or its ``PublisherSubscription`` for the rate,
@@ -63,6 +69,7 @@ public struct CaptureWants: Sendable, Hashable {
             sizeAlignment: leastCommonMultiple(sizeAlignment, other.sizeAlignment),
             acceptsBlack: acceptsBlack && other.acceptsBlack,
             acceptsCompressed: acceptsCompressed && other.acceptsCompressed,
+            usesCompressed: usesCompressed || other.usesCompressed,
             acceptsNativeFormat: acceptsNativeFormat && other.acceptsNativeFormat, isPassive: isPassive)
     }
 

@@ -38,14 +38,7 @@ public struct CapturerCatalog: Sendable {
     /// The scheme of a URL, in lower case: what comes before the first colon, of letters, digits, `+`, `-` and `.`,
     /// beginning with a letter (RFC 3986, 3.1). Nil when there is none.
     public static func scheme(of url: String) -> String? {
-        guard let colon = url.firstIndex(of: ":"), colon > url.startIndex else { return nil }
-        let scheme = url[..<colon].lowercased()
-        func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte) }
-        guard isLetter(scheme.utf8.first!) else { return nil }
-        let isScheme = scheme.utf8.allSatisfy { byte in
-            isLetter(byte) || (48...57).contains(byte) || [43, 45, 46].contains(byte)
-        }
-        return isScheme ? scheme : nil
+        urlScheme(of: url)
     }
 }
 

@@ -94,6 +94,23 @@ extension EncoderEntry {
     }
 }
 
+extension EncoderEntry.Request {
+    /// The number of threads that ``OptionDescription/encoderThreads`` asks for; nil for the encoder's choice.
+    ///
+    /// - Parameter range: the numbers that the encoder takes.
+    /// - Throws: `OptionError` for another value.
+    public func threads(in range: ClosedRange<Int>) throws(OptionError) -> Int? {
+        guard settings.options[OptionDescription.encoderThreads.name]?.lowercased() != "auto" else { return nil }
+        return try settings.options.count(OptionDescription.encoderThreads.name, in: range)
+    }
+}
+
+extension OptionDescription {
+    /// The option of encoders in software that divide their work among threads: `--threads`, a number or `auto`.
+    public static let encoderThreads = OptionDescription(
+        "threads", .text("N"), "threads of the encoder, 1 to 64, or auto", default: "auto")
+}
+
 /// An encoder that a program offers, by name: how it is called, what it can be told, and how it is made.
 ///
 /// A program lists those that it links, in order of preference, and a `MediaPublisher` makes what its outputs need.

@@ -16,11 +16,16 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     /// A sink at its encoder.
     private final class Output {
+        /// Unique at its consumer.
+        let number: Int
         let name: String
         let sink: any PacketSink
         var hasBegun = false
+        /// The bitrate that it can take; nil for any. Guarded by the state's lock.
+        var bitrateLimit: Int?
 
-        init(name: String, sink: any PacketSink) {
+        init(number: Int, name: String, sink: any PacketSink) {
+            self.number = number
             self.name = name
             self.sink = sink
         }
@@ -30,16 +35,32 @@ public final class EncodingConsumer: FeedbackConsumer {
         /// The thread that has the encoder and calls sinks; nil when none does.
         var worker: UInt?
         var outputs: [Output] = []
+        var outputsMade = 0
         var isKeyFrameRequested = false
         /// Whether a frame has been encoded; the first one is a key frame anyway.
         var hasEncoded = false
+        /// As configured, without the limits of sinks; nil where the encoder has none.
         var bitrate: Int?
+        /// What the encoder was given last.
+        var appliedBitrate: Int?
         /// Sinks to be removed when the worker is done.
         var removals: [String] = []
         var isFinishRequested = false
         var hasFinished = false
         var feedback: CaptureFeedback?
         var wants = CaptureWants()
+
+        /// The bitrate to encode with. A sink without a limit, such as a file, keeps it where it was configured; of several
+        /// limits the highest counts, so that the slowest sink drops frames and the others lose nothing.
+        var targetBitrate: Int? {
+            guard let bitrate, !outputs.isEmpty else { return bitrate }
+            var highest = 0
+            for output in outputs {
+                guard let limit = output.bitrateLimit else { return bitrate }
+                highest = max(highest, limit)
+            }
+            return min(bitrate, highest)
+        }
     }
 
     private let state = Locked(State())
@@ -61,12 +82,18 @@ public final class EncodingConsumer: FeedbackConsumer {
         track: TrackID = 0, clock: any CaptureClock = MonotonicClock(),
         onFailure: @escaping @Sendable (Failure) -> Void = { _ in }
     ) {
+        let bitrate = encoder.bitrate
         self.encoder = Confined(encoder)
         self.track = track
         self.clock = clock
         self.onFailure = onFailure
-        state.withLock { $0.outputs = sinks.map { Output(name: $0.name, sink: $0.sink) } }
-        for (_, sink) in sinks { connectFeedback(of: sink) }
+        state.withLock { state in
+            state.outputs = sinks.enumerated().map { Output(number: $0, name: $1.name, sink: $1.sink) }
+            state.outputsMade = sinks.count
+            state.bitrate = bitrate
+            state.appliedBitrate = bitrate
+        }
+        for (number, (_, sink)) in sinks.enumerated() { connectFeedback(of: sink, number: number) }
     }
 
     // MARK: Sinks
@@ -78,21 +105,28 @@ public final class EncodingConsumer: FeedbackConsumer {
     ///   - sink: takes the packets, on the encoding thread.
     ///   - name: unique among the sinks; for failures and ``remove(_:)``.
     public func add(_ sink: any PacketSink, name: String) {
-        connectFeedback(of: sink)
+        let number = state.withLock { state in
+            defer { state.outputsMade += 1 }
+            return state.outputsMade
+        }
+        connectFeedback(of: sink, number: number)
         let (isAdded, isLate) = state.withLock { state in
             guard !state.hasFinished else { return (false, false) }
-            state.outputs.append(Output(name: name, sink: sink))
+            state.outputs.append(Output(number: number, name: name, sink: sink))
             return (true, state.hasEncoded)
         }
         guard isAdded else { return disconnectFeedback(of: sink) }
         if isLate { requestKeyFrame() }
     }
 
-    private func connectFeedback(of sink: any PacketSink) {
+    private func connectFeedback(of sink: any PacketSink, number: Int) {
         (sink as? any FeedbackSink)?.connectFeedback(
             PacketFeedback(
                 onKeyFrame: { [weak self] in self?.requestKeyFrame() },
-                onBitrate: { [weak self] in self?.setBitrate($0) }))
+                onBitrate: { [weak self] limit in
+                    self?.state.withLock { $0.outputs.first { $0.number == number }?.bitrateLimit = limit }
+                },
+                maximumBitrate: { [weak self] in self?.state.withLock { $0.bitrate } }))
     }
 
     private func disconnectFeedback(of sink: any PacketSink) { (sink as? any FeedbackSink)?.connectFeedback(nil) }
@@ -127,8 +161,8 @@ public final class EncodingConsumer: FeedbackConsumer {
         feedback?.requestRefreshFrame()
     }
 
-    /// Aims at a bitrate, in bits per second, from the next frame on. One that the encoder does not take is reported to
-    /// the failure handler and ends nothing.
+    /// Aims at a bitrate, in bits per second, from the next frame on; at a lower one while no sink can take it. One that
+    /// the encoder does not take is reported to the failure handler and ends nothing.
     public func setBitrate(_ bitrate: Int) {
         state.withLock { $0.bitrate = bitrate }
     }
@@ -137,23 +171,40 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     public func consumeFrame(_ frame: VideoFrame) {
         work { encoder in
-            let (isWanted, isKeyFrameRequested, bitrate) = state.withLock { state in
+            applyBitrate(encoder)
+            let (isWanted, isKeyFrameRequested) = state.withLock { state in
                 let isWanted = !state.outputs.isEmpty
                 defer {
                     if isWanted {
                         state.isKeyFrameRequested = false
                         state.hasEncoded = true
                     }
-                    state.bitrate = nil
                 }
-                return (isWanted, state.isKeyFrameRequested, state.bitrate)
-            }
-            if let bitrate {
-                do { try encoder.setBitrate(bitrate) } catch { onFailure(Failure(sink: nil, error: error)) }
+                return (isWanted, state.isKeyFrameRequested)
             }
             guard isWanted else { return }
             if isKeyFrameRequested { encoder.requestKeyFrame() }
             encode(frame, encoder)
+        }
+    }
+
+    private func applyBitrate(_ encoder: any VideoEncoder) {
+        let (target, applied, isLimited) = state.withLock { state in
+            let target = state.targetBitrate
+            defer { state.appliedBitrate = target }
+            return (target, state.appliedBitrate, target != state.bitrate)
+        }
+        guard let target, target != applied else { return }
+        do {
+            try encoder.setBitrate(target)
+        } catch  where isLimited {
+            // The encoder cannot go as low as a sink would like, which then drops frames.
+        } catch {
+            state.withLock { state in
+                state.bitrate = applied
+                state.appliedBitrate = applied
+            }
+            onFailure(Failure(sink: nil, error: error))
         }
     }
 

@@ -23,6 +23,9 @@ public protocol VideoEncoder: AnyObject {
     /// - Throws: `CodecError` with the code `invalidConfiguration` for one that is out of range.
     func setBitrate(_ bitrate: Int) throws
 
+    /// The bitrate that it aims at, in bits per second; nil for an encoder without one.
+    var bitrate: Int? { get }
+
     /// What the encoder can use at present, as its load asks for; may change with each frame.
     var wants: CaptureWants { get }
 
@@ -36,6 +39,8 @@ public protocol VideoEncoder: AnyObject {
 extension VideoEncoder {
     /// Everything.
     public var wants: CaptureWants { CaptureWants() }
+    /// None: sinks cannot slow the encoder down.
+    public var bitrate: Int? { nil }
     /// None: every frame counts as new.
     public var framesUnchanged: UInt64 { 0 }
     /// Nothing is held back.

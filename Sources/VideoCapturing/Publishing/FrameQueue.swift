@@ -96,7 +96,7 @@ package final class FrameQueue: Sendable {
         contents = Locked(Contents(slots: Array(repeating: nil, count: self.capacity + 1)))
     }
 
-    /// Puts a frame in. Blocks only with the policy ``QueuePolicy/block``, until there is room, the queue is closed, or
+    /// Puts a frame in. Blocks only with the policy `QueuePolicy.block`, until there is room, the queue is closed, or
     /// the consumer has made no progress for the ``timeout``: then the frame is refused.
     @discardableResult
     package func push(_ frame: VideoFrame) -> PushResult {

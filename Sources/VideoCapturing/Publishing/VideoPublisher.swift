@@ -1,7 +1,7 @@
 /// Owns one capture and spreads its frames to any number of consumers, each behind a queue and a thread of its
 /// own, so that a slow one delays neither the capture nor another (unless its policy is to wait). A consumer that does
 /// not return at all (a write to a pipe that is not read) holds up the others, and ``stop()``, ``close()`` and
-/// ``remove(_:)``, for no longer than ``QueueSettings/timeout``.
+/// ``remove(_:)``, for no longer than `QueueSettings.timeout`.
 ///
 /// ```swift
 /// let publisher = VideoPublisher(NoiseCapturer())

@@ -26,7 +26,7 @@ public final class PushCapturer: ForwardingVideoCapture {
             clock: clock)
     }
 
-    /// Gives the capture a picture. Does not block, unless the policy is ``QueuePolicy/block``.
+    /// Gives the capture a picture. Does not block, unless the policy is `QueuePolicy.block`.
     ///
     /// - Parameters:
     ///   - buffer: the pixels; kept, not copied.

@@ -1,4 +1,5 @@
 import Testing
+import V4L2Support
 import VideoCapturing
 
 @testable import CameraCapturer

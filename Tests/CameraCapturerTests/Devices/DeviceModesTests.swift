@@ -1,5 +1,6 @@
 import CLibV4L2
 import Testing
+import V4L2Support
 import VideoCapturing
 
 @testable import CameraCapturer

@@ -118,6 +118,29 @@ import VideoCapturing
         #expect(run.leak == nil)
     }
 
+    /// A recording needs pixels, and a still beside it the JPEG.
+    @Test func keepsTheJPEGNextToThePixels() throws {
+        let machine = StreamingMachine([FakeCamera.Mode(fourCC: .mjpeg, width: 19, height: 9, rate: 100)])
+        machine.camera.set {
+            $0.content = TestJPEG.yuv420.bytes
+            $0.bufferLength = 4096
+        }
+        let run = CaptureRun(machine)
+        run.probe.set { $0.keeps = 1 }
+        run.capture.adapt(to: CaptureWants(usesCompressed: true))
+        try run.start()
+        #expect(run.probe.waitForMore(5))
+        let frame = try #require(run.probe.kept.last)
+        #expect(frame.pixelFormat != .mjpeg && frame.width == 19 && frame.height == 9)
+        let jpeg = try #require(frame.jpeg)
+        let bytes = TestJPEG.yuv420.bytes
+        #expect(jpeg.withRow(0, ofPlane: 0) { Array($0.prefix(bytes.count)) } == bytes)
+        run.capture.adapt(to: CaptureWants())
+        #expect(eventually(within: .seconds(2)) { run.probe.kept.last?.compressed == nil })
+        _ = try run.stop()
+        #expect(run.leak == nil)
+    }
+
     /// For who takes any format nothing is converted, and nothing copied while the driver has buffers to spare.
     @Test(arguments: [FourCC.yuyv, .uyvy, .yu12])
     func givesTheCamerasOwnFormatWhereThatIsEnough(fourCC: FourCC) throws {

@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import V4L2Support
 import VideoCapturing
 
 @testable import CameraCapturer

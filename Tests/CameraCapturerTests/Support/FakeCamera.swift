@@ -1,4 +1,5 @@
 import CLibV4L2
+import V4L2Support
 import VideoCapturing
 
 @testable import CameraCapturer
@@ -93,7 +94,7 @@ final class FakeCamera: DeviceCalls, @unchecked Sendable {
     }
 
     func map(
-        _ descriptor: Int32, byteCount: Int, offset: UInt32
+        _ descriptor: Int32, byteCount: Int, offset: UInt32, isWritable: Bool
     ) -> (address: UnsafeMutableRawPointer?, error: Int32) {
         state.withLock { state in
             if let refusal = state.refusal(of: FakeCamera.mapCall) { return (nil, refusal) }

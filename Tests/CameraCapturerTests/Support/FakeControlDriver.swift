@@ -1,4 +1,5 @@
 import CLibV4L2
+import V4L2Support
 import VideoCapturing
 
 @testable import CameraCapturer
@@ -89,7 +90,7 @@ final class FakeControlDriver: DeviceCalls {
     }
 
     func map(
-        _ descriptor: Int32, byteCount: Int, offset: UInt32
+        _ descriptor: Int32, byteCount: Int, offset: UInt32, isWritable: Bool
     ) -> (address: UnsafeMutableRawPointer?, error: Int32) { (nil, ENODEV) }
 
     func setWaiting(_ descriptor: Int32, _ isWaiting: Bool) -> Bool { false }

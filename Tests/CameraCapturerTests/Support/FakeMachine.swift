@@ -1,4 +1,5 @@
 import TestTools
+import V4L2Support
 
 @testable import CameraCapturer
 

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HTTPTransport
 @testable import MJPEGCapturer
 
 @Suite struct HeadTests {
@@ -48,15 +49,15 @@ import Testing
     }
 
     @Test func takesAddressesApart() throws {
-        let address = try StreamAddress("HTTPS://us%40er:p%3Aw:x@[::1]:8443/a b?token=1&é=2#part")
+        let address = try HTTPAddress("HTTPS://us%40er:p%3Aw:x@[::1]:8443/a b?token=1&é=2#part")
         #expect(address.requestURL == "https://[::1]:8443/a%20b?token=1&%C3%A9=2")
         #expect(address.displayName == "https://[::1]:8443/a b?token=…&é=2")
         #expect(address.credential == MJPEGCapturer.Credential(user: "us@er", password: "p:w:x"))
         #expect(address.isSecure && address.isLoopback && address.host == "[::1]:8443")
-        let plain = try StreamAddress("http://user:p@ss@camera?x")
+        let plain = try HTTPAddress("http://user:p@ss@camera?x")
         #expect(plain.credential?.password == "p@ss" && plain.host == "camera" && !plain.isLoopback)
         #expect(
-            try StreamAddress("http://user@LOCALHOST/").credential
+            try HTTPAddress("http://user@LOCALHOST/").credential
                 == MJPEGCapturer.Credential(user: "user", password: ""))
     }
 

@@ -1,6 +1,7 @@
 import CapturerTestKit
 import Testing
 
+@testable import HTTPTransport
 @testable import MJPEGCapturer
 
 /// How the parser gets its bytes.

@@ -1,5 +1,6 @@
 import CapturerTestKit
 import MJPEGCapturer
+import TestTools
 import Testing
 import VideoCapturing
 

@@ -1,6 +1,8 @@
+import TestTools
 import Testing
 import VideoCapturing
 
+@testable import HTTPTransport
 @testable import MJPEGCapturer
 
 #if canImport(Glibc)
@@ -20,8 +22,11 @@ import VideoCapturing
             body += bytes
             return true
         }
-        try transfer.begin(
-            HTTPRequest(address: try StreamAddress(server.url), configuration: configuration, isPicture: isPicture))
+        var request = HTTPRequest(address: try HTTPAddress(server.url))
+        request.connectTimeout = configuration.connectTimeout
+        request.proxy = configuration.proxy
+        request.ignoresLength = !isPicture
+        try transfer.begin(request)
         #expect(
             eventually {
                 transfer.wait(atMost: .milliseconds(100), stop: -1)

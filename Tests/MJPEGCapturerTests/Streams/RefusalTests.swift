@@ -1,5 +1,6 @@
 import CapturerTestKit
 import MJPEGCapturer
+import TestTools
 import Testing
 import VideoCapturing
 
@@ -30,9 +31,8 @@ import VideoCapturing
         #expect(error?.subject == server.url)
     }
 
-    @Test func findsNobody() {
-        let (socket, port) = listen(backlog: 1)
-        close(socket)
+    @Test func findsNobody() throws {
+        let port = try TestListener.freePort()
         let error = failure(of: MJPEGCapturer(url: "http://127.0.0.1:\(port)/", configuration: .test()))
         #expect(error?.code == .deviceNotFound)
         #expect(error?.systemError == ECONNREFUSED)
@@ -106,9 +106,8 @@ import VideoCapturing
         #expect(error?.message.contains("64 KB") == true, "\(error as Any)")
     }
 
-    @Test func namesTheHostThatItWasRedirectedTo() {
-        let (socket, port) = listen(backlog: 1)
-        close(socket)
+    @Test func namesTheHostThatItWasRedirectedTo() throws {
+        let port = try TestListener.freePort()
         let server = QuirkServer { _, connection in
             connection.write(
                 "HTTP/1.1 302 Found\r\nLocation: http://eve:s3cret@127.0.0.1:\(port)/x\r\nContent-Length: 0\r\n"

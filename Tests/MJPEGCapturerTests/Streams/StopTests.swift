@@ -1,5 +1,6 @@
 import CapturerTestKit
 import MJPEGCapturer
+import TestTools
 import Testing
 import VideoCapturing
 
@@ -16,26 +17,15 @@ import VideoCapturing
         return MonotonicClock().now - start
     }
 
-    @Test func endsAConnectionThatIsNotMade() {
+    @Test func endsAConnectionThatIsNotMade() throws {
         // A backlog that is full answers no more.
-        let (socket, port) = listen(backlog: 0)
-        defer { close(socket) }
-        var fillers: [Int32] = []
-        for _ in 0..<8 {
-            let filler = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = UInt16(port).bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    _ = connect(filler, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            fillers.append(filler)
+        let listener = try TestListener(backlog: 0)
+        let fillers = listener.fill()
+        defer {
+            for filler in fillers { close(filler) }
+            withExtendedLifetime(listener) {}
         }
-        defer { for filler in fillers { close(filler) } }
-        let url = "http://127.0.0.1:\(port)/"
+        let url = "http://127.0.0.1:\(listener.port)/"
         let impatient = failure(
             of: MJPEGCapturer(url: url, configuration: .test { $0.connectTimeout = .milliseconds(300) }))
         #expect(impatient?.code == .stalled)

@@ -1,4 +1,5 @@
 import Digests
+import TestTools
 
 /// What a server checks of `Authorization: Digest` (RFC 7616).
 struct DigestCheck: Sendable {

@@ -1,3 +1,4 @@
+import TestTools
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -76,11 +77,4 @@ final class Peer {
         close(peer.output)
         return status == 0 ? lines : nil
     }
-}
-
-/// A port that was free a moment ago, for programs that cannot choose one by themselves.
-func freePort() -> Int {
-    let (socket, port) = listen(backlog: 1)
-    close(socket)
-    return port
 }

@@ -1,3 +1,4 @@
+import TestTools
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -19,15 +20,7 @@ final class SenderConnection: Sendable {
 
     /// Connects to a port of 127.0.0.1.
     convenience init(port: Int?) throws {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = loopback(port ?? 0)
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        self.init(socket)
-        guard result == 0 else { throw NoConnection(code: errno) }
+        try self.init(connectTo(port ?? 0))
     }
 
     /// False once the receiver has hung up.
@@ -53,24 +46,11 @@ final class SenderConnection: Sendable {
     /// Ends the stream; with a reset instead of in good order, or not.
     func hangUp(reset: Bool = false) {
         if reset {
-            var option = linger(l_onoff: 1, l_linger: 0)
-            setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+            setLinger(socket)
         } else {
             shutdown(socket, Int32(SHUT_WR))
         }
     }
-}
-
-struct NoConnection: Error {
-    var code: Int32
-}
-
-private func loopback(_ port: Int) -> sockaddr_in {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    return address
 }
 
 /// Listens at a free port of 127.0.0.1, and sends to each that connects as it is told to; each connection has a thread.
@@ -82,30 +62,19 @@ final class TestSender: Sendable {
         var isStopped = false
     }
 
-    let port: Int
-    private let listener: Int32
+    private let listener: TestListener
     private let state = Locked(State())
     private let answer: @Sendable (SenderConnection) -> Void
 
     /// - Parameter answer: called on the connection's thread; the connection is closed when it returns.
     init(_ answer: @escaping @Sendable (SenderConnection) -> Void) {
         self.answer = answer
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = loopback(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, length) == 0 && Glibc.listen(descriptor, 64) == 0
-                    && getsockname(descriptor, pointer, &length) == 0
-            }
-        }
-        precondition(isBound, "no port at 127.0.0.1")
-        listener = descriptor
-        port = Int(UInt16(bigEndian: address.sin_port))
+        do { listener = try TestListener() } catch { fatalError("no port at 127.0.0.1: \(error)") }
         state.withLock { $0.running = 1 }
         startThread { [self] in accept() }
     }
 
+    var port: Int { listener.port }
     var url: String { "tcp://127.0.0.1:\(port)" }
     /// Connections accepted.
     var accepted: Int { state.withLock { $0.accepted } }
@@ -114,7 +83,7 @@ final class TestSender: Sendable {
     func stop() {
         state.withLock { state in
             state.isStopped = true
-            shutdown(listener, Int32(SHUT_RDWR))
+            shutdown(listener.socket, Int32(SHUT_RDWR))
             for socket in state.sockets { shutdown(socket, Int32(SHUT_RDWR)) }
         }
         let end = MonotonicClock().now.advanced(by: .seconds(10))
@@ -123,7 +92,7 @@ final class TestSender: Sendable {
 
     private func accept() {
         while true {
-            let socket = Glibc.accept(listener, nil, nil)
+            let socket = Glibc.accept(listener.socket, nil, nil)
             guard socket >= 0 else { break }
             _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
             let index = state.withLock { state -> Int? in
@@ -146,7 +115,6 @@ final class TestSender: Sendable {
                 end()
             }
         }
-        close(listener)
         end()
     }
 
@@ -154,22 +122,4 @@ final class TestSender: Sendable {
         state.withLock { $0.running -= 1 }
         state.wakeAll()
     }
-}
-
-func startThread(_ body: @escaping @Sendable () -> Void) {
-    do {
-        try CaptureThread(name: "test sender", body)
-    } catch {
-        fatalError("no thread: \(error)")
-    }
-}
-
-/// Whether something becomes true before long.
-func eventually(_ limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
-    let deadline = MonotonicClock().now.advanced(by: limit)
-    while !condition() {
-        guard MonotonicClock().now < deadline else { return false }
-        usleep(2000)
-    }
-    return true
 }

@@ -62,6 +62,7 @@ final class Feed: Sendable {
     private struct State {
         var next = 0
         var requests = 0
+        var limits: [Int?] = []
         var isKeyFrameRequested = false
     }
 
@@ -71,7 +72,8 @@ final class Feed: Sendable {
     /// The numbers of the packets, which count on where the clip jumps.
     private let written = Locked(0)
 
-    init(_ clip: Clip, to output: StreamOutput) throws {
+    /// - Parameter bitrate: of the encoder's configuration; nil for one that has none.
+    init(_ clip: Clip, to output: StreamOutput, bitrate: Int? = nil) throws {
         self.clip = clip
         self.output = output
         output.connectFeedback(
@@ -82,11 +84,17 @@ final class Feed: Sendable {
                         state.isKeyFrameRequested = true
                     }
                     state.wakeAll()
-                }, onBitrate: { _ in }))
+                },
+                onBitrate: { [state] limit in
+                    state.withLock { $0.limits.append(limit) }
+                    state.wakeAll()
+                }, maximumBitrate: { bitrate }))
         try output.begin([clip.track])
     }
 
     var requests: Int { state.withLock { $0.requests } }
+    /// The bitrates that were asked for; nil for the encoder's own.
+    var limits: [Int?] { state.withLock { $0.limits } }
 
     /// Waits until a key frame was requested `count` times.
     func awaitRequests(_ count: Int) -> Bool {

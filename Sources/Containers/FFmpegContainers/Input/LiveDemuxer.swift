@@ -259,6 +259,10 @@ final class LiveInput {
         case clibav_out_of_memory: outOfMemory
         case -ECONNREFUSED, -EHOSTUNREACH, -ENETUNREACH, -ENOENT:
             error(.deviceNotFound, "No server answers there (\(describeAV(code))); check the address.")
+        // What FFmpeg makes of an SRT handshake without an answer.
+        case -EIO where request.url.lowercased().hasPrefix("srt:"):
+            error(
+                .deviceNotFound, "No server answers there, or it refuses; check the address, its port and passphrase.")
         case -ETIMEDOUT: error(.stalled, "The server does not answer; check that it is on and reachable.")
         case -EACCES, -EPERM: error(.permissionDenied, "The server does not allow this (\(describeAV(code))).")
         case -EADDRINUSE: error(.deviceBusy, "Another program has this port; choose another.")
@@ -270,7 +274,8 @@ final class LiveInput {
     }
 
     func error(_ code: CaptureError.Code, _ message: String) -> CaptureError {
-        CaptureError(code, operation: "receive the stream", subject: request.url, message: message)
+        CaptureError(
+            code, operation: "receive the stream", subject: maskingSecrets(inURL: request.url), message: message)
     }
 }
 

@@ -291,7 +291,8 @@ final class Broadcaster: Sendable {
         let rate =
             isIdle ? configuration.idleFrameRate ?? configuration.maximumFrameRate : configuration.maximumFrameRate
         return CaptureWants(
-            maximumFrameRate: rate, acceptsCompressed: configuration.passesThrough, acceptsNativeFormat: true)
+            maximumFrameRate: rate, acceptsCompressed: configuration.passesThrough,
+            usesCompressed: configuration.passesThrough && !isIdle, acceptsNativeFormat: true)
     }
 }
 

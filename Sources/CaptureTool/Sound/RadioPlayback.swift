@@ -1,0 +1,184 @@
+import AudioRendering
+import RadioPlayer
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// `capturer-demo play http://radio:8000/stream.mp3`: a radio on a loudspeaker, with a status line and keys.
+struct RadioPlayback {
+    /// Where the sound goes.
+    static let soundOption = OptionDescription(
+        "sound", .text("DEVICE"), "where a radio is played: default, an ALSA device, wav:PATH or null",
+        default: "default")
+
+    static let discussion =
+        "A radio is played with --sound, --duration, --login and --quiet; its keys are space (pause), left and right "
+        + "(seek in a file), up and down (volume) and q."
+
+    private let player: RadioPlayer
+    private let terminal: Terminal
+    private let limit: Duration?
+    private let isQuiet: Bool
+    private let style: StatisticsStyle
+    private let wish = Locked(Wish())
+
+    /// What a person or a signal wants.
+    private struct Wish: Sendable {
+        var isEnd = false
+        var keys = KeySequence()
+    }
+
+    /// Whether an input is a radio: by `--sound`, by its extension, or by what the server says.
+    static func isRadio(_ input: String, _ values: OptionValues) -> Bool {
+        guard let scheme = urlScheme(of: input), ["http", "https"].contains(scheme) else { return false }
+        let path = input.prefix { $0 != "?" && $0 != "#" }.lowercased()
+        if values.contains("sound") || [".mp3", ".pls", ".m3u"].contains(where: { path.hasSuffix($0) }) { return true }
+        return RadioProbe.isRadio(input)
+    }
+
+    init(_ input: String, _ values: OptionValues, _ context: ToolContext) throws(ExitError) {
+        let known = ["sound", "duration", "login", "quiet", "stats", "force", "ca-file", "insecure"]
+        if let other = values.names.first(where: { !known.contains($0) }) {
+            throw ExitError(.usage, "--\(other): has no effect on a radio; leave it out.")
+        }
+        terminal = context.terminal
+        isQuiet = values.contains("quiet")
+        var configuration = RadioConfiguration()
+        do throws(OptionError) {
+            limit = try values.time("duration")
+            style = StatisticsStyle(rawValue: values["stats"] ?? "") ?? .text
+            var login = try values.login("login")
+            if login == nil, maskingUserInfo(in: input) == input { login = try loginFromEnvironment("CAPTURER_LOGIN") }
+            if let login {
+                configuration.credential = .init(user: login.name, password: login.password)
+            }
+        } catch {
+            throw ExitError(error)
+        }
+        if let path = values["ca-file"] { configuration.trust = .authorities(path: path) }
+        if values.contains("insecure") { configuration.trust = .acceptsSelfSigned }
+        let renderer = try RadioPlayback.renderer(
+            values["sound"] ?? "default", values.contains("force"), context.catalog)
+        player = RadioPlayer(input, renderer: renderer, configuration: configuration)
+    }
+
+    /// The renderer of `--sound`.
+    private static func renderer(
+        _ text: String, _ force: Bool, _ catalog: ToolCatalog
+    ) throws(ExitError) -> any AudioRenderer {
+        if text == "null" { return NullRenderer() }
+        if text.hasPrefix("wav:") {
+            let path = String(text.dropFirst(4))
+            guard !path.isEmpty else { throw ExitError(.usage, "--sound wav: name the file, as in wav:radio.wav.") }
+            guard force || access(path, F_OK) != 0 else {
+                throw ExitError(.usage, "\(path): the file exists; add --force to overwrite it.")
+            }
+            return WAVRenderer(path: path)
+        }
+        guard let make = catalog.loudspeaker else {
+            throw ExitError(.unavailable, "--sound \(text): this program has no loudspeaker; use wav:PATH or null.")
+        }
+        return make(text)
+    }
+
+    /// Plays until the end, an error, the limit, Ctrl-C or the key q.
+    func run() throws(ExitError) -> ExitStatus {
+        let signals: SignalWatcher
+        do throws(CaptureError) {
+            signals = try SignalWatcher(terminal)
+        } catch {
+            throw ExitError(.unavailable, "\(error)")
+        }
+        signals.watch { [wish] in wish.withLock { $0.isEnd = true } }
+        terminal.keyboard.begin { [wish, player] key in
+            if let action = wish.withLock({ $0.keys.take(key) }) { RadioPlayback.obey(action, player, wish) }
+        }
+        defer { terminal.keyboard.end() }
+        player.start()
+        var shown = Shown()
+        let start = MonotonicClock().now
+        while !player.isIdle, !wish.withLock({ $0.isEnd }) {
+            if let limit, MonotonicClock().now - start >= limit { break }
+            report(&shown)
+            wait(.milliseconds(100))
+        }
+        player.stop()
+        report(&shown)
+        terminal.clearStatus()
+        if let error = player.error { throw ExitError(playing: error) }
+        if !isQuiet, style == .text { terminal.writeLine(RadioStatusText.summary(player.status)) }
+        return .success
+    }
+
+    private func wait(_ time: Duration) {
+        MonotonicClock().wait(until: MonotonicClock().now.advanced(by: time), or: ManualResetEvent())
+    }
+
+    private static func obey(_ action: KeySequence.Action, _ player: RadioPlayer, _ wish: Locked<Wish>) {
+        switch action {
+        case .quit: wish.withLock { $0.isEnd = true }
+        case .pause: player.togglePause()
+        case .louder: player.volume = min(2, player.volume + 0.1)
+        case .quieter: player.volume -= 0.1
+        case .forward: try? player.seek(to: player.status.progress + .seconds(10))
+        case .backward: try? player.seek(to: max(.zero, player.status.progress - .seconds(10)))
+        }
+    }
+
+    // MARK: - Reporting
+
+    /// What was reported last.
+    private struct Shown {
+        var title: String?
+        var station: String?
+        var connections: UInt64 = 0
+        var lastError: RadioError?
+        var lastSecond: Int64 = -1
+    }
+
+    private func report(_ shown: inout Shown) {
+        let status = player.status
+        guard !isQuiet, style != .none else { return }
+        if style == .json {
+            let second = status.progress.components.seconds
+            guard second != shown.lastSecond else { return }
+            shown.lastSecond = second
+            return terminal.writeLine(RadioStatusText.json(status).text)
+        }
+        if let name = status.information?.name, name != shown.station {
+            shown.station = name
+            terminal.writeLine("Station: \(name)", limit: 300)
+        }
+        if let title = status.title, title != shown.title {
+            shown.title = title
+            terminal.writeLine("\(clockText(status.progress)) \(title)", limit: 300)
+        }
+        if let error = status.statistics.lastError, error != shown.lastError {
+            shown.lastError = error
+            terminal.writeLine("\(clockText(status.progress)) \(error.message)", limit: 500)
+        }
+        guard terminal.isInteractive else { return }
+        let volume = player.volume
+        terminal.rewriteStatus { columns, _ in RadioStatusText.line(status, volume: volume, columns: columns) }
+    }
+}
+
+extension ExitError {
+    /// A radio that cannot be played.
+    init(playing error: RadioError) {
+        let status: ExitStatus =
+            switch error.category {
+            case .notFound, .unsupported, .invalidData: .noInput
+            case .usage: .usage
+            case .noPermission: .noPermission
+            case .busy: .busy
+            case .unavailable: .unavailable
+            default: .inputOutput
+            }
+        self.init(status, "\(error)")
+    }
+}

@@ -1,0 +1,75 @@
+import RadioPlayer
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// What the tool shows of a radio.
+enum RadioStatusText {
+    /// `00:12 playing ▮▮▮▮▮▯▯▯▯▯ -12 dB buf 4.1 s 128 kb/s vol 100 % Artist - Title`, cut to a number of columns.
+    static func line(_ status: RadioPlayer.Status, volume: Float, columns: Int) -> String {
+        var parts = [clockText(status.progress) + (status.duration.map { "/\(clockText($0))" } ?? "")]
+        parts.append(name(of: status.state))
+        let peak = status.peaks.max() ?? 0
+        parts.append(meter(peak) + (peak > 0 ? " \(fixed(Double(20 * log10(peak)), 0)) dB" : " silent"))
+        parts.append("buf \(fixed(status.buffered.seconds, 1)) s")
+        if status.bitrate > 0 { parts.append(scaled(status.bitrate, "b/s")) }
+        if volume != 1 { parts.append("vol \(fixed(Double(volume * 100), 0)) %") }
+        if status.statistics.connections > 1 { parts.append("conn \(status.statistics.connections)") }
+        if let title = status.title { parts.append(title) }
+        return printable(String(parts.joined(separator: " ").prefix(max(0, columns))), limit: columns)
+    }
+
+    /// Ten blocks over 60 dB.
+    static func meter(_ peak: Float) -> String {
+        let level = peak > 0 ? 20 * log10(Double(peak)) : -60
+        let full = Int(min(max((level + 60) / 6, 0), 10).rounded())
+        return String(repeating: "▮", count: full) + String(repeating: "▯", count: 10 - full)
+    }
+
+    /// The state in words.
+    static func name(of state: RadioPlayer.State) -> String {
+        switch state {
+        case .initialized, .stopped: "stopped"
+        case .starting, .waitingForData: "waiting"
+        case .waitingForRendererToStart: "starting"
+        case .playing, .flushingEnd: "playing"
+        case .buffering: "buffering"
+        case .paused: "paused"
+        case .stopping: "stopping"
+        }
+    }
+
+    /// `Played 03:12, 2 connections, 0 underruns.`
+    static func summary(_ status: RadioPlayer.Status) -> String {
+        func count(_ number: UInt64, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+        let statistics = status.statistics
+        return "Played \(clockText(status.progress)), \(count(statistics.connections, "connection")), "
+            + "\(count(statistics.underruns, "underrun"))."
+    }
+
+    /// The status as an object.
+    static func json(_ status: RadioPlayer.Status) -> JSONValue {
+        let statistics = status.statistics
+        func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+        return .object([
+            ("state", .string(status.state.rawValue)),
+            ("progress", .number(status.progress.seconds, decimals: 3)),
+            ("duration", status.duration.map { .number($0.seconds, decimals: 3) } ?? .null),
+            ("bitrate", .number(status.bitrate, decimals: 0)),
+            ("buffered", .number(status.buffered.seconds, decimals: 3)),
+            ("peaks", .array(status.peaks.map { .number(Double($0), decimals: 4) })),
+            ("station", text(status.information?.name)),
+            ("title", text(status.title)),
+            ("rate_correction", .number(status.rateCorrection, decimals: 1)),
+            ("connections", .count(statistics.connections)),
+            ("attempts", .count(statistics.attempts)),
+            ("underruns", .count(statistics.underruns)),
+            ("damages", .count(statistics.damages)),
+            ("bytes_received", .count(statistics.bytesReceived)),
+        ])
+    }
+}

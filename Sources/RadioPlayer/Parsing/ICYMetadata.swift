@@ -1,0 +1,78 @@
+/// A block of a radio's metadata: `StreamTitle='Artist - Title';StreamUrl='http://…';`.
+package struct ICYMetadata: Sendable, Hashable {
+    /// What is playing, as the station writes it; nil when the block does not say.
+    package var title: String?
+    /// An address of the station's choice; nil when the block has none.
+    package var url: String?
+
+    /// Parses a block, of whatever form: what is not understood is left out.
+    ///
+    /// - Parameter block: the text, without the zeros at its end.
+    package init(_ block: UnsafeRawBufferPointer) {
+        let bytes = Array(block)
+        title = ICYMetadata.value(of: "streamtitle", in: bytes).map { decodeICYText($0) }
+        url = ICYMetadata.value(of: "streamurl", in: bytes).map { decodeICYText($0) }
+    }
+
+    /// The value of a key. Quotes and semicolons inside are not escaped (`StreamTitle='It's a; b';`), so it ends with the
+    /// `';` behind which the next key stands, or nothing.
+    private static func value(of key: StaticString, in bytes: [UInt8]) -> ArraySlice<UInt8>? {
+        guard let start = start(of: key, in: bytes) else { return nil }
+        var end: Int?
+        for index in start..<bytes.count where bytes[index] == quote {
+            guard index + 1 < bytes.count else { return bytes[start..<index] }
+            guard bytes[index + 1] == UInt8(ascii: ";") else { continue }
+            end = index
+            if isKeyOrNothing(bytes[(index + 2)...]) { return bytes[start..<index] }
+        }
+        // The block was cut, or something unknown follows.
+        return bytes[start..<(end ?? bytes.count)]
+    }
+
+    private static let quote = UInt8(ascii: "'")
+
+    /// The offset behind `key='`.
+    private static func start(of key: StaticString, in bytes: [UInt8]) -> Int? {
+        let length = key.utf8CodeUnitCount
+        guard bytes.count >= length + 2 else { return nil }
+        return key.withUTF8Buffer { key in
+            (0...(bytes.count - length - 2)).first { offset in
+                bytes[offset + length] == UInt8(ascii: "=") && bytes[offset + length + 1] == quote
+                    && (0..<length).allSatisfy { bytes[offset + $0] | 0x20 == key[$0] }
+            }
+        }.map { $0 + length + 2 }
+    }
+
+    /// Whether `key='` stands here, or only blanks.
+    private static func isKeyOrNothing(_ text: ArraySlice<UInt8>) -> Bool {
+        let rest = text.drop { $0 <= 0x20 }
+        if rest.isEmpty { return true }
+        let behind = rest.drop {
+            (0x61...0x7A).contains($0 | 0x20) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_")
+        }
+        return behind.count < rest.count && behind.starts(with: "='".utf8)
+    }
+}
+
+/// The text of a header or of metadata: UTF-8 where it is valid, or else Windows-1252, of which Latin-1 is a part. Without
+/// blanks at both ends.
+package func decodeICYText(_ bytes: some Sequence<UInt8>) -> String {
+    let bytes = Array(bytes)
+    let text = String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map(windows1252)))
+    var trimmed = text[...]
+    while trimmed.first?.isWhitespace == true { trimmed = trimmed.dropFirst() }
+    while trimmed.last?.isWhitespace == true { trimmed = trimmed.dropLast() }
+    return String(trimmed)
+}
+
+/// The character of a byte. The five that Windows-1252 leaves undefined stay control characters.
+private func windows1252(_ byte: UInt8) -> Unicode.Scalar {
+    guard (0x80...0x9F).contains(byte) else { return Unicode.Scalar(byte) }
+    return Unicode.Scalar(windows1252Upper[Int(byte) - 0x80]) ?? Unicode.Scalar(byte)
+}
+
+private let windows1252Upper: [UInt32] = [
+    0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D, 0x017D,
+    0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,
+    0x017E, 0x0178,
+]

@@ -1,0 +1,37 @@
+import AudioCapturing
+import HTTPTransport
+
+/// Asks a server what is at an address, for programs that play more than radios.
+public enum RadioProbe {
+    /// Whether an address is a radio or an MP3 file: by the headers of the answer, or of a playlist by its type. Waits for
+    /// the answer.
+    ///
+    /// - Parameters:
+    ///   - url: the address.
+    ///   - configuration: how it is received.
+    ///   - limit: how long to wait for the answer.
+    /// - Returns: true for sound; false for all else, and without an answer.
+    public static func isRadio(
+        _ url: String, configuration: RadioConfiguration = RadioConfiguration(), limit: Duration = .seconds(5)
+    ) -> Bool {
+        guard let address = try? RadioStream.address(url), let transport = try? HTTPRadioTransport(configuration) else {
+            return false
+        }
+        var hasBody = false
+        transport.onBody = { _ in
+            hasBody = true
+            return false
+        }
+        guard (try? transport.begin(RadioRequest(address: address))) != nil else { return false }
+        let end = MonotonicClock().now.advanced(by: limit)
+        while !hasBody, transport.end == nil, MonotonicClock().now < end {
+            transport.work()
+            transport.wait(
+                until: min(end, MonotonicClock().now.advanced(by: .milliseconds(100))), stop: -1, event: nil)
+        }
+        let response = transport.response
+        transport.cancel()
+        return response.contentType.hasPrefix("audio/") || response.contentType.contains("mpegurl")
+            || response.fields.contains { $0.name == "icy-name" || $0.name == "icy-metaint" }
+    }
+}

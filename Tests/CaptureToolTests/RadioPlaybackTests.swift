@@ -1,0 +1,44 @@
+import RadioPlayer
+import Testing
+import VideoCapturing
+
+@testable import CaptureTool
+
+@Suite struct RadioPlaybackTests {
+    @Test(arguments: [
+        ("http://host/a.mp3", true), ("https://host:8000/A.MP3?x=1", true), ("http://host/list.pls", true),
+        ("http://host/list.m3u", true), ("rtsp://host/a.mp3", false), ("a.mp3", false), ("tcp://host:1", false),
+    ])
+    func `Radios are told by their address`(input: String, isRadio: Bool) {
+        #expect(RadioPlayback.isRadio(input, OptionValues()) == isRadio)
+    }
+
+    @Test func `An address with the option for sound is a radio`() {
+        #expect(RadioPlayback.isRadio("http://host/stream", OptionValues(["sound": ["null"]])))
+    }
+
+    @Test func `Keys are letters and arrows`() {
+        var keys = KeySequence()
+        let bytes =
+            Array(" q+-p".utf8) + [0x1B, 0x5B, 0x41, 0x1B, 0x5B, 0x42, 0x1B, 0x4F, 0x43, 0x1B, 0x5B, 0x44, 0x1B, 0x78]
+        #expect(
+            bytes.compactMap { keys.take($0) } == [
+                .pause, .quit, .louder, .quieter, .pause, .louder, .quieter, .forward, .backward,
+            ])
+    }
+
+    @Test func `The status fits into the columns, whatever the title is`() {
+        var status = RadioPlayer.Status()
+        status.state = .playing
+        status.progress = .seconds(83)
+        status.buffered = .milliseconds(4120)
+        status.bitrate = 128_000
+        status.peaks = [0.25, 0.5]
+        status.title = "Artist\u{1B}[31m - Title " + String(repeating: "x", count: 500)
+        let line = RadioStatusText.line(status, volume: 1, columns: 100)
+        #expect(line.hasPrefix("01:23 playing ▮▮▮▮▮▮▮▮▮▯ -6 dB buf 4.1 s 128 kb/s Artist?[31m - Title"))
+        #expect(line.unicodeScalars.count <= 101)
+        #expect(RadioStatusText.meter(0) == "▯▯▯▯▯▯▯▯▯▯" && RadioStatusText.meter(1) == "▮▮▮▮▮▮▮▮▮▮")
+        #expect(RadioStatusText.json(status).text.contains("\"state\":\"playing\""))
+    }
+}

@@ -1,0 +1,148 @@
+"""Radios: a real Icecast, servers with quirks, files; heard in a WAV file."""
+
+import json
+import signal
+import subprocess
+import time
+
+from support.icecast import Icecast, QuirkServer, make_mp3
+from support.tool import IO, NO_INPUT, OK, USAGE, ToolTestCase
+
+
+class RadioTestCase(ToolTestCase):
+    WAITS = True
+
+    def play(self, url, *options, sound="heard.wav", seconds="4"):
+        return self.run_tool("play", url, "--sound", f"wav:{sound}", "--duration", seconds, *options)
+
+    def heard(self, name="heard.wav"):
+        """Seconds and loudness of a WAV file."""
+        file = self.folder / name
+        told = subprocess.run(
+            ["ffmpeg", "-i", str(file), "-af", "volumedetect", "-f", "null", "-"], stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, check=True).stderr
+        peak = float(told.split("max_volume: ")[1].split(" ")[0])
+        return (file.stat().st_size - 44) / 4 / 44100, peak
+
+    def assertHeard(self, run, least, name="heard.wav"):
+        self.assertEqual(run.code, OK, str(run))
+        seconds, peak = self.heard(name)
+        self.assertGreater(seconds, least, str(run))
+        self.assertTrue(-30 < peak < -3, f"peak of {peak} dB")
+
+
+class QuirkTests(RadioTestCase):
+    def setUp(self):
+        super().setUp()
+        make_mp3(self.folder / "a.mp3")
+        self.server = QuirkServer((self.folder / "a.mp3").read_bytes())
+        self.addCleanup(self.server.end)
+
+    def test_heads_redirects_and_playlists(self):
+        for path in ["icy", "lf", "blank", "redirect", "list.pls", "short"]:
+            with self.subTest(path):
+                self.assertHeard(self.play(self.server.url(path), "--force"), 1)
+
+    def test_titles_in_latin_1(self):
+        run = self.play(self.server.url("titles"))
+        self.assertHeard(run, 1)
+        self.assertIn("It's Mötley; a test", run.stderr)
+        self.assertIn("Station: Fake", run.stderr)
+
+    def test_refusals(self):
+        for path, words in [("aac", "AAC"), ("page", "web page"), ("gone", "no such stream"), ("hls.m3u8", "HLS"),
+                            ("ring", "redirects without end")]:
+            with self.subTest(path):
+                self.assertRefused(self.play(self.server.url(path), "--force"), NO_INPUT, words)
+        self.assertRefused(self.play("http://127.0.0.1:1/x.mp3", "--force"), IO, "cannot be reached")
+
+    def test_options(self):
+        (self.folder / "there.wav").write_text("mine")
+        self.assertRefused(self.play(self.server.url("icy"), sound="there.wav"), USAGE, "exists", "--force")
+        self.assertEqual((self.folder / "there.wav").read_text(), "mine")
+        self.assertRefused(self.play(self.server.url("icy"), "--fps", "5"), USAGE, "--fps")
+        self.assertRefused(self.run_tool("play", "a.y4m", "--sound", "null"), USAGE, "--sound")
+
+    def test_a_capture_has_its_sound(self):
+        run = self.run_tool(
+            "--source", "noise", "--preset", "160x120", "--audio", self.server.url("icy"), "--duration", "3", "-o", "av.webm")
+        self.assertEqual(run.code, OK, str(run))
+        told = json.loads(subprocess.run(
+            ["ffprobe", "-v", "error", "-show_streams", "-of", "json", str(self.folder / "av.webm")],
+            stdout=subprocess.PIPE, check=True).stdout)
+        self.assertEqual({stream["codec_name"] for stream in told["streams"]}, {"vp8", "opus"})
+
+
+class FileTests(RadioTestCase):
+    def test_a_file_is_played_to_its_end(self):
+        make_mp3(self.folder / "a.mp3", seconds=3, information=True)
+        server = subprocess.Popen(
+            ["python3", "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"], cwd=self.folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.kill)
+        port = server.stdout.readline().split(" port ")[1].split(" ")[0]
+        run = self.play(f"http://127.0.0.1:{port}/a.mp3", seconds="20")
+        self.assertHeard(run, 2.9)
+        # To the sample, without what the encoder has added.
+        self.assertAlmostEqual(self.heard()[0], 3, delta=0.002)
+
+
+class IcecastTests(RadioTestCase):
+    def setUp(self):
+        super().setUp()
+        self.radio = Icecast(self.folder)
+        self.addCleanup(self.radio.end)
+        make_mp3(self.folder / "a.mp3")
+        make_mp3(self.folder / "b.mp3", rate=48000, channels=1, bitrate="64k", frequency=880)
+
+    def begin(self, mount="live.mp3"):
+        running = self.start("play", self.radio.url(mount), "--sound", "wav:heard.wav", "--stats", "json")
+        running.wait_for_file(self.folder / "heard.wav", size=100000)
+        return running
+
+    def status(self, running):
+        lines = [line for line in running.peek().splitlines() if line.startswith("{")]
+        return json.loads(lines[-1]) if lines else {}
+
+    def await_status(self, running, condition, limit=25):
+        deadline = time.monotonic() + limit
+        while not condition(status := self.status(running)):
+            if running.process.poll() is not None or time.monotonic() > deadline:
+                self.fail(f"last status {status}\n{running.finish(0)}")
+            time.sleep(0.1)
+        return status
+
+    def end(self, running):
+        running.send(signal.SIGINT)
+        run = running.finish()
+        self.assertEqual(run.code, OK, str(run))
+        return run
+
+    def test_titles_fallback_and_a_source_that_comes_back(self):
+        source = self.radio.source("live.mp3", self.folder / "a.mp3")
+        self.radio.source("backup.mp3", self.folder / "b.mp3")
+        running = self.begin()
+        self.radio.title("live.mp3", "Grüße – eins")
+        self.await_status(running, lambda status: "Gr" in (status.get("title") or ""))
+        source.kill()
+        # The backup has another rate, and the connection stays.
+        before = self.status(running)["progress"]
+        status = self.await_status(running, lambda status: status.get("progress", 0) > before + 8)
+        self.assertEqual((status["connections"], status["underruns"]), (1, 0))
+        self.radio.source("live.mp3", self.folder / "a.mp3")
+        self.await_status(running, lambda status: status.get("progress", 0) > before + 12)
+        self.end(running)
+
+    def test_a_source_that_is_gone_for_a_while(self):
+        source = self.radio.source("single.mp3", self.folder / "a.mp3")
+        running = self.begin("single.mp3")
+        source.kill()
+        time.sleep(8)
+        self.radio.source("single.mp3", self.folder / "a.mp3")
+        back = self.status(running)["progress"]
+        status = self.await_status(running, lambda status: status.get("progress", 0) > back + 3, limit=10)
+        self.assertGreater(status["connections"], 1)
+        self.assertGreater(status["attempts"], 2)
+        self.end(running)

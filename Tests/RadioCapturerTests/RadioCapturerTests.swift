@@ -1,0 +1,86 @@
+import AudioCapturing
+import RadioCapturer
+import RadioPlayer
+import TestTools
+import Testing
+
+@Suite(.serialized) struct RadioCapturerTests {
+    private static let clip: [UInt8] = {
+        let folder = TemporaryFolder()
+        try! run(
+            "ffmpeg",
+            [
+                "-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100:duration=20", "-c:a",
+                "libmp3lame",
+                "-b:a", "64k", "-id3v2_version", "0", "-write_xing", "0", folder.file("a.mp3"),
+            ])
+        return try! folder.read("a.mp3")
+    }()
+
+    private final class Collector: AudioCaptureConsumer {
+        let chunks = Locked<[AudioChunk]>([])
+
+        func consumeAudio(_ chunk: AudioChunk) {
+            chunks.withLock { $0.append(chunk) }
+            chunks.wakeAll()
+        }
+
+        func awaitChunks(_ count: Int) -> [AudioChunk]? {
+            chunks.wait(until: MonotonicClock().now.advanced(by: .seconds(20))) { $0.count >= count ? $0 : nil }
+        }
+    }
+
+    @Test func `Chunks come at the speed of sound, in one format`() throws {
+        let server = QuirkServer { _, connection in
+            connection.write("ICY 200 OK\r\nicy-name:Station\r\ncontent-type:audio/mpeg\r\n\r\n")
+            connection.write(Self.clip)
+            connection.awaitEnd()
+        }
+        defer { server.stop() }
+        let capture = RadioCapturer(url: server.url)
+        let collector = Collector()
+        capture.audioCaptureConsumer = collector
+        try capture.initCapture()
+        #expect(capture.state == .initialized)
+        #expect(capture.information?.name == "Station" || capture.information == nil)
+        let start = MonotonicClock().now
+        try capture.startCapture()
+        let chunks = try #require(collector.awaitChunks(60))
+        let elapsed = (MonotonicClock().now - start).seconds
+        try capture.stopCapture()
+        #expect(chunks.allSatisfy { $0.buffer.format == .float48kStereo && $0.buffer.frameCount == 960 })
+        #expect(chunks.map(\.firstFrame).prefix(60) == (0..<60).map { Int64($0) * 960 }[...])
+        // 60 chunks of 20 ms: neither in a burst nor late.
+        #expect(elapsed > 1 && elapsed < 4)
+        #expect(capture.streamStatistics.framesDecoded > 0)
+        #expect(capture.information?.name == "Station")
+        let loudest = chunks.last?.buffer.withSamples(as: Float.self) { samples -> Float in
+            var loudest: Float = 0
+            for index in samples.indices { loudest = max(loudest, abs(samples[index])) }
+            return loudest
+        }
+        #expect((loudest ?? 0) > 0.05)
+        capture.releaseCapture()
+        #expect(capture.state == .idle)
+    }
+
+    @Test func `What cannot be received is told by initCapture`() throws {
+        let server = QuirkServer { _, connection in
+            connection.write("HTTP/1.0 404 Not Found\r\n\r\n")
+        }
+        defer { server.stop() }
+        let capture = RadioCapturer(url: server.url)
+        let error = #expect(throws: CaptureError.self) { try capture.initCapture() }
+        #expect(error?.code == .deviceNotFound)
+        let invalid = RadioCapturer(url: "nothing")
+        #expect(throws: CaptureError.self) { try invalid.initCapture() }
+    }
+
+    @Test func `The entry asks for an address`() throws {
+        let catalog = AudioCapturerCatalog([.radio])
+        let found = try #require(catalog.find("http://127.0.0.1:1/x"))
+        #expect(found.entry.name == "radio")
+        _ = try found.entry.make(found.request)
+        #expect(throws: OptionError.self) { try found.entry.make(AudioCapturerEntry.Request()) }
+    }
+}
