@@ -186,11 +186,11 @@ import Testing
         let new = PushAudioCapturer(format: mono, queueCapacity: 64, policy: .block)
         let pusher = Locked(false)
         try CaptureThread(name: "pusher") {
-            // The first two are older than what was delivered.
+            // The first four are older than what was delivered.
             while !new.isCaptureStarted {
                 ManualResetEvent().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)))
             }
-            for index in 0..<6 {
+            for index in 0..<7 {
                 let time = start.advanced(by: .milliseconds(5 + index * 10))
                 if let buffer = try? AudioBuffer(
                     copying: [Int16](repeating: 2, count: 480), channels: .mono, sampleRate: 48_000)

@@ -165,6 +165,21 @@ import Testing
         #expect((60...160).contains(gap))
     }
 
+    /// A restart begins where the start before ended, whatever the device still has in its buffer.
+    @Test func aRestartRepeatsNothing() throws {
+        let clock = VirtualClock(start: ms(1000))
+        let capture = AudioSourceCapturer(
+            ScriptedSound(mono, (0..<5).map { TimelineTests.step(at: Double($0) * 20) }), clock: clock)
+        let first = try run(capture)
+        let second = try run(capture)
+        #expect(first.map(\.timestamp) == [1000, 1020, 1040, 1060, 1080].map { ms($0) })
+        // All of it but the last 20 ms, which are within what counts as contiguous.
+        #expect(second.map(\.timestamp) == [ms(1100)])
+        #expect(second.map(\.firstFrame) == [4800])
+        #expect(second.map(\.discontinuity) == [.start])
+        #expect(capture.statistics.framesLost.overlapping == 4 * 960)
+    }
+
     @Test func interruptionsAreMeasured() throws {
         let clock = VirtualClock(start: ms(1000))
         let capture = AudioSourceCapturer(

@@ -80,7 +80,7 @@ import VideoCapturing
         let finding = DoctorReport.check(catalog).first { $0.topic == "encoders" }
         #expect(finding?.state == .missing)
         #expect(finding?.remedy == "There is no such device.")
-        catalog.encoders = [.openH264]
+        catalog.encoders = demoCatalog.encoders.filter { $0.name == "openh264" }
         let working = DoctorReport.check(catalog).first { $0.topic == "encoders" }
         #expect(working?.state == .ok && working?.name == "openh264" && working?.remedy == nil)
     }

@@ -52,9 +52,4 @@ import VideoCapturing
         let count = max(0, read(ends[0], &block, block.count))
         #expect(!String(decoding: block.prefix(count), as: UTF8.self).contains("h264"))
     }
-
-    private func residentMemory() -> Int {
-        let text = try? String(decoding: readBytes("/proc/self/statm"), as: UTF8.self)
-        return (text?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
-    }
 }

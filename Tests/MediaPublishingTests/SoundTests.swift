@@ -101,8 +101,10 @@ private struct FlashAndBeep {
             format: VideoFormat(.i420, width: 64, height: 48, estimatedFramesPerSecond: 30), queueCapacity: 4,
             policy: .block)
         let sound = ScriptedSound(pattern.format)
-        let publisher = MediaPublisher(
-            video: video, audio: sound, settings: .init(encoders: [.vp8], audioEncoders: [.opus]))
+        var settings = MediaPublisher.Settings(encoders: [.vp8], audioEncoders: [.opus])
+        // The sound is handed over ahead of the pictures, and ends with them.
+        settings.maximumDuration = .seconds(seconds)
+        let publisher = MediaPublisher(video: video, audio: sound, settings: settings)
         try publisher.add(FileOutput(path))
         let log = RunLog(publisher)
         try publisher.start()

@@ -296,17 +296,12 @@ struct RealEncoderTests {
                 count += 1
             }
             if number % 97 == 50 { encoder.requestKeyFrame() }
-            if number == 600 { memory = try residentBytes() }
+            if number == 600 { memory = residentMemory() }
         }
         try encoder.flush { _ in count += 1 }
         #expect(count == 3000)
         #expect(encoder.damagedPacketCount == 0)
-        #expect(try residentBytes() - memory < 8 << 20)
-    }
-
-    private func residentBytes() throws -> Int {
-        let fields = String(decoding: try readBytes("/proc/self/statm"), as: UTF8.self).split(separator: " ")
-        return (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+        #expect(residentMemory() - memory < 8 << 20)
     }
 
     /// What vicodec has no controls for: they are answered in front of it, and all else is the driver's.

@@ -20,8 +20,9 @@ final class AudioQueue: Sendable {
         var received: UInt64 = 0
         /// Frames that were dropped.
         var lost = AudioStatistics.LossCounts()
-        /// What was dropped since the last chunk that was put in, or for `dropOldest` taken out.
-        var gap = Gap()
+        /// What was dropped since the last chunk that was put in, or for `dropOldest` taken out. The first chunk of all
+        /// continues nothing that its consumer knows of.
+        var gap = Gap(discontinuity: .start)
         var waitingProducers = 0
         /// When the consumer has last taken or returned a chunk; only where there is a timeout.
         var lastProgress = MediaTime.zero

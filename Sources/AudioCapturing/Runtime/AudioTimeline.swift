@@ -88,7 +88,9 @@ struct AudioTimeline {
         guard var clock, hadFormat != nil else {
             // What the start before has delivered has its time already.
             let start = max(time, end)
-            if time < start { offset = start - time }
+            let overlap = Double(start.nanoseconds(since: time))
+            if isExact, overlap > AudioTimeline.longestOverlap { offset = start - time }
+            if isExact, overlap > AudioTimeline.tolerance, offset == .zero { return nil }
             var clock = SampleClock(at: start, sampleRate: audio.buffer.format.sampleRate)
             clock.advance(frames: frames, error: 0, span: frames)
             self.clock = clock

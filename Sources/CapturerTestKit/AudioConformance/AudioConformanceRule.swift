@@ -69,6 +69,7 @@ extension AudioTrial {
         case .keptChunksStay: try checkKeptChunksStay()
         case .settingsAreTrue: try checkSettingsAreTrue()
         case .consumerIsWeak: try checkConsumerIsWeak()
+        case .givesBackDevice: try checkIsDestroyed()
         default: throw Finding.broken("No check is written for \(rule.rawValue).")
         }
     }

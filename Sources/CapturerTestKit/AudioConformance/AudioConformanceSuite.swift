@@ -65,7 +65,10 @@ public struct AudioConformanceSuite: Sendable {
     public func check(_ rule: Rule) -> Check {
         if let shared = rule.shared {
             let outcome = lifeSuite.check(shared).outcome
-            return Check(rule: rule, outcome: outcome.worded())
+            // Of the device, the adapter shows what is left behind, but not that the capture itself lives on.
+            guard rule == .givesBackDevice, outcome == .passed else {
+                return Check(rule: rule, outcome: outcome.worded())
+            }
         }
         let trial = AudioTrial(self)
         let outcome = Locked<ConformanceSuite.Check.Outcome?>(nil)

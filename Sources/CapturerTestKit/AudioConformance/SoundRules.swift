@@ -170,6 +170,28 @@ extension AudioTrial {
             "The settings after init were \(settled), and after stop \(capture.captureSettings()).")
     }
 
+    func checkIsDestroyed() throws {
+        let probe = AudioProbe()
+        weak var observed: (any AudioCapture)?
+        do {
+            note("making the capture")
+            let capture = try suite.makeCapture()
+            observed = capture
+            capture.audioCaptureConsumer = probe
+            note("initCapture")
+            try capture.initCapture()
+            try start(capture)
+            try awaitChunks(1, of: capture) { probe.count }
+            note("releaseCapture")
+            capture.releaseCapture()
+        }
+        note("waiting until the capture is destroyed")
+        let limit = now.advanced(by: suite.chunkDeadline)
+        while observed != nil, now < limit { pause(.milliseconds(1)) }
+        try require(
+            observed == nil, "The capture lives on after release, although there is no other reference to it.")
+    }
+
     func checkConsumerIsWeak() throws {
         let placeholder = AudioProbe()
         let capture = try make(placeholder)

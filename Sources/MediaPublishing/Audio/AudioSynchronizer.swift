@@ -63,6 +63,8 @@ final class AudioSynchronizer {
         /// The time of it, in nanoseconds from `start`.
         var time = 0.0
         var count = 0
+        /// Whether it may have any length, since nobody hears it.
+        var isSilence = false
     }
 
     /// The newest stretch, whose end in time is not known yet.
@@ -162,7 +164,7 @@ final class AudioSynchronizer {
         while end - inputEnd >= nanosecondsPerFrame {
             // In stretches, so that an hour of it takes no memory.
             let count = Int(min((end - inputEnd) / nanosecondsPerFrame, 4800))
-            try append(count: count, at: inputEnd, output) {
+            try append(count: count, at: inputEnd, isSilence: true, output) {
                 for channel in 0..<channels {
                     (samples + channel * capacity + filled).update(repeating: 0, count: count)
                 }
@@ -175,12 +177,12 @@ final class AudioSynchronizer {
 
     /// Adds frames whose first belongs to a time, near the end of those before.
     private func append(
-        count: Int, at time: Double, _ output: (AudioChunk) throws -> Void, write: () -> Void
+        count: Int, at time: Double, isSilence: Bool = false, _ output: (AudioChunk) throws -> Void, write: () -> Void
     ) throws {
         reserve(count)
         write()
         let before = open
-        open = Segment(frame: filled, time: time, count: count)
+        open = Segment(frame: filled, time: time, count: count, isSilence: isSilence)
         filled += count
         guard before.count > 0 else {
             origin = open
@@ -189,8 +191,9 @@ final class AudioSynchronizer {
         }
         // The clock may be off by much less; a larger step is followed slowly, since it would be heard.
         let nominal = Double(before.count) * nanosecondsPerFrame
-        let limit = nominal * AudioSynchronizer.maximumStretch
-        let length = min(max(time - before.time, nominal - limit), nominal + limit)
+        let limit = nominal * (before.isSilence ? 0.9 : AudioSynchronizer.maximumStretch)
+        let slack = before.isSilence ? nanosecondsPerFrame : 0
+        let length = min(max(time - before.time, nominal - limit), nominal + limit + slack)
         open.time = before.time + length
         origin = before
         slope = Double(before.count) / length
@@ -274,7 +277,9 @@ final class AudioSynchronizer {
         while nextFrame < endFrame {
             let due = time(of: nextFrame)
             guard due < end else { return }
-            let position = (due - origin.time) * slope
+            var position = (due - origin.time) * slope
+            // A sample that is due exactly is passed on as it is, whatever the rounding.
+            if abs(position - position.rounded()) < 1e-6 { position = position.rounded() }
             let whole = position.rounded(.down)
             let frame = origin.frame + Int(whole)
             guard frame + resampler.reach < filled else { return }

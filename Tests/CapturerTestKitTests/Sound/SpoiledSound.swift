@@ -5,7 +5,7 @@ import CapturerTestKit
 enum SoundFlaw: String, CaseIterable {
     case numbersBeginAgain, hidesGaps, hidesDiscontinuities, drifts, changesFormat
     case startIsNotStated, startIsStatedTwice, emptyChunks, notANumber, changesKeptChunks
-    case lyingSettings, flickeringSettings, holdsConsumer
+    case lyingSettings, flickeringSettings, holdsConsumer, livesOn
 
     /// The rule that must catch it.
     var rule: AudioConformanceSuite.Rule {
@@ -18,6 +18,7 @@ enum SoundFlaw: String, CaseIterable {
         case .changesKeptChunks: .keptChunksStay
         case .lyingSettings, .flickeringSettings: .settingsAreTrue
         case .holdsConsumer: .consumerIsWeak
+        case .livesOn: .givesBackDevice
         }
     }
 }
@@ -33,6 +34,7 @@ final class SpoiledSound: AudioCapture {
     init(_ flaw: SoundFlaw) {
         self.flaw = flaw
         inlet = Inlet(flaw)
+        if flaw == .livesOn { kept.withLock { $0.append(self) } }
     }
 
     var audioCaptureConsumer: (any AudioCaptureConsumer)? {

@@ -107,3 +107,9 @@ func expectEqual(_ first: [UInt8], _ second: [UInt8], sourceLocation: SourceLoca
     let areEqual = first == second
     #expect(areEqual, sourceLocation: sourceLocation)
 }
+
+/// The bytes of memory that this process occupies.
+func residentMemory() -> Int {
+    let text = try? String(decoding: readBytes("/proc/self/statm"), as: UTF8.self)
+    return (text?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
+}
