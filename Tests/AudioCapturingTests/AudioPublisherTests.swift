@@ -133,6 +133,11 @@ import Testing
         #expect(capture.push(try buffer(1)))
         isInside.wait()
         for index in 2...6 { capture.push(try buffer(Int16(index))) }
+        // One waits in the queue before the capture is stopped.
+        let limit = MonotonicClock().now.advanced(by: .seconds(5))
+        while publisher.statistics.consumers[0].waiting == 0, MonotonicClock().now < limit {
+            ManualResetEvent().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)))
+        }
         #expect { try publisher.stop() } throws: { ($0 as? CaptureError)?.code == .stalled }
         #expect(publisher.statistics.consumers[0].isStalled)
         #expect(publisher.statistics.consumers[0].framesLost.total > 0)

@@ -39,9 +39,19 @@ package final class VirtualScreen: Sendable {
         self.width = width
         self.height = height
         self.arguments = arguments
-        let (number, life) = try VirtualScreen.start(arguments)
+        let (number, life) = try VirtualScreen.startSomewhere(arguments)
         self.number = number
         self.life = Locked(life)
+    }
+
+    /// On a number that no other server is likely to take before this one is started again on it: left to itself, Xvfb
+    /// takes the lowest.
+    private static func startSomewhere(_ arguments: [String]) throws -> (Int, Locked<Life>) {
+        for _ in 1...10 {
+            let place = ":\(Int.random(in: 100...20_000))"
+            if let started = try? start([place] + arguments) { return started }
+        }
+        return try start(arguments)
     }
 
     deinit { end(SIGTERM) }

@@ -138,7 +138,7 @@ extension ToolCommand {
     static let play = ToolCommand(
         name: "play", summary: "shows a stream or a file, or plays a radio: play URL|FILE",
         operand: Operand(placeholder: "URL|FILE") { _ in [] },
-        discussion: "It has the options of a capture. " + RadioPlayback.discussion,
+        discussion: "It has the options of a capture.\n" + RadioPlayback.discussion,
         options: { catalog in
             capture.options(catalog) + [OptionGroup(owner: .tool, options: [RadioPlayback.soundOption])]
         }, handlesSignals: true,

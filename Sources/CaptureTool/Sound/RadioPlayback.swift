@@ -15,9 +15,10 @@ struct RadioPlayback {
         "sound", .text("DEVICE"), "where a radio is played: default, an ALSA device, wav:PATH or null",
         default: "default")
 
-    static let discussion =
-        "A radio is played with --sound, --duration, --login and --quiet; its keys are space (pause), left and right "
-        + "(seek in a file), up and down (volume) and q."
+    static let discussion = """
+        A radio is played with --sound, --duration, --login, --stats and --quiet.
+        Its keys: space pauses, left and right seek in a file, up and down set the volume, q ends.
+        """
 
     private let player: RadioPlayer
     private let terminal: Terminal
