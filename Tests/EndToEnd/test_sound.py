@@ -96,7 +96,10 @@ class SoundTests(ToolTestCase):
         tab = browser.open()
         tab.go(serve(self, file))
         tab.wait("typeof bySource === 'function' && document.body !== null || document.readyState === 'complete'")
-        played = tab.evaluate("bySource()")
+        # With sound only after somebody has touched the page.
+        played = tab.send(
+            "Runtime.evaluate", expression="bySource()", returnByValue=True, awaitPromise=True,
+            userGesture=True)["result"]["value"]
         self.assertEqual((played["error"], played["ended"]), (None, True), played)
         self.assertAlmostEqual(played["duration"], 3, delta=0.1)
         self.assertGreater(played["sound"], 1000)
@@ -156,7 +159,7 @@ class SoundTests(ToolTestCase):
     def test_list_and_doctor(self):
         listed = json.loads(self.succeed("list", "--json").stdout)
         self.assertIn("microphones", listed)
-        self.assertEqual({source["name"] for source in listed["audioSources"]}, {"tone", "mic"})
+        self.assertLessEqual({"tone", "mic"}, {source["name"] for source in listed["audioSources"]})
         self.assertEqual({encoder["name"] for encoder in listed["audioEncoders"]}, {"opus", "pcm"})
         doctor = self.run_tool("doctor").stdout.decode()
         self.assertTrue(re.search(r"ok\s+libopus", doctor), doctor)

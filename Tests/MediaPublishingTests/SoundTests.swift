@@ -92,7 +92,8 @@ private struct FlashAndBeep {
     }
 }
 
-@Suite struct SoundTests {
+/// One after the other, since each needs a processor of its own.
+@Suite(.serialized) struct SoundTests {
     private let folder = TemporaryFolder()
 
     /// Publishes flash and beep to a file: the sound a second before the pictures, so that neither waits for the clock.
@@ -104,6 +105,7 @@ private struct FlashAndBeep {
         var settings = MediaPublisher.Settings(encoders: [.vp8], audioEncoders: [.opus])
         // The sound is handed over ahead of the pictures, and ends with them.
         settings.maximumDuration = .seconds(seconds)
+        settings.maximumFrames = UInt64(seconds * 30)
         let publisher = MediaPublisher(video: video, audio: sound, settings: settings)
         try publisher.add(FileOutput(path))
         let log = RunLog(publisher)
@@ -120,7 +122,6 @@ private struct FlashAndBeep {
             let (buffer, time) = try pattern.video(index)
             #expect(video.push(buffer, timestamp: time))
         }
-        video.finish()
         _ = try log.waitForEnd()
         try publisher.stop()
         #expect(log.failures.isEmpty, "\(log.failures)")
@@ -268,8 +269,9 @@ private struct FlashAndBeep {
             format: VideoFormat(.i420, width: 64, height: 48, estimatedFramesPerSecond: 30), queueCapacity: 4,
             policy: .block)
         let sound = ScriptedSound(.init(.float32, .mono, sampleRate: 48_000))
-        let publisher = MediaPublisher(
-            video: video, audio: sound, settings: .init(encoders: [.vp8], audioEncoders: [.opus]))
+        var settings = MediaPublisher.Settings(encoders: [.vp8], audioEncoders: [.opus])
+        settings.maximumFrames = 90
+        let publisher = MediaPublisher(video: video, audio: sound, settings: settings)
         defer { publisher.close() }
         let good = folder.file("good.webm")
         try publisher.add(FileOutput("/dev/full", format: .webm, overwrites: true))
@@ -285,7 +287,6 @@ private struct FlashAndBeep {
             let (buffer, time) = try pattern.video(index)
             _ = video.push(buffer, timestamp: time)
         }
-        video.finish()
         _ = try log.waitForEnd()
         try publisher.stop()
         #expect(log.failures.map(\.outputs) == [[0]])

@@ -64,7 +64,7 @@ final class ContainerWriter {
         self.context = context
         self.packet = packet
         self.file = file
-        self.tracks = tracks.map { MuxedTrack($0) }
+        self.tracks = tracks.map { MuxedTrack($0, container: target.containerName) }
         self.sink = sink
         interleaver = PacketInterleaver(tracks.map(\.id))
         userOptions = Set(options.keys)

@@ -15,11 +15,15 @@ struct MuxedTrack {
     /// The last decoding time, in units of the stream.
     private var lastTime = Int64.min
 
-    init(_ description: TrackDescription) {
+    /// - Parameter container: the library's muxer of Matroska (5.1) takes the times as they are written, unlike its
+    ///   others: with the delay subtracted, sound is early by it.
+    init(_ description: TrackDescription, container: String) {
         self.description = description
         extradata = description.decoderConfiguration?.withUnsafeBytes { Array($0) } ?? []
         isKnown = description.codec != .h264
-        let samples = description.codec == .opus && extradata.count >= 12 ? MuxedTrack.preSkip(extradata) : 0
+        let isShifted = container != "matroska" && container != "webm"
+        let samples =
+            isShifted && description.codec == .opus && extradata.count >= 12 ? MuxedTrack.preSkip(extradata) : 0
         decoderDelay = .nanoseconds(Int64(samples) * 1_000_000_000 / 48_000)
     }
 
