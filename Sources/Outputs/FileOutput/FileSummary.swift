@@ -16,7 +16,9 @@ struct FileSummary {
         if output.format == .md5 { return digest.map { "\(name): MD5 \($0)." } ?? "\(name): not finished." }
         let rate = constantRate.map(FileSummary.text) ?? ""
         let hint = path == "-" ? nil : playHint(path)
-        return "\(name): \(scaled(Double(bytes), "B")), \(output.format.description)\(rate)."
+        let isMute = output.format == .webm && context?.audioFormat == nil
+        let content = isMute ? "VP8 in WebM, for browsers and players" : output.format.description
+        return "\(name): \(scaled(Double(bytes), "B")), \(content)\(rate)."
             + (hint.map { " \($0)" } ?? "")
     }
 
