@@ -158,7 +158,9 @@ final class PCMOutput: @unchecked Sendable {
     static func failure(_ operation: String, _ name: String, _ code: Int32) -> AudioRendererError {
         let (kind, message): (AudioRendererErrorCode, String) =
             switch -code {
-            case ENOENT, ENXIO: (.deviceNotFound, "There is no such loudspeaker; aplay -L lists those that there are.")
+            case ENOENT,
+                ENODEV where operation.hasPrefix("open"), ENXIO:
+                (.deviceNotFound, "There is no such loudspeaker; aplay -L lists those that there are.")
             case EBUSY:
                 (.deviceBusy, "Another program plays through it; close that, or use the default device, which shares.")
             case EACCES, EPERM:
