@@ -106,7 +106,7 @@ struct DeviceListings {
                 ("options", .array(entry.options.map(\.json))),
             ])
         }
-        var members: [(String, JSONValue)] = [
+        var members: [(name: String, value: JSONValue)] = [
             ("version", .integer(2)), ("sources", .array(sources)), ("encoders", .array(encoders)),
             ("outputs", .array(outputs)),
         ]

@@ -70,6 +70,8 @@ public final class WebMWriter: PacketWriter {
         var position: Int64
         /// Its timestamp, to which the times of its blocks are relative.
         var time: Int64
+        /// Whether the index has it.
+        var hasCue = false
         /// The offset of its content, after id and size.
         var content: Int64 { position + 12 }
     }
@@ -151,10 +153,11 @@ public final class WebMWriter: PacketWriter {
         let isEntry = packet.isKeyFrame && index == state.video
         if needsCluster(state, at: time, isEntry) {
             try closeCluster(&state)
-            openCluster(&state, at: time, isEntry: isEntry || state.video == nil && packet.isKeyFrame)
+            openCluster(&state, at: time)
         } else {
             state.scratch.removeAll()
         }
+        if isEntry || state.video == nil && packet.isKeyFrame { addCue(&state) }
         state.lastTime = time
         let offset = time - (state.cluster?.time ?? time)
         let padding = packet.paddingDuration(in: state.tracks[index].description)
@@ -197,20 +200,26 @@ public final class WebMWriter: PacketWriter {
     }
 
     private func needsCluster(_ state: State, at time: Int64, _ isEntry: Bool) -> Bool {
-        guard let cluster = state.cluster, !isEntry else { return true }
+        guard let cluster = state.cluster else { return true }
+        // Sound of the same time may have begun it already.
+        if isEntry, cluster.hasCue || cluster.time != time { return true }
         return time - cluster.time >= clusterMilliseconds || file.bytesWritten - cluster.position >= clusterBytes
     }
 
     /// Leaves the cluster's start in `scratch`, to be written together with its first block.
-    private func openCluster(_ state: inout State, at time: Int64, isEntry: Bool) {
-        let cluster = Cluster(position: file.bytesWritten, time: time)
+    private func openCluster(_ state: inout State, at time: Int64) {
         state.scratch.removeAll()
         state.scratch.openMaster(.cluster)
         state.scratch.unsigned(.timestamp, UInt64(time))
-        state.cluster = cluster
-        if isEntry, file.isSeekable, let layout = state.layout {
-            state.cues.add(time: time, position: cluster.position - layout.segmentStart)
-        }
+        state.cluster = Cluster(position: file.bytesWritten, time: time)
+    }
+
+    /// Lists the cluster in the index, once.
+    private func addCue(_ state: inout State) {
+        guard let cluster = state.cluster, !cluster.hasCue else { return }
+        state.cluster?.hasCue = true
+        guard file.isSeekable, let layout = state.layout else { return }
+        state.cues.add(time: cluster.time, position: cluster.position - layout.segmentStart)
     }
 
     /// In a file: writes the cluster's size, and the duration so far.
