@@ -148,7 +148,7 @@ struct MicrophoneSource: AudioSource {
 extension AudioCapturerEntry {
     /// Microphones of sound cards and sound servers, as the source `mic` of a program.
     public static let microphone = AudioCapturerEntry(
-        name: "mic", summary: "A microphone, through ALSA: the default, a card, or an ALSA name.",
+        name: "mic", summary: "A microphone, through ALSA: the default one, or a card by its name.",
         options: [
             OptionDescription("mic-rate", .text("HZ"), "samples per second to ask the card for", default: "48000"),
             OptionDescription("mic-channels", .text("NUMBER"), "channels to ask the card for", default: "2"),

@@ -106,12 +106,16 @@ struct DeviceListings {
                 ("options", .array(entry.options.map(\.json))),
             ])
         }
-        return .object(
-            [
-                ("version", .integer(2)), ("sources", .array(sources)), ("encoders", .array(encoders)),
-                ("outputs", .array(outputs)), ("audioSources", .array(sounds)),
-                ("audioEncoders", .array(soundEncoders)),
-            ] + listings.map { ($0.name, .array($0.listing?.json ?? [])) })
+        var members: [(name: String, value: JSONValue)] = [
+            ("version", .integer(2)), ("sources", .array(sources)), ("encoders", .array(encoders)),
+            ("outputs", .array(outputs)),
+        ]
+        if !sounds.isEmpty {
+            members.append(("audioSources", .array(sounds)))
+            members.append(("audioEncoders", .array(soundEncoders)))
+        }
+        for (name, listing) in listings { members.append((name, .array(listing?.json ?? []))) }
+        return .object(members)
     }
 }
 
