@@ -78,7 +78,7 @@ private struct FlashAndBeep {
         if let hole, hole.overlaps(time(first)..<end) { return (nil, end) }
         let samples = (first..<first + frames).map { frame -> Float in
             let since = time(frame) - time(frame).rounded(.down)
-            return time(frame) > 0 && since < 0.03 ? Float(0.7 * cos(2 * .pi * 1000 * since)) : 0
+            return time(frame) > 0.5 && since < 0.03 ? Float(0.7 * cos(2 * .pi * 1000 * since)) : 0
         }
         var chunk = AudioChunk(
             buffer: try AudioBuffer(copying: samples, channels: .mono, sampleRate: format.sampleRate),

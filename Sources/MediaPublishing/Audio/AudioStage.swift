@@ -15,7 +15,8 @@ final class AudioStage: AudioCaptureConsumer {
     /// The encoder, and what outputs share it by; nil for a consumer of samples.
     let encoder: (key: Key, codec: Codec, track: TrackDescription?, encoding: AudioEncodingConsumer)?
 
-    /// How long sound may come later than pictures of its time before silence takes its place.
+    /// How long sound may come later than pictures of its time before silence takes its place: less than the second for
+    /// which containers hold pictures back.
     private static let lateness = Duration.milliseconds(500)
     /// Chunks that wait for the first picture: two seconds of 20 ms; older ones are left out.
     private static let maximumWaiting = 100

@@ -3,8 +3,8 @@ import VideoCapturing
 /// Writes WebM (RFC 9559 and the WebM guidelines), with one or several tracks of VP8 and Opus: a seekable file, or a live
 /// stream when the output is a pipe.
 ///
-/// The packets of several tracks are interleaved by time, for which they wait for each other for at most a second, with
-/// sound for half of one; at equal times sound comes first. Blocks are in ascending order of time across all tracks, as
+/// The packets of several tracks are interleaved by time, for which they wait for each other for at most a second; at equal
+/// times sound comes first. Blocks are in ascending order of time across all tracks, as
 /// browsers demand: a packet that is later than that gets the time of the one before it. A cluster begins with each key
 /// frame of the first video track, and when the open one reaches a limit; a file of sound alone has an index of the
 /// latter. Each packet is passed to the kernel at once. In a file the sizes of closed clusters and the Duration are kept up to date, so that a file that is
@@ -119,9 +119,8 @@ public final class WebMWriter: PacketWriter {
             state.video = tracks.firstIndex(where: \.isVideo)
             state.cues.track = (state.video ?? 0) + 1
             let sound = tracks.filter { !$0.isVideo }
-            state.interleaver = PacketInterleaver(
-                sound.map(\.id) + tracks.filter(\.isVideo).map(\.id),
-                limit: sound.isEmpty ? .seconds(1) : .milliseconds(500))
+            // At equal times sound comes first.
+            state.interleaver = PacketInterleaver(sound.map(\.id) + tracks.filter(\.isVideo).map(\.id))
         }
     }
 
