@@ -193,6 +193,29 @@ import VideoCapturing
             sequenceNumber: UInt64(number), estimatedFrameRate: 30)
     }
 
+    /// openh264's buffer for a frame holds no more than its pixels; it must be made coarser, not given up.
+    @Test(arguments: [300_000, 1_000_000, 2_000_000, 20_000_000, 200_000_000])
+    func whiteNoiseIsEncodedAtAnyBitrate(bitrate: Int) throws {
+        var generator = SystemRandomNumberGenerator()
+        let encoder = try H264Encoder(H264Encoder.Configuration(bitrate: bitrate))
+        var packets: [MediaPacket] = []
+        for number in 0..<20 {
+            let buffer = try PixelBuffer.make(.i420, width: 320, height: 240) { pixels in
+                for plane in 0..<3 {
+                    pixels.withBytes(ofPlane: plane) { bytes in
+                        for index in bytes.indices { bytes[index] = UInt8(truncatingIfNeeded: generator.next()) }
+                    }
+                }
+            }
+            let frame = VideoFrame(
+                buffer: buffer, timestamp: MediaTime(nanoseconds: Int64(number) * 33_333_333),
+                sequenceNumber: UInt64(number))
+            try encoder.encode(frame) { packets.append($0) }
+        }
+        #expect(packets.count == 20)
+        #expect(try decode(packets).count == 20)
+    }
+
     @Test func noiseIsDroppedOnlyWhereAsked() throws {
         for purpose in EncodingSettings.Purpose.allCases {
             let frames = try (0..<60).map { try noisyFrame($0, noise: 190) }

@@ -77,12 +77,11 @@ public final class H264Encoder: VideoEncoder {
             return
         }
         let slot = timing.place(frame)
-        let library = try prepareLibrary(for: frame)
         let statement = prepareStatement(for: frame)
-        let mustBeKey = isKeyFrameRequested || isKeyFrameDue(frame)
         let begin = MonotonicClock().now
+        let (library, hasPacket) = try encode(frame)
         // Rate control may leave a frame out: then there is no packet, which is no error, and a key frame is still due.
-        if try library.encode(frame, forcesKeyFrame: mustBeKey) {
+        if hasPacket {
             let isKeyFrame = library.isKeyFrame
             let (data, isDroppable) = try assemble(library, statement)
             if isKeyFrame {
@@ -124,6 +123,24 @@ public final class H264Encoder: VideoEncoder {
         // To the nearest frame, so that the rounding of timestamps moves no key frame.
         let tolerance = timing.nominalDuration(of: frame).nanoseconds / 2
         return frame.timestamp.nanoseconds(since: lastKeyFrame) >= interval.nanoseconds - tolerance
+    }
+
+    /// Encodes a frame, with coarser steps where openh264 has no room for it.
+    private func encode(_ frame: VideoFrame) throws(CodecError) -> (H264EncoderLibrary, hasPacket: Bool) {
+        while true {
+            let library = try prepareLibrary(for: frame)
+            do throws(CodecError) {
+                let mustBeKey = isKeyFrameRequested || isKeyFrameDue(frame)
+                return (library, try library.encode(frame, forcesKeyFrame: mustBeKey))
+            } catch {
+                // Its buffer holds no frame that is larger than the pixels are, as noise at a high bitrate would be; it
+                // reports that as a lack of memory, and is of no use afterwards.
+                let coarsest = configuration.maximumQuantizer
+                guard error.code == .outOfMemory, configuration.minimumQuantizer < coarsest else { throw error }
+                configuration.minimumQuantizer = min(coarsest, max(20, configuration.minimumQuantizer + 6))
+                self.library = nil
+            }
+        }
     }
 
     private func prepareLibrary(for frame: VideoFrame) throws(CodecError) -> H264EncoderLibrary {
