@@ -118,7 +118,7 @@ private struct FlashAndBeep {
                 if let next { sound.deliver(next) }
                 chunk += 1
             }
-            try awaitSound(publisher)
+            try awaitSound(publisher, upTo: Double(index - 2) / 30 - 0.6)
             let (buffer, time) = try pattern.video(index)
             #expect(video.push(buffer, timestamp: time))
         }
@@ -129,11 +129,16 @@ private struct FlashAndBeep {
         return publisher.statistics
     }
 
-    /// Until the sound that was handed over has been taken.
-    private func awaitSound(_ publisher: MediaPublisher) throws {
+    /// Until the sound that was handed over has been taken, and sound up to a time has been encoded: pictures come faster
+    /// here than any clock, and silence follows them by half a second.
+    private func awaitSound(_ publisher: MediaPublisher, upTo end: Double = 0) throws {
         let limit = RunLog.limit
         let audio = try #require(publisher.audio)
-        while audio.statistics.consumers.contains(where: { $0.waiting > 0 }) {
+        func isBehind() -> Bool {
+            let packets = publisher.statistics.audio?.encoders.first?.encoding.packets ?? 0
+            return Double(packets) * 0.02 < end || audio.statistics.consumers.contains { $0.waiting > 0 }
+        }
+        while isBehind() {
             try #require(MonotonicClock().now < limit, "the sound is not taken")
             sched_yield()
         }
