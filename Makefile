@@ -16,9 +16,9 @@ TOOL := $(CURDIR)/.build-release/release/capturer-demo
 FILTER ?= .
 UNIT_TESTS := scripts/unit-tests --filter '$(FILTER)'
 # The sanitizers' tests run two at a time: they need the processors, where others wait.
-# ThreadSanitizer without the modules that start no thread.
+# ThreadSanitizer without the modules and suites that start no thread.
 BUILD_TSAN := swift build --build-tests --sanitize=thread --scratch-path .build-tsan
-TSAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec)Tests[.]'
+TSAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream)Tests[.]|[.]AudioSynchronizerTests/'
 TSAN := TSAN_OPTIONS="halt_on_error=1"
 # AddressSanitizer with HTTPS, whose only build this is, and without the modules that touch no memory of C.
 BUILD_ASAN := swift build --build-tests --sanitize=address --scratch-path .build-asan --traits TLS
