@@ -1,4 +1,4 @@
-/// The devices that a capturer of a ``CapturerCatalog`` can capture from, for listings.
+/// The devices that a capturer of a `CapturerCatalog` can capture from, for listings.
 ///
 /// ```swift
 /// let listing = try entry.devices?.list(OptionValues())

@@ -77,7 +77,7 @@ extension Still {
         /// any, no frame from before the request is taken.
         public var skippedFrames: Int
         /// The size that a single still is to have, whatever that of the stream is; nil, the default, for that of the
-        /// stream. A capture that can (``VideoCapturing/VideoCapture/adjustable``) changes its mode for it, and back.
+        /// stream. A capture that can (`VideoCapture.adjustable`) changes its mode for it, and back.
         ///
         /// That interrupts the capture for all its consumers, for half a second on common cameras.
         public var size: PixelSize?

@@ -95,7 +95,7 @@ extension EncoderEntry {
 }
 
 extension EncoderEntry.Request {
-    /// The number of threads that ``OptionDescription/encoderThreads`` asks for; nil for the encoder's choice.
+    /// The number of threads that `OptionDescription.encoderThreads` asks for; nil for the encoder's choice.
     ///
     /// - Parameter range: the numbers that the encoder takes.
     /// - Throws: `OptionError` for another value.

@@ -17,7 +17,7 @@ import VideoCapturing
 /// Without a packet the file stays empty.
 ///
 /// A packet of Opus has the time at which its first encoded sample was captured; players subtract the decoder's delay,
-/// which the header states. One whose ``MediaPacket/duration`` is shorter than what it decodes to ends in padding, which
+/// which the header states. One whose `MediaPacket.duration` is shorter than what it decodes to ends in padding, which
 /// players discard.
 public final class WebMWriter: PacketWriter {
     /// The limits at which a cluster is closed without waiting for a key frame.
