@@ -153,16 +153,16 @@ private struct Line {
         let feed = try Feed(CongestionTests.clip.get(), to: output, bitrate: 4_000_000)
         let slow = try TestReceiver(port: output.port, isReading: false, bufferSize: 65536)
         #expect(feed.awaitRequests(1))
-        #expect(try write(feed) { !feed.limits.isEmpty })
-        // It takes nothing at all.
-        #expect(feed.limits.first == 400_000)
+        // It takes nothing at all, but what the kernel has taken for it may count at first.
+        #expect(try write(feed) { feed.limits.last == 400_000 })
+        let reductions = feed.limits.count
         let statistics = output.statistics
         #expect(statistics.bitrateLimit == 400_000 && statistics.receivers.first?.bitrateLimit == 400_000)
-        #expect(statistics.bitrateReductions == 1)
+        #expect(statistics.bitrateReductions == reductions)
         // Once it reads everything, what it cannot take is no longer what limits it.
         slow.resume()
-        #expect(try write(feed) { feed.limits.count > 1 })
-        #expect(feed.limits.dropFirst().first.map { $0 == 440_000 } == true)
+        #expect(try write(feed) { feed.limits.count > reductions })
+        #expect(feed.limits.dropFirst(reductions).first.map { $0 == 440_000 } == true)
         output.finish()
     }
 
@@ -172,9 +172,14 @@ private struct Line {
         let good = try TestReceiver(port: output.port)
         let slow = try TestReceiver(port: output.port, isReading: false, bufferSize: 4096)
         #expect(eventually { output.statistics.connections == 2 })
-        #expect(try write(feed) { output.statistics.receivers.last?.gaps ?? 0 >= 2 })
+        // What the kernel has taken for it counts at first.
+        #expect(
+            try write(feed) {
+                let last = output.statistics.receivers.last
+                return last?.gaps ?? 0 >= 2 && last?.bitrateLimit == 400_000
+            })
         let receivers = output.statistics.receivers
-        #expect(receivers.last?.bitrateLimit == 400_000 && receivers.last?.packetsDropped ?? 0 > 0)
+        #expect(receivers.last?.packetsDropped ?? 0 > 0)
         #expect(receivers.first?.bitrateLimit == nil && receivers.first?.packetsDropped == 0)
         #expect(feed.limits.isEmpty && output.statistics.bitrateLimit == nil)
         // When the good one is gone, the other's limit is everyone's; when both are, nobody's.
