@@ -20,9 +20,11 @@ UNIT_TESTS := scripts/unit-tests --filter '$(FILTER)'
 BUILD_TSAN := swift build --build-tests --sanitize=thread --scratch-path .build-tsan
 TSAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream)Tests[.]|[.]AudioSynchronizerTests/'
 TSAN := TSAN_OPTIONS="halt_on_error=1"
-# AddressSanitizer with HTTPS, whose only build this is, and without the modules that touch no memory of C.
+# AddressSanitizer with HTTPS, whose only build this is, and without the modules that touch no memory of C. Windows on
+# Wayland are left out too: Mesa and SDL leave memory behind in libraries that are unloaded by then, which has no name
+# that could be suppressed.
 BUILD_ASAN := swift build --build-tests --sanitize=address --scratch-path .build-asan --traits TLS
-ASAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-asan --skip '^CapturerTestKitTests[.]' -- scripts/leak-checked
+ASAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-asan --skip '^CapturerTestKitTests[.]|/Wayland' -- scripts/leak-checked
 ASAN := ASAN_OPTIONS="detect_leaks=1:quarantine_size_mb=16" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0"
 # How long each fuzz target runs.
