@@ -216,8 +216,11 @@ public final class MP3FrameParser {
                 return hasEnded ? (next == tail ? .yes : .no) : .needsMore
             }
             guard let header = header(at: next) else {
-                if case .length = tagLength(at: next) { return .yes }
-                return .no
+                switch tagLength(at: next) {
+                case .length: return .yes
+                case .needsMore: return hasEnded ? .no : .needsMore
+                case .none: return .no
+                }
             }
             guard header.matches(first) else { return .no }
             next += header.byteCount
