@@ -7,7 +7,7 @@ public import AudioCapturing
 /// let capture = MicrophoneCapturer("USB")                       // a card by a part of its name
 /// ```
 /// Each chunk has the time at which its first sample was at the microphone, from the times of the driver; where a sound
-/// server hides these, from the times of the reads. Sound that is lost, because nobody has read, or in a server without any
+/// server hides these, from the times of the reads. Sound that is lost for want of a read, or in a server without any
 /// error, is found by the clock, and stated. A card that is unplugged, or that no longer answers, interrupts the capture; it
 /// goes on when the card with the same identifier is back, in any port.
 public final class MicrophoneCapturer: ForwardingAudioCapture {

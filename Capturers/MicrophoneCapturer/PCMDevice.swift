@@ -15,7 +15,7 @@ final class PCMDevice {
         case frames(Int, timestamp: MediaTime?)
         /// Nothing yet.
         case none
-        /// Sound was lost, and recording goes on: nobody has read for longer than the buffer holds.
+        /// Sound was lost, and recording goes on: the last read was longer ago than the buffer holds.
         case overrun
     }
 
@@ -143,7 +143,7 @@ final class PCMDevice {
         case -EAGAIN, 0: return .none
         case -EPIPE, -ESTRPIPE:
             overruns += 1
-            // A sound server that has ended says so for ever.
+            // A sound server that has ended reports this at every read.
             guard overruns < 10 else { throw PCMDevice.failure("record", name, -EPIPE) }
             try start()
             return .overrun

@@ -101,7 +101,7 @@ struct ToneSource: AudioSource {
         return sin(2 * .pi * (second.isMultiple(of: 2) ? 1000 : 2000) * Double(inside) / 1e9)
     }
 
-    /// −1 to 1 of a number: SplitMix64 (G. Steele, D. Lea, C. Flood, 2014), of which any output can be had by itself.
+    /// −1 to 1 of a number: SplitMix64 (G. Steele, D. Lea, C. Flood, 2014), which computes any output without those before it.
     private func uniform(_ number: UInt64, seed: UInt64) -> Double {
         var bits = (number &+ 1) &* 0x9E37_79B9_7F4A_7C15 &+ seed &* 0xD1B5_4A32_D192_ED03
         bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9

@@ -38,7 +38,7 @@ struct ServiceNotifier {
         watchdogInterval = isOurs ? limit.flatMap { $0 > 0 ? .microseconds($0) / 2 : nil } : nil
     }
 
-    /// Sends lines of `NAME=VALUE`. What cannot be sent is lost: there is nobody else to tell.
+    /// Sends lines of `NAME=VALUE`. What cannot be sent is lost: there is no other place to report it.
     func send(_ lines: String...) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }

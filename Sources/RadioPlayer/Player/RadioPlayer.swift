@@ -1,7 +1,7 @@
 import AudioCapturing
 import AudioRendering
 
-/// Plays an endless MP3 radio, or an MP3 file on a server, and never goes silent for ever.
+/// Plays an endless MP3 radio, or an MP3 file on a server, and never stays silent once the server is back.
 ///
 /// ```swift
 /// let player = RadioPlayer("http://radio.example:8000/stream.mp3", renderer: NullRenderer())

@@ -89,7 +89,7 @@ extension RadioStream {
         let metadata = ICYMetadata(block)
         guard metadata.title != nil else { return }
         statistics.titles &+= 1
-        // What nobody takes is not kept for ever.
+        // What is not read is not kept indefinitely.
         if titles.count >= 64 { titles.removeFirst() }
         titles.append(Title(position: parser.endPosition, metadata: metadata))
     }
