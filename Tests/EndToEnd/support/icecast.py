@@ -54,12 +54,22 @@ class Icecast:
         for parent in [self.folder, *self.folder.parents]:
             if parent.stat().st_uid == os.geteuid() and parent != pathlib.Path("/"):
                 parent.chmod(parent.stat().st_mode | 0o011)
-        self.port = free_port()
         owner = "<changeowner><user>nobody</user><group>nogroup</group></changeowner>" if os.geteuid() == 0 else ""
-        configuration = logs / "icecast.xml"
-        configuration.write_text(CONFIGURATION.format(port=self.port, folder=logs, owner=owner))
+        self.configuration = logs / "icecast.xml"
+        for attempt in range(5):
+            self.port = free_port()
+            self.configuration.write_text(CONFIGURATION.format(port=self.port, folder=logs, owner=owner))
+            try:
+                return self.begin()
+            except AssertionError:
+                # Another program may have taken the port meanwhile; Icecast cannot pick one itself.
+                self.end()
+                if attempt == 4:
+                    raise
+
+    def begin(self):
         self.process = subprocess.Popen(
-            ["icecast2", "-c", str(configuration)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            ["icecast2", "-c", str(self.configuration)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         self.wait(lambda: self.answers("/status-json.xsl"), "Icecast does not answer")
 
@@ -96,6 +106,11 @@ class Icecast:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/admin/metadata?{query}", headers={"Authorization": f"Basic {login}"})
         urllib.request.urlopen(request, timeout=5).read()
+
+    def kill(self):
+        """All is gone, as after a crash of the machine."""
+        self.end()
+        self.sources.clear()
 
     def end(self):
         for process in [*self.sources, self.process]:
