@@ -216,7 +216,8 @@ let package = Package(
                 "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing",
                 "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
                 "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
-                "StreamCapturer", "StreamOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering",
+                "StreamCapturer", "StreamOutput", "SDLPreview", "V4L2Codec", "WindowPreview",
+                "AudioRendering",
                 "Loudspeaker", "RadioCapturer", "RadioPlayer",
             ], swiftSettings: strict),
         system(
@@ -321,6 +322,7 @@ let package = Package(
         .testTarget(
             name: "H264CodecTests", dependencies: ["H264Codec", "H264Bitstream", "FFmpegContainers", "VideoCapturing"],
             swiftSettings: strict),
+        .testTarget(name: "RTPTests", dependencies: ["RTP", "CaptureCore"], swiftSettings: strict),
         .testTarget(
             name: "H264BitstreamTests", dependencies: ["H264Bitstream", "CaptureCore"], swiftSettings: strict),
         .testTarget(
