@@ -222,8 +222,7 @@ let package = Package(
                 "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
                 "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
                 "StreamCapturer", "StreamOutput", "RTPOutput", "SDLPreview", "V4L2Codec", "WindowPreview",
-                "AudioRendering",
-                "Loudspeaker", "RadioCapturer", "RadioPlayer",
+                "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer",
             ], swiftSettings: strict),
         system(
             "CLibAV", pkgConfig: "libavformat",
@@ -308,6 +307,8 @@ let package = Package(
             name: "AudioRenderingTests",
             dependencies: ["AudioRendering", "AudioCapturing", "CapturerTestKit", "TestTools"], swiftSettings: strict),
         .testTarget(
+            name: "RTPTests", dependencies: ["RTP", "CaptureCore"], swiftSettings: strict),
+        .testTarget(
             name: "RadioPlayerTests",
             dependencies: [
                 "RadioPlayer", "AudioCapturing", "AudioRendering", "HTTPTransport", "MP3Codec", "CapturerTestKit",
@@ -330,11 +331,9 @@ let package = Package(
         .testTarget(
             name: "RTPOutputTests",
             dependencies: [
-                "RTPOutput", "AudioCapturing", "CapturerTestKit", "H264Codec", "MediaPublishing", "NoiseCapturer",
-                "OpusCodec", "RTP",
-                "StreamTransport", "TestTools", "ToneCapturer", "VP8Codec", "VideoCapturing",
+                "RTPOutput", "AudioCapturing", "CapturerTestKit", "MediaPublishing", "NoiseCapturer", "OpusCodec",
+                "TestTools", "ToneCapturer", "VP8Codec", "VideoCapturing",
             ], swiftSettings: strict),
-        .testTarget(name: "RTPTests", dependencies: ["RTP", "CaptureCore"], swiftSettings: strict),
         .testTarget(
             name: "H264BitstreamTests", dependencies: ["H264Bitstream", "CaptureCore"], swiftSettings: strict),
         .testTarget(

@@ -19,6 +19,7 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzRadio", [framework("RadioPlayer")]),
     ("FuzzRTCP", [framework("RTP")]),
     ("FuzzSDP", [framework("RTP")]),
+    ("FuzzTransportFeedback", [framework("RTP"), framework("CaptureCore")]),
     ("FuzzOptions", [framework("CaptureTool"), framework("FrameProcessing"), framework("VideoCapturing")]),
 ]
 
