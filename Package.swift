@@ -22,6 +22,7 @@ let libraries = [
     "StreamOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
     "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer",
+    "WebRTCPublisher",
 ]
 
 let package = Package(
@@ -163,6 +164,10 @@ let package = Package(
             name: "StreamOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
+        // Captures, live by WebRTC: to WHIP endpoints and Janus.
+        .target(
+            name: "WebRTCPublisher", dependencies: ["CaptureCore", "HTTPTransport"],
+            path: "Sources/Outputs/WebRTCPublisher", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
         // HTTP by libcurl, for what captures from servers; for this package alone, but for credentials and certificates.
@@ -272,6 +277,10 @@ let package = Package(
                 "StreamOutput", "CapturerTestKit", "H264Bitstream", "H264Codec", "MediaPublishing", "NoiseCapturer",
                 "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "WebRTCPublisherTests",
+            dependencies: ["WebRTCPublisher", "CaptureCore", "HTTPTransport", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
             dependencies: [
