@@ -15,7 +15,7 @@ import Testing
     }
 
     private func failure(_ request: HTTPRequest, _ client: HTTPClient = HTTPClient()) -> HTTPFailure? {
-        do {
+        do throws(HTTPFailure) {
             _ = try client.perform(request)
             return nil
         } catch {

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct JanusClientTests {
     private func refusal(_ client: JanusClient, offer text: String = offer()) -> SignallingError? {
         defer { client.close() }
-        do {
+        do throws(SignallingError) {
             _ = try client.publish(offer: text)
             return nil
         } catch {

@@ -121,7 +121,7 @@ import Testing
         defer { server.stop() }
         let client = try client(server, EventRecord())
         var error: SignallingError?
-        do { _ = try client.publish(offer: offer()) } catch let caught { error = caught }
+        do throws(SignallingError) { _ = try client.publish(offer: offer()) } catch let caught { error = caught }
         #expect(error?.code == code, "\(error as Any)")
     }
 
@@ -140,7 +140,7 @@ import Testing
         let client = try client(server, timeout: .seconds(600), EventRecord())
         let outcome = EventRecord<SignallingErrorCode?>()
         startThread {
-            do {
+            do throws(SignallingError) {
                 _ = try client.publish(offer: offer())
                 outcome.add(nil)
             } catch {

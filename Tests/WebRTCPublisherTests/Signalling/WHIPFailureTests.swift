@@ -130,7 +130,7 @@ import Testing
             ("https://127.0.0.1/whip", "line\r\nX-Header: 1", .invalidConfiguration),
         ] as [(String, String?, SignallingErrorCode)])
     func `Settings that cannot be are refused`(url: String, token: String?, code: SignallingErrorCode) {
-        do {
+        do throws(SignallingError) {
             _ = try SignallingServer(url, token: token)
             Issue.record("accepted")
         } catch {

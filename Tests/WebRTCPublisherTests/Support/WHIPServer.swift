@@ -58,7 +58,7 @@ extension WHIPClient {
 
     /// The error that an offer ends with; nil when it is accepted.
     func refusal() -> SignallingError? {
-        do {
+        do throws(SignallingError) {
             _ = try publish(offer: offer())
             return nil
         } catch {
