@@ -22,6 +22,7 @@ let libraries = [
     "StreamOutput", "RTPOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
     "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
+    "WebRTCPublisher",
 ]
 
 let package = Package(
@@ -168,6 +169,10 @@ let package = Package(
             name: "RTPOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "H264Bitstream", "RTP", "StreamTransport"],
             path: "Sources/Outputs/RTPOutput", swiftSettings: strict),
+        // Captures, live by WebRTC: to WHIP endpoints and Janus.
+        .target(
+            name: "WebRTCPublisher", dependencies: ["CaptureCore", "HTTPTransport"],
+            path: "Sources/Outputs/WebRTCPublisher", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
         // RTP, RTCP and session descriptions, for this package alone. No Foundation, no C library.
@@ -279,6 +284,10 @@ let package = Package(
                 "StreamOutput", "CapturerTestKit", "H264Bitstream", "H264Codec", "MediaPublishing", "NoiseCapturer",
                 "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "WebRTCPublisherTests",
+            dependencies: ["WebRTCPublisher", "CaptureCore", "HTTPTransport", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
             dependencies: [

@@ -20,6 +20,7 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzRTCP", [framework("RTP")]),
     ("FuzzSDP", [framework("RTP")]),
     ("FuzzTransportFeedback", [framework("RTP"), framework("CaptureCore")]),
+    ("FuzzSignalling", [framework("WebRTCPublisher")]),
     ("FuzzOptions", [framework("CaptureTool"), framework("FrameProcessing"), framework("VideoCapturing")]),
 ]
 
