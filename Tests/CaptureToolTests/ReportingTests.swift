@@ -53,7 +53,7 @@ import VideoCapturing
     /// A camera that is unplugged: the run goes on, and says that it waits.
     @Test(arguments: [12, 40, 120]) func aRunThatWaitsSaysSo(columns: Int) {
         var run = snapshot()
-        run.isInterrupted = true
+        run.interruption = "not connected"
         #expect(StatusLine(run).text(columns: columns).contains("waiting"))
         #expect(StatisticsJSON.line("status", run).contains(#""interrupted":true"#))
         #expect(!StatusLine(snapshot()).text(columns: columns).contains("waiting"))

@@ -75,7 +75,9 @@ enum HelpText {
     private static func targets(_ outputs: OutputCatalog) -> [String] {
         let names = outputs.entries.filter { !$0.needsTarget }.map(\.name)
         let schemes = outputs.entries.flatMap(\.schemes).map { "\($0)://" }
-        return row("  files:", outputs.entries.flatMap(\.extensions).map { ".\($0)" }, separator: " ", column: 12)
+        let own = MediaPublisher.FrameSettings.options.map(\.name) + EncodingSettings.optionNames
+        return row("  for one:", own.map { "-o FILE,\($0)=…" }.prefix(1) + own.dropFirst().map { "\($0)=…" }, separator: ", ", column: 12)
+            + row("  files:", outputs.entries.flatMap(\.extensions).map { ".\($0)" }, separator: " ", column: 12)
             + row("  others:", names + schemes, separator: " ", column: 12)
     }
 

@@ -23,7 +23,9 @@ struct StatusLine: Sendable {
         if run.hasVideo { parts += StatusLine.pictures(run) }
         if let sound = run.sound { parts += StatusLine.sound(sound) }
         if let progress = run.progress { parts.append(Part(text: progressText(progress), rank: 1)) }
-        if run.isInterrupted { parts.append(Part(text: "waiting", rank: 0, isAlarming: true)) }
+        if let reason = run.interruption {
+            parts.append(Part(text: "waiting (\(reason))", rank: 0, isAlarming: true))
+        }
         if !run.encoders.isEmpty {
             parts.append(Part(text: run.bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 2))
         }
