@@ -20,7 +20,8 @@ let package = Package(
         program("custom-consumer", "VideoCapturing", "NoiseCapturer"),
         program("custom-microphone", "AudioCapturing"),
         program("driver-memory", "VideoCapturing", "CapturerTestKit"),
-        program("files-to-frames", "VideoCapturing", "FileCapturer", "PatternCapturer", "MediaPublishing", "FileOutput"),
+        program(
+            "files-to-frames", "VideoCapturing", "FileCapturer", "PatternCapturer", "MediaPublishing", "FileOutput"),
         program("publish-to-files", "VideoCapturing", "MediaPublishing", "NoiseCapturer", "FileOutput", "VP8Codec"),
         program("push-frames", "VideoCapturing", "MediaPublishing", "FileOutput", "VP8Codec"),
         program(

@@ -25,7 +25,13 @@ extension CapturerEntry {
                 source.inputPath = path
                 source.progress = { capture.progress }
                 source.isInputAtFault = { true }
-                source.checkOptions = { try checkAgreement(of: request, with: capture.fileFormat, path) }
+                let notice = Locked<@Sendable (String) -> Void>({ _ in })
+                source.setNoticeHandler = { handler in notice.withLock { $0 = handler } }
+                source.checkOptions = {
+                    try checkAgreement(of: request, with: capture.fileFormat, path)
+                    guard capture.hasSound else { return }
+                    notice.withLock { $0 }("\(path) has sound, which is left out; only its pictures are captured.")
+                }
                 return source
             })
     }
@@ -78,7 +84,8 @@ extension CapturerEntry {
         // A lower rate leaves frames out, which the program does.
         if case .frames(let rate) = try request.rate(), let own = format.estimatedFramesPerSecond, rate > own {
             throw OptionError(
-                "fps", request.options["fps"], "\(path) has the rate \(own), which can only be lowered; leave the option out.")
+                "fps", request.options["fps"],
+                "\(path) has the rate \(own), which can only be lowered; leave the option out.")
         }
     }
 }

@@ -31,7 +31,8 @@ package enum NetworkAddresses {
             found[family, default: []].append(name)
         }
         let names =
-            found[sa_family_t(AF_INET), default: []] + (listening == "::" ? found[sa_family_t(AF_INET6), default: []] : [])
+            found[sa_family_t(AF_INET), default: []]
+            + (listening == "::" ? found[sa_family_t(AF_INET6), default: []] : [])
         return names.isEmpty ? ["127.0.0.1"] : names
     }
 

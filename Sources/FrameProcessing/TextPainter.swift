@@ -114,7 +114,7 @@ package final class TextPainter: Sendable {
         let top = corner == .topLeft || corner == .topRight ? 0 : (target.height - height) / 2 * 2
         let box = PixelRect(x: left, y: top, width: width, height: height)
         darken(box, on: target)
-        for row in 0..<min(BitmapFont.height * scale, height - 2 * scale) {
+        for row in 0..<max(0, min(BitmapFont.height * scale, height - 2 * scale)) {
             let y = top + 2 * scale + row
             for index in 0..<state.count {
                 let bits = BitmapFont.row(row / scale, of: state.line[index])

@@ -69,7 +69,9 @@ extension MediaPublisher {
 
         /// The rate, where it is lower than the one given.
         func limited(_ rate: FrameRate?) -> FrameRate? {
-            guard let frameRate, rate.map({ $0.framesPerSecond > frameRate.framesPerSecond }) ?? true else { return rate }
+            guard let frameRate, rate.map({ $0.framesPerSecond > frameRate.framesPerSecond }) ?? true else {
+                return rate
+            }
             return frameRate
         }
 
@@ -99,20 +101,24 @@ extension MediaPublisher {
 
 extension MediaPublisher.FrameSettings {
     /// The options that describe them, for programs with a catalogue.
-    package static let options = [
-        OptionDescription.size(default: "the source's"),
-        .frameRate("frames per second, at most the source's", default: "the source's"),
-        OptionDescription("crop", .text("X,Y,SIZE"), "a part of the picture, such as 0,0,320x240", default: "all of it"),
-        OptionDescription(
-            "fit", .choice(Fit.allCases.map(\.rawValue)), "how a picture of another aspect gets into the size", default: "pad"),
-    ] + overlayOptions
+    package static let options =
+        [
+            OptionDescription.size(default: "the source's"),
+            .frameRate("frames per second, at most the source's", default: "the source's"),
+            OptionDescription(
+                "crop", .text("X,Y,SIZE"), "a part of the picture, such as 0,0,320x240", default: "all of it"),
+            OptionDescription(
+                "fit", .choice(Fit.allCases.map(\.rawValue)), "how a picture of another aspect gets into the size",
+                default: "pad"),
+        ] + overlayOptions
 
     /// The options of an overlay.
     package static let overlayOptions = [
         OptionDescription(
             "overlay", .text("TEXT"), "text on the picture, with the time: %Y-%m-%d %H:%M:%S", default: "none"),
         OptionDescription(
-            "overlay-position", .choice(Overlay.Corner.allCases.map(\.rawValue)), "where the text is", default: "bottom-left"),
+            "overlay-position", .choice(Overlay.Corner.allCases.map(\.rawValue)), "where the text is",
+            default: "bottom-left"),
     ]
 
     /// The settings that options describe.

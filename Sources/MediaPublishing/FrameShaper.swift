@@ -25,7 +25,9 @@ final class FrameShaper: Sendable {
         // Parts and aspects are those of the upright picture.
         if frame.orientation != .up { result = try upright.apply(FrameTransform(appliesOrientation: true), to: frame) }
         var transform = FrameTransform(pixelFormat: pixelFormat)
-        if painter != nil || settings.size != nil, !TextPainter.paints(on: pixelFormat ?? result.pixelFormat) { transform.pixelFormat = .nv12 }
+        if painter != nil || settings.size != nil, !TextPainter.paints(on: pixelFormat ?? result.pixelFormat) {
+            transform.pixelFormat = .nv12
+        }
         let whole = PixelRect(x: 0, y: 0, width: result.width, height: result.height)
         // The picture of another camera may be smaller.
         let part = settings.crop.flatMap { FrameShaper.intersection($0, whole) } ?? whole

@@ -10,8 +10,10 @@ import VideoCapturing
             ("a.webm", "a.webm", [:]), ("a.webm,size=vga,fps=10", "a.webm", ["size": "vga", "fps": "10"]),
             ("a,b.webm,preset=vga", "a,b.webm", ["size": "vga"]),
             ("a.webm,overlay=Hello, world,crop=1,2,3x4", "a.webm", ["overlay": "Hello, world", "crop": "1,2,3x4"]),
-            ("rtmp://h/a?b=1,c=2", "rtmp://h/a?b=1,c=2", [:]), ("serve://8080,jpeg-quality=5", "serve://8080", ["jpeg-quality": "5"]),
-            ("a.webm,overlay=a=b", "a.webm", ["overlay": "a=b"]), ("-,bitrate=1M", "-", ["bitrate": "1M"]), ("", "", [:]),
+            ("rtmp://h/a?b=1,c=2", "rtmp://h/a?b=1,c=2", [:]),
+            ("serve://8080,jpeg-quality=5", "serve://8080", ["jpeg-quality": "5"]),
+            ("a.webm,overlay=a=b", "a.webm", ["overlay": "a=b"]), ("-,bitrate=1M", "-", ["bitrate": "1M"]),
+            ("", "", [:]),
             (",fps=1", "", ["fps": "1"]), ("a.webm,force=1", "a.webm,force=1", [:]),
         ] as [(String, String, [String: String])])
     func placesAndOptions(text: String, place: String, options: [String: String]) throws {
@@ -22,7 +24,8 @@ import VideoCapturing
 
     @Test func anOutputHasItsOwn() throws {
         let plan = try plan(
-            "--source", "noise", "--bitrate", "1M", "--overlay", "x", "-o", "a.webm,fps=10,bitrate=200k", "-o", "b.webm", "--serve",
+            "--source", "noise", "--bitrate", "1M", "--overlay", "x", "-o", "a.webm,fps=10,bitrate=200k", "-o",
+            "b.webm", "--serve",
             "0,overlay=y,jpeg-quality=5")
         #expect(plan.outputs.map(\.frames.frameRate) == [10, nil, nil])
         #expect(plan.outputs.map(\.frames.overlay?.text) == ["x", "x", "y"])
@@ -51,7 +54,8 @@ import VideoCapturing
         let defaults = try OptionDefaults(
             besides: OptionValues(), options,
             variables: [
-                ("CAPTURER_BITRATE", "2M"), ("CAPTURER_PRESET", "vga"), ("CAPTURER_KEEP_GOING", "yes"), ("CAPTURER_FORCE", "0"),
+                ("CAPTURER_BITRATE", "2M"), ("CAPTURER_PRESET", "vga"), ("CAPTURER_KEEP_GOING", "yes"),
+                ("CAPTURER_FORCE", "0"),
                 ("CAPTURER_OUTPUT", "a.webm\nb.webm"), ("CAPTURER_DEMO", "x"), ("CAPTURER_LOGIN", "a:b"), ("HOME", "x"),
             ])
         #expect(

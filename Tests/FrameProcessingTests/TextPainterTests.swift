@@ -4,7 +4,9 @@ import VideoCapturing
 @testable import FrameProcessing
 
 @Suite struct TextPainterTests {
-    private func gray(_ format: PixelFormat, _ width: Int, _ height: Int, at time: MediaTime = .zero) throws -> VideoFrame {
+    private func gray(_ format: PixelFormat, _ width: Int, _ height: Int, at time: MediaTime = .zero) throws
+        -> VideoFrame
+    {
         let buffer = try PixelBuffer.make(format, width: width, height: height) { pixels in
             for plane in 0..<pixels.planes.count { pixels.fill(plane: plane, with: 100) }
         }

@@ -13,7 +13,7 @@ import VideoCapturing
     @Test(arguments: Still.Settings.Format.allCases)
     func inMemory(format: Still.Settings.Format) throws {
         let bytes = try frame().encoded(.init(format: format))
-        try bytes.withUnsafeBytes { data in
+        bytes.withUnsafeBytes { data in
             switch format {
             case .jpeg: #expect(data.prefix(3).elementsEqual([0xFF, 0xD8, 0xFF]))
             case .png: #expect(data.prefix(4).elementsEqual([0x89, 0x50, 0x4E, 0x47]))

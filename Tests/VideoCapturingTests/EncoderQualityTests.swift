@@ -1,5 +1,6 @@
 import Testing
-import VideoCapturing
+
+@testable import VideoCapturing
 
 @Suite struct EncoderQualityTests {
     private func quality(_ options: [String: String], bitrate: Int? = nil) throws -> EncoderQuality {

@@ -3,8 +3,8 @@ import AudioCapturing
 import Foundation
 import PatternCapturer
 import StillCapture
-import ToneCapturer
 import Synchronization
+import ToneCapturer
 import VideoCapturing
 
 let publisher = VideoPublisher(PatternCapturer(.clock))

@@ -62,7 +62,7 @@ enum Manual {
             "CAPTURER_BITRATE, CAPTURER_KEEP_GOING ...",
             "the value of each option of a capture, of a flag yes or no; the command line counts more"
         ),
-        ("CAPTURER_CONFIG", "a file of options, as \\-\\-config"),
+        ("CAPTURER_CONFIG", "a file of options, as --config"),
         ("NO_COLOR", "turns colors off"),
     ]
 

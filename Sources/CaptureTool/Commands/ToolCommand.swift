@@ -112,9 +112,9 @@ extension ToolCommand {
             } catch {
                 throw ExitError(error)
             }
+            let options = captureOptions(context.catalog).merged.map(\.option)
             let defaults = try OptionDefaults(
-                besides: given.values, captureOptions(context.catalog).merged.map(\.option),
-                variables: environmentVariables())
+                besides: given.values, options, variables: OptionDefaults.variables(of: options))
             given.values = defaults.values.merging(given.values)
             do throws(OptionError) {
                 plan = try CapturePlan(given, catalog: context.catalog)

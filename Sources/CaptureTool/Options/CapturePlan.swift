@@ -93,7 +93,8 @@ extension CapturePlan {
                 isEncoded = true
             } else if output.encoding != nil {
                 throw OptionError(
-                    output.given.option, output.given.text, "\(output.entry.name) is not encoded; leave out how to encode.")
+                    output.given.option, output.given.text,
+                    "\(output.entry.name) is not encoded; leave out how to encode.")
             }
             if made.path == "-" { toStandardOutput += 1 }
             isFile = isFile || PlannedOutput.isSplit(made)
@@ -162,7 +163,8 @@ private struct SourceChoice {
         }
         let shorthands = catalog.shorthands.filter { values.contains($0.option.name) }.map(\.prefix)
         return !(values.all("output") + shorthands).contains { text in
-            (try? catalog.outputs.resolve(text))?.entry.options.contains { $0.isNamed(name) } ?? false
+            let place = (try? OutputWords.split(text, catalog))?.place ?? text
+            return (try? catalog.outputs.resolve(place))?.entry.options.contains { $0.isNamed(name) } ?? false
         }
     }
 

@@ -33,20 +33,32 @@ struct OptionDefaults {
     ) throws(ExitError) {
         var environment = OptionValues()
         for (variable, value) in variables.sorted(by: { $0.name < $1.name }) {
-            guard variable.hasPrefix(OptionDefaults.prefix), !OptionDefaults.ownVariables.contains(variable) else { continue }
+            guard variable.hasPrefix(OptionDefaults.prefix), !OptionDefaults.ownVariables.contains(variable) else {
+                continue
+            }
             let name = variable.dropFirst(OptionDefaults.prefix.count).lowercased().replacing("_", with: "-")
             // Others may have variables with this prefix too.
             guard let option = options.first(where: { $0.isNamed(name) }) else { continue }
             let lines = option.isRepeatable ? value.split(separator: "\n").map(String.init) : [value]
-            for line in lines { try add(option, line, "the variable \(variable)", &environment) }
+            for line in lines { try OptionDefaults.add(option, line, "the variable \(variable)", &environment) }
         }
         if let path = given["config"] ?? environment["config"] {
             try read(path, options)
         }
         values = values.merging(environment)
-        for name in environment.names where name != "config" { origins[name] = "the variable \(variable(name))" }
+        for name in environment.names where name != "config" {
+            origins[name] = "the variable \(OptionDefaults.variable(name))"
+        }
         values["config"] = nil
         for name in given.names { origins[name] = nil }
+    }
+
+    /// The variables of the environment that stand for options.
+    static func variables(of options: [OptionDescription]) -> [(name: String, value: String)] {
+        options.flatMap { [$0.name] + $0.aliases }.compactMap { name in
+            let variable = OptionDefaults.variable(name)
+            return environmentVariable(variable).map { (variable, $0) }
+        }
     }
 
     /// The error, with where its option comes from when that is not the command line.
@@ -55,14 +67,14 @@ struct OptionDefaults {
         return ExitError(.usage, "\(error.description) It comes from \(origin).")
     }
 
-    private func variable(_ name: String) -> String {
+    private static func variable(_ name: String) -> String {
         OptionDefaults.prefix + name.uppercased().replacing("-", with: "_")
     }
 
     private mutating func read(_ path: String, _ options: [OptionDescription]) throws(ExitError) {
-        for (index, line) in try OptionDefaults.text(of: path).split(
-            separator: "\n", omittingEmptySubsequences: false
-        ).enumerated() {
+        let lines = try OptionDefaults.text(of: path).split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
             let place = "\(path), line \(index + 1)"
             let text = OptionDefaults.trimmed(line)
             if text.isEmpty || text.hasPrefix("#") { continue }
@@ -70,18 +82,22 @@ struct OptionDefaults {
             let name = String(OptionDefaults.trimmed(parts[0]))
             guard let option = options.first(where: { $0.isNamed(name) }), option.name != "config" else {
                 let guess = nearestName(to: name, in: options.map(\.name)).map { " Did you mean \($0)?" } ?? ""
-                throw ExitError(.usage, "\(place): there is no option \(printable(name, limit: 60)).\(guess)")
+                // What follows the first word may be a password.
+                let word = String(name.prefix { $0.isLetter || $0.isNumber || $0 == "-" })
+                throw ExitError(.usage, "\(place): there is no option \(printable(word, limit: 60)).\(guess)")
             }
             guard parts.count == 2 || option.isFlag else {
-                throw ExitError(.usage, "\(place): \(option.name) needs a value; write \(option.name) = \(option.placeholder).")
+                throw ExitError(
+                    .usage, "\(place): \(option.name) needs a value; write \(option.name) = \(option.placeholder).")
             }
-            try add(option, parts.count == 2 ? String(OptionDefaults.trimmed(parts[1])) : "yes", place, &values)
+            try OptionDefaults.add(
+                option, parts.count == 2 ? String(OptionDefaults.trimmed(parts[1])) : "yes", place, &values)
             origins[option.name] = place
         }
     }
 
     /// Adds a value; of a flag whether it is set.
-    private func add(
+    private static func add(
         _ option: OptionDescription, _ value: String, _ origin: String, _ values: inout OptionValues
     ) throws(ExitError) {
         guard option.isFlag else {
@@ -116,16 +132,4 @@ struct OptionDefaults {
         }
         return String(decoding: bytes[..<count], as: UTF8.self)
     }
-}
-
-/// All variables of the environment.
-func environmentVariables() -> [(name: String, value: String)] {
-    var result: [(name: String, value: String)] = []
-    var next = environ
-    while let entry = next.pointee {
-        let parts = String(cString: entry).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        if parts.count == 2 { result.append((String(parts[0]), String(parts[1]))) }
-        next += 1
-    }
-    return result
 }

@@ -12,7 +12,8 @@ enum OutputWords {
     /// Divides the place from the options. A comma belongs to a name or a value unless the name of an option and `=` follow.
     ///
     /// - Throws: the error of an option that is probably meant, and of one that is given twice.
-    static func split(_ text: String, _ catalog: ToolCatalog) throws(OptionError) -> (place: String, own: OptionValues) {
+    static func split(_ text: String, _ catalog: ToolCatalog) throws(OptionError) -> (place: String, own: OptionValues)
+    {
         let options =
             (MediaPublisher.FrameSettings.options + encodingOptions(catalog) + catalog.outputGroups.merged.map(\.option))
             .filter { !$0.isFlag }

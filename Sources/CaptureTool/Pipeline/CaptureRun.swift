@@ -107,7 +107,9 @@ struct CaptureRun {
             for warning in news.warnings { reporter.warn(warning) }
             if news.end != nil { break }
         }
-        guard !publisher.isStopRequested else { throw CaptureError(.invalidState, operation: "start", message: "A stop was requested.") }
+        guard !publisher.isStopRequested else {
+            throw CaptureError(.invalidState, operation: "start", message: "A stop was requested.")
+        }
     }
 
     /// Ends a run that was stopped before its first frame.

@@ -81,7 +81,8 @@ enum StatisticsJSON {
         return .object([
             ("name", .string(encoder.name)), ("codec", .string(encoder.codec.rawValue)),
             ("frames", .count(encoding.framesIn)), ("packets", .count(encoding.packets)),
-            ("refinements", .count(encoding.refinements)), ("keyFrames", .count(encoding.keyFrames)), ("dropped", .count(encoding.framesDropped)),
+            ("refinements", .count(encoding.refinements)), ("keyFrames", .count(encoding.keyFrames)),
+            ("dropped", .count(encoding.framesDropped)),
             ("unchanged", .count(encoding.framesUnchanged)), ("bytes", .count(encoding.bytes)),
             ("bitsPerSecondAsked", encoder.constantQuantizer == nil ? .count(encoder.targetBitrate) : .null),
             ("constantQuantizer", encoder.constantQuantizer.map { .count($0) } ?? .null),

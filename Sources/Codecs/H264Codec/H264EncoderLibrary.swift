@@ -166,7 +166,8 @@ final class H264EncoderLibrary {
         settings.iPicWidth = Int32(size.width)
         settings.iPicHeight = Int32(size.height)
         let isConstant = configuration.minimumQuantizer == configuration.maximumQuantizer
-        settings.iRCMode = isConstant ? RC_OFF_MODE : configuration.isVariableBitrate ? RC_QUALITY_MODE : RC_BITRATE_MODE
+        settings.iRCMode =
+            isConstant ? RC_OFF_MODE : configuration.isVariableBitrate ? RC_QUALITY_MODE : RC_BITRATE_MODE
         settings.iTargetBitrate = plannedBitrate
         settings.iMaxBitrate = UNSPECIFIED_BIT_RATE
         settings.fMaxFrameRate = plannedRate

@@ -77,7 +77,8 @@ extension StreamOutput: MediaOutput {
             address.host = NetworkAddresses.ofThisMachine(besides: address.host)[0]
         }
         let content = format == .annexB ? "H.264" : "Matroska"
-        return "Sending \(content) to all that connect to \(name), such as: ffplay -fflags nobuffer tcp://\(address.displayName)"
+        return
+            "Sending \(content) to all that connect to \(name), such as: ffplay -fflags nobuffer tcp://\(address.displayName)"
     }
 
     /// What the connection does, unless it is as it should be.
