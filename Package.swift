@@ -302,6 +302,8 @@ let package = Package(
             name: "AudioRenderingTests",
             dependencies: ["AudioRendering", "AudioCapturing", "CapturerTestKit", "TestTools"], swiftSettings: strict),
         .testTarget(
+            name: "RTPTests", dependencies: ["RTP", "CaptureCore"], swiftSettings: strict),
+        .testTarget(
             name: "RadioPlayerTests",
             dependencies: [
                 "RadioPlayer", "AudioCapturing", "AudioRendering", "HTTPTransport", "MP3Codec", "CapturerTestKit",
