@@ -26,8 +26,10 @@ enum Summary {
         return "target \(scaled(Double(encoder.targetBitrate), "b/s"))"
     }
 
-    /// A line for each output that is to be found at an address.
-    static func announcements(_ run: RunSnapshot) -> [String] { run.outputs.compactMap(\.statistics.announcement) }
+    /// The lines of the outputs that are to be found at an address.
+    static func announcements(_ run: RunSnapshot) -> [String] {
+        run.outputs.compactMap(\.statistics.announcement).flatMap { $0.split(separator: "\n").map(String.init) }
+    }
 
     /// The line about the capture: the number of frames, and how many each consumer took and dropped.
     static func captureLine(_ run: RunSnapshot) -> String {
