@@ -118,6 +118,9 @@ public final class FileCapturer: ForwardingVideoCapture {
 
     /// Codec and container for display, as in `VP8 in IVF`; empty before the file is open.
     public var sourceDescription: String { control.contents.withLock { $0.sourceDescription } }
+
+    /// Whether the open file has sound, which is not captured.
+    public var hasSound: Bool { control.contents.withLock { $0.hasSound } }
 }
 
 /// The decoders, readers and format with which a file is opened.

@@ -12,6 +12,7 @@ final class FileControl: Sendable {
         var duration: Duration?
         var canSeek: Bool?
         var sourceDescription = ""
+        var hasSound = false
 
         /// The file's time of the last frame returned.
         var position: Duration = .zero

@@ -76,6 +76,7 @@ struct FileSource: FrameSource {
                 contents.duration = reader.duration
                 contents.canSeek = reader.canSeek
                 contents.sourceDescription = reader.sourceDescription
+                contents.hasSound = reader.hasSound
                 contents.position = playback.start
                 contents.playsDone = 0
             }

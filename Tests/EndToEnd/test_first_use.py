@@ -122,6 +122,26 @@ class ReportTests(ToolTestCase):
         self.assertEqual(run.code, OK, run)
         self.assertNotIn("lost", run.stderr)
 
+    def test_what_the_machine_was_too_slow_for(self):
+        run = self.run_tool("--source", "noise", "--size", "1080p", "--fps", "240", "--duration", "2", "-o", "a.webm")
+        self.assertEqual(run.code, OK, run)
+        self.assertRegex(run.stderr, r", \d+ left out since this machine was too slow")
+        self.assertNotIn("lost at the source", run.stderr)
+
+    def test_a_run_lasts_as_long_as_it_was_to(self):
+        run = self.run_tool("--source", "noise", "--size", "64x48", "--fps", "10", "--duration", "2", "-o", "a.webm")
+        self.assertEqual(run.code, OK, run)
+        self.assertIn("Captured 20 frames in 2.0 s (10.0 fps)", run.stderr)
+
+    def test_the_sound_of_a_film_is_not_left_out_without_a_word(self):
+        for sound in (True, False):
+            made = ["-f", "lavfi", "-i", "sine=duration=1"] if sound else []
+            media.command("ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc=duration=1:size=64x48", *made,
+                          self.folder / "film.mkv")
+            run = self.run_tool("film.mkv", "--fps", "max", "-o", "null")
+            self.assertEqual(run.code, OK, run)
+            self.assertEqual("film.mkv has sound, which is left out" in run.stderr, sound, run)
+
     def test_statistics_in_a_file_beside_the_text(self):
         run = self.run_tool("--source", "noise", "--size", "64x48", "--duration", "1500ms", "-o", "null",
                             "--stats-file", "stats.json")

@@ -32,6 +32,7 @@ public final class FFmpegReader: FrameReader {
     public let duration: Duration?
     public let estimatedFrameCount: Int64?
     public let sourceDescription: String
+    public let hasSound: Bool
 
     private let request: FrameReaderFactory.Request
     private let path: String
@@ -83,6 +84,7 @@ public final class FFmpegReader: FrameReader {
         duration = facts.duration
         estimatedFrameCount = facts.frameCount
         sourceDescription = facts.description
+        hasSound = decoder.demuxer.hasSound
         self.decoder = decoder
         ready.append(first)
     }

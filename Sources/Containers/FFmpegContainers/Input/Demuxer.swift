@@ -78,6 +78,13 @@ final class Demuxer {
         }
     }
 
+    /// Whether the file has sound, as far as its streams are known.
+    var hasSound: Bool {
+        (0..<Int(context.pointee.nb_streams)).contains { index in
+            context.pointee.streams[index]?.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
+        }
+    }
+
     /// Whether this is an MP4 or QuickTime file without a time scale, for which the library assumes seconds.
     var hasNoTimeScale: Bool { name.hasPrefix("mov") && stream.pointee.time_base.den == 1 }
 

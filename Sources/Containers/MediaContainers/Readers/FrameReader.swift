@@ -50,6 +50,9 @@ public protocol FrameReader: AnyObject {
 
     /// Codec and container for display, as in `H.264 in MP4`; may be empty.
     var sourceDescription: String { get }
+
+    /// Whether the file has sound, which is not read.
+    var hasSound: Bool { get }
 }
 
 extension FrameReader {
@@ -58,6 +61,7 @@ extension FrameReader {
     public var isMirrored: Bool { false }
     public var canSeek: Bool { canRewind }
     public var sourceDescription: String { "" }
+    public var hasSound: Bool { false }
 
     /// The time of the estimated number of frames at the format's rate.
     public var duration: Duration? {
