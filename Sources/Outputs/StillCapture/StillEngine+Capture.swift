@@ -38,6 +38,8 @@ extension StillEngine {
     ///
     /// - Returns: the capture's state; nil without a publisher.
     func syncGate() -> CaptureState? {
+        // Several threads read the state, none under the lock: what was read first may arrive last.
+        let reading = state.withLock { $0.makeIdentifier() }
         guard let capture = currentCapture() else { return nil }
         let (number, isReplaced) = connection.withLock { connection -> (UInt64?, Bool) in
             guard connection.observed !== capture else { return (nil, false) }
@@ -52,8 +54,7 @@ extension StillEngine {
             if isReplaced {
                 for identifier in state.bursts.keys { state.bursts[identifier]!.reportReplacement(&effects) }
             }
-            for identifier in state.bursts.keys { state.bursts[identifier]!.report(captureState, &effects) }
-            state.setGate(StillState.Gate(captureState))
+            state.adopt(captureState, reading, &effects)
             state.updateReadiness()
             return effects
         }

@@ -26,7 +26,7 @@ import VideoCapturing
 
         var count: Int { calls.withLock { $0.count } }
 
-        func awaitCalls(_ count: Int = 1) -> Bool { eventually(within: .seconds(3)) { self.count >= count } }
+        func awaitCalls(_ count: Int = 1) -> Bool { eventually { self.count >= count } }
     }
 
     @Test func endsAWaitThatLastsTooLong() throws {

@@ -49,7 +49,7 @@ final class Peer {
     }
 
     /// The next line that it prints; nil when none comes.
-    func line(_ limit: Duration = .seconds(30)) -> String? {
+    func line(_ limit: Duration = .seconds(60)) -> String? {
         let end = MonotonicClock().now.advanced(by: limit)
         while true {
             if let newline = printed.firstIndex(of: 10) {
