@@ -21,7 +21,7 @@ let libraries = [
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
     "StreamOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
     "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
-    "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer",
+    "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
 ]
 
 let package = Package(
@@ -165,6 +165,8 @@ let package = Package(
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
+        // RTP, RTCP and session descriptions, for this package alone. No Foundation, no C library.
+        .target(name: "RTP", dependencies: ["CaptureCore", "H264Bitstream"], swiftSettings: strict),
         // HTTP by libcurl, for what captures from servers; for this package alone, but for credentials and certificates.
         .target(name: "HTTPTransport", dependencies: ["CaptureCore", "CLibCURL"], swiftSettings: strict),
         // For everyone's tests: the conformance suite, faults, a virtual clock.

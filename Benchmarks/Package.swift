@@ -32,7 +32,7 @@ let package = Package(
         // Takes the place of malloc and its kin in the whole process, and counts.
         .target(name: "CAllocationCount"),
 
-        // So that the noise's inner loop can be measured by itself.
+        // So that the noise's inner loop can be measured alone.
         .target(name: "CNoiseKernelHeader"),
 
         // libvpx and nothing else: what every encoding tool is measured against.

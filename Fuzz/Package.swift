@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The fuzz targets, apart from the package so that nobody else builds them. `./run` builds and runs all.
+/// The fuzz targets, apart from the package so that no other build includes them. `./run` builds and runs all.
 ///
 /// A target is one file with the function `LLVMFuzzerTestOneInput`; libFuzzer has the `main`. To add one:
 /// a folder in Sources, a line in `fuzzers`, and a folder of small inputs in Corpus.

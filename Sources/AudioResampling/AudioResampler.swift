@@ -120,7 +120,7 @@ public final class AudioResampler {
         return Int(count)
     }
 
-    /// The library compensates over a stretch, and goes back to the nominal rate at its end: so it is told again long
+    /// The library compensates over a stretch, and goes back to the nominal rate at its end: so it is set again long
     /// before. The stretch is long for the resolution too, since it takes whole frames: 0.35 millionths at 48 kHz.
     private func compensate() {
         guard compensation != applied || (applied != 0 && framesUntilRefresh <= 0) else { return }

@@ -50,7 +50,7 @@ package struct CaptureThread: Sendable {
     /// A number that no other living thread has.
     package static var currentIdentifier: UInt { UInt(pthread_self()) }
 
-    /// Blocks until `body` has returned and what it held has been let go of. Not for the thread itself.
+    /// Blocks until `body` has returned and what it held has been released. Not for the thread itself.
     package func join() { hasEnded.wait { $0 ? () : nil } }
 }
 

@@ -285,7 +285,7 @@ extension HTTPTransfer {
         return onBody(bytes) ? bytes.count : 0
     }
 
-    /// Whether so many bytes of the body are wanted; if not, they are held.
+    /// Whether `count` bytes of the body are wanted; if not, they are held.
     func mayTakeBody(upTo count: Int) -> Bool {
         guard let bodyRoom, head.status != 0, bodyRoom() < count else { return true }
         isBodyHeld = true

@@ -19,7 +19,7 @@ struct CapturerBench {
           screen        a screen of which little changes: CPU and bytes per frame
           jpeg          JPEG pictures, beside libyuv and TurboJPEG: CPU per picture
           h264          H.264, beside openh264 alone: CPU and allocations per frame
-          stills        a StillCapture that nobody asks: CPU per frame, and the memory of its ring
+          stills        an idle StillCapture: CPU per frame, and the memory of its ring
           all           all of these
 
           --quick       fewer turns and frames

@@ -125,7 +125,7 @@ struct TransferFailure {
             return error(
                 .permissionDenied,
                 "The server's certificate is not trusted (\(text)); pin its key, name its authority's file, or accept any "
-                    + "certificate where nobody can be on the way.")
+                    + "certificate where no one can intercept the connection.")
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             return error(
                 .permissionDenied,

@@ -9,7 +9,7 @@ public func withFuzzFiles(_ bytes: UnsafeRawBufferPointer, _ body: (InputFile) -
     lseek(memoryFile, 0, SEEK_SET)
     body(InputFile(descriptor: memoryFile, name: "file", closing: false))
 
-    // Larger ones would wait for a reader for ever.
+    // Larger ones would wait for a reader forever.
     guard bytes.count <= 4096 else { return }
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { fatalError("no pipe") }

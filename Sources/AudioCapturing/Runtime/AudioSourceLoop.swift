@@ -62,7 +62,7 @@ final class AudioSourceLoop: @unchecked Sendable {
             context.setNext(frame: timeline.nextFrame, timestamp: timeline.nextTimestamp)
             guard let audio = try source.nextChunk(context) else { return .endOfStream }
             guard audio.buffer.frameCount > 0 else { continue }
-            // What a source gives back when its wait is ended is not delivered, so it takes no place in time.
+            // What a source returns when its wait is ended is not delivered, so it takes no place in time.
             guard !context.isStopping else { break }
             guard pass(audio, pacing) else { break }
         }

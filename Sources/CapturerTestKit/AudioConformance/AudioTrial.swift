@@ -81,7 +81,7 @@ final class AudioTrial: Sendable {
         }
     }
 
-    /// The chunks of several starts, each of so many.
+    /// The chunks of several starts, `count` of each.
     func record(starts: Int, chunks: Int) throws -> (capture: any AudioCapture, starts: [[AudioChunk]]) {
         let recorder = RecordingAudioConsumer()
         let capture = try make(recorder)

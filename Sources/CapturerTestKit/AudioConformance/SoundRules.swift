@@ -212,7 +212,7 @@ extension AudioTrial {
     }
 }
 
-/// Keeps what it is given, without the samples' memory where it is told so, and does something with each.
+/// Keeps what it is given, without the samples' memory where asked, and does something with each.
 final class AudioProbe: AudioCaptureConsumer {
     private let contents = Locked<(chunks: [AudioChunk], count: Int)>(([], 0))
     private let action: (@Sendable (AudioChunk, Int) -> Void)?

@@ -58,7 +58,7 @@ public final class MP3Decoder {
 
     /// Decodes a frame.
     ///
-    /// A damaged one gives what the library makes of it, or nothing. After a gap the decoder starts anew, and what it gives
+    /// A damaged one gives what the library makes of it, or nothing. After a gap the decoder starts again, and what it gives
     /// is faded in over two frames, since these depend on what is missing.
     ///
     /// - Parameters:
@@ -79,7 +79,7 @@ public final class MP3Decoder {
             default:
                 let code = mpg123_errcode(handle)
                 guard code != MPG123_OUT_OF_MEM.rawValue else { throw MP3Decoder.error(.outOfMemory, code) }
-                // The frame is lost; the next one starts anew.
+                // The frame is lost; the next one starts again.
                 return try reset()
             }
         }

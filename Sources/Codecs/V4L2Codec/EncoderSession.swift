@@ -21,9 +21,9 @@ final class EncoderSession {
     let format: EncoderFormat
     /// Whether frames are read from other drivers' memory.
     let isImporting: Bool
-    /// Whether the driver makes a key frame of the next frame when it is told to.
+    /// Whether the driver makes a key frame of the next frame on request.
     let forcesKeyFrames: Bool
-    /// Whether the driver places key frames by counting frames, as it is told when it cannot be asked for one.
+    /// Whether the driver places key frames by counting frames, as it is configured to when it cannot be asked for one.
     let countsOnItsOwn: Bool
 
     private let node: DeviceNode

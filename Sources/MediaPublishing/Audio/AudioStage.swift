@@ -1,7 +1,7 @@
 import AudioCapturing
 import VideoCapturing
 
-/// The sound on its way to an encoder, or to a consumer of samples: put on the time line of the pictures, and handed on.
+/// The sound in flight to an encoder, or to a consumer of samples: put on the time line of the pictures, and handed on.
 ///
 /// Safe to use from any thread; what comes next is called by one at a time, and with no lock held.
 final class AudioStage: AudioCaptureConsumer {

@@ -63,7 +63,7 @@ final class AudioSynchronizer {
         /// The time of it, in nanoseconds from `start`.
         var time = 0.0
         var count = 0
-        /// Whether it may have any length, since nobody hears it.
+        /// Whether it may have any length, since it is inaudible.
         var isSilence = false
     }
 

@@ -9,7 +9,7 @@ import VideoCapturing
 /// The pattern of the names of files that follow each other: `film-%03d.webm` has their number, `%Y%m%d-%H%M%S.webm` the
 /// time at which each begins, by strftime(3).
 ///
-/// `%3d` and `%03d` are numbers with so many digits at least; `%d` without any is the day of the month, as for strftime.
+/// `%3d` and `%03d` are numbers with at least that number of digits; `%d` without any is the day of the month, as for strftime.
 struct SplitName: Sendable, Hashable {
     private enum Part: Sendable, Hashable {
         case text(String)

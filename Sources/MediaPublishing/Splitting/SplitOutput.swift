@@ -22,7 +22,7 @@ public final class SplitOutput: MediaOutput {
     public enum Interval: Sendable, Hashable {
         /// After a time by the frames' timestamps, counted from the first frame of all, so that it does not drift.
         case duration(Duration)
-        /// When it has so many bytes; the last frames and the end of the format come on top.
+        /// When it has that number of bytes; the last frames and the end of the format come on top.
         case bytes(Int64)
     }
 

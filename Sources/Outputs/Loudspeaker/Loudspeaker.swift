@@ -12,7 +12,7 @@ import CALSA
 ///
 /// Its level is its own: the frames written less those that the device has played, and never more than that says. Some
 /// sound servers state none, or go on "playing" with nothing to play, so a level of zero is the underrun, whatever the
-/// state; playing goes on by itself with the next ``write(_:)``. A device that cannot pause is stopped, and gets again what
+/// state; playing goes on automatically with the next ``write(_:)``. A device that cannot pause is stopped, and gets again what
 /// it had not played.
 ///
 /// Used by one thread at a time.

@@ -94,7 +94,7 @@ package protocol PreviewWindow: AnyObject {
     /// - Returns: whether it is done; false where the window system reports it later, or nothing changes.
     func setFullScreen(_ isWanted: Bool) throws -> Bool
 
-    /// Takes the samples of a frame as they are, where the display converts, scales and turns them by itself.
+    /// Takes the samples of a frame as they are, where the display converts, scales and rotates them itself.
     ///
     /// - Parameters:
     ///   - frame: the frame.

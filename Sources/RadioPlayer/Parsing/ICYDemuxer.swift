@@ -1,4 +1,4 @@
-/// Takes the metadata out of a radio's stream (`icy-metaint`): after each so many bytes of sound stands one byte with the
+/// Takes the metadata out of a radio's stream (`icy-metaint`): after each such number of bytes of sound stands one byte with the
 /// length of a block in units of 16 bytes, 0 when nothing is new, and the block, filled up with zeros.
 ///
 /// A server may state a wrong interval, or none of its blocks may be one. What stands where a block should be is text, or

@@ -10,7 +10,7 @@ import AudioRendering
 /// ```
 /// **States** are those of the known AudioStreamer; each change is reported as old, new and reason, in order, and none is
 /// left out. **Errors:** the first one wins, stops the player, and stays until the next start clears it. What a new
-/// connection can mend is no error: it is counted in ``RadioStatistics`` while the player waits for data or buffers.
+/// connection can repair is not an error: it is counted in ``RadioStatistics`` while the player waits for data or buffers.
 ///
 /// **Titles** are reported when they are heard, not when they come. **The level** of a station is held by its rate, within
 /// 0.2 %, so that the player neither runs dry nor falls behind in weeks. **Memory** is bounded whatever a server sends.

@@ -4,7 +4,7 @@ import AudioCapturing
 /// 20 to 100 millionths, which would empty or fill a buffer of four seconds within a day.
 ///
 /// The level that there is soon after the start is the one to hold. The correction is in proportion to the smoothed
-/// difference, at most ``maximum`` (at half a second), which nobody hears; it changes slowly.
+/// difference, at most ``maximum`` (at half a second), which is inaudible; it changes slowly.
 struct LevelController {
     /// The largest correction, in millionths.
     static let maximum = 2000.0

@@ -15,7 +15,7 @@ struct LatencyBenchmark {
         Report.title("Latency beside the encoder's own time")
         Report.text(
             """
-            Noise 640×480 at 30 frames a second → publisher → queue → VP8 → packet consumer; \(frames) frames, in
+            Noise 640×480 at 30 frames per second → publisher → queue → VP8 → packet consumer; \(frames) frames, in
             milliseconds. The timestamp is the moment at which the frame was due. The encoder's own time is that of
             its `encode` up to the packet.
             """)

@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// Frames whose pixels nobody writes: all that they cost is the runtime's.
+/// Frames whose pixels are never written: all that they cost is the runtime's.
 struct BlankSource: FrameSource {
     let settings: CaptureSettings
 

@@ -7,14 +7,14 @@ import VideoCapturing
     import Glibc
 #endif
 
-/// What stills cost a capture: the processor time of one that nobody asks anything, and the memory of a ring of frames.
+/// What stills cost a capture: the processor time of an idle one, and the memory of a ring of frames.
 struct StillBenchmark {
     private let effort: Effort
 
     init(_ effort: Effort) { self.effort = effort }
 
     func run() throws {
-        Report.title("Stills that nobody asks for")
+        Report.title("An idle StillCapture")
         let frames = effort.frames(1_000_000)
         Report.text(
             """

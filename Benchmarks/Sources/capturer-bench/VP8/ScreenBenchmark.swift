@@ -1,7 +1,7 @@
 import VP8Codec
 import VideoCapturing
 
-/// What a screen costs to encode when little of it changes: 1080p, 64 × 64 pixels at 30 frames a second.
+/// What a screen costs to encode when little of it changes: 1080p, 64 × 64 pixels at 30 frames per second.
 struct ScreenBenchmark {
     private static let width = 1920
     private static let height = 1080
@@ -13,7 +13,7 @@ struct ScreenBenchmark {
         rounds = effort.rounds
     }
 
-    /// What the encoder is told of the frames.
+    /// What the encoder learns of the frames.
     private enum Damage: CaseIterable {
         case unknown, known, repeats, none
 
