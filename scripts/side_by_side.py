@@ -14,7 +14,7 @@ import time
 from collections import deque
 
 JOBS = int(os.environ.get("TEST_JOBS") or 2 * (os.cpu_count() or 1))
-WHEN_IDLE = [str(pathlib.Path(__file__).resolve().parent / "when-idle")]
+WHEN_IDLE = [str(pathlib.Path(__file__).resolve().parent / "when-idle"), "5"]
 GRACE = 5  # seconds from asking to forcing
 
 

@@ -90,7 +90,10 @@ class HabitTests(ToolTestCase):
         run = self.run_tool("--source", "noise", "--size", "64x48", "--fps", "50fps", "--bitrate", "2Mbps",
                             "--duration", "00:00:01", "-o", "a.webm")
         self.assertEqual(run.code, OK, run)
-        self.assertIn("Captured 50 frames in 1.0 s", run.stderr)
+        self.assertIn("64x48 NV12 at 50 fps", run.stderr)
+        # As many as come in a second, if the machine is not busy.
+        self.assertRegex(run.stderr, r"Captured \d+ frames? in \d+\.\d s")
+        self.assertLess(media.times(self.folder / "a.webm")[-1], 1.1)
         self.assertIn("target 2.00 Mb/s", run.stderr)
 
     def test_a_file_needs_no_option(self):
@@ -115,8 +118,6 @@ class HabitTests(ToolTestCase):
 
 
 class ReportTests(ToolTestCase):
-    WAITS = True
-
     def test_what_was_not_lost_is_not_mentioned(self):
         run = self.run_tool("--source", "noise", "--size", "64x48", "--fps", "max", "--frames", "20", "-o", "null")
         self.assertEqual(run.code, OK, run)
