@@ -81,7 +81,8 @@ extension StillEngine {
         guard let now, connection.withLock({ $0.observationNumber }) == number else { return }
         let effects = state.withLock { state in
             var effects = StillEffects(wakesScheduler: true)
-            if StillState.Gate(now) == .closed { state.failSingles(.notRunning(now), &effects) }
+            // Unless it runs again by now, and the requests are for that.
+            if StillState.Gate(now) == .closed, state.gate == .closed { state.failSingles(.notRunning(now), &effects) }
             state.updateReadiness()
             return effects
         }

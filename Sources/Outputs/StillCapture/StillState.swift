@@ -289,6 +289,7 @@ struct StillState {
         }
         waiting.removeAll()
         gate = .closed
+        lastReading = makeIdentifier()
         updateReadiness()
         return effects
     }
