@@ -53,6 +53,9 @@ package final class TestListener: Sendable {
 
     deinit { close(socket) }
 
+    /// As the function of that name, for connections.
+    package static func freePort() throws -> Int { try TestTools.freePort() }
+
     /// Fills the backlog with connections, after which it answers no more; returns their sockets.
     package func fill() -> [Int32] {
         (0..<8).map { _ in
