@@ -22,6 +22,7 @@ let libraries = [
     "StreamOutput", "RTPOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
     "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
+    "WebRTCPublisher",
 ]
 
 let package = Package(
@@ -163,6 +164,13 @@ let package = Package(
             name: "StreamOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
+        // Captures, live by WebRTC: to WHIP endpoints and Janus.
+        .target(
+            name: "WebRTCPublisher",
+            dependencies: [
+                "CaptureCore", "HTTPTransport", "MediaPublishing", "RTP", "VideoCapturing", "WebRTCTransport",
+            ],
+            path: "Sources/Outputs/WebRTCPublisher", swiftSettings: strict),
         // Encoded video and sound by RTP, to one receiver or a multicast group.
         .target(
             name: "RTPOutput",
@@ -170,6 +178,9 @@ let package = Package(
             path: "Sources/Outputs/RTPOutput", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
+        // Connections of WebRTC (ICE, DTLS, SRTP), for this package alone.
+        .target(
+            name: "WebRTCTransport", dependencies: ["CaptureCore", "CNice", "COpenSSL", "CSRTP"], swiftSettings: strict),
         // RTP, RTCP and session descriptions, for this package alone. No Foundation, no C library.
         .target(name: "RTP", dependencies: ["CaptureCore", "H264Bitstream"], swiftSettings: strict),
         // HTTP by libcurl, for what captures from servers; for this package alone, but for credentials and certificates.
@@ -222,7 +233,7 @@ let package = Package(
                 "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
                 "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
                 "StreamCapturer", "StreamOutput", "RTPOutput", "SDLPreview", "V4L2Codec", "WindowPreview",
-                "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer",
+                "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer", "WebRTCPublisher",
             ], swiftSettings: strict),
         system(
             "CLibAV", pkgConfig: "libavformat",
@@ -242,6 +253,9 @@ let package = Package(
         system("CALSA", pkgConfig: "alsa", ["libasound2-dev"]),
         system("CMPG123", pkgConfig: "libmpg123", ["libmpg123-dev"]),
         system("CSWResample", pkgConfig: "libswresample", ["libswresample-dev"]),
+        system("CNice", pkgConfig: "gobject-2.0", ["libnice-dev"]),
+        system("COpenSSL", pkgConfig: "openssl", ["libssl-dev"]),
+        system("CSRTP", pkgConfig: "libsrtp2", ["libsrtp2-dev"]),
         system("CLibVPX", pkgConfig: "vpx", ["libvpx-dev"]),
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
         .target(
@@ -275,11 +289,18 @@ let package = Package(
                 "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
+            name: "WebRTCTransportTests", dependencies: ["WebRTCTransport", "CaptureCore", "TestTools"],
+            swiftSettings: strict),
+        .testTarget(
             name: "StreamOutputTests",
             dependencies: [
                 "StreamOutput", "CapturerTestKit", "H264Bitstream", "H264Codec", "MediaPublishing", "NoiseCapturer",
                 "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "WebRTCPublisherTests",
+            dependencies: ["WebRTCPublisher", "CaptureCore", "HTTPTransport", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
             dependencies: [
