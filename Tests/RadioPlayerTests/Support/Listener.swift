@@ -188,7 +188,7 @@ final class Listener {
     }
 
     /// Waits until something is true, while virtual time goes on.
-    func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) -> Bool {
+    func eventually(within limit: Duration = .seconds(300), _ condition: () -> Bool) -> Bool {
         let end = MonotonicClock().now.advanced(by: limit)
         while !condition() {
             guard MonotonicClock().now < end else { return false }
