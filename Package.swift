@@ -19,7 +19,8 @@ let libraries = [
     "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
     "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
-    "StreamOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
+    "StreamOutput", "IcecastOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer",
+    "FileCapturer",
     "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
 ]
@@ -163,6 +164,11 @@ let package = Package(
             name: "StreamOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
+        // Live WebM to Icecast.
+        .target(
+            name: "IcecastOutput",
+            dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
+            path: "Sources/Outputs/IcecastOutput", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
         // RTP, RTCP and session descriptions, for this package alone. No Foundation, no C library.
@@ -216,7 +222,8 @@ let package = Package(
                 "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing",
                 "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
                 "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
-                "StreamCapturer", "StreamOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering",
+                "StreamCapturer", "StreamOutput", "IcecastOutput", "SDLPreview", "V4L2Codec", "WindowPreview",
+                "AudioRendering",
                 "Loudspeaker", "RadioCapturer", "RadioPlayer",
             ], swiftSettings: strict),
         system(
@@ -273,6 +280,12 @@ let package = Package(
             dependencies: [
                 "StreamOutput", "CapturerTestKit", "H264Bitstream", "H264Codec", "MediaPublishing", "NoiseCapturer",
                 "TestTools", "VideoCapturing",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "IcecastOutputTests",
+            dependencies: [
+                "IcecastOutput", "AudioCapturing", "CapturerTestKit", "MediaContainers", "MediaPublishing", "TestTools",
+                "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",

@@ -8,6 +8,7 @@ import FileCapturer
 import FileOutput
 import FrameProcessing
 import H264Codec
+import IcecastOutput
 import Loudspeaker
 import MJPEGCapturer
 import MJPEGServer
@@ -45,6 +46,7 @@ let demoCatalog = ToolCatalog(
             .stills,
             .mjpegServer,
             .tcp,
+            .icecast,
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
