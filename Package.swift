@@ -19,10 +19,11 @@ let libraries = [
     "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
     "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
-    "StreamOutput", "IcecastOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer",
+    "StreamOutput", "RTPOutput", "IcecastOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer",
     "FileCapturer",
     "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
+    "WebRTCPublisher",
 ]
 
 let package = Package(
@@ -169,8 +170,23 @@ let package = Package(
             name: "IcecastOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/IcecastOutput", swiftSettings: strict),
+        // Captures, live by WebRTC: to WHIP endpoints and Janus.
+        .target(
+            name: "WebRTCPublisher",
+            dependencies: [
+                "CaptureCore", "HTTPTransport", "MediaPublishing", "RTP", "VideoCapturing", "WebRTCTransport",
+            ],
+            path: "Sources/Outputs/WebRTCPublisher", swiftSettings: strict),
+        // Encoded video and sound by RTP, to one receiver or a multicast group.
+        .target(
+            name: "RTPOutput",
+            dependencies: ["VideoCapturing", "MediaPublishing", "H264Bitstream", "RTP", "StreamTransport"],
+            path: "Sources/Outputs/RTPOutput", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
+        // Connections of WebRTC (ICE, DTLS, SRTP), for this package alone.
+        .target(
+            name: "WebRTCTransport", dependencies: ["CaptureCore", "CNice", "COpenSSL", "CSRTP"], swiftSettings: strict),
         // RTP, RTCP and session descriptions, for this package alone. No Foundation, no C library.
         .target(name: "RTP", dependencies: ["CaptureCore", "H264Bitstream"], swiftSettings: strict),
         // HTTP by libcurl, for what captures from servers; for this package alone, but for credentials and certificates.
@@ -222,9 +238,8 @@ let package = Package(
                 "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing",
                 "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
                 "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
-                "StreamCapturer", "StreamOutput", "IcecastOutput", "SDLPreview", "V4L2Codec", "WindowPreview",
-                "AudioRendering",
-                "Loudspeaker", "RadioCapturer", "RadioPlayer",
+                "StreamCapturer", "StreamOutput", "RTPOutput", "IcecastOutput", "SDLPreview", "V4L2Codec",
+                "WindowPreview", "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer", "WebRTCPublisher",
             ], swiftSettings: strict),
         system(
             "CLibAV", pkgConfig: "libavformat",
@@ -244,6 +259,9 @@ let package = Package(
         system("CALSA", pkgConfig: "alsa", ["libasound2-dev"]),
         system("CMPG123", pkgConfig: "libmpg123", ["libmpg123-dev"]),
         system("CSWResample", pkgConfig: "libswresample", ["libswresample-dev"]),
+        system("CNice", pkgConfig: "gobject-2.0", ["libnice-dev"]),
+        system("COpenSSL", pkgConfig: "openssl", ["libssl-dev"]),
+        system("CSRTP", pkgConfig: "libsrtp2", ["libsrtp2-dev"]),
         system("CLibVPX", pkgConfig: "vpx", ["libvpx-dev"]),
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
         .target(
@@ -276,6 +294,9 @@ let package = Package(
                 "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
+            name: "WebRTCTransportTests", dependencies: ["WebRTCTransport", "CaptureCore", "TestTools"],
+            swiftSettings: strict),
+        .testTarget(
             name: "StreamOutputTests",
             dependencies: [
                 "StreamOutput", "CapturerTestKit", "H264Bitstream", "H264Codec", "MediaPublishing", "NoiseCapturer",
@@ -287,6 +308,10 @@ let package = Package(
                 "IcecastOutput", "AudioCapturing", "CapturerTestKit", "MediaContainers", "MediaPublishing", "TestTools",
                 "VideoCapturing",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "WebRTCPublisherTests",
+            dependencies: ["WebRTCPublisher", "CaptureCore", "HTTPTransport", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
             dependencies: [
@@ -336,6 +361,12 @@ let package = Package(
         .testTarget(
             name: "H264CodecTests", dependencies: ["H264Codec", "H264Bitstream", "FFmpegContainers", "VideoCapturing"],
             swiftSettings: strict),
+        .testTarget(
+            name: "RTPOutputTests",
+            dependencies: [
+                "RTPOutput", "AudioCapturing", "CapturerTestKit", "MediaPublishing", "NoiseCapturer", "OpusCodec",
+                "TestTools", "ToneCapturer", "VP8Codec", "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "H264BitstreamTests", dependencies: ["H264Bitstream", "CaptureCore"], swiftSettings: strict),
         .testTarget(

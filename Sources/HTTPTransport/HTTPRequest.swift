@@ -12,7 +12,18 @@ package struct HTTPRequest {
     }
 
     package var address: HTTPAddress
+    /// As in `GET` and `DELETE`.
+    package var method = "GET"
+    /// Sent with any method but `GET`; nil for none.
+    package var body: [UInt8]?
     package var credential: HTTPCredential?
+    /// Sent as `Authorization: Bearer`, and not to another host that a redirect leads to; nil for none.
+    package var bearerToken: String?
+    /// Whether connections without TLS may lead to other machines, by redirects too.
+    package var allowsPlainHTTP = true
+    package var maximumRedirects = 10
+    /// The timeout of the whole transfer; nil for none.
+    package var timeout: Duration?
     package var trust = HTTPServerTrust.verified
     /// The timeout of the connection, including name resolution and TLS.
     package var connectTimeout: Duration = .seconds(10)
@@ -146,22 +157,5 @@ extension LenientExchange {
             }
         }
         return nil
-    }
-}
-
-/// Base64 (RFC 4648, section 4).
-package enum Base64 {
-    package static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-    package static func encode(_ bytes: [UInt8]) -> String {
-        var result: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = (0..<3).reduce(0) { $0 << 8 | (start + $1 < bytes.count ? Int(bytes[start + $1]) : 0) }
-            let count = min(3, bytes.count - start) + 1
-            for digit in 0..<4 {
-                result.append(digit < count ? alphabet[group >> (18 - 6 * digit) & 63] : ASCII.equals)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
     }
 }

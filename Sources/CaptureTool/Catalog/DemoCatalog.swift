@@ -17,6 +17,7 @@ import MicrophoneCapturer
 import NoiseCapturer
 import OpusCodec
 import PatternCapturer
+import RTPOutput
 import RadioCapturer
 import SDLPreview
 import ScreenCapturer
@@ -27,6 +28,7 @@ import ToneCapturer
 import V4L2Codec
 import VP8Codec
 import VideoCapturing
+import WebRTCPublisher
 import WindowPreview
 
 /// What `capturer-demo` offers.
@@ -47,6 +49,9 @@ let demoCatalog = ToolCatalog(
             .mjpegServer,
             .tcp,
             .icecast,
+            .whip,
+            .janus,
+            .rtp,
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
@@ -74,5 +79,6 @@ let demoCatalog = ToolCatalog(
         ("--source camera --audio mic -o av.webm", "with sound"),
         ("--source camera --burst 20 -o shot-%02d.jpg", "twenty photographs"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
+        ("--source camera --audio mic -o whip:https://host/room", "live by WebRTC"),
         ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])
