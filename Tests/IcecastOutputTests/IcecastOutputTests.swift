@@ -124,7 +124,8 @@ import VideoCapturing
         }
         defer { server.stop() }
         var configuration = IcecastOutput.Configuration()
-        configuration.reconnectDelays = [.milliseconds(20)]
+        configuration.reconnectDelay = .milliseconds(20)
+        configuration.maximumReconnectDelay = .milliseconds(20)
         let output = try IcecastOutput(IcecastOutputTests.address(server.port), configuration: configuration)
         let requests = Locked(0)
         output.connectFeedback(PacketFeedback(onKeyFrame: { requests.withLock { $0 += 1 } }, onBitrate: { _ in }))
@@ -154,7 +155,8 @@ import VideoCapturing
         }
         defer { server.stop() }
         var configuration = IcecastOutput.Configuration()
-        configuration.reconnectDelays = [.milliseconds(20)]
+        configuration.reconnectDelay = .milliseconds(20)
+        configuration.maximumReconnectDelay = .milliseconds(20)
         let output = try IcecastOutput(IcecastOutputTests.address(server.port), configuration: configuration)
         try output.open()
         try output.begin([IcecastOutputTests.video])

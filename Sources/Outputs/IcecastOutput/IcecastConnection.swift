@@ -52,7 +52,7 @@ struct IcecastConnection {
         let stated = address.metadata
         var lines = [
             "PUT \(address.mount) HTTP/1.1", "Host: \(address.server.displayName)",
-            "Authorization: Basic \(base64(Array("\(address.user):\(address.password)".utf8)))",
+            "Authorization: Basic \(Base64.encode(Array("\(address.user):\(address.password)".utf8)))",
             "User-Agent: swift-video-capturing", "Content-Type: \(contentType)", "Expect: 100-continue",
             "Ice-Public: \(stated.isPublic || given.isPublic ? 1 : 0)",
         ]
@@ -218,17 +218,4 @@ struct IcecastConnection {
                 message: "It was stopped while it connected.")
         }
     }
-}
-
-/// RFC 4648, 4.
-private func base64(_ bytes: [UInt8]) -> String {
-    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    var text: [UInt8] = []
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-        let group = bytes[start..<min(bytes.count, start + 3)]
-        let word = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-        for index in 0...group.count { text.append(digits[word >> (18 - 6 * index) & 63]) }
-        text += repeatElement(UInt8(ascii: "="), count: 3 - group.count)
-    }
-    return String(decoding: text, as: UTF8.self)
 }

@@ -28,10 +28,12 @@ extension IcecastOutput {
         public var stallTimeout: Duration = .seconds(10)
         /// How long a packet may wait before groups of pictures are lost.
         public var maximumDelay: Duration = .seconds(3)
-        /// The delays before the attempts to restore a lost connection; the last one is repeated. Empty for no attempt.
-        public var reconnectDelays: [Duration] = [
-            .milliseconds(500), .seconds(1), .seconds(2), .seconds(5), .seconds(10),
-        ]
+        /// The delay before the first attempt to restore a lost connection, at most; each is twice the one before.
+        public var reconnectDelay: Duration = .milliseconds(500)
+        /// The longest of these delays.
+        public var maximumReconnectDelay: Duration = .seconds(10)
+        /// How long a lost connection is tried to be restored; nil for as long as the output is used.
+        public var reconnectTimeout: Duration?
         /// How long the end waits for the server to take what is still to be sent.
         public var finishTimeout: Duration = .seconds(2)
 
@@ -44,11 +46,12 @@ extension IcecastOutput {
         public func validate() throws(CaptureError) {
             let isValid =
                 [connectTimeout, stallTimeout, maximumDelay].allSatisfy { $0 > .zero } && finishTimeout >= .zero
-                && reconnectDelays.allSatisfy { $0 >= .zero }
+                && reconnectDelay > .zero && maximumReconnectDelay >= reconnectDelay
+                && reconnectTimeout.map { $0 > .zero } ?? true
             guard isValid else {
                 throw CaptureError(
                     .invalidConfiguration, operation: "configure the output",
-                    message: "Timeouts must be longer than nothing, and delays must not be negative.")
+                    message: "Timeouts and delays must be longer than nothing, and the longest delay is the longest.")
             }
         }
     }

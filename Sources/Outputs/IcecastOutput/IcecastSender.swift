@@ -84,6 +84,9 @@ final class IcecastSender {
 
     func run() {
         var attempt = 0
+        var backoff = BackoffPolicy(
+            initialDelay: configuration.reconnectDelay, maximumDelay: configuration.maximumReconnectDelay,
+            budget: configuration.reconnectTimeout)
         var connection = hub.values.withLock { $0.first.take() }
         let isConnected = connection != nil
         while true {
@@ -91,17 +94,17 @@ final class IcecastSender {
             do throws(CaptureError) {
                 if let first = connection.take() { made = first } else { made = try connect(attempt, isConnected) }
                 attempt = 0
+                backoff.didConnect(at: MonotonicClock().now)
                 hub.change(to: .live)
                 try stream(to: made)
                 return hub.change(to: .ended(nil))
             } catch {
                 guard !isOver, isTemporary(error, isConnected || attempt > 0) else { return end(error) }
+                let now = MonotonicClock().now
+                guard let delay = backoff.nextDelay(at: now) else { return end(error) }
                 attempt += 1
                 hub.change(to: .reconnecting(after: error, attempt: attempt))
-                let delays = configuration.reconnectDelays
-                guard let last = delays.last else { return end(error) }
-                hub.stop.event.wait(
-                    until: MonotonicClock().now.advanced(by: attempt <= delays.count ? delays[attempt - 1] : last))
+                hub.stop.event.wait(until: now.advanced(by: delay))
                 if isOver { return end(error) }
             }
         }
