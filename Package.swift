@@ -97,7 +97,10 @@ let package = Package(
         // Apart from MediaContainers, so that only its users link FFmpeg.
         .target(
             name: "FFmpegContainers",
-            dependencies: ["VideoCapturing", "MediaContainers", "H264Bitstream", "FFmpegSupport", "CLibAV"],
+            dependencies: [
+                "AudioCapturing", "AudioResampling", "VideoCapturing", "MediaContainers", "H264Bitstream",
+                "FFmpegSupport", "CLibAV",
+            ],
             path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
         .target(
             name: "FFmpegMuxing",
@@ -218,7 +221,8 @@ let package = Package(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
         .target(
-            name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaContainers"],
+            name: "FileCapturer",
+            dependencies: ["AudioCapturing", "VideoCapturing", "FrameProcessing", "MediaContainers"],
             path: "Capturers/FileCapturer", swiftSettings: strict),
         .target(
             name: "StreamCapturer",
@@ -403,7 +407,8 @@ let package = Package(
         .testTarget(
             name: "FileCapturerTests",
             dependencies: [
-                "FileCapturer", "MediaContainers", "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing",
+                "FileCapturer", "AudioCapturing", "FFmpegContainers", "MediaContainers", "VP8Codec", "CapturerTestKit",
+                "TestTools", "VideoCapturing",
             ],
             swiftSettings: strict),
         .testTarget(

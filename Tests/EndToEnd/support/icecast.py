@@ -56,14 +56,28 @@ class Icecast:
         for parent in [self.folder, *self.folder.parents]:
             if parent.stat().st_uid == os.geteuid() and parent != pathlib.Path("/"):
                 parent.chmod(parent.stat().st_mode | 0o011)
-        self.port = free_port()
         owner = "<changeowner><user>nobody</user><group>nogroup</group></changeowner>" if os.geteuid() == 0 else ""
         self.configuration = logs / "icecast.xml"
+<<<<<<< HEAD
         self.configuration.write_text(CONFIGURATION.format(port=self.port, folder=logs, owner=owner, more=more))
         self.begin()
 
     def begin(self):
         """Starts the server, at the same port as before."""
+=======
+        for attempt in range(5):
+            self.port = free_port()
+            self.configuration.write_text(CONFIGURATION.format(port=self.port, folder=logs, owner=owner))
+            try:
+                return self.begin()
+            except AssertionError:
+                # Another program may have taken the port meanwhile; Icecast cannot pick one itself.
+                self.end()
+                if attempt == 4:
+                    raise
+
+    def begin(self):
+>>>>>>> origin/main
         self.process = subprocess.Popen(
             ["icecast2", "-c", str(self.configuration)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
@@ -111,6 +125,11 @@ class Icecast:
     def title(self, mount, text):
         query = urllib.parse.urlencode({"mount": f"/{mount}", "mode": "updinfo", "song": text, "charset": "UTF-8"})
         self.administer(f"metadata?{query}")
+
+    def kill(self):
+        """All is gone, as after a crash of the machine."""
+        self.end()
+        self.sources.clear()
 
     def end(self):
         for process in [*self.sources, self.process]:
