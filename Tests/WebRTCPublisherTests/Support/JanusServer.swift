@@ -71,8 +71,8 @@ final class JanusServer {
 
     /// Starts it, again after ``stop()``, at the same port.
     func start() throws {
-        let started = Peer("janus", ["-F", folder.path, "-o"])
-        peer = try #require(started, "install janus")
+        let started: Peer = try #require(Peer("janus", ["-F", folder.path, "-o"]), "install janus")
+        peer = started
         let information = try HTTPRequest(address: HTTPAddress(url + "/info"))
         let isUp = eventually(.seconds(120)) {
             (try? HTTPClient(maximumBodyBytes: 1 << 20).perform(information))?.status == 200
