@@ -105,6 +105,28 @@ import Testing
     }
 
     @Test(arguments: [
+        (426, "No such room (1)", SignallingErrorCode.notFound),
+        (429, "Missing mandatory element (pin)", .unauthorized),
+        (432, "Maximum number of publishers (1) already reached", .busy),
+        (433, "Unauthorized (wrong pin)", .unauthorized),
+        (437, "Invalid SDP", .offerRefused), (499, "Unknown error", .serverFailed),
+    ])
+    func `Errors of the room have their codes`(number: Int32, words: String, code: SignallingErrorCode) throws {
+        let event = """
+            {"janus":"event","sender":7,"transaction":"JOINING","plugindata":{"plugin":"janus.plugin.videoroom","data":\
+            {"videoroom":"event","error_code":\(number),"error":"\(words)"}}}
+            """
+        let server = QuirkServer(Self.janus([event]))
+        defer { server.stop() }
+        let client = try client(server, EventRecord())
+        var error: SignallingError?
+        do throws(SignallingError) { _ = try client.publish(offer: offer()) } catch let caught { error = caught }
+        #expect(error?.code == code)
+        #expect(error?.libraryCode == number)
+        #expect(error?.code.mayRecover == (code == .busy || code == .serverFailed))
+    }
+
+    @Test(arguments: [
         ("404 Not Found", "", SignallingErrorCode.notFound), ("200 OK", "<html>", .invalidAnswer),
         ("200 OK", "[]", .invalidAnswer), ("200 OK", "{}", .invalidAnswer),
         ("200 OK", #"{"janus":"success"}"#, .invalidAnswer),
