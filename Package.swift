@@ -19,7 +19,7 @@ let libraries = [
     "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
     "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
-    "StreamOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
+    "StreamOutput", "RTPOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
     "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
     "WebRTCPublisher",
@@ -168,6 +168,11 @@ let package = Package(
         .target(
             name: "WebRTCPublisher", dependencies: ["CaptureCore", "HTTPTransport"],
             path: "Sources/Outputs/WebRTCPublisher", swiftSettings: strict),
+        // Encoded video and sound by RTP, to one receiver or a multicast group.
+        .target(
+            name: "RTPOutput",
+            dependencies: ["VideoCapturing", "MediaPublishing", "H264Bitstream", "RTP", "StreamTransport"],
+            path: "Sources/Outputs/RTPOutput", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
         // RTP, RTCP and session descriptions, for this package alone. No Foundation, no C library.
@@ -221,8 +226,8 @@ let package = Package(
                 "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing",
                 "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
                 "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
-                "StreamCapturer", "StreamOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering",
-                "Loudspeaker", "RadioCapturer", "RadioPlayer",
+                "StreamCapturer", "StreamOutput", "RTPOutput", "SDLPreview", "V4L2Codec", "WindowPreview",
+                "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer",
             ], swiftSettings: strict),
         system(
             "CLibAV", pkgConfig: "libavformat",
@@ -311,6 +316,8 @@ let package = Package(
             name: "AudioRenderingTests",
             dependencies: ["AudioRendering", "AudioCapturing", "CapturerTestKit", "TestTools"], swiftSettings: strict),
         .testTarget(
+            name: "RTPTests", dependencies: ["RTP", "CaptureCore"], swiftSettings: strict),
+        .testTarget(
             name: "RadioPlayerTests",
             dependencies: [
                 "RadioPlayer", "AudioCapturing", "AudioRendering", "HTTPTransport", "MP3Codec", "CapturerTestKit",
@@ -330,6 +337,12 @@ let package = Package(
         .testTarget(
             name: "H264CodecTests", dependencies: ["H264Codec", "H264Bitstream", "FFmpegContainers", "VideoCapturing"],
             swiftSettings: strict),
+        .testTarget(
+            name: "RTPOutputTests",
+            dependencies: [
+                "RTPOutput", "AudioCapturing", "CapturerTestKit", "MediaPublishing", "NoiseCapturer", "OpusCodec",
+                "TestTools", "ToneCapturer", "VP8Codec", "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "H264BitstreamTests", dependencies: ["H264Bitstream", "CaptureCore"], swiftSettings: strict),
         .testTarget(

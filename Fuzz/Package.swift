@@ -18,6 +18,9 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzMP3", [framework("MP3Codec"), framework("AudioCapturing")]),
     ("FuzzRadio", [framework("RadioPlayer")]),
     ("FuzzSignalling", [framework("WebRTCPublisher")]),
+    ("FuzzRTCP", [framework("RTP")]),
+    ("FuzzSDP", [framework("RTP")]),
+    ("FuzzTransportFeedback", [framework("RTP"), framework("CaptureCore")]),
     ("FuzzOptions", [framework("CaptureTool"), framework("FrameProcessing"), framework("VideoCapturing")]),
 ]
 

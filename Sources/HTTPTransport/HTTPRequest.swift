@@ -159,20 +159,3 @@ extension LenientExchange {
         return nil
     }
 }
-
-/// Base64 (RFC 4648, section 4).
-package enum Base64 {
-    package static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-    package static func encode(_ bytes: [UInt8]) -> String {
-        var result: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = (0..<3).reduce(0) { $0 << 8 | (start + $1 < bytes.count ? Int(bytes[start + $1]) : 0) }
-            let count = min(3, bytes.count - start) + 1
-            for digit in 0..<4 {
-                result.append(digit < count ? alphabet[group >> (18 - 6 * digit) & 63] : ASCII.equals)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
-}

@@ -1,3 +1,5 @@
+import CaptureCore
+
 /// The certificates of an `https` server that are trusted.
 public enum HTTPServerTrust: Sendable, Hashable {
     /// Those issued for the server's name by an authority that the system trusts.

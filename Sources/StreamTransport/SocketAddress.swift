@@ -38,22 +38,53 @@ package struct SocketAddress: Sendable {
 
     /// The port.
     package var port: Int {
-        withUnsafeBytes(of: storage) { Int($0[2]) << 8 | Int($0[3]) }
+        get { withUnsafeBytes(of: storage) { Int($0[2]) << 8 | Int($0[3]) } }
+        set {
+            withUnsafeMutableBytes(of: &storage) { bytes in
+                bytes[2] = UInt8(truncatingIfNeeded: newValue >> 8)
+                bytes[3] = UInt8(truncatingIfNeeded: newValue)
+            }
+        }
+    }
+
+    /// Whether it is a group of receivers.
+    package var isMulticast: Bool {
+        withUnsafeBytes(of: storage) { family == AF_INET6 ? $0[8] == 0xFF : $0[4] & 0xF0 == 0xE0 }
+    }
+
+    /// Whether both are of one host, whatever their ports.
+    func isSameHost(as other: SocketAddress) -> Bool {
+        guard family == other.family else { return false }
+        let range = family == AF_INET6 ? 8..<24 : 4..<8
+        return withUnsafeBytes(of: storage) { first in
+            withUnsafeBytes(of: other.storage) { first[range].elementsEqual($0[range]) }
+        }
+    }
+
+    /// The address of IPv4; nil for IPv6.
+    var ipv4: in_addr? {
+        guard family == AF_INET else { return nil }
+        return withUnsafeBytes(of: storage) { $0.loadUnaligned(fromByteOffset: 4, as: in_addr.self) }
+    }
+
+    /// The host as a number, without brackets.
+    package var host: String {
+        var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        let code = withPointer { getnameinfo($0, $1, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST) }
+        return code == 0 ? host.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } : "?"
     }
 }
 
 extension SocketAddress: CustomStringConvertible {
     /// As in `127.0.0.1:9000` or `[::1]:9000`.
     package var description: String {
-        var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-        let code = withPointer { getnameinfo($0, $1, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST) }
-        let name = code == 0 ? host.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } : "?"
+        let name = host
         return name.contains(":") ? "[\(name)]:\(port)" : "\(name):\(port)"
     }
 }
 
 /// Finds the addresses of hosts.
-enum HostResolver {
+package enum HostResolver {
     /// The addresses of a host, the preferred one first; at least one.
     ///
     /// The system's resolver cannot be interrupted, so it runs on a thread of its own, which is left to itself when the
@@ -64,7 +95,7 @@ enum HostResolver {
     ///   - deadline: on the monotonic clock.
     ///   - stop: a descriptor that ends the wait when it can be read.
     /// - Throws: `deviceNotFound` for an unknown host, `stalled` without an answer, `invalidState` after a stop.
-    static func resolve(
+    package static func resolve(
         _ address: StreamAddress, until deadline: MediaTime, interruptedBy stop: Int32
     ) throws(CaptureError) -> [SocketAddress] {
         switch lookUp(address, flags: AI_NUMERICHOST) {

@@ -14,6 +14,13 @@ package struct StreamAddress: Sendable, Hashable {
     /// The value of `format`; nil when there is none.
     package var format: String?
 
+    /// The address of a host and a port.
+    package init(host: String, port: Int, isListening: Bool = false) {
+        self.host = host
+        self.port = port
+        self.isListening = isListening
+    }
+
     /// Parses an address.
     ///
     /// - Parameters:
@@ -29,22 +36,11 @@ package struct StreamAddress: Sendable, Hashable {
             throw invalid("This is no address of a TCP stream; \(example).")
         }
         let parts = text.dropFirst(6).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        var authority = parts[0]
-        if authority.hasSuffix("/") { authority = authority.dropLast() }
-        guard !authority.contains(where: { "/@# \t\n".contains($0) }), let colon = authority.lastIndex(of: ":") else {
-            throw invalid("The address has no port, or more than host and port; \(example).")
+        do throws(AuthorityError) {
+            (host, port) = try StreamAddress.hostAndPort(of: parts[0])
+        } catch {
+            throw invalid(error.message(scheme: "tcp", example: example))
         }
-        var host = authority[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = host.dropFirst().dropLast()
-        } else if host.contains(":") || host.contains("[") {
-            throw invalid("An IPv6 address stands in brackets, as in tcp://[::1]:9000.")
-        }
-        self.host = String(host)
-        let digits = authority[authority.index(after: colon)...]
-        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), let port = Int(digits), (0...65535).contains(port)
-        else { throw invalid("The port is no number up to 65535; \(example).") }
-        self.port = port
         isListening = false
         for option in (parts.count > 1 ? parts[1] : "").split(separator: "&") {
             let pair = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -63,6 +59,41 @@ package struct StreamAddress: Sendable, Hashable {
 
     /// As in `192.168.1.5:9000`, for messages.
     package var displayName: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+extension StreamAddress {
+    /// What is wrong with `host:port`.
+    package enum AuthorityError: Error {
+        case noPort, noBrackets, portOutOfRange
+
+        /// A sentence for the user.
+        package func message(scheme: String, example: String) -> String {
+            switch self {
+            case .noPort: "The address has no port, or more than host and port; \(example)."
+            case .noBrackets: "An IPv6 address stands in brackets, as in \(scheme)://[::1]:9000."
+            case .portOutOfRange: "The port is no number up to 65535; \(example)."
+            }
+        }
+    }
+
+    /// The host, without the brackets of IPv6, and the port of `host:port`; a slash may follow.
+    package static func hostAndPort(of text: Substring) throws(AuthorityError) -> (host: String, port: Int) {
+        var authority = text
+        if authority.hasSuffix("/") { authority = authority.dropLast() }
+        guard !authority.contains(where: { "/@# \t\n".contains($0) }), let colon = authority.lastIndex(of: ":") else {
+            throw .noPort
+        }
+        var host = authority[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") || host.contains("[") {
+            throw .noBrackets
+        }
+        let digits = authority[authority.index(after: colon)...]
+        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), let port = Int(digits), (0...65535).contains(port)
+        else { throw .portOutOfRange }
+        return (String(host), port)
+    }
 }
 
 extension Duration {

@@ -110,13 +110,13 @@ import VideoCapturing
     }
 
     @Test func base64IsReadAsItShouldBe() {
-        #expect(decodeBase64("".utf8) == [])
-        #expect(decodeBase64("Zg==".utf8) == Array("f".utf8))
-        #expect(decodeBase64("Zm8".utf8) == Array("fo".utf8))
-        #expect(decodeBase64("Zm9vYmE=".utf8) == Array("fooba".utf8))
-        #expect(decodeBase64("Zm9vYmFy".utf8) == Array("foobar".utf8))
+        #expect(Base64.decode("".utf8) == [])
+        #expect(Base64.decode("Zg==".utf8) == Array("f".utf8))
+        #expect(Base64.decode("Zm8".utf8) == Array("fo".utf8))
+        #expect(Base64.decode("Zm9vYmE=".utf8) == Array("fooba".utf8))
+        #expect(Base64.decode("Zm9vYmFy".utf8) == Array("foobar".utf8))
         for wrong in ["Z", "Zm9vY", "Zm=v", "Zm9v!", "Z===", "Zm 9v"] {
-            #expect(decodeBase64(wrong.utf8) == nil, "\(wrong)")
+            #expect(Base64.decode(wrong.utf8) == nil, "\(wrong)")
         }
     }
 

@@ -16,6 +16,7 @@ import MicrophoneCapturer
 import NoiseCapturer
 import OpusCodec
 import PatternCapturer
+import RTPOutput
 import RadioCapturer
 import SDLPreview
 import ScreenCapturer
@@ -45,6 +46,7 @@ let demoCatalog = ToolCatalog(
             .stills,
             .mjpegServer,
             .tcp,
+            .rtp,
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),

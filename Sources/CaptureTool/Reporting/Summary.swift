@@ -21,8 +21,10 @@ enum Summary {
         return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(with)\(place). \(end)"
     }
 
-    /// A line for each output that is to be found at an address.
-    static func announcements(_ run: RunSnapshot) -> [String] { run.outputs.compactMap(\.statistics.announcement) }
+    /// The lines of the outputs that are to be found at an address.
+    static func announcements(_ run: RunSnapshot) -> [String] {
+        run.outputs.compactMap(\.statistics.announcement).flatMap { $0.split(separator: "\n").map(String.init) }
+    }
 
     /// The line about the capture: the number of frames, and how many each consumer took and dropped.
     static func captureLine(_ run: RunSnapshot) -> String {

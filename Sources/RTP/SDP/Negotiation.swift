@@ -100,6 +100,21 @@ extension Negotiation.Transport {
     }
 }
 
+extension Negotiation.Transport: CustomStringConvertible {
+    /// What is no secret.
+    package var description: String { "transport of \(iceUser), \(setup.rawValue), \(candidates.count) candidates" }
+}
+
+extension LocalSession.Transport: CustomStringConvertible {
+    /// What is no secret.
+    package var description: String { "transport of \(iceUser), \(setup.rawValue), \(candidates.count) candidates" }
+}
+
+extension SessionDescription.Section: CustomStringConvertible {
+    /// What is no secret.
+    package var description: String { "\(media) at line \(line), \(direction.rawValue), port \(port)" }
+}
+
 extension RTPExtensionIDs {
     /// The extensions that are known here, by their URIs.
     package static let uris: [(keyPath: any WritableKeyPath<RTPExtensionIDs, UInt8?> & Sendable, uri: String)] = [

@@ -274,14 +274,38 @@ private struct SDPParser {
         return found
     }
 
-    /// Quotes the line, but for what is secret in it.
+    /// Quotes the line, but for what is secret in it: also where the line is so damaged that it is hardly known as such.
     private func malformed(_ reason: String) -> SDPError {
-        var shown = printable(String(content), limit: 60)
-        for secret in ["a=ice-pwd:", "a=ice-ufrag:", "a=crypto:", "k="] where content.hasPrefix(secret) {
-            shown = secret + "…"
+        var shown = printable(maskingLongWords(content), limit: 60)
+        for mark in ["pwd", "ufrag", "crypto", "k="] {
+            guard let found = content.firstRange(of: mark) else { continue }
+            shown = printable(String(content[..<found.upperBound]), limit: 60) + "…"
         }
         return SDPError(
             .malformed, operation: operation,
             message: "Line \(line) of the session description, \"\(shown)\", cannot be read: \(reason).")
+    }
+
+    /// The line without words as long as the shortest password of ICE, in its letters.
+    private func maskingLongWords(_ text: Substring) -> String {
+        var result = String.UnicodeScalarView()
+        var word = String.UnicodeScalarView()
+        func flush() {
+            result.append(contentsOf: word.count >= 20 ? "…".unicodeScalars : word)
+            word.removeAll()
+        }
+        for scalar in text.unicodeScalars.prefix(512) {
+            if scalar.isASCII,
+                scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar == "+"
+                    || scalar == "/"
+            {
+                word.append(scalar)
+            } else {
+                flush()
+                result.append(scalar)
+            }
+        }
+        flush()
+        return String(result)
     }
 }

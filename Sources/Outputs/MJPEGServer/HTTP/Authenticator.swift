@@ -71,7 +71,7 @@ struct Authenticator: Sendable {
     }
 
     private func isRight(basic: Substring) -> Bool {
-        guard let given = decodeBase64(basic.utf8.drop { $0 == 0x20 }) else { return false }
+        guard let given = Base64.decode(basic.utf8.drop { $0 == 0x20 }) else { return false }
         // Of equal length whatever was given.
         let expected = Array("\(settings.user):\(settings.password)".utf8)
         return Digests.areEqual(

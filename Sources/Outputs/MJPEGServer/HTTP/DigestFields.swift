@@ -35,34 +35,3 @@ struct DigestFields {
 
     subscript(name: String) -> String? { fields[name] }
 }
-
-/// The bytes that base64 stands for (RFC 4648, 4); nil for anything else.
-func decodeBase64(_ text: some Sequence<UInt8>) -> [UInt8]? {
-    var result: [UInt8] = []
-    var bits: UInt32 = 0
-    var count = 0
-    var padding = 0
-    for letter in text {
-        let value: UInt8
-        switch letter {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = letter - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): value = letter - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): value = letter - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "+"): value = 62
-        case UInt8(ascii: "/"): value = 63
-        case UInt8(ascii: "="):
-            padding += 1
-            continue
-        default: return nil
-        }
-        guard padding == 0 else { return nil }
-        bits = bits << 6 | UInt32(value)
-        count += 6
-        if count >= 8 {
-            count -= 8
-            result.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-        }
-    }
-    // Six bits left over are a single letter of the last four.
-    return padding <= 2 && count != 6 ? result : nil
-}

@@ -1,0 +1,124 @@
+import H264Bitstream
+import RTP
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+extension RTPHub {
+    /// Errors after which no later packet is taken either, and the one that a closed port brings.
+    static let tooLarge = EMSGSIZE
+    static let forbidden = EPERM
+    static let noAccess = EACCES
+    static let refused = ECONNREFUSED
+
+    // MARK: Description
+
+    /// The session description of what is known so far.
+    var description: String { session.withLock { $0.text } }
+
+    /// Takes what is sent into the description.
+    func describe(_ tracks: [TrackDescription], _ channels: [Channel]) {
+        let streams = channels.map { channel in
+            let format = channel.sender.configuration.format
+            var found = stream(format)
+            guard format == .h264, let bytes = tracks.first(where: { $0.id == channel.track })?.decoderConfiguration
+            else { return found }
+            guard let sets = bytes.withUnsafeBytes({ try? AVCDecoderConfiguration(parsing: $0) }) else { return found }
+            found.profileLevelID = sets.profileLevelID
+            found.parameterSets = (sets.sequenceParameterSets + sets.pictureParameterSets).map(Base64.encode)
+                .joined(separator: ",")
+            return found
+        }
+        session.withLock { $0.streams = streams }
+    }
+
+    /// A stream before its parameter sets are known.
+    func stream(_ format: RTPFormat) -> PlainSession.Stream {
+        let isAudio = format == .opus
+        return PlainSession.Stream(
+            format: format,
+            payloadType: UInt8(isAudio ? configuration.audioPayloadType : configuration.payloadType),
+            port: isAudio ? ports.audio : ports.video, reportPort: isAudio ? ports.audio + 1 : ports.reports,
+            ssrc: isAudio ? sources.audio : sources.video, cname: cname)
+    }
+
+    // MARK: Statistics
+
+    var statistics: RTPOutput.Statistics {
+        state.withLock { state in
+            var result = RTPOutput.Statistics()
+            result.packetsUnsent = state.packetsUnsent
+            result.reportsSent = state.reportsSent
+            result.keyFramesAsked = state.keyFramesAsked
+            result.bitrateLimit = state.estimate?.bitrate
+            result.messagesIgnored = state.parser.malformed + state.parser.dropped
+            result.isRefused = state.isRefused
+            for channel in state.channels {
+                let counted = channel.sender.statistics
+                result.packets += counted.packets
+                result.bytes += counted.bytes + counted.bytesResent
+                result.packetsResent += counted.packetsResent
+                result.packetsAsked += counted.packetsAsked
+                result.keyFrameRequests += counted.keyFrameRequests
+                result.reports += counted.reports
+                guard channel.sender.configuration.format != .opus else { continue }
+                result.fractionLost = counted.fractionLost
+                result.roundTripTime = counted.roundTripTime
+            }
+            return result
+        }
+    }
+}
+
+/// A file with a session description.
+enum DescriptionFile {
+    /// Writes the description in place of an older one; any other file is left alone.
+    ///
+    /// - Throws: `invalidConfiguration` for a file that is no session description, `permissionDenied`, `deviceNotFound` and
+    ///   `system` when it cannot be written.
+    static func write(_ text: String, to path: String) throws(CaptureError) {
+        func failed(_ operation: String) -> CaptureError {
+            let code = errno
+            return CaptureError(
+                code == EACCES || code == EPERM ? .permissionDenied : code == ENOENT ? .deviceNotFound : .system,
+                operation: operation, subject: path, errno: code,
+                message: "The session description cannot be written there; choose another file.")
+        }
+        let file = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw failed("create the file") }
+        defer { close(file) }
+        var head = [UInt8](repeating: 0, count: 4)
+        let count = read(file, &head, head.count)
+        guard count == 0 || head.starts(with: Array("v=0".utf8)) else {
+            throw CaptureError(
+                .invalidConfiguration, operation: "create the file", subject: path,
+                message: "This file is no session description and would be lost; choose another name.")
+        }
+        var bytes = Array(text.utf8)[...]
+        guard ftruncate(file, 0) == 0, lseek(file, 0, SEEK_SET) == 0 else { throw failed("empty the file") }
+        while !bytes.isEmpty {
+            let written = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            guard written > 0 else { throw failed("write the file") }
+            bytes = bytes.dropFirst(written)
+        }
+    }
+}
+
+extension AVCDecoderConfiguration {
+    /// Profile, constraints and level of the first parameter set, as RFC 6184, 8.1 writes them.
+    fileprivate var profileLevelID: String {
+        sequenceParameterSets[0].dropFirst().prefix(3).map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count < 2 ? "0\(digits)" : digits
+        }.joined()
+    }
+}
+
+extension TrackDescription {
+    /// Whether it is of sound.
+    var isAudio: Bool { if case .audio = media { true } else { false } }
+}

@@ -1,0 +1,58 @@
+import CaptureCore
+
+/// What was sent under which transport-wide sequence number, until feedback states what became of it.
+///
+/// A ring of the last ``capacity`` packets, which is allocated once. An answer to a packet counts once: some receivers
+/// send their feedback twice, and a packet may be reported as missing before it arrives out of order.
+struct SentPackets {
+    /// What is remembered of a packet.
+    struct Record {
+        var time = MediaTime.zero
+        var bytes: UInt16 = 0
+        var sequence: UInt16 = 0
+        /// The number of the probe that it was part of; 0 for none.
+        var probe: UInt8 = 0
+        var state = State.none
+    }
+
+    enum State: UInt8 {
+        case none, sent, missing, received
+    }
+
+    /// What a report on a packet means.
+    enum Answer {
+        /// It was not sent, or too long ago, or this is known.
+        case nothing
+        case missing
+        /// - late: whether it had been reported as missing.
+        case received(Record, late: Bool)
+    }
+
+    /// More than two seconds at 20 Mbit/s.
+    static let capacity = 4096
+    /// What IP and UDP add to each packet.
+    static let overhead = 28
+
+    private var records = [Record](repeating: Record(), count: capacity)
+
+    mutating func add(_ sequence: UInt16, bytes: Int, at time: MediaTime, probe: UInt8) {
+        records[Int(sequence) % SentPackets.capacity] = Record(
+            time: time, bytes: UInt16(clamping: bytes + SentPackets.overhead), sequence: sequence, probe: probe,
+            state: .sent)
+    }
+
+    mutating func answer(_ sequence: UInt16, hasArrived: Bool) -> Answer {
+        let index = Int(sequence) % SentPackets.capacity
+        let record = records[index]
+        guard record.sequence == sequence else { return .nothing }
+        switch (record.state, hasArrived) {
+        case (.sent, false):
+            records[index].state = .missing
+            return .missing
+        case (.sent, true), (.missing, true):
+            records[index].state = .received
+            return .received(record, late: record.state == .missing)
+        default: return .nothing
+        }
+    }
+}
