@@ -85,7 +85,7 @@ import Testing
         arguments: [
             (#"{"janus":"timeout","session_id":7}"#, nil, SignallingErrorCode.ended),
             (#"{"janus":"error","error":{"code":458,"reason":"No such session"}}"#, nil, .ended),
-            ("garbage", nil, .invalidAnswer), (#"{"janus":"keepalive"}"#, "404 Not Found", .notFound),
+            ("garbage", nil, .invalidAnswer), (#"{"janus":"keepalive"}"#, "404 Not Found", .ended),
             (#"{"janus":"keepalive"}"#, "500 Oh", .serverFailed),
         ] as [(String, String?, SignallingErrorCode)])
     func `A lost session is reported once`(event: String, status: String?, code: SignallingErrorCode) throws {

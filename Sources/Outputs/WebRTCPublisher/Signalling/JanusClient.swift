@@ -158,7 +158,12 @@ package final class JanusClient: Sendable {
         if let apiSecret { query += "&apisecret=\(JanusClient.percentEncoded(apiSecret))" }
         var request = try self.request("GET", "/\(session)", query: query)
         request.timeout = JanusClient.pollTimeout
-        return try messages(client, request)
+        do {
+            return try messages(client, request)
+        } catch where error.code == .notFound {
+            // So Janus answers for a session that it does not know, as after its restart.
+            throw self.error(.ended, "Janus no longer has the session; publish again.")
+        }
     }
 
     private func handle(_ message: JanusMessage) throws(SignallingError) {
