@@ -160,8 +160,9 @@ package final class JanusClient: Sendable {
         request.timeout = JanusClient.pollTimeout
         do {
             return try messages(client, request)
-        } catch where error.code == .notFound {
+        } catch {
             // So Janus answers for a session that it does not know, as after its restart.
+            guard error.code == .notFound else { throw error }
             throw self.error(.ended, "Janus no longer has the session; publish again.")
         }
     }
