@@ -58,16 +58,9 @@ class Icecast:
                 parent.chmod(parent.stat().st_mode | 0o011)
         owner = "<changeowner><user>nobody</user><group>nogroup</group></changeowner>" if os.geteuid() == 0 else ""
         self.configuration = logs / "icecast.xml"
-<<<<<<< HEAD
-        self.configuration.write_text(CONFIGURATION.format(port=self.port, folder=logs, owner=owner, more=more))
-        self.begin()
-
-    def begin(self):
-        """Starts the server, at the same port as before."""
-=======
         for attempt in range(5):
             self.port = free_port()
-            self.configuration.write_text(CONFIGURATION.format(port=self.port, folder=logs, owner=owner))
+            self.configuration.write_text(CONFIGURATION.format(port=self.port, folder=logs, owner=owner, more=more))
             try:
                 return self.begin()
             except AssertionError:
@@ -77,7 +70,6 @@ class Icecast:
                     raise
 
     def begin(self):
->>>>>>> origin/main
         self.process = subprocess.Popen(
             ["icecast2", "-c", str(self.configuration)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
