@@ -135,7 +135,7 @@ let package = Package(
             // The page is compiled into the library, so that programs need no file of it at run time.
             resources: [
                 .embedInCode("Page/viewer.html"), .embedInCode("Page/viewer.css"), .embedInCode("Page/theme.js"),
-                .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"),
+                .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"), .embedInCode("Page/view.js"),
             ],
             swiftSettings: strict),
         // Photographs out of any capture.

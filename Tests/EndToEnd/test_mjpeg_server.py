@@ -156,6 +156,18 @@ class ServerTests(MJPEGTestCase):
         run = server.finish()
         self.assertEqual(run.code, OK, str(run))
         self.assertRegex(run.stderr, r"(?i)warning: .*password")
+        # Shown is an address that others can use.
+        self.assertRegex(run.stderr, r"Serving http://(?!0\.0\.0\.0)[\d.]+:\d+/")
+
+    def test_counts_what_it_did(self):
+        server, url = self.serve("--duration", "6")
+        while "0 viewers, idle" not in server.peek():
+            self.assertIsNone(server.process.poll(), "it says so every five seconds")
+            time.sleep(0.05)
+        for _ in range(3):
+            self.fetch(url + "snapshot")
+        run = self.end(server)
+        self.assertRegex(run.stderr, r"Served 0 frames and 3 snapshots, 0 B; encoded [123], skipped 0")
 
 
 class HTTPSTests(MJPEGTestCase):

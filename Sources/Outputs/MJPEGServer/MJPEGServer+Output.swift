@@ -35,19 +35,23 @@ extension MJPEGServer: MediaOutput {
 
     public var outputStatistics: OutputStatistics {
         let report = statistics
-        let url = address?.url ?? ""
+        let urls = address?.reachableURLs ?? []
+        let url = urls.first ?? ""
         var result = OutputStatistics(bytes: Int64(clamping: report.bytesSent))
-        result.status = report.viewers.count == 1 ? "1 viewer" : "\(report.viewers.count) viewers"
+        let viewers = report.viewers.count
+        result.status = viewers == 0 ? "0 viewers, idle" : viewers == 1 ? "1 viewer" : "\(viewers) viewers"
         result.announcement =
-            "Serving \(url) to browsers; the MJPEG stream is \(url)stream, a JPEG image \(url)snapshot."
-        let frames = report.framesSent == 1 ? "1 frame" : "\(report.framesSent) frames"
+            "Serving \(urls.joined(separator: " and ")) to browsers; the MJPEG stream is \(url)stream, a JPEG image \(url)snapshot."
+        func counted(_ count: UInt64, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
         result.summary =
-            "Served \(frames), \(scaled(Double(report.bytesSent), "B")); skipped \(report.framesSkipped) for slow viewers."
+            "Served \(counted(report.framesSent, "frame")) and \(counted(report.snapshotsSent, "snapshot")), "
+            + "\(scaled(Double(report.bytesSent), "B")); encoded \(report.framesEncoded), "
+            + "skipped \(report.framesSkipped) for slow viewers."
         result.details = [
             ("url", .string(url)), ("viewers", .integer(Int64(report.viewers.count))),
             ("framesEncoded", .count(report.framesEncoded)),
             ("framesPassedThrough", .count(report.framesPassedThrough)), ("framesSent", .count(report.framesSent)),
-            ("framesSkipped", .count(report.framesSkipped)),
+            ("framesSkipped", .count(report.framesSkipped)), ("snapshots", .count(report.snapshotsSent)),
             ("latencyMillisecondsMedian", report.p50Latency.map { .number($0.seconds * 1000) } ?? .null),
             ("latencyMilliseconds99", report.p99Latency.map { .number($0.seconds * 1000) } ?? .null),
         ]
@@ -63,6 +67,7 @@ extension OutputEntry {
             OptionDescription("jpeg-quality", .text("N"), "quality of JPEG images, 1 to 100", default: "80"),
             OptionDescription(
                 "serve-login", .secret("NAME:PW|@FILE"), "the name and password that viewers need", default: "none"),
+            OptionDescription("serve-title", .text("TEXT"), "what the page calls the picture", default: "none"),
             OptionDescription("serve-certificate", .file, "certificate for https, in PEM", default: "http"),
             OptionDescription(
                 "serve-key", .file, "key of the certificate, in PEM", default: "in the file of the certificate"),
@@ -91,6 +96,7 @@ extension MJPEGServer.Configuration {
         case (nil, _?): throw OptionError("serve-key", nil, "there is no certificate; add --serve-certificate FILE.")
         case (nil, nil): break
         }
+        title = options["serve-title"] ?? ""
         if let quality = try options.count("jpeg-quality", in: 1...100) { self.quality = quality }
         if let count = try options.count("drop-same-frames", in: 0...1_000_000) { dropSameFrames = count }
     }

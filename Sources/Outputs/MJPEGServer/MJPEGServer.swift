@@ -161,6 +161,16 @@ extension MJPEGServer {
         /// The address of the page, for a browser; of a socket in the file system, its path after `unix:`.
         public var url: String {
             guard let port else { return "unix:\(host)" }
+            return url(host, port)
+        }
+
+        /// The addresses of the page for other machines, where it listens at all addresses of this one; ``url`` otherwise.
+        var reachableURLs: [String] {
+            guard let port, NetworkAddresses.isUnspecified(host) else { return [url] }
+            return NetworkAddresses.ofThisMachine(besides: host).map { url($0, port) }
+        }
+
+        private func url(_ host: String, _ port: Int) -> String {
             let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
             return "\(isSecure ? "https" : "http")://\(isIPv6 ? "[\(host)]" : host):\(port)/"
         }

@@ -16,6 +16,8 @@ extension MJPEGServer {
         public var port = 0
         /// A name that tells servers apart, in `/state` and in the name of the cookie.
         public var instanceID = ""
+        /// What the page calls the picture, such as a camera and its machine; empty, the default, for nothing.
+        public var title = ""
 
         /// The quality of frames that the server encodes, 1 to 100. JPEG frames of a camera are passed on as they are.
         public var quality = 80

@@ -49,6 +49,8 @@ extension MJPEGServer {
 
         /// Frames that were sent to all viewers, repeats included.
         public var framesSent: UInt64 = 0
+        /// Snapshots that were answered with a frame.
+        public var snapshotsSent: UInt64 = 0
         /// Frames that were skipped for slow viewers.
         public var framesSkipped: UInt64 = 0
         /// Bytes that were sent to viewers of the stream.

@@ -73,10 +73,12 @@ extension StreamOutput: MediaOutput {
     private var announcement: String {
         var address = hub.address
         if let port { address.port = port }
-        let isEverywhere = ["", "0.0.0.0", "::"].contains(address.host)
-        let place = isEverywhere ? "HOST:\(address.port)" : address.displayName
+        if NetworkAddresses.isUnspecified(address.host) {
+            address.host = NetworkAddresses.ofThisMachine(besides: address.host)[0]
+        }
         let content = format == .annexB ? "H.264" : "Matroska"
-        return "Sending \(content) to all that connect to \(name), such as: ffplay -fflags nobuffer tcp://\(place)"
+        return
+            "Sending \(content) to all that connect to \(name), such as: ffplay -fflags nobuffer tcp://\(address.displayName)"
     }
 
     /// What the connection does, unless it is as it should be.

@@ -18,6 +18,7 @@ final class Connections: Sendable {
         var accepted: UInt64 = 0
         var refused: UInt64 = 0
         var answers: [Int: UInt64] = [:]
+        var snapshots: UInt64 = 0
     }
 
     /// The number of connections beyond the limit that get a response before they are closed.
@@ -76,6 +77,8 @@ final class Connections: Sendable {
     }
 
     func recordAnswer(_ status: Int) { state.withLock { $0.counts.answers[status, default: 0] += 1 } }
+
+    func recordSnapshot() { state.withLock { $0.counts.snapshots += 1 } }
 
     var current: Counts { state.withLock { $0.counts } }
 

@@ -103,6 +103,7 @@ final class Service: Sendable {
         let part = part ?? broadcaster.state.withLock { $0.isLive ? nil : $0.currentPart }
         guard let part else { return Reply(503, "There is no picture yet; try again later.") }
         let information = part.information
+        if information.isOnline { connections.recordSnapshot() }
         var reply = Reply(.snapshot, part.jpeg, status: information.isOnline ? 200 : 503)
         reply.headers = [
             ("X-Timestamp", secondsText(information.wallClock)),

@@ -51,6 +51,9 @@ class Plot {
     if (wanted > this.ceiling || wanted < this.ceiling * .55) this.ceiling = wanted;
   }
 
+  // Whether there is nothing to draw: no value, or no bar.
+  get isEmpty() { return !(this.high >= this.low) || this.bars && !(this.sum > 0); }
+
   // The number next to the name: that of the moment that is pointed at, or else the newest.
   write(slot, isReading) {
     const isTotal = this.total && !isReading;
@@ -151,7 +154,7 @@ function nice(value) {
 
 const plots = [
   new Plot('fps', 'Frame rate', 5, value => [tenths(value), 'fps'], { hasSecond: true }),
-  new Plot('latency', 'Latency', 20, value => [value.toFixed(value < 9.95 ? 1 : 0), 'ms']),
+  new Plot('latency', 'Latency of the server', 20, value => [value.toFixed(value < 9.95 ? 1 : 0), 'ms']),
   new Plot('bitrate', 'Bitrate', 1e5, bits),
   new Plot('drops', 'Drops', 4, value => [value.toFixed(0), 'frames'], { bars: true, total: true }),
 ];
@@ -183,7 +186,11 @@ function slotAt(now) {
 
 function drawPlots() {
   const now = performance.now(), slot = slotAt(now), isReading = pointed !== null && now - times[slot] <= SPAN;
-  for (const plot of plots) { plot.measure(now); plot.write(slot, isReading); }
+  for (const plot of plots) {
+    plot.measure(now);
+    plot.write(slot, isReading);
+    plot.element.classList.toggle('empty', plot.isEmpty);
+  }
   setText($('moment'), isReading ? `${Math.max(0, Math.round((now - times[slot]) / 1e3))} s ago` : 'Last minute');
   $('plots').classList.toggle('reading', isReading);
   if ($('panel').classList.contains('open')) for (const plot of plots) plot.draw(now, slot, isReading);

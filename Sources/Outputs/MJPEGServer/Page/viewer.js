@@ -8,6 +8,7 @@ const known = {
   streaming: false, // the picture is connected
   everStreamed: false,
   drops: NaN,      // the counter of the answer before
+  paused: false,   // the viewer has stopped the picture
 };
 const number = value => typeof value === 'number' && isFinite(value) && value >= 0 ? value : NaN;
 
@@ -15,15 +16,22 @@ const STATES = {
   connecting: { word: 'Connecting', color: 'f5b849' },
   broken: { word: 'Reconnecting', color: 'f5b849' },
   live: { word: 'Live', color: '4cd07d' },
+  paused: { word: 'Paused', color: '9aa4af' },
   away: { word: 'No picture', color: '9aa4af' },
   lost: { word: 'Connection lost', color: 'ff7a70' },
 };
 
 function stateOf() {
   if (known.failures >= 2) return 'lost';
+  if (known.paused) return 'paused';
   if (known.page && known.page.online === false) return 'away';
   if (known.streaming) return 'live';
   return known.everStreamed ? 'broken' : 'connecting';
+}
+
+function title() {
+  const text = known.page && known.page.title;
+  return typeof text === 'string' ? text.slice(0, 100) : '';
 }
 
 function reason() {
@@ -52,10 +60,12 @@ function render() {
     setText($('word'), STATES[state].word);
     $('favicon').href = $('favicon').href.replace(/%23[0-9a-f]{6}(?='\/%3E%3C\/svg)/, '%23' + STATES[state].color);
     shownState = state;
+    stir();
   }
   setText($('size'), state === 'live' ? size : '');
-  const title = [STATES[state].word, size, location.host].filter(Boolean).join(' \u00b7 ');
-  if (document.title !== title) document.title = title;
+  setText($('name'), title());
+  const words = [title(), STATES[state].word, size, location.host].filter(Boolean).join(' \u00b7 ');
+  if (document.title !== words) document.title = words;
 
   const text = message(state);
   if (text) { setText($('headline'), text[0]); setText($('detail'), text[1]); }
@@ -155,7 +165,7 @@ function broke(image) {
   if (image === stream.next) stream.next = null;
   stopTimer();
   // While nothing answers, the polls go on alone; connect() follows their first success.
-  if (!known.failures && !document.hidden) {
+  if (!known.failures && !known.paused && !document.hidden) {
     const wait = BACK_OFF[Math.min(stream.attempt++, BACK_OFF.length - 1)];
     stream.timer = setTimeout(connect, wait * (.8 + .4 * Math.random()));
   }
@@ -182,10 +192,10 @@ function reconnect() {
 }
 
 // The newest picture is copied once per second: a broken image would leave a hole.
-function keepStill() {
+function keepStill(limit = 1600) {
   const image = stream.image;
   if (!image || !image.naturalWidth) return;
-  const scale = Math.min(1, 1600 / image.naturalWidth);
+  const scale = Math.min(1, limit / image.naturalWidth);
   const width = Math.round(image.naturalWidth * scale), height = Math.round(image.naturalHeight * scale);
   try {
     if (still.width !== width || still.height !== height) { still.width = width; still.height = height; }
@@ -247,6 +257,7 @@ function accept(result) {
   record(number(page.stream_fps), number(page.latency_ms) || NaN, number(page.bitrate_bps), dropped, number(page.capture_fps));
 
   stream.unlisted = stream.image && isUnlisted(result) ? stream.unlisted + 1 : 0;
+  if (known.paused) return render();
   if (wasLost || isRestarted || stream.unlisted >= 3) reconnect();
   else if (!stream.image && !stream.next && !stream.timer) connect();
   keepStill();
@@ -332,12 +343,15 @@ function screenChanged() {
 document.addEventListener('fullscreenchange', screenChanged);
 document.addEventListener('webkitfullscreenchange', screenChanged);
 
-// In full screen the buttons and the pointer go when nothing has moved for a while.
+// When nothing has moved for a while, the status goes while all is well; in full screen the buttons and the pointer too.
 let idleTimer = 0;
 function stir() {
   clearTimeout(idleTimer);
-  root.classList.remove('idle');
-  if (fullElement()) idleTimer = setTimeout(() => root.classList.add('idle'), 3000);
+  root.classList.remove('idle', 'rested');
+  idleTimer = setTimeout(() => {
+    root.classList.add('rested');
+    if (fullElement()) root.classList.add('idle');
+  }, 3000);
 }
 for (const name of ['pointermove', 'pointerdown', 'keydown']) document.addEventListener(name, stir, { passive: true });
 
@@ -357,17 +371,22 @@ function toggleHelp() {
 }
 help.addEventListener('click', event => { if (event.target === help) toggleHelp(); });
 
-const ACTIONS = { p: togglePanel, s: saveSnapshot, f: toggleScreen, t: toggleTheme, '?': toggleHelp };
+const ACTIONS = {
+  ' ': togglePause, '+': () => zoomBy(1.25), '=': () => zoomBy(1.25), '-': () => zoomBy(.8), 0: () => setView(1, 0, 0),
+  p: togglePanel, s: saveSnapshot, f: toggleScreen, t: toggleTheme, '?': toggleHelp,
+};
 document.addEventListener('keydown', event => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || event.isComposing) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   root.classList.remove('bare');
   if (help.open && key !== '?') return;
   if (!Object.prototype.hasOwnProperty.call(ACTIONS, key)) return;
+  if (key === ' ' && event.target.tagName === 'BUTTON') return;  // presses that
   event.preventDefault();
   ACTIONS[key]();
 });
 $('panel-button').addEventListener('click', togglePanel);
+$('pause-button').addEventListener('click', togglePause);
 $('snapshot-button').addEventListener('click', saveSnapshot);
 $('screen-button').addEventListener('click', toggleScreen);
 $('theme-button').addEventListener('click', toggleTheme);
@@ -384,17 +403,10 @@ document.addEventListener('visibilitychange', () => {
   } else resume();
 });
 function resume() {
-  if (!stream.image && !stream.next) connect();
+  if (!known.paused && !stream.image && !stream.next) connect();
   render();
   ask();
 }
 window.addEventListener('online', ask);
 window.addEventListener('pageshow', event => { if (event.persisted) { disconnect(); resume(); } });
 window.addEventListener('resize', drawPlots);
-
-readColors();
-const remembered = memory.get('mjpeg-viewer-panel');
-openPanel(remembered ? remembered === 'open' : innerWidth >= 900 && innerHeight >= 560);
-render();
-connect();
-ask();

@@ -18,7 +18,7 @@ extension ServerReport {
                             ("quality", .count(configuration.quality)),
                         ])
                     ),
-                    ("source", source), ("stream", stream), ("viewer_page", page), ("server", own),
+                    ("source", source), ("stream", stream), ("viewer_page", page(configuration.title)), ("server", own),
                 ])
             ),
         ])
@@ -52,8 +52,9 @@ extension ServerReport {
     }
 
     /// The values that the page plots.
-    private var page: JSONValue {
+    private func page(_ title: String) -> JSONValue {
         .object([
+            ("title", .string(title)),
             ("capture_fps", number(statistics.captureRate)), ("stream_fps", number(statistics.streamRate)),
             ("latency_ms", milliseconds(recentLatency)), ("bitrate_bps", .integer(Int64(bitrate))),
             ("dropped", .count(statistics.framesSkipped)), ("viewers", .count(records.count)),

@@ -28,6 +28,7 @@ struct ServerReport {
         statistics.connectionsAccepted = counts.accepted
         statistics.connectionsRefused = counts.refused
         statistics.answers = counts.answers
+        statistics.snapshotsSent = counts.snapshots
         statistics.bytesWaiting = broadcaster.waiting.count
         statistics.slowClientsDisconnected = broadcaster.waiting.disconnected
         var recent = LatencyHistogram()
