@@ -30,9 +30,22 @@ public struct MediaTime: Sendable, Hashable, Comparable, InstantProtocol {
         .nanoseconds(other.nanoseconds(since: self))
     }
 
+    /// The time from the right one to the left one; saturates instead of overflowing.
     public static func - (left: MediaTime, right: MediaTime) -> Duration {
         right.duration(to: left)
     }
+
+    /// The time that is a duration later; saturates instead of overflowing.
+    public static func + (time: MediaTime, duration: Duration) -> MediaTime { time.advanced(by: duration) }
+
+    /// The time that is a duration earlier; saturates instead of overflowing.
+    public static func - (time: MediaTime, duration: Duration) -> MediaTime { time.advanced(by: .zero - duration) }
+
+    /// Moves the time on by a duration.
+    public static func += (time: inout MediaTime, duration: Duration) { time = time + duration }
+
+    /// Moves the time back by a duration.
+    public static func -= (time: inout MediaTime, duration: Duration) { time = time - duration }
 
     /// The time itself, or a nanosecond after `last` when it is not later than that: how a line of timestamps is kept
     /// strictly increasing.

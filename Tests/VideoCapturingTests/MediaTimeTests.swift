@@ -30,4 +30,15 @@ import VideoCapturing
         #expect((last - first).nanoseconds == .max && (first - last).nanoseconds == .min)
         #expect(last.advanced(by: .seconds(1)) == last && first.advanced(by: .seconds(-1)) == first)
     }
+
+    @Test func durationsAreAddedAndTakenAway() {
+        var time = MediaTime(nanoseconds: 5) + .nanoseconds(10)
+        #expect(time == MediaTime(nanoseconds: 15))
+        #expect(time - .nanoseconds(20) == MediaTime(nanoseconds: -5))
+        time += .seconds(1)
+        time -= .nanoseconds(15)
+        #expect(time == MediaTime(nanoseconds: 1_000_000_000))
+        #expect(MediaTime(nanoseconds: .max) + .seconds(1) == MediaTime(nanoseconds: .max))
+        #expect(MediaTime(nanoseconds: .min) - .seconds(1) == MediaTime(nanoseconds: .min))
+    }
 }
