@@ -39,7 +39,7 @@ extension CapturerEntry {
         OptionDescription(
             "pixel-format", .text("FORMAT"), "the pixel format of raw frames, such as nv12",
             default: "the file's, or by its extension"),
-        .frameRate("max for as fast as possible; the rate of raw frames", default: "the file's, or 30"),
+        .frameRate("a lower rate; max for as fast as possible; the rate of raw frames", default: "the file's, or 30"),
         OptionDescription(
             "rate", .text("FACTOR"), "the playback speed: 0.5 is half speed, 2 is double speed", default: "1"),
         .flag("loop", "repeats the file"),
@@ -69,13 +69,19 @@ extension CapturerEntry {
             OptionError(option, request.options[option], "\(path) has \(own); leave the option out.")
         }
         if let size = try request.size(), (size.width, size.height) != (format.imageWidth, format.imageHeight) {
-            throw differ("size", "the size \(format.imageWidth)x\(format.imageHeight)")
+            throw OptionError(
+                "size", request.options["size"],
+                "\(path) has the size \(format.imageWidth)x\(format.imageHeight); for another size of an output write "
+                    + "-o FILE,size=\(size).")
         }
         if let pixelFormat = try request.pixelFormat(), pixelFormat != format.pixelFormat {
             throw differ("pixel-format", "the pixel format \(format.pixelFormat)")
         }
-        if case .frames(let rate) = try request.rate(), rate != format.estimatedFramesPerSecond {
-            throw differ("fps", "the rate \(format.estimatedFramesPerSecond?.description ?? "of its timestamps")")
+        // A lower rate leaves frames out, which the program does.
+        if case .frames(let rate) = try request.rate(), let own = format.estimatedFramesPerSecond, rate > own {
+            throw OptionError(
+                "fps", request.options["fps"],
+                "\(path) has the rate \(own), which can only be lowered; leave the option out.")
         }
     }
 }

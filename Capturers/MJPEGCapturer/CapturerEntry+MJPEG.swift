@@ -22,8 +22,11 @@ extension CapturerEntry {
             var source = CatalogSource(capture)
             source.setNoticeHandler = { handler in
                 capture.setEventHandler { event in
-                    if case .connected = event { return }
-                    handler("\(event)")
+                    // One line for an outage; the status line has the state meanwhile.
+                    switch event {
+                    case .connected, .waiting, .attemptFailed: break
+                    case .disconnected, .reconnected: handler("\(event)")
+                    }
                 }
             }
             source.isInputAtFault = { true }

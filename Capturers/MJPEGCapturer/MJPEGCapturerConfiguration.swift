@@ -92,11 +92,9 @@ extension MJPEGCapturer.Configuration {
             self.steps = steps
         }
 
-        /// After 1 s five times, 5 s five times, 10 s ten times, and then every minute, as go2rtc does.
-        public static let standard = MJPEGCapturer.Configuration.ReconnectPolicy(steps: [
-            Step(delay: .seconds(1), attempts: 5), Step(delay: .seconds(5), attempts: 5),
-            Step(delay: .seconds(10), attempts: 10), Step(delay: .seconds(60), attempts: 1),
-        ])
+        /// After 1 s, 2 s, 4 s and so on, and then every 30 s.
+        public static let standard = MJPEGCapturer.Configuration.ReconnectPolicy(
+            steps: [1, 2, 4, 8, 16, 30].map { Step(delay: .seconds($0), attempts: 1) })
 
         /// No attempt: the capture stops when the connection is lost, with the end of the stream where the server has
         /// closed it regularly.

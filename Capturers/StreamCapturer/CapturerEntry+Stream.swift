@@ -32,8 +32,11 @@ extension CapturerEntry {
                 var source = CatalogSource(capture)
                 source.setNoticeHandler = { handler in
                     capture.setEventHandler { event in
-                        if case .began = event { return }
-                        handler("\(event)")
+                        // One line for an outage; the status line has the state meanwhile.
+                        switch event {
+                        case .began, .waiting, .attemptFailed: break
+                        default: handler("\(event)")
+                        }
                     }
                 }
                 source.isInputAtFault = { true }

@@ -11,7 +11,7 @@ extension StreamCapturer {
         public var stallTimeout: Duration = .seconds(10)
         /// The delays before the attempts to restore a lost connection; the last one is repeated. Empty for no attempt: the
         /// capture ends with the stream. When listening, another sender is waited for at once, and the delays do not count.
-        public var reconnectDelays: [Duration] = [.seconds(1), .seconds(1), .seconds(2), .seconds(5)]
+        public var reconnectDelays: [Duration] = [1, 2, 4, 8, 16, 30].map { .seconds($0) }
         /// The maximum number of bytes of one encoded picture; larger ones are skipped and counted.
         public var maximumPictureBytes = 8 << 20
 

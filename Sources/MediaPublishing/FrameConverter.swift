@@ -2,7 +2,8 @@ import FrameProcessing
 import Synchronization
 import VideoCapturing
 
-/// Applies the orientation of frames and converts them to one pixel format, once for all consumers that need it.
+/// Applies the orientation of frames, converts them to one pixel format and shapes them, once for all consumers that need
+/// it.
 ///
 /// Each consumer has its own thread and its own position in the stream, so the last few results are kept: the first
 /// consumer of a frame converts it, the others wait for the result. Safe to use from any thread.
@@ -12,7 +13,22 @@ final class FrameConverter: Sendable {
         let result: VideoFrame
     }
 
+    /// What consumers must have in common to share a converter.
+    struct Key: Hashable {
+        /// The format of the results; nil to keep that of the frames.
+        var pixelFormat: PixelFormat?
+        /// What becomes of the pictures; their rate is each consumer's own.
+        var settings: MediaPublisher.FrameSettings
+
+        init(_ pixelFormat: PixelFormat?, _ settings: MediaPublisher.FrameSettings) {
+            self.pixelFormat = pixelFormat
+            self.settings = settings
+            self.settings.frameRate = nil
+        }
+    }
+
     private let transform: FrameTransform
+    private let shaper: FrameShaper?
     private let processor = FrameProcessor()
     private let slots: Locked<[Slot?]>
     private let userCount = Atomic(1)
@@ -20,10 +36,11 @@ final class FrameConverter: Sendable {
     /// A converter for one consumer.
     ///
     /// - Parameters:
-    ///   - pixelFormat: the format of the results; nil to keep that of the frames.
+    ///   - key: what becomes of the frames.
     ///   - reach: the number of frames that the consumers may be apart.
-    init(pixelFormat: PixelFormat?, reach: Int) {
-        transform = FrameTransform(appliesOrientation: true, pixelFormat: pixelFormat)
+    init(_ key: Key, reach: Int) {
+        transform = FrameTransform(appliesOrientation: true, pixelFormat: key.pixelFormat)
+        shaper = key.settings.changesPictures ? FrameShaper(key.settings, pixelFormat: key.pixelFormat) : nil
         slots = Locked([Slot?](repeating: nil, count: max(1, reach)))
     }
 
@@ -33,38 +50,48 @@ final class FrameConverter: Sendable {
     /// The converted frame; the same frame where no conversion is needed.
     func convert(_ frame: VideoFrame) throws(CaptureError) -> VideoFrame {
         let isRight = transform.pixelFormat.map { $0 == frame.pixelFormat } ?? true
-        if isRight, frame.orientation == .up { return frame }
-        guard userCount.load(ordering: .relaxed) > 1 else { return try processor.apply(transform, to: frame) }
+        if isRight, frame.orientation == .up, shaper == nil { return frame }
+        guard userCount.load(ordering: .relaxed) > 1 else { return try make(frame) }
         return try slots.withLock { (slots) throws(CaptureError) in
             let index = Int(frame.sequenceNumber % UInt64(slots.count))
             if let slot = slots[index], slot.source === frame.buffer, slot.result.timestamp == frame.timestamp {
                 return slot.result
             }
-            let result = try processor.apply(transform, to: frame)
+            let result = try make(frame)
             slots[index] = Slot(source: frame.buffer, result: result)
             return result
         }
     }
+
+    private func make(_ frame: VideoFrame) throws(CaptureError) -> VideoFrame {
+        if let shaper { return try shaper.shape(frame) }
+        return try processor.apply(transform, to: frame)
+    }
 }
 
-/// Converts the frames of a queue for a consumer that needs one format, and the size of the first frame.
+/// Converts the frames of a queue for a consumer that needs one format, and the size of the first frame; of a lower rate
+/// leaves frames out.
 final class ConvertingConsumer: FeedbackConsumer {
     private let converter: FrameConverter
     private let next: any VideoCaptureConsumer
     private let hasFailed = Locked(false)
     private let size = Locked<PixelSize?>(nil)
+    private let gate: Locked<FrameRateGate>
     private let fitter = FrameFitter()
     private let passesFeedback: Bool
     private let onFailure: @Sendable (any Error) -> Void
 
     /// - Parameters:
+    ///   - frameRate: the rate; nil for all frames.
     ///   - passesFeedback: whether the consumer's feedback reaches the capture.
     ///   - onFailure: called at most once; no frame is passed on afterwards.
     init(
-        _ converter: FrameConverter, to next: any VideoCaptureConsumer, passesFeedback: Bool = true,
+        _ converter: FrameConverter, to next: any VideoCaptureConsumer, frameRate: FrameRate? = nil,
+        passesFeedback: Bool = true,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) {
         self.passesFeedback = passesFeedback
+        gate = Locked(FrameRateGate(limit: frameRate))
         self.converter = converter
         self.next = next
         self.onFailure = onFailure
@@ -75,8 +102,8 @@ final class ConvertingConsumer: FeedbackConsumer {
         (next as? any FeedbackConsumer)?.connectFeedback(feedback)
     }
 
-    func consumeFrame(_ frame: VideoFrame) {
-        guard !hasFailed.withLock({ $0 }) else { return }
+    func consumeFrame(_ given: VideoFrame) {
+        guard !hasFailed.withLock({ $0 }), let frame = admit(given) else { return }
         do {
             let converted = try converter.convert(frame)
             let size = size.withLock { size in
@@ -88,6 +115,18 @@ final class ConvertingConsumer: FeedbackConsumer {
         } catch {
             hasFailed.withLock { $0 = true }
             onFailure(error)
+        }
+    }
+
+    /// The frame, unless it comes too soon.
+    private func admit(_ frame: VideoFrame) -> VideoFrame? {
+        gate.withLock { gate in
+            guard let limit = gate.limit else { return frame }
+            guard gate.admits(frame) else { return nil }
+            var result = frame
+            gate.accumulator.flush(into: &result)
+            if let rate = frame.estimatedFrameRate, rate > limit { result.estimatedFrameRate = limit }
+            return result
         }
     }
 }

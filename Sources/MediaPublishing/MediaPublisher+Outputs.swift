@@ -11,12 +11,16 @@ extension MediaPublisher {
     /// - Parameters:
     ///   - output: held until it is removed.
     ///   - encoding: how to encode for it; nil for the publisher's ``Settings/encoding``.
+    ///   - frames: what becomes of the frames for it: rate, size, text.
     /// - Returns: the identifier by which events name it.
     /// - Throws: `CodecError` when no encoder of the settings suits it, and what opening throws; it is not added then.
     @discardableResult
-    public func add(_ output: any MediaOutput, encoding: EncodingSettings? = nil) throws -> OutputID {
+    public func add(
+        _ output: any MediaOutput, encoding: EncodingSettings? = nil, frames: FrameSettings = FrameSettings()
+    ) throws -> OutputID {
         let (record, isOpen) = state.withLock { state in
-            let record = OutputRecord(output, id: OutputID(index: state.records.count), encoding: encoding)
+            let id = OutputID(index: state.records.count)
+            let record = OutputRecord(output, id: id, encoding: encoding, frames: frames)
             state.records.append(record)
             return (record, state.isOpen)
         }
@@ -59,7 +63,7 @@ extension MediaPublisher {
         let newAudio = try makeAudioStages(records)
         var destinations: [(OutputRecord, OutputContext.Destination)] = []
         for record in records {
-            destinations.append((record, try record.output.open(context(of: record))))
+            destinations.append((record, try record.output.open(try context(of: record))))
             record.state.withLock { $0.isOpen = true }
         }
         // Before they get frames, since they may fail with the first one.
@@ -91,7 +95,8 @@ extension MediaPublisher {
 
     private func subscribe(_ stage: EncoderStage, isBounded: Bool) throws(CaptureError) {
         let entry = ConvertingConsumer(
-            converter(to: encodedFormat), to: stage.encoding, passesFeedback: passesFeedback,
+            converter(to: encodedFormat, stage.key.frames), to: stage.encoding, frameRate: stage.key.frames.frameRate,
+            passesFeedback: passesFeedback,
             onFailure: { [weak self, weak stage] error in if let stage { self?.fail(stage, error) } })
         stage.subscription = try video.add(
             entry, name: stage.name, queue: queue(stage.key.purpose, isBounded: isBounded))
@@ -102,21 +107,23 @@ extension MediaPublisher {
         isBounded: Bool
     ) throws(CaptureError) {
         let entry: any VideoCaptureConsumer =
-            !feed.isConverted
+            !feed.isConverted && record.frames == FrameSettings()
             ? consumer
             : ConvertingConsumer(
-                converter(to: feed.pixelFormat), to: consumer, passesFeedback: passesFeedback,
+                converter(to: feed.pixelFormat, record.frames), to: consumer, frameRate: record.frames.frameRate,
+                passesFeedback: passesFeedback,
                 onFailure: { [weak self, weak record] error in if let record { self?.fail(record, error) } })
         let subscription = try video.add(
             entry, name: record.output.kind, queue: feed.queue ?? queue(.file, isBounded: isBounded))
         record.state.withLock { $0.subscription = subscription }
     }
 
-    private func context(of record: OutputRecord) -> OutputContext {
+    private func context(of record: OutputRecord) throws(OptionError) -> OutputContext {
         let source = capture.captureSettings()
         return OutputContext(
-            format: source.format, audioFormat: record.audio == nil ? nil : audioFormat,
-            sourceName: source.sourceName, orientation: settings.orientation,
+            format: try record.frames.format(of: source.format, settings.orientation),
+            audioFormat: record.audio == nil ? nil : audioFormat, sourceName: source.sourceName,
+            orientation: record.frames.changesPictures ? .up : settings.orientation,
             pacing: settings.pacing, maximumDuration: settings.maximumDuration, adjustable: capture.adjustable,
             isStopRequested: { [weak self] in self?.isStopRequested ?? true },
             fail: { [weak self, weak record] error in if let record { self?.fail(record, error) } },
@@ -133,14 +140,15 @@ extension MediaPublisher {
     ) throws -> EncoderStage {
         let encoding = record.encoding ?? settings.encoding
         let entry = try encoder(encoding, for: record.output, feed)
-        let key = EncoderStage.Key(encoder: entry.name, settings: encoding, purpose: feed.purpose)
+        let key = EncoderStage.Key(
+            encoder: entry.name, settings: encoding, frames: record.frames, purpose: feed.purpose)
         let present = state.withLock { $0.stages } + new
         if !feed.needsOwnEncoder,
             let stage = present.first(where: { $0.key == key && $0.isShared && !$0.isStalled && !$0.isRetired })
         {
             return stage
         }
-        var format = capture.captureSettings().format
+        var format = try record.frames.format(of: capture.captureSettings().format, settings.orientation)
         format.pixelFormat = encodedFormat ?? format.pixelFormat
         let request = EncoderEntry.Request(
             format: format, frameRate: format.estimatedFramesPerSecond ?? 30, contentHint: capture.videoContentHint,
@@ -202,14 +210,15 @@ extension MediaPublisher {
         }
     }
 
-    private func converter(to format: PixelFormat?) -> FrameConverter {
-        state.withLock { state in
-            if let converter = state.converters[format] {
+    private func converter(to format: PixelFormat?, _ frames: FrameSettings) -> FrameConverter {
+        let key = FrameConverter.Key(format, frames)
+        return state.withLock { state in
+            if let converter = state.converters[key] {
                 converter.addUser()
                 return converter
             }
-            let converter = FrameConverter(pixelFormat: format, reach: capacity + 4)
-            state.converters[format] = converter
+            let converter = FrameConverter(key, reach: capacity + 4)
+            state.converters[key] = converter
             return converter
         }
     }

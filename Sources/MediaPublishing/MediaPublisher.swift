@@ -125,7 +125,7 @@ public final class MediaPublisher: Sendable {
         var audioStages: [AudioStage] = []
         /// When the first sound came; for a run without pictures.
         var soundStart: MediaTime?
-        var converters: [PixelFormat?: FrameConverter] = [:]
+        var converters: [FrameConverter.Key: FrameConverter] = [:]
         var isOpen = false
         var isOpening = false
         var isStopRequested = false

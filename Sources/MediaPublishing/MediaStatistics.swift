@@ -10,8 +10,10 @@ extension MediaPublisher {
             public var name: String
             /// What it encodes to.
             public var codec: Codec
-            /// The bitrate that was asked for, in bits per second.
+            /// The bitrate that was asked for, in bits per second; of no effect with ``constantQuantizer``.
             public var targetBitrate: Int
+            /// The quantizer of all frames; nil where a bitrate is aimed at.
+            public var constantQuantizer: Int?
             /// What was encoded.
             public var encoding: EncodingConsumer.Statistics
             /// The frames that it was given.
@@ -78,6 +80,7 @@ extension MediaPublisher {
             encoders: stages.map { stage in
                 MediaPublisher.Statistics.Encoder(
                     name: stage.name, codec: stage.codec, targetBitrate: stage.bitrate,
+                    constantQuantizer: stage.key.settings.options[EncoderQuality.constantOption].flatMap { Int($0) },
                     encoding: stage.encoding.statistics,
                     consumer: stage.subscription?.statistics ?? VideoPublisher.Statistics.Consumer(name: stage.name))
             },

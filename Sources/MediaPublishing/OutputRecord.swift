@@ -9,6 +9,8 @@ final class OutputRecord: Sendable {
     let output: any MediaOutput
     /// How to encode for it; nil for the publisher's settings.
     let encoding: EncodingSettings?
+    /// What becomes of the frames for it.
+    let frames: MediaPublisher.FrameSettings
 
     struct State {
         var isOpen = false
@@ -24,7 +26,11 @@ final class OutputRecord: Sendable {
 
     let state = Locked(State())
 
-    init(_ output: any MediaOutput, id: MediaPublisher.OutputID, encoding: EncodingSettings?) {
+    init(
+        _ output: any MediaOutput, id: MediaPublisher.OutputID, encoding: EncodingSettings?,
+        frames: MediaPublisher.FrameSettings
+    ) {
+        self.frames = frames
         self.output = output
         self.id = id
         self.encoding = encoding
@@ -87,6 +93,7 @@ final class EncoderStage: Sendable {
     struct Key: Hashable {
         var encoder: String
         var settings: EncodingSettings
+        var frames: MediaPublisher.FrameSettings
         var purpose: EncodingSettings.Purpose
     }
 

@@ -29,7 +29,7 @@ import VideoCapturing
 
     @Test func theWholeStatusLine() {
         let line = StatusLine(snapshot()).text(columns: 79)
-        #expect(line == "00:12 640x480 NV12 29.5/30 fps 998 kb/s cap 360 vp8 360 drop 0 lat 3.9/8.1 ms")
+        #expect(line == "00:12 640x480 NV12 29.5/30 fps 998 kb/s cap 360 vp8 360 lat 3.9/8.1 ms")
     }
 
     @Test(arguments: 0...120)
@@ -43,6 +43,14 @@ import VideoCapturing
         #expect(!text.hasSuffix(" "))
     }
 
+    /// Size, bitrate and latency go before an output does.
+    @Test func noOutputIsLostInEightyColumns() {
+        let names = ["vp8", "y4m", "mjpeg", "openh264"]
+        let text = StatusLine(snapshot(consumers: names.map { consumer($0, 1_234_567) })).text(columns: 79)
+        for name in names { #expect(text.contains("\(name) 1234567"), "\(text)") }
+        #expect(text.contains("29.5/30 fps"))
+    }
+
     @Test func whatIsLostIsSetOff() {
         let style = TextStyle(isTerminal: true) { $0 == "TERM" ? "xterm-256color" : nil }
         let run = snapshot(consumers: [consumer("vp8", 360, dropped: 3)])
@@ -53,7 +61,7 @@ import VideoCapturing
     /// A camera that is unplugged: the run goes on, and says that it waits.
     @Test(arguments: [12, 40, 120]) func aRunThatWaitsSaysSo(columns: Int) {
         var run = snapshot()
-        run.isInterrupted = true
+        run.interruption = "not connected"
         #expect(StatusLine(run).text(columns: columns).contains("waiting"))
         #expect(StatisticsJSON.line("status", run).contains(#""interrupted":true"#))
         #expect(!StatusLine(snapshot()).text(columns: columns).contains("waiting"))

@@ -122,6 +122,17 @@ class ReportTests(ToolTestCase):
         self.assertEqual(run.code, OK, run)
         self.assertNotIn("lost", run.stderr)
 
+    def test_what_the_machine_was_too_slow_for(self):
+        run = self.run_tool("--source", "noise", "--size", "1080p", "--fps", "240", "--duration", "2", "-o", "a.webm")
+        self.assertEqual(run.code, OK, run)
+        self.assertRegex(run.stderr, r", \d+ left out since this machine was too slow")
+        self.assertNotIn("lost at the source", run.stderr)
+
+    def test_a_run_lasts_as_long_as_it_was_to(self):
+        run = self.run_tool("--source", "noise", "--size", "64x48", "--fps", "10", "--duration", "2", "-o", "a.webm")
+        self.assertEqual(run.code, OK, run)
+        self.assertIn("Captured 20 frames in 2.0 s (10.0 fps)", run.stderr)
+
     def test_statistics_in_a_file_beside_the_text(self):
         run = self.run_tool("--source", "noise", "--size", "64x48", "--duration", "1500ms", "-o", "null",
                             "--stats-file", "stats.json")

@@ -158,6 +158,30 @@ class CapturerTests(MJPEGTestCase):
         self.assertEqual(media.probe(self.folder / "a.webm")["errors"], "")
         self.end(again)
 
+    def test_one_line_for_an_outage(self):
+        server, url = self.serve()
+        port = re.search(r":(\d+)/", url)[1]
+        reader = self.start("--input", f"{url}stream", "-o", "a.webm")
+        reader.wait_for_file(self.folder / "a.webm", 20_000)
+        self.end(server)
+        deadline = time.monotonic() + 60
+        # The status, every five seconds: several attempts have failed by then.
+        while reader.peek().count("waiting (not connected)") < 2:
+            self.assertLess(time.monotonic(), deadline, reader.peek())
+            time.sleep(0.1)
+        again = self.start("--source", "noise", "--preset", "160x120", "--serve", f"127.0.0.1:{port}")
+        while "The stream is back" not in reader.peek():
+            self.assertLess(time.monotonic(), deadline, reader.peek())
+            time.sleep(0.1)
+        reader.send(signal.SIGINT)
+        run = reader.finish()
+        self.assertEqual(run.code, OK, str(run))
+        said = [line for line in run.stderr.splitlines() if "stream" in line or "ttempt" in line]
+        self.assertEqual(len([line for line in said if "interrupted" in line]), 1, run)
+        self.assertEqual(len([line for line in said if "is back" in line]), 1, run)
+        self.assertEqual([line for line in said if line.startswith(("Trying", "Attempt"))], [], run)
+        self.end(again)
+
     def test_logs_in_without_a_password_in_the_address(self):
         server, url = self.serve("--serve-login", "ann:secret")
         secret = self.folder / "login"

@@ -53,6 +53,15 @@ class ScreenTests(ToolTestCase):
         self.assertLessEqual(last["capture"]["frames"], 3, str(run))
         self.assertGreater(media.times(self.file)[-1], 3)
 
+    def test_refinements_are_named(self):
+        """They keep to the rate that was asked for."""
+        for name in ("a.webm", "a.mp4"):
+            run = self.capture("--duration", "4", "--fps", "5", "--output", self.folder / name).finish()
+            self.assertEqual(run.code, OK, str(run))
+            self.assertRegex(run.stderr, r"Captured \d frames? in 4\.\d s.* encoded \d frames? \+ \d+ refinements?, dropped 0")
+            times = media.times(self.folder / name)
+            self.assertGreater(min(after - before for before, after in zip(times, times[1:])), 0.15)
+
     def test_formats_of_a_constant_rate_last_as_long(self):
         """At rest, with few changes, and stopped by a signal."""
         y4m, raw = self.folder / "a.y4m", self.folder / "a.nv12"

@@ -51,7 +51,7 @@ import VideoCapturing
         let path = try folder.write(Array("YUV4MPEG2 W16 H8 F25:1 C420jpeg\nFRAME\n".utf8) + frame, to: "a.y4m")
         for (options, isRight) in [
             ([:], true), (["size": "16x8"], true), (["size": "16x16"], false), (["fps": "25"], true),
-            (["fps": "30"], false), (["fps": "max"], true), (["pixel-format": "i420"], true),
+            (["fps": "30"], false), (["fps": "10"], true), (["fps": "max"], true), (["pixel-format": "i420"], true),
             (["pixel-format": "nv12"], false),
         ] as [([String: String], Bool)] {
             let source = try entry.make(request("file:\(path)", options))
@@ -63,7 +63,8 @@ import VideoCapturing
             } else {
                 let error = #expect(throws: OptionError.self) { try source.checkOptions() }
                 #expect(error?.option == options.keys.first)
-                #expect(error?.description.hasSuffix("leave the option out.") == true)
+                let advice = options["size"] == nil ? "leave the option out." : "write -o FILE,size=16x16."
+                #expect(error?.description.hasSuffix(advice) == true)
             }
             source.capture.releaseCapture()
         }

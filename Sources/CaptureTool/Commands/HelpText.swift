@@ -75,7 +75,10 @@ enum HelpText {
     private static func targets(_ outputs: OutputCatalog) -> [String] {
         let names = outputs.entries.filter { !$0.needsTarget }.map(\.name)
         let schemes = outputs.entries.flatMap(\.schemes).map { "\($0)://" }
-        return row("  files:", outputs.entries.flatMap(\.extensions).map { ".\($0)" }, separator: " ", column: 12)
+        let own = MediaPublisher.FrameSettings.options.map(\.name) + EncodingSettings.optionNames
+        let words = own.enumerated().map { $0.offset == 0 ? "-o FILE,\($0.element)=…" : "\($0.element)=…" }
+        return row("  for one:", words, separator: ", ", column: 12)
+            + row("  files:", outputs.entries.flatMap(\.extensions).map { ".\($0)" }, separator: " ", column: 12)
             + row("  others:", names + schemes, separator: " ", column: 12)
     }
 

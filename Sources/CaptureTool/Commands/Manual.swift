@@ -58,6 +58,11 @@ enum Manual {
         ("DISPLAY", "the X display to capture, and to open windows on"),
         ("WAYLAND_DISPLAY", "the display to open windows on where there is no X display"),
         ("CAPTURER_LOGIN", "the name and password of a network camera"),
+        (
+            "CAPTURER_BITRATE, CAPTURER_KEEP_GOING ...",
+            "the value of each option of a capture, of a flag yes or no; the command line counts more"
+        ),
+        ("CAPTURER_CONFIG", "a file of options, as --config"),
         ("NO_COLOR", "turns colors off"),
     ]
 

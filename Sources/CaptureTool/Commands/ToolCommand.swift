@@ -101,17 +101,25 @@ extension ToolCommand {
     static let capture = ToolCommand(
         name: "capture", summary: "captures until Ctrl-C or a limit; meant where no command is named",
         operand: Operand(placeholder: "INPUT") { _ in [] },
-        options: { catalog in
-            [OptionGroup(owner: .tool, options: ToolOptions.sections(catalog).flatMap(\.options))]
-                + catalog.sourceGroups + catalog.encoderGroups + catalog.audioGroups + catalog.outputGroups
-        }, handlesSignals: true,
+        discussion: captureDiscussion,
+        options: captureOptions, handlesSignals: true,
         run: { (arguments, context) throws(ExitError) in
             let plan: CapturePlan
             let signals: SignalWatcher
+            var given: ParsedArguments
             do throws(OptionError) {
-                plan = try CapturePlan(try withInput(arguments), catalog: context.catalog)
+                given = try withInput(arguments)
             } catch {
                 throw ExitError(error)
+            }
+            let options = captureOptions(context.catalog).merged.map(\.option)
+            let defaults = try OptionDefaults(
+                besides: given.values, options, variables: OptionDefaults.variables(of: options))
+            given.values = defaults.values.merging(given.values)
+            do throws(OptionError) {
+                plan = try CapturePlan(given, catalog: context.catalog)
+            } catch {
+                throw defaults.explained(error)
             }
             do throws(CaptureError) {
                 signals = try SignalWatcher(context.terminal)
@@ -121,6 +129,20 @@ extension ToolCommand {
             var run = CaptureRun(plan: plan, terminal: context.terminal, signals: signals)
             return try run.run()
         })
+
+    private static let captureOptions: @Sendable (ToolCatalog) -> [OptionGroup] = { catalog in
+        [OptionGroup(owner: .tool, options: ToolOptions.sections(catalog).flatMap(\.options))]
+            + catalog.sourceGroups + catalog.encoderGroups + catalog.audioGroups + catalog.outputGroups
+    }
+
+    private static let captureDiscussion = """
+        One output may have options of its own behind its place, such as -o a.webm,size=vga,fps=10,bitrate=500k: size, fps,
+        crop, fit, overlay, how it is encoded, and those of the output itself.
+
+        Each option can also be given by the environment, as CAPTURER_KEEP_GOING=yes or CAPTURER_BITRATE=2M, and by a file:
+        --config FILE, or CAPTURER_CONFIG. Its lines are name = value, such as bitrate = 2M, or empty, or begin with #;
+        output may have several. The command line counts most, then the environment.
+        """
 
     /// The words of a capture with a file or URL among them as its input.
     private static func withInput(_ arguments: ParsedArguments) throws(OptionError) -> ParsedArguments {

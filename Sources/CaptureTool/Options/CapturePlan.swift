@@ -14,6 +14,8 @@ struct CapturePlan: Sendable {
     var request = CapturerEntry.Request()
     var orientation = VideoOrientation.up
     var contentHint: VideoContentHint?
+    /// How long to wait before the capture starts.
+    var startDelay: Duration?
     var frames: UInt64?
     var duration: Duration?
     /// The sound; nil for pictures alone.
@@ -43,43 +45,6 @@ struct CapturePlan: Sendable {
     var hasSeveralOutputs: Bool { outputs.count > 1 }
 }
 
-/// An output of a plan.
-struct PlannedOutput: Sendable {
-    var entry: OutputEntry
-    var request: OutputEntry.Request
-    /// What the user wrote: the option, and its value.
-    var given: (option: String, text: String)
-    /// When a file ends and the next begins; nil for one file.
-    var split: SplitOutput.Interval?
-    /// What is kept of the files.
-    var keep: SplitOutput.Limit?
-
-    /// Whether it writes lines of text, so that it may share standard output with messages.
-    var isText: Bool { entry.defaultTarget == "-" }
-
-    /// Makes the output; it opens nothing yet.
-    ///
-    /// - Throws: the error of a value.
-    func makeOutput() throws(OptionError) -> any MediaOutput {
-        let output = try entry.makeOutput(request)
-        guard let split, PlannedOutput.isSplit(output) else { return output }
-        do {
-            return try SplitOutput(request.target, every: split, keep: keep) { [entry, request] path in
-                var request = request
-                request.target = path
-                return try entry.makeOutput(request)
-            }
-        } catch let error as OptionError {
-            throw error
-        } catch {
-            throw OptionError("output", request.target, "\(error)")
-        }
-    }
-
-    /// Whether an output is one file, so that several can follow each other.
-    static func isSplit(_ output: any MediaOutput) -> Bool { output.path.map { $0 != "-" } ?? false }
-}
-
 extension CapturePlan {
     /// Parses the options, in the order of the help.
     init(_ arguments: ParsedArguments, catalog: ToolCatalog) throws(OptionError) {
@@ -89,6 +54,7 @@ extension CapturePlan {
         request = try choice.request(for: source)
         orientation = try values.choice("orientation", ToolOptions.orientations) ?? .up
         contentHint = try values.choice("content-hint", ToolOptions.contentHints)
+        startDelay = try values.time("start-delay", allowsZero: true)
         frames = try values.count("frames", in: 1...UInt64(Int64.max))
         duration = try values.time("duration")
 
@@ -118,69 +84,6 @@ extension CapturePlan {
         }
     }
 
-    /// The outputs, with the options that each of them has.
-    private static func outputs(
-        _ values: OptionValues, _ catalog: ToolCatalog, _ source: CapturerEntry
-    ) throws(OptionError) -> [PlannedOutput] {
-        var given = values.all("output").map { (option: "output", text: $0, value: $0) }
-        let shorthands = catalog.shorthands.filter { values.contains($0.option.name) }
-        if given.isEmpty, shorthands.isEmpty {
-            let name = values.contains("force") ? catalog.defaultOutput : freeName(catalog.defaultOutput)
-            given = [("output", name, name)]
-        }
-        for shorthand in shorthands {
-            let name = shorthand.option.name
-            for value in values.all(name) { given.append((name, shorthand.prefix + value, value)) }
-        }
-        let split = try values.parsed("split", PlannedOutput.parseSplit)
-        let keep = try values.parsed("keep", PlannedOutput.parseKeep)
-        if keep != nil, split == nil {
-            throw OptionError("keep", values["keep"], "has no effect without --split, which makes several files.")
-        }
-        var outputs: [PlannedOutput] = []
-        for (option, text, value) in given {
-            let (entry, target) = try catalog.outputs.resolve(text)
-            let own = values.filter { name in entry.options.contains { $0.name == name } }
-            let request = OutputEntry.Request(target: target, options: own, overwrites: values.contains("force"))
-            outputs.append(
-                PlannedOutput(entry: entry, request: request, given: (option, value), split: split, keep: keep))
-        }
-        for (owner, option) in catalog.outputGroups.merged.map({ ($0.owners, $0.option) })
-        where values.contains(option.name) && source.option(named: option.name) == nil {
-            guard !outputs.contains(where: { $0.entry.options.contains { $0.name == option.name } }) else { continue }
-            throw OptionError(
-                option.name, nil, "has no effect without an output that has it; add \(advice(owner, catalog)).")
-        }
-        return outputs
-    }
-
-    /// The name, with a number where a file has it already: `capture-2.webm`.
-    private static func freeName(_ name: String) -> String {
-        let (stem, ending) = name.lastIndex(of: ".").map { (name[..<$0], name[$0...]) } ?? (name[...], "")
-        let others = (2...9999).lazy.map { "\(stem)-\($0)\(ending)" }
-        // A dangling link counts as taken too.
-        func isTaken(_ name: String) -> Bool {
-            var status = stat()
-            return lstat(name, &status) == 0
-        }
-        return isTaken(name) ? others.first { !isTaken($0) } ?? name : name
-    }
-
-    /// How to add one of several outputs: by a short form where there is one.
-    private static func advice(_ owners: [OptionGroup.Owner], _ catalog: ToolCatalog) -> String {
-        let entries = catalog.outputs.entries.filter { owners.contains(.output($0.name)) }
-        for shorthand in catalog.shorthands {
-            guard let (entry, _) = try? catalog.outputs.resolve(shorthand.prefix),
-                entries.contains(where: { $0.name == entry.name })
-            else { continue }
-            return "--\(shorthand.option.name) \(shorthand.option.placeholder)"
-        }
-        return entries.map { entry in
-            if let scheme = entry.schemes.first { return "-o \(scheme)://…" }
-            return "-o " + (entry.extensions.first.map { "FILE.\($0)" } ?? entry.name)
-        }.joined(separator: " or ")
-    }
-
     /// Makes the outputs, for their errors and for what they take.
     private static func check(
         _ outputs: [PlannedOutput], _ values: OptionValues, _ catalog: ToolCatalog
@@ -190,7 +93,13 @@ extension CapturePlan {
         var toStandardOutput = 0
         for output in outputs {
             let made = try output.makeOutput()
-            if case .packets = made.feed { isEncoded = true }
+            if case .packets = made.feed {
+                isEncoded = true
+            } else if output.encoding != nil {
+                throw OptionError(
+                    output.given.option, output.given.text,
+                    "\(output.entry.name) is not encoded; leave out how to encode.")
+            }
             if made.path == "-" { toStandardOutput += 1 }
             isFile = isFile || PlannedOutput.isSplit(made)
         }
@@ -209,20 +118,6 @@ extension CapturePlan {
             throw OptionError(
                 name, values[name], "no output is encoded; add one such as -o \(catalog.defaultOutput).")
         }
-    }
-}
-
-extension PlannedOutput {
-    fileprivate static func parseSplit(_ text: String, _ option: String) throws(OptionError) -> SplitOutput.Interval {
-        if let time = parseTime(text), time >= .milliseconds(100) { return .duration(time) }
-        if let bytes = parseBytes(text), bytes >= 1000 { return .bytes(bytes) }
-        throw OptionError(option, text, "neither a time nor a size. Give 90, 10min or 1h, or 500MB or 1GB.")
-    }
-
-    fileprivate static func parseKeep(_ text: String, _ option: String) throws(OptionError) -> SplitOutput.Limit {
-        if let count = parseDigits(text, as: Int.self), count > 0 { return .files(count) }
-        if let bytes = parseBytes(text), bytes > 0 { return .bytes(bytes) }
-        throw OptionError(option, text, "neither a number of files nor a size. Give 20, or 500MB or 50GB.")
     }
 }
 
@@ -272,7 +167,8 @@ private struct SourceChoice {
         }
         let shorthands = catalog.shorthands.filter { values.contains($0.option.name) }.map(\.prefix)
         return !(values.all("output") + shorthands).contains { text in
-            (try? catalog.outputs.resolve(text))?.entry.options.contains { $0.isNamed(name) } ?? false
+            let place = (try? OutputWords.split(text, catalog))?.place ?? text
+            return (try? catalog.outputs.resolve(place))?.entry.options.contains { $0.isNamed(name) } ?? false
         }
     }
 

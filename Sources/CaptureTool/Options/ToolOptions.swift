@@ -34,6 +34,7 @@ enum ToolOptions {
                 default: "the source's"),
             OptionDescription(
                 "content-hint", .choice(contentHints.map(\.name)), "what the frames show", default: "the source's"),
+            OptionDescription("start-delay", .text("TIME"), "begins after 10 or 1m", default: "none"),
             OptionDescription("frames", .text("N"), "ends after N frames", default: "no limit"),
             OptionDescription("duration", .text("TIME"), "ends after 10, 2.5, 500ms, 5m or 1h", default: "no limit"),
         ]
@@ -66,7 +67,7 @@ enum ToolOptions {
                 default: "all"),
             .flag("force", "overwrites existing files"),
             .flag("keep-going", "goes on with the other outputs when one fails"),
-        ]
+        ] + MediaPublisher.FrameSettings.overlayOptions
     }
 
     private static func encoding(_ catalog: ToolCatalog) -> [OptionDescription] {
@@ -92,6 +93,8 @@ enum ToolOptions {
         OptionDescription(
             "stats-file", .file, "writes the objects of --stats json to a file as well", default: "none"),
         .flag("quiet", "prints errors only"),
+        OptionDescription(
+            "config", .file, "reads options from a file; see help capture", default: "none"),
     ]
 
     /// The options that every command has.

@@ -33,7 +33,11 @@ struct CaptureRun {
             } else {
                 publisher = MediaPublisher(video: source.capture, audio: audio?.capture, settings: settings)
             }
-            for (_, output) in outputs { try publisher.add(output) }
+            for (planned, output) in outputs {
+                var frames = planned.frames
+                if source.isRecording { frames.frameRate = try frames.frameRate ?? plan.requestedRate }
+                try publisher.add(output, encoding: planned.encoding, frames: frames)
+            }
             if let stills = try plan.keyStills?() { try publisher.add(stills) }
         } catch {
             throw ExitError(opening: error, isInputAtFault: false)
@@ -60,7 +64,7 @@ struct CaptureRun {
             plan: plan, source: source, publisher: publisher, terminal: terminal,
             file: try plan.statisticsFile.map { path throws(ExitError) in try StatisticsFile(path: path) })
         do {
-            try begin(publisher, source, places, reporter)
+            try begin(publisher, source, places, events, reporter)
             isOpening.withLock { $0 = false }
         } catch {
             // Opening failed because a stop was requested.
@@ -75,7 +79,8 @@ struct CaptureRun {
     }
 
     private func begin(
-        _ publisher: MediaPublisher, _ source: CatalogSource, _ places: [OutputCheck.Place], _ reporter: Reporter
+        _ publisher: MediaPublisher, _ source: CatalogSource, _ places: [OutputCheck.Place], _ events: RunEvents,
+        _ reporter: Reporter
     ) throws {
         if let hint = plan.contentHint { source.capture.videoContentHint = hint }
         try publisher.initCapture()
@@ -85,11 +90,27 @@ struct CaptureRun {
         if plan.explains {
             for line in source.explanation() { terminal.writeLine(line) }
         }
+        try waitForStart(publisher, events, reporter)
         try publisher.open()
         try reporter.measureSound()
         let start = MonotonicClock().now
         try publisher.start()
         reporter.begin(at: start)
+    }
+
+    /// Waits as long as `--start-delay` says, or until a stop is requested.
+    private func waitForStart(_ publisher: MediaPublisher, _ events: RunEvents, _ reporter: Reporter) throws {
+        guard let delay = plan.startDelay, delay > .zero else { return }
+        reporter.notify("The capture starts in \(fixed(delay.seconds, 1)) s.")
+        let start = MonotonicClock().now.advanced(by: delay)
+        while MonotonicClock().now < start, !publisher.isStopRequested {
+            let news = events.wait(until: start)
+            for warning in news.warnings { reporter.warn(warning) }
+            if news.end != nil { break }
+        }
+        guard !publisher.isStopRequested else {
+            throw CaptureError(.invalidState, operation: "start", message: "A stop was requested.")
+        }
     }
 
     /// Ends a run that was stopped before its first frame.
@@ -174,6 +195,14 @@ struct CaptureRun {
 }
 
 extension CapturePlan {
+    /// The rate that was requested; nil for the source's own, and for as fast as possible.
+    var requestedRate: FrameRate? {
+        get throws(OptionError) {
+            guard case .frames(let rate) = try request.rate() else { return nil }
+            return rate
+        }
+    }
+
     /// How to publish the capture.
     func publisherSettings(for source: CatalogSource) -> MediaPublisher.Settings {
         var settings = MediaPublisher.Settings(encoders: encoders, audioEncoders: audio?.encoders ?? [])

@@ -197,7 +197,9 @@ struct BitrateWatch {
     /// The warning that is due; nil for none.
     mutating func warning(_ run: RunSnapshot) -> String? {
         for (index, encoder) in run.encoders.enumerated() where !warned.contains(index) {
-            guard let bitrate = encoder.encoding.bitrate, bitrate > 1.5 * Double(encoder.targetBitrate) else {
+            guard encoder.constantQuantizer == nil, let bitrate = encoder.encoding.bitrate,
+                bitrate > 1.5 * Double(encoder.targetBitrate)
+            else {
                 since[index] = nil
                 continue
             }

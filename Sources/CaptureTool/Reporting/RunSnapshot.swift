@@ -28,7 +28,9 @@ struct RunSnapshot: Sendable {
     /// Whether the keys of a terminal are read.
     var hasKeys = false
     /// Whether the source is interrupted.
-    var isInterrupted = false
+    var isInterrupted: Bool { interruption != nil }
+    /// Why the source gives no frames for now, in a few words; nil while it does.
+    var interruption: String?
     /// The playback progress of a file; nil for other sources.
     var progress: PlaybackProgress?
     /// The sound; nil without.
@@ -74,6 +76,20 @@ struct RunSnapshot: Sendable {
     var lostLate: UInt64 { lost.late &+ lost.replaced &+ lost.refused }
 }
 
+extension CaptureState.InterruptionReason {
+    /// A few words for the status line.
+    fileprivate var words: String {
+        switch self {
+        case .deviceDisconnected: "not connected"
+        case .deviceBusy: "busy"
+        case .stalled: "silent"
+        case .noSignal: "no signal"
+        case .paused: "paused"
+        case .other(let text): printable(text, limit: 40)
+        }
+    }
+}
+
 /// The state of the sound of a run.
 struct SoundSnapshot: Sendable {
     /// The name of the source.
@@ -110,7 +126,7 @@ extension RunSnapshot {
         captured = statistics.framesPublished
         capturedTime = statistics.duration
         lost = statistics.capture.framesDropped
-        if case .interrupted = capture.state { isInterrupted = true }
+        if case .interrupted(let reason) = capture.state { interruption = reason.words }
         var progress = catalogSource.progress()
         if let duration = plan.duration, !isHurried {
             let left = max(.zero, duration - capturedTime)

@@ -81,9 +81,11 @@ enum StatisticsJSON {
         return .object([
             ("name", .string(encoder.name)), ("codec", .string(encoder.codec.rawValue)),
             ("frames", .count(encoding.framesIn)), ("packets", .count(encoding.packets)),
-            ("keyFrames", .count(encoding.keyFrames)), ("dropped", .count(encoding.framesDropped)),
+            ("refinements", .count(encoding.refinements)), ("keyFrames", .count(encoding.keyFrames)),
+            ("dropped", .count(encoding.framesDropped)),
             ("unchanged", .count(encoding.framesUnchanged)), ("bytes", .count(encoding.bytes)),
-            ("bitsPerSecondAsked", .count(encoder.targetBitrate)),
+            ("bitsPerSecondAsked", encoder.constantQuantizer == nil ? .count(encoder.targetBitrate) : .null),
+            ("constantQuantizer", encoder.constantQuantizer.map { .count($0) } ?? .null),
             ("bitsPerSecondMeasured", encoding.bitrate.map { .number($0) } ?? .null),
             ("encodeMillisecondsMedian", milliseconds(encoding.p50EncodeTime)),
             ("encodeMilliseconds99", milliseconds(encoding.p99EncodeTime)),

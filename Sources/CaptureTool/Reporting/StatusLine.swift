@@ -4,7 +4,7 @@ import VideoCapturing
 /// The status of a run, on one line.
 ///
 /// ```
-/// 00:12 640x480 NV12 30.0/30 fps 998 kb/s cap 360 vp8 360 drop 0 lat 3.9/8.1 ms
+/// 00:12 640x480 NV12 30.0/30 fps 998 kb/s cap 360 vp8 360 lat 3.9/8.1 ms
 /// ```
 /// It consists of parts with a rank: where the line is too long, the least important parts are left out as a whole.
 struct StatusLine: Sendable {
@@ -23,13 +23,17 @@ struct StatusLine: Sendable {
         if run.hasVideo { parts += StatusLine.pictures(run) }
         if let sound = run.sound { parts += StatusLine.sound(sound) }
         if let progress = run.progress { parts.append(Part(text: progressText(progress), rank: 1)) }
-        if run.isInterrupted { parts.append(Part(text: "waiting", rank: 0, isAlarming: true)) }
+        if let reason = run.interruption {
+            parts.append(Part(text: "waiting", rank: 0, isAlarming: true))
+            parts.append(Part(text: "(\(reason))", rank: 1, isAlarming: true))
+        }
         if !run.encoders.isEmpty {
-            parts.append(Part(text: run.bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 2))
+            parts.append(Part(text: run.bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 3))
         }
         for status in run.outputs.compactMap(\.statistics.status) { parts.append(Part(text: status, rank: 1)) }
         guard run.hasVideo else { return }
-        parts.append(Part(text: "cap \(run.captured)", rank: 2))
+        // What consumers have taken says it too.
+        parts.append(Part(text: "cap \(run.captured)", rank: 4))
         if run.lostAtSource > 0 { parts.append(Part(text: "lost \(run.lostAtSource)", rank: 2, isAlarming: true)) }
         if run.lostLate > 0 { parts.append(Part(text: "late \(run.lostLate)", rank: 2, isAlarming: true)) }
         for (index, consumer) in run.consumers.enumerated() {
@@ -37,8 +41,8 @@ struct StatusLine: Sendable {
             let encoding = index < run.encoders.count ? run.encoders[index].encoding : nil
             let dropped = consumer.dropped.total + (encoding?.framesDropped ?? 0)
             let done = encoding?.packets ?? consumer.delivered
-            parts.append(
-                Part(text: "\(consumer.name) \(done) drop \(dropped)", rank: 4 + index, isAlarming: dropped > 0))
+            let text = "\(consumer.name) \(done)" + (dropped > 0 ? " drop \(dropped)" : "")
+            parts.append(Part(text: text, rank: 2, isAlarming: dropped > 0))
         }
         if let latency = run.latency {
             parts.append(
@@ -49,7 +53,7 @@ struct StatusLine: Sendable {
     /// Size, format and rate.
     private static func pictures(_ run: RunSnapshot) -> [Part] {
         [
-            Part(text: "\(run.width)x\(run.height)", rank: 3),
+            Part(text: "\(run.width)x\(run.height)", rank: 4),
             Part(text: "\(run.pixelFormat)", rank: 6),
             Part(
                 text: "\(run.measuredRate.map { fixed($0.framesPerSecond, 1) } ?? "-")"

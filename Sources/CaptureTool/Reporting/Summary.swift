@@ -8,8 +8,7 @@ enum Summary {
     static func beginning(_ run: RunSnapshot) -> String {
         let rate = run.askedRate.map { "at \($0) fps" } ?? (run.isHurried ? "as fast as possible" : "at its own rate")
         let outputs = run.outputs.filter { $0.statistics.announcement == nil }.map { output in
-            let bitrate =
-                output.encoder.map { ", target \(scaled(Double(run.encoders[$0].targetBitrate), "b/s"))" } ?? ""
+            let bitrate = output.encoder.map { ", \(target(run.encoders[$0]))" } ?? ""
             let name = printable(output.name, limit: 200)
             return output.name == output.kind ? name : "\(name) (\(output.kind)\(bitrate))"
         }
@@ -19,6 +18,12 @@ enum Summary {
         guard run.hasVideo else { return "Recording \(sound ?? "nothing")\(place). \(end)" }
         let with = sound.map { ", with sound of \($0)" } ?? ""
         return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(with)\(place). \(end)"
+    }
+
+    /// What an encoder aims at.
+    private static func target(_ encoder: MediaPublisher.Statistics.Encoder) -> String {
+        if let quantizer = encoder.constantQuantizer { return "constant quality \(quantizer)" }
+        return "target \(scaled(Double(encoder.targetBitrate), "b/s"))"
     }
 
     /// The lines of the outputs that are to be found at an address.
@@ -58,7 +63,7 @@ enum Summary {
         for (index, consumer) in run.consumers.enumerated() {
             if index < run.encoders.count {
                 let encoding = run.encoders[index].encoding
-                first += "; \(consumer.name) encoded \(encoding.packets), dropped "
+                first += "; \(consumer.name) encoded \(Summary.packets(encoding)), dropped "
                 first += "\(consumer.dropped.total + encoding.framesDropped)"
             } else {
                 first += "; \(consumer.name) took \(consumer.delivered), dropped \(consumer.dropped.total)"
@@ -72,6 +77,13 @@ enum Summary {
         run.outputs.filter { !$0.statistics.summary.isEmpty }.map { output in
             output.statistics.summary + (output.hasFailed && output.statistics.bytes > 0 ? " It is incomplete." : "")
         }
+    }
+
+    /// `31`, or of a screen that was made sharper `31 frames + 59 refinements`.
+    static func packets(_ encoding: EncodingConsumer.Statistics) -> String {
+        guard encoding.refinements > 0 else { return "\(encoding.packets)" }
+        let plural = encoding.refinements == 1 ? "" : "s"
+        return "\(frames(encoding.packets - encoding.refinements)) + \(encoding.refinements) refinement\(plural)"
     }
 
     private static func frames(_ count: UInt64) -> String { count == 1 ? "1 frame" : "\(count) frames" }

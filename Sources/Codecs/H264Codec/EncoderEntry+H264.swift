@@ -5,7 +5,7 @@ extension EncoderEntry {
     /// H.264 by openh264.
     public static let openH264 = EncoderEntry(
         name: "openh264", codec: .h264, summary: "H.264 by openh264, in software and without delay",
-        options: [.encoderThreads],
+        options: [.encoderThreads] + EncoderQuality.options,
         problem: { H264Encoder.failure() },
         make: { request in
             var configuration = H264Encoder.Configuration(
@@ -13,8 +13,23 @@ extension EncoderEntry {
             configuration.frameRate = request.frameRate
             if let interval = request.keyFrameInterval { configuration.keyFrameInterval = interval }
             if let threads = try request.threads(in: 1...16) { configuration.threads = threads }
+            configuration.apply(try request.quality(quantizers: 1...51))
             return try H264Encoder(configuration)
         })
+}
+
+extension H264Encoder.Configuration {
+    fileprivate mutating func apply(_ quality: EncoderQuality) {
+        if let minimum = quality.minimumQuantizer { minimumQuantizer = minimum }
+        if let maximum = quality.maximumQuantizer { maximumQuantizer = maximum }
+        minimumQuantizer = min(minimumQuantizer, maximumQuantizer)
+        if let isVariable = quality.isVariableBitrate { isVariableBitrate = isVariable }
+        // It has three speeds; the default is the fastest.
+        if let speed = quality.speed { complexity = speed <= 5 ? .high : speed <= 10 ? .medium : .low }
+        guard let constant = quality.constantQuantizer else { return }
+        (minimumQuantizer, maximumQuantizer) = (constant, constant)
+        dropsFrames = false
+    }
 }
 
 extension H264Encoder {

@@ -196,6 +196,6 @@ public final class H264Encoder: VideoEncoder {
             configuration.adaptsToLoad
             ? controller.wants(frameRate: configuration.frameRate, pixelCount: fullPixelCount) : CaptureWants()
         wants.sizeAlignment = 2
-        if refinementsLeft > 0 { wants.minimumFrameRate = H264Encoder.refinementRate }
+        if refinementsLeft > 0 { wants.minimumFrameRate = min(H264Encoder.refinementRate, configuration.frameRate) }
     }
 }

@@ -14,8 +14,14 @@ extension H264Encoder {
         /// The finest quantizer, 1 to 51: the best quality that bits are spent on. openh264 would make 12 of 0, and its
         /// coarsest 42, with which a difficult picture takes twice the bitrate.
         public var minimumQuantizer: Int
-        /// The coarsest quantizer, 1 to 51: the worst quality before frames are dropped or the bitrate is exceeded.
+        /// The coarsest quantizer, 1 to 51: the worst quality before frames are dropped or the bitrate is exceeded. Where it
+        /// is the finest one too, all frames have it, and the bitrate is of no effect.
         public var maximumQuantizer: Int
+        /// Whether difficult pictures may have more bits than the mean (openh264's quality mode); otherwise the bitrate is
+        /// kept. Fixed once a size is being encoded.
+        public var isVariableBitrate: Bool
+        /// How much is tried for each picture. Fixed once a size is being encoded.
+        public var complexity: Complexity
         /// Whether frames are left out where the bitrate would be exceeded. Noise exceeds it by half at the coarsest
         /// quantizer.
         public var dropsFrames: Bool
@@ -27,6 +33,16 @@ extension H264Encoder {
         /// Whether rate and size are lowered when encoding takes longer than frames come. For live use; what is encoded then
         /// depends on the machine's load.
         public var adaptsToLoad: Bool
+
+        /// How much is tried for each picture.
+        public enum Complexity: Sendable, Hashable, CaseIterable {
+            /// The fastest. A higher one costs up to half as much again, for a tenth of a decibel.
+            case low
+            /// In between.
+            case medium
+            /// The slowest.
+            case high
+        }
 
         /// Where the packets go.
         public typealias Purpose = EncodingSettings.Purpose
@@ -44,6 +60,8 @@ extension H264Encoder {
             keyFrameInterval = .seconds(2)
             minimumQuantizer = 10
             maximumQuantizer = 51
+            isVariableBitrate = false
+            complexity = .low
             dropsFrames = purpose == .live
             maximumNALUnitSize = nil
             isScreenContent = contentHint == .detail || contentHint == .text

@@ -165,12 +165,17 @@ final class H264EncoderLibrary {
         settings.iUsageType = configuration.isScreenContent ? SCREEN_CONTENT_REAL_TIME : CAMERA_VIDEO_REAL_TIME
         settings.iPicWidth = Int32(size.width)
         settings.iPicHeight = Int32(size.height)
-        settings.iRCMode = RC_BITRATE_MODE
+        let isConstant = configuration.minimumQuantizer == configuration.maximumQuantizer
+        settings.iRCMode =
+            isConstant ? RC_OFF_MODE : configuration.isVariableBitrate ? RC_QUALITY_MODE : RC_BITRATE_MODE
         settings.iTargetBitrate = plannedBitrate
         settings.iMaxBitrate = UNSPECIFIED_BIT_RATE
         settings.fMaxFrameRate = plannedRate
-        // A higher complexity costs up to half as much again, for a tenth of a decibel.
-        settings.iComplexityMode = LOW_COMPLEXITY
+        switch configuration.complexity {
+        case .low: settings.iComplexityMode = LOW_COMPLEXITY
+        case .medium: settings.iComplexityMode = MEDIUM_COMPLEXITY
+        case .high: settings.iComplexityMode = HIGH_COMPLEXITY
+        }
         // Key frames are placed by the capture's time, not by counting frames; of noise each frame is a new scene.
         settings.uiIntraPeriod = 0
         settings.bEnableSceneChangeDetect = false
@@ -187,6 +192,7 @@ final class H264EncoderLibrary {
         settings.sSpatialLayers.0.iSpatialBitrate = plannedBitrate
         settings.sSpatialLayers.0.iMaxSpatialBitrate = UNSPECIFIED_BIT_RATE
         settings.sSpatialLayers.0.uiProfileIdc = PRO_BASELINE
+        if isConstant { settings.sSpatialLayers.0.iDLayerQp = Int32(configuration.minimumQuantizer) }
         if let maximum = configuration.maximumNALUnitSize {
             settings.uiMaxNalSize = UInt32(maximum)
             settings.sSpatialLayers.0.sSliceArgument.uiSliceMode = SM_SIZELIMITED_SLICE

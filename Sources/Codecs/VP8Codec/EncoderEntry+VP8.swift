@@ -5,15 +5,31 @@ extension EncoderEntry {
     /// VP8 by libvpx.
     public static let vp8 = EncoderEntry(
         name: "vp8", codec: .vp8, summary: "VP8 by libvpx, in software",
-        options: [.encoderThreads],
+        options: [.encoderThreads] + EncoderQuality.options,
         make: { request in
             var configuration = VP8Encoder.Configuration(
                 bitrate: request.bitrate, contentHint: request.contentHint, purpose: request.purpose)
             configuration.frameRate = request.frameRate
             if let interval = request.keyFrameInterval { configuration.keyFrameInterval = interval }
             configuration.threads = try request.threads(in: 1...64)
+            configuration.apply(try request.quality(quantizers: 0...63))
             return try VP8Encoder(configuration)
         })
+}
+
+extension VP8Encoder.Configuration {
+    fileprivate mutating func apply(_ quality: EncoderQuality) {
+        if let minimum = quality.minimumQuantizer { minimumQuantizer = minimum }
+        maximumQuantizer = quality.maximumQuantizer ?? max(maximumQuantizer, minimumQuantizer)
+        minimumQuantizer = min(minimumQuantizer, maximumQuantizer)
+        if let isVariable = quality.isVariableBitrate { isVariableBitrate = isVariable }
+        if let speed = quality.speed { self.speed = -speed }
+        guard let constant = quality.constantQuantizer else { return }
+        (minimumQuantizer, maximumQuantizer) = (constant, constant)
+        // Nothing is to be left out for the sake of a bitrate.
+        isVariableBitrate = true
+        dropFrameThreshold = 0
+    }
 }
 
 extension Finding {

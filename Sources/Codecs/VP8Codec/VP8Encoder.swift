@@ -191,7 +191,9 @@ public final class VP8Encoder: VideoEncoder {
         wants =
             configuration.adaptsToLoad
             ? ladder.wants(frameRate: configuration.frameRate, pixelCount: fullPixelCount) : CaptureWants()
-        if let screen, screen.activeCount > 0 { wants.minimumFrameRate = VP8Encoder.refinementRate }
+        if let screen, screen.activeCount > 0 {
+            wants.minimumFrameRate = min(VP8Encoder.refinementRate, configuration.frameRate)
+        }
     }
 }
 

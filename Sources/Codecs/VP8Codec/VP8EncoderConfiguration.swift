@@ -16,6 +16,9 @@ extension VP8Encoder {
         public var minimumQuantizer: Int
         /// The coarsest quantizer, 0 to 63: the worst quality before frames are dropped or the bitrate is exceeded.
         public var maximumQuantizer: Int
+        /// Whether difficult pictures may have more bits than the mean (libvpx's VBR); otherwise the bitrate is kept at all
+        /// times. Fixed once a size is being encoded.
+        public var isVariableBitrate: Bool
         /// Speed against quality, −16 (fast) to −1, libvpx's `cpu-used`. Negative ones are fixed speeds; others,
         /// which follow the wall clock, are refused.
         public var speed: Int
@@ -52,6 +55,7 @@ extension VP8Encoder {
             // Of a screen little changes, so that a file can have what does in full quality.
             minimumQuantizer = isScreen && purpose == .live ? 10 : 2
             maximumQuantizer = 56
+            isVariableBitrate = false
             speed = isScreen ? -8 : -6
             dropFrameThreshold = purpose == .live ? 30 : 0
             isErrorResilient = false

@@ -179,8 +179,8 @@ final class VP8EncoderLibrary {
         settings.pointee.g_error_resilient =
             configuration.isErrorResilient || configuration.temporalLayers > 1
             ? vpx_codec_er_flags_t(VPX_ERROR_RESILIENT_DEFAULT) : 0
-        // In constant bitrate from the beginning: cyclic refresh is chosen when the encoder is made.
-        settings.pointee.rc_end_usage = VPX_CBR
+        // From the beginning: cyclic refresh is chosen when the encoder is made.
+        settings.pointee.rc_end_usage = configuration.isVariableBitrate ? VPX_VBR : VPX_CBR
         settings.pointee.rc_target_bitrate = UInt32(configuration.bitrate / 1000)
         settings.pointee.rc_min_quantizer = UInt32(configuration.minimumQuantizer)
         settings.pointee.rc_max_quantizer = UInt32(configuration.maximumQuantizer)

@@ -217,7 +217,10 @@ public final class EncodingConsumer: FeedbackConsumer {
                 packets += 1
                 // Before it is handed on: what sinks do is not the encoder's time.
                 let now = clock.now
-                counts.withLock { $0.add(packet, encodeTime: now - begin, latency: now - frame.timestamp) }
+                counts.withLock {
+                    $0.add(
+                        packet, isRefinement: frame.isRepeat, encodeTime: now - begin, latency: now - frame.timestamp)
+                }
                 deliver(packet, of: encoder.track)
             }
             report(encoder.wants)

@@ -9,6 +9,8 @@ extension EncodingConsumer {
         public var framesUnchanged: UInt64 = 0
         /// Packets handed out.
         public var packets: UInt64 = 0
+        /// Packets of frames that were shown before, which make the picture sharper: those of a screen at rest.
+        public var refinements: UInt64 = 0
         /// Packets at which decoding can begin.
         public var keyFrames: UInt64 = 0
         /// Encoded bytes.
@@ -37,6 +39,7 @@ struct EncodingCounts {
     var framesDropped: UInt64 = 0
     var framesUnchanged: UInt64 = 0
     private var packets: UInt64 = 0
+    private var refinements: UInt64 = 0
     private var keyFrames: UInt64 = 0
     private var bytes: UInt64 = 0
     private var encodeTime = LatencyHistogram()
@@ -44,8 +47,9 @@ struct EncodingCounts {
     private var overhead = LatencyHistogram()
     private var meter = BitrateMeter()
 
-    mutating func add(_ packet: MediaPacket, encodeTime: Duration, latency: Duration) {
+    mutating func add(_ packet: MediaPacket, isRefinement: Bool, encodeTime: Duration, latency: Duration) {
         packets += 1
+        if isRefinement { refinements += 1 }
         if packet.isKeyFrame { keyFrames += 1 }
         bytes += UInt64(packet.data.count)
         self.encodeTime.record(nanoseconds: encodeTime.nanoseconds)
@@ -60,6 +64,7 @@ struct EncodingCounts {
         result.framesDropped = framesDropped
         result.framesUnchanged = framesUnchanged
         result.packets = packets
+        result.refinements = refinements
         result.keyFrames = keyFrames
         result.bytes = bytes
         result.bitrate = meter.bitsPerSecond

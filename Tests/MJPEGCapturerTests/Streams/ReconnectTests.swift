@@ -9,14 +9,10 @@ import VideoCapturing
 #endif
 
 @Suite struct ReconnectTests {
-    @Test func waitsAsGo2rtcDoes() {
+    @Test func waitsTwiceAsLongEachTime() {
         let policy = MJPEGCapturer.Configuration.ReconnectPolicy.standard
-        let delays = (1...23).map { policy.delay(beforeAttempt: $0) }
-        let expected =
-            [Int](repeating: 1, count: 5) + [Int](repeating: 5, count: 5) + [Int](repeating: 10, count: 10) + [
-                60, 60, 60,
-            ]
-        #expect(delays == expected.map { .seconds($0) })
+        let delays = (1...8).map { policy.delay(beforeAttempt: $0) }
+        #expect(delays == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
         #expect(MJPEGCapturer.Configuration.ReconnectPolicy.never.delay(beforeAttempt: 1) == nil)
     }
 

@@ -1,0 +1,135 @@
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Values of options from elsewhere than the command line: variables of the environment (`CAPTURER_BITRATE=2M`) and a file of
+/// lines such as `bitrate = 2M`. The command line counts more than the environment, and that more than the file.
+///
+/// Names and kinds are those of the catalogue, so that every option can be given in each way.
+struct OptionDefaults {
+    /// The values, without those of the command line.
+    private(set) var values = OptionValues()
+    /// Where the value of an option comes from, for messages.
+    private var origins: [String: String] = [:]
+
+    /// A variable that network cameras read themselves, so that it is of no effect with other sources.
+    private static let ownVariables = ["CAPTURER_LOGIN"]
+    private static let prefix = "CAPTURER_"
+    private static let maximumFileSize = 1 << 20
+
+    /// The values of the environment, and of the file that `--config` or `CAPTURER_CONFIG` names.
+    ///
+    /// - Parameters:
+    ///   - given: the values of the command line.
+    ///   - options: the options that there are.
+    ///   - variables: the environment.
+    /// - Throws: a usage error that names the line or the variable; `noInput` for a file that cannot be read.
+    init(
+        besides given: OptionValues, _ options: [OptionDescription], variables: [(name: String, value: String)]
+    ) throws(ExitError) {
+        var environment = OptionValues()
+        for (variable, value) in variables.sorted(by: { $0.name < $1.name }) {
+            guard variable.hasPrefix(OptionDefaults.prefix), !OptionDefaults.ownVariables.contains(variable) else {
+                continue
+            }
+            let name = variable.dropFirst(OptionDefaults.prefix.count).lowercased().replacing("_", with: "-")
+            // Others may have variables with this prefix too.
+            guard let option = options.first(where: { $0.isNamed(name) }) else { continue }
+            let lines = option.isRepeatable ? value.split(separator: "\n").map(String.init) : [value]
+            for line in lines { try OptionDefaults.add(option, line, "the variable \(variable)", &environment) }
+        }
+        if let path = given["config"] ?? environment["config"] {
+            try read(path, options)
+        }
+        values = values.merging(environment)
+        for name in environment.names where name != "config" {
+            origins[name] = "the variable \(OptionDefaults.variable(name))"
+        }
+        values["config"] = nil
+        for name in given.names { origins[name] = nil }
+    }
+
+    /// The variables of the environment that stand for options.
+    static func variables(of options: [OptionDescription]) -> [(name: String, value: String)] {
+        options.flatMap { [$0.name] + $0.aliases }.compactMap { name in
+            let variable = OptionDefaults.variable(name)
+            return environmentVariable(variable).map { (variable, $0) }
+        }
+    }
+
+    /// The error, with where its option comes from when that is not the command line.
+    func explained(_ error: OptionError) -> ExitError {
+        guard let origin = origins[error.option] else { return ExitError(error) }
+        return ExitError(.usage, "\(error.description) It comes from \(origin).")
+    }
+
+    private static func variable(_ name: String) -> String {
+        OptionDefaults.prefix + name.uppercased().replacing("-", with: "_")
+    }
+
+    private mutating func read(_ path: String, _ options: [OptionDescription]) throws(ExitError) {
+        let lines = try OptionDefaults.text(of: path).split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
+            let place = "\(path), line \(index + 1)"
+            let text = OptionDefaults.trimmed(line)
+            if text.isEmpty || text.hasPrefix("#") { continue }
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(OptionDefaults.trimmed(parts[0]))
+            guard let option = options.first(where: { $0.isNamed(name) }), option.name != "config" else {
+                let guess = nearestName(to: name, in: options.map(\.name)).map { " Did you mean \($0)?" } ?? ""
+                // What follows the first word may be a password.
+                let word = String(name.prefix { $0.isLetter || $0.isNumber || $0 == "-" })
+                throw ExitError(.usage, "\(place): there is no option \(printable(word, limit: 60)).\(guess)")
+            }
+            guard parts.count == 2 || option.isFlag else {
+                throw ExitError(
+                    .usage, "\(place): \(option.name) needs a value; write \(option.name) = \(option.placeholder).")
+            }
+            try OptionDefaults.add(
+                option, parts.count == 2 ? String(OptionDefaults.trimmed(parts[1])) : "yes", place, &values)
+            origins[option.name] = place
+        }
+    }
+
+    /// Adds a value; of a flag whether it is set.
+    private static func add(
+        _ option: OptionDescription, _ value: String, _ origin: String, _ values: inout OptionValues
+    ) throws(ExitError) {
+        guard option.isFlag else {
+            if option.isRepeatable { values.append(value, for: option.name) } else { values[option.name] = value }
+            return
+        }
+        switch value.lowercased() {
+        case "yes", "true", "on", "1": values[option.name] = ""
+        case "no", "false", "off", "0", "": values[option.name] = nil
+        default:
+            throw ExitError(
+                .usage, "\(origin): \(option.name) is on or off; give yes or no, not '\(printable(value, limit: 60))'.")
+        }
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        guard let first = text.firstIndex(where: { !$0.isWhitespace }),
+            let last = text.lastIndex(where: { !$0.isWhitespace })
+        else { return "" }
+        return text[first...last]
+    }
+
+    private static func text(of path: String) throws(ExitError) -> String {
+        guard let file = fopen(path, "r") else {
+            throw ExitError(.noInput, "--config: \(path) cannot be read: \(String(cString: strerror(errno))).")
+        }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: maximumFileSize + 1)
+        let count = fread(&bytes, 1, bytes.count, file)
+        guard ferror(file) == 0, count <= maximumFileSize else {
+            throw ExitError(.noInput, "--config: \(path) is no file of options; it cannot be read or is too long.")
+        }
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+}

@@ -1,0 +1,144 @@
+import MediaPublishing
+import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// An output of a plan.
+struct PlannedOutput: Sendable {
+    var entry: OutputEntry
+    var request: OutputEntry.Request
+    /// What the user wrote: the option, and its value.
+    var given: (option: String, text: String)
+    /// When a file ends and the next begins; nil for one file.
+    var split: SplitOutput.Interval?
+    /// What is kept of the files.
+    var keep: SplitOutput.Limit?
+    /// What becomes of the frames for it.
+    var frames = MediaPublisher.FrameSettings()
+    /// How to encode for it; nil for what applies to all.
+    var encoding: EncodingSettings?
+
+    /// Whether it writes lines of text, so that it may share standard output with messages.
+    var isText: Bool { entry.defaultTarget == "-" }
+
+    /// Makes the output; it opens nothing yet.
+    ///
+    /// - Throws: the error of a value.
+    func makeOutput() throws(OptionError) -> any MediaOutput {
+        let output = try entry.makeOutput(request)
+        guard let split, PlannedOutput.isSplit(output) else { return output }
+        do {
+            return try SplitOutput(request.target, every: split, keep: keep) { [entry, request] path in
+                var request = request
+                request.target = path
+                return try entry.makeOutput(request)
+            }
+        } catch let error as OptionError {
+            throw error
+        } catch {
+            throw OptionError("output", request.target, "\(error)")
+        }
+    }
+
+    /// Whether an output is one file, so that several can follow each other.
+    static func isSplit(_ output: any MediaOutput) -> Bool { output.path.map { $0 != "-" } ?? false }
+}
+
+extension CapturePlan {
+    /// The outputs, with the options that each of them has.
+    static func outputs(
+        _ values: OptionValues, _ catalog: ToolCatalog, _ source: CapturerEntry
+    ) throws(OptionError) -> [PlannedOutput] {
+        var given = values.all("output").map { (option: "output", text: $0, value: $0) }
+        let shorthands = catalog.shorthands.filter { values.contains($0.option.name) }
+        if given.isEmpty, shorthands.isEmpty {
+            let name = values.contains("force") ? catalog.defaultOutput : freeName(catalog.defaultOutput)
+            given = [("output", name, name)]
+        }
+        for shorthand in shorthands {
+            let name = shorthand.option.name
+            for value in values.all(name) { given.append((name, shorthand.prefix + value, value)) }
+        }
+        let split = try values.parsed("split", PlannedOutput.parseSplit)
+        let keep = try values.parsed("keep", PlannedOutput.parseKeep)
+        if keep != nil, split == nil {
+            throw OptionError("keep", values["keep"], "has no effect without --split, which makes several files.")
+        }
+        var outputs: [PlannedOutput] = []
+        let shared = values.filter { name in MediaPublisher.FrameSettings.overlayOptions.contains { $0.name == name } }
+        for (option, text, value) in given {
+            let (place, own) = try OutputWords.split(text, catalog)
+            let (entry, target) = try catalog.outputs.resolve(place)
+            let applying = values.merging(own)
+            let request = OutputEntry.Request(
+                target: target, options: applying.filter { name in entry.options.contains { $0.name == name } },
+                overwrites: values.contains("force"))
+            var output = PlannedOutput(entry: entry, request: request, given: (option, value), split: split, keep: keep)
+            output.frames = try MediaPublisher.FrameSettings(
+                shared.merging(own).filter { name in
+                    MediaPublisher.FrameSettings.options.contains { $0.name == name }
+                })
+            let encoderOptions = OutputWords.encodingOptions(catalog).map(\.name)
+            if own.names.contains(where: encoderOptions.contains) {
+                output.encoding = try EncodingSettings(applying, encoders: catalog.encoders)
+            }
+            let known = encoderOptions + (MediaPublisher.FrameSettings.options + entry.options).map(\.name)
+            if let name = own.names.first(where: { !known.contains($0) }) {
+                throw OptionError(option, value, "\(entry.name) has no option \(name).")
+            }
+            outputs.append(output)
+        }
+        for (owner, option) in catalog.outputGroups.merged.map({ ($0.owners, $0.option) })
+        where values.contains(option.name) && source.option(named: option.name) == nil {
+            guard !outputs.contains(where: { $0.entry.options.contains { $0.name == option.name } }) else { continue }
+            throw OptionError(
+                option.name, nil, "has no effect without an output that has it; add \(advice(owner, catalog)).")
+        }
+        return outputs
+    }
+
+    /// The name, with a number where a file has it already: `capture-2.webm`.
+    private static func freeName(_ name: String) -> String {
+        let (stem, ending) = name.lastIndex(of: ".").map { (name[..<$0], name[$0...]) } ?? (name[...], "")
+        let others = (2...9999).lazy.map { "\(stem)-\($0)\(ending)" }
+        // A dangling link counts as taken too.
+        func isTaken(_ name: String) -> Bool {
+            var status = stat()
+            return lstat(name, &status) == 0
+        }
+        return isTaken(name) ? others.first { !isTaken($0) } ?? name : name
+    }
+
+    /// How to add one of several outputs: by a short form where there is one.
+    private static func advice(_ owners: [OptionGroup.Owner], _ catalog: ToolCatalog) -> String {
+        let entries = catalog.outputs.entries.filter { owners.contains(.output($0.name)) }
+        for shorthand in catalog.shorthands {
+            guard let (entry, _) = try? catalog.outputs.resolve(shorthand.prefix),
+                entries.contains(where: { $0.name == entry.name })
+            else { continue }
+            return "--\(shorthand.option.name) \(shorthand.option.placeholder)"
+        }
+        return entries.map { entry in
+            if let scheme = entry.schemes.first { return "-o \(scheme)://…" }
+            return "-o " + (entry.extensions.first.map { "FILE.\($0)" } ?? entry.name)
+        }.joined(separator: " or ")
+    }
+}
+
+extension PlannedOutput {
+    fileprivate static func parseSplit(_ text: String, _ option: String) throws(OptionError) -> SplitOutput.Interval {
+        if let time = parseTime(text), time >= .milliseconds(100) { return .duration(time) }
+        if let bytes = parseBytes(text), bytes >= 1000 { return .bytes(bytes) }
+        throw OptionError(option, text, "neither a time nor a size. Give 90, 10min or 1h, or 500MB or 1GB.")
+    }
+
+    fileprivate static func parseKeep(_ text: String, _ option: String) throws(OptionError) -> SplitOutput.Limit {
+        if let count = parseDigits(text, as: Int.self), count > 0 { return .files(count) }
+        if let bytes = parseBytes(text), bytes > 0 { return .bytes(bytes) }
+        throw OptionError(option, text, "neither a number of files nor a size. Give 20, or 500MB or 50GB.")
+    }
+}

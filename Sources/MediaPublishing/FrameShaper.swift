@@ -1,0 +1,79 @@
+import FrameProcessing
+import VideoCapturing
+
+/// Does to pictures what the settings of an output ask for. Safe to use from any thread, one call at a time.
+final class FrameShaper: Sendable {
+    private let settings: MediaPublisher.FrameSettings
+    private let pixelFormat: PixelFormat?
+    private let upright = FrameProcessor()
+    private let processor = FrameProcessor()
+    private let fitter = FrameFitter()
+    private let painter: TextPainter?
+
+    /// - Parameter pixelFormat: the format of the results; nil to keep that of the frames, where text can be painted on it.
+    init(_ settings: MediaPublisher.FrameSettings, pixelFormat: PixelFormat?) {
+        self.settings = settings
+        self.pixelFormat = pixelFormat
+        painter = settings.overlay.flatMap { overlay in
+            TextPainter.Corner(rawValue: overlay.corner.rawValue).map { TextPainter(overlay.text, corner: $0) }
+        }
+    }
+
+    /// The frame as the settings want it, upright.
+    func shape(_ frame: VideoFrame) throws(CaptureError) -> VideoFrame {
+        var result = frame
+        // Parts and aspects are those of the upright picture.
+        if frame.orientation != .up { result = try upright.apply(FrameTransform(appliesOrientation: true), to: frame) }
+        var transform = FrameTransform(pixelFormat: pixelFormat)
+        if painter != nil || settings.size != nil, !TextPainter.paints(on: pixelFormat ?? result.pixelFormat) {
+            transform.pixelFormat = .nv12
+        }
+        let whole = PixelRect(x: 0, y: 0, width: result.width, height: result.height)
+        // The picture of another camera may be smaller.
+        let part = settings.crop.flatMap { FrameShaper.intersection($0, whole) } ?? whole
+        if part != whole { transform.crop = part }
+        if let size = settings.size {
+            let own = PixelSize(width: part.width, height: part.height)
+            switch settings.fit {
+            case .stretch: transform.size = size
+            case .crop:
+                let middle = FrameShaper.middle(of: part, aspect: size)
+                if middle != whole { transform.crop = middle }
+                transform.size = size
+            case .pad: transform.size = FrameShaper.inner(own, in: size)
+            }
+        }
+        result = try processor.apply(transform, to: result)
+        if let size = settings.size { result = try fitter.fit(result, width: size.width, height: size.height) }
+        return try painter?.paint(result) ?? result
+    }
+
+    private static func intersection(_ part: PixelRect, _ whole: PixelRect) -> PixelRect? {
+        let (right, bottom) = (min(part.x + part.width, whole.width), min(part.y + part.height, whole.height))
+        guard part.x < right, part.y < bottom else { return nil }
+        return PixelRect(x: part.x, y: part.y, width: right - part.x, height: bottom - part.y)
+    }
+
+    /// The largest part in the middle with the aspect of a size; even, so that chroma stays where it is.
+    static func middle(of part: PixelRect, aspect: PixelSize) -> PixelRect {
+        var result = part
+        if part.width * aspect.height > part.height * aspect.width {
+            result.width = max(1, min(part.width, part.height * aspect.width / aspect.height))
+        } else {
+            result.height = max(1, min(part.height, part.width * aspect.height / aspect.width))
+        }
+        result.x += (part.width - result.width) / 4 * 2
+        result.y += (part.height - result.height) / 4 * 2
+        return result
+    }
+
+    /// The largest size of a picture's aspect within another; even where it is not the whole side.
+    static func inner(_ own: PixelSize, in size: PixelSize) -> PixelSize {
+        let scale = min(Double(size.width) / Double(own.width), Double(size.height) / Double(own.height))
+        func side(_ own: Int, _ limit: Int) -> Int {
+            let scaled = min(limit, Int((Double(own) * scale).rounded()))
+            return scaled == limit ? limit : min(limit, max(2, scaled / 2 * 2))
+        }
+        return PixelSize(width: side(own.width, size.width), height: side(own.height, size.height))
+    }
+}
