@@ -1,48 +1,36 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Small programs that a user would copy. Each depends on the framework as a user's own package would.
+/// A small program that a user would copy, and the products that it uses.
+func program(_ name: String, _ products: String...) -> Target {
+    .executableTarget(
+        name: name, dependencies: products.map { .product(name: $0, package: "swift-video-capturing") })
+}
+
+/// Each depends on the framework as a user's own package would.
 let package = Package(
     name: "examples",
     dependencies: [.package(name: "swift-video-capturing", path: "..")],
     targets: [
-        .executableTarget(
-            name: "custom-capturer",
-            dependencies: [
-                .product(name: "VideoCapturing", package: "swift-video-capturing"),
-                .product(name: "MediaPublishing", package: "swift-video-capturing"),
-                .product(name: "FileOutput", package: "swift-video-capturing"),
-            ]),
-        .executableTarget(
-            name: "custom-consumer",
-            dependencies: [
-                .product(name: "VideoCapturing", package: "swift-video-capturing"),
-                .product(name: "NoiseCapturer", package: "swift-video-capturing"),
-            ]),
-        .executableTarget(
-            name: "custom-microphone",
-            dependencies: [.product(name: "AudioCapturing", package: "swift-video-capturing")]),
-        .executableTarget(
-            name: "driver-memory",
-            dependencies: [
-                .product(name: "VideoCapturing", package: "swift-video-capturing"),
-                .product(name: "CapturerTestKit", package: "swift-video-capturing"),
-            ]),
-        .executableTarget(
-            name: "publish-to-files",
-            dependencies: [
-                .product(name: "VideoCapturing", package: "swift-video-capturing"),
-                .product(name: "MediaPublishing", package: "swift-video-capturing"),
-                .product(name: "NoiseCapturer", package: "swift-video-capturing"),
-                .product(name: "FileOutput", package: "swift-video-capturing"),
-                .product(name: "VP8Codec", package: "swift-video-capturing"),
-            ]),
-        .executableTarget(
-            name: "serve-to-browsers",
-            dependencies: [
-                .product(name: "VideoCapturing", package: "swift-video-capturing"),
-                .product(name: "NoiseCapturer", package: "swift-video-capturing"),
-                .product(name: "MJPEGServer", package: "swift-video-capturing"),
-            ]),
+        program("async-frames", "VideoCapturing", "PatternCapturer"),
+        program(
+            "camera-app", "VideoCapturing", "CameraCapturer", "PatternCapturer", "MediaPublishing", "FileOutput",
+            "MJPEGServer", "VP8Codec"),
+        program("custom-capturer", "VideoCapturing", "MediaPublishing", "FileOutput"),
+        program("custom-consumer", "VideoCapturing", "NoiseCapturer"),
+        program("custom-microphone", "AudioCapturing"),
+        program("driver-memory", "VideoCapturing", "CapturerTestKit"),
+        program(
+            "files-to-frames", "VideoCapturing", "FileCapturer", "PatternCapturer", "MediaPublishing", "FileOutput"),
+        program("publish-to-files", "VideoCapturing", "MediaPublishing", "NoiseCapturer", "FileOutput", "VP8Codec"),
+        program("push-frames", "VideoCapturing", "MediaPublishing", "FileOutput", "VP8Codec"),
+        program(
+            "record-and-serve", "VideoCapturing", "MediaPublishing", "PatternCapturer", "FileOutput", "MJPEGServer",
+            "VP8Codec"),
+        program("replace-capture", "VideoCapturing", "NoiseCapturer", "PatternCapturer"),
+        program("resizing-consumer", "VideoCapturing", "FrameProcessing", "PatternCapturer"),
+        program("serve-to-browsers", "VideoCapturing", "NoiseCapturer", "MJPEGServer"),
+        program("snapshot", "VideoCapturing", "AudioCapturing", "PatternCapturer", "StillCapture", "ToneCapturer"),
+        program("virtual-clock", "VideoCapturing", "CapturerTestKit", "PatternCapturer"),
     ]
 )
