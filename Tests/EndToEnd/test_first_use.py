@@ -134,15 +134,6 @@ class ReportTests(ToolTestCase):
         self.assertEqual(run.code, OK, run)
         self.assertIn("Captured 20 frames in 2.0 s (10.0 fps)", run.stderr)
 
-    def test_the_sound_of_a_film_is_not_left_out_without_a_word(self):
-        for sound in (True, False):
-            made = ["-f", "lavfi", "-i", "sine=duration=1"] if sound else []
-            media.command("ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc=duration=1:size=64x48", *made,
-                          self.folder / "film.mkv")
-            run = self.run_tool("film.mkv", "--fps", "max", "-o", "null")
-            self.assertEqual(run.code, OK, run)
-            self.assertEqual("film.mkv has sound, which is left out" in run.stderr, sound, run)
-
     def test_statistics_in_a_file_beside_the_text(self):
         run = self.run_tool("--source", "noise", "--size", "64x48", "--duration", "1500ms", "-o", "null",
                             "--stats-file", "stats.json")

@@ -60,7 +60,9 @@ def state(**changes):
     return {"ok": True, "result": {"viewer_page": {**page, **changes}}}
 
 
-class PageTests(ToolTestCase):
+class PageTestCase(ToolTestCase):
+    """A tool that serves, and a browser."""
+
     @classmethod
     def setUpClass(cls):
         cls.browser = DevTools()
@@ -98,6 +100,8 @@ class PageTests(ToolTestCase):
         for url in tab.requests:
             self.assertTrue(url.startswith(self.url) or urllib.parse.urlsplit(url).scheme in {"data", "blob"}, url)
 
+
+class PageTests(PageTestCase):
     def test_the_picture_moves_and_the_panel_counts(self):
         self.serve()
         tab = self.open()
