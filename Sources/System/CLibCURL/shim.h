@@ -4,7 +4,9 @@
 // Its macros stand in the way of functions that pass an option on.
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 
@@ -89,7 +91,16 @@ static inline int curl_shim_take_result(CURLM *handle, CURLcode *result) {
     return 0;
 }
 
-static inline CURLcode curl_shim_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
+/// Initializes curl, and OpenSSL where curl uses it: without its cleanup at exit. That frees the locks which the thread of
+/// a transfer uses once more when it ends, and a capture's thread may end while the program exits: the program crashed
+/// there, after all its work. Only what initializes OpenSSL first can say so; a program may have done it before.
+static inline CURLcode curl_shim_global_init(void) {
+    const uint64_t no_cleanup_at_exit = 0x00080000;  // OPENSSL_INIT_NO_ATEXIT
+    // Looked for in all libraries that are loaded (RTLD_DEFAULT), since curl may be built with another one.
+    int (*initialize)(uint64_t, const void *) = (int (*)(uint64_t, const void *))dlsym(0, "OPENSSL_init_crypto");
+    if (initialize) initialize(no_cleanup_at_exit, 0);
+    return curl_global_init(CURL_GLOBAL_DEFAULT);
+}
 
 /// What is answered to a server that asks for a name and password: no more than these two are understood everywhere.
 static const long curl_shim_basic_and_digest = (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST);
