@@ -60,6 +60,28 @@ import VideoCapturing
         publisher.close()
     }
 
+    /// One thread reads that the capture runs, and gets to say so only after another has said that it has stopped.
+    @Test func aStateThatWasReadBeforeAnotherIsNotReportedAfterIt() throws {
+        var state = StillState(StillCapture.Configuration())
+        let burst = state.makeIdentifier()
+        state.bursts[burst] = BurstState(count: 2, interval: nil, settings: Still.Settings(), start: .zero)
+        let (earlier, later) = (state.makeIdentifier(), state.makeIdentifier())
+        var effects = StillEffects()
+        state.adopt(.stopped(.user), later, &effects)
+        state.adopt(.running, earlier, &effects)
+        #expect(state.gate == .closed)
+        let events = Locked<[StillCapture.BurstEvent]>([])
+        for _ in 1...2 {
+            state.bursts[burst]!.read(
+                { result in events.withLock { $0 += (try? result.get()).map { [$0] } ?? [] } }, &effects)
+        }
+        for event in effects.events { event.reader(event.result) }
+        guard case .captureChanged(.stopped(.user))? = events.withLock({ $0.first }) else {
+            throw BurstReader.Unexpected()
+        }
+        #expect(events.withLock { $0.count } == 1)
+    }
+
     @Test func aBurstOutlastsAReplacement() async throws {
         try publisher.start()
         var reader = BurstReader(stills.burst(count: 4))

@@ -76,7 +76,7 @@ func flatPicture(_ value: UInt8, width: Int = 16, height: Int = 8) throws -> Pix
 }
 
 /// Waits until `condition` holds, without blocking a thread; false after some time.
-func eventually(within limit: Duration = .seconds(20), _ condition: () -> Bool) async -> Bool {
+func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) async -> Bool {
     let limit = MonotonicClock().now.advanced(by: limit)
     while !condition() {
         if MonotonicClock().now > limit { return false }

@@ -38,6 +38,8 @@ extension StillEngine {
     ///
     /// - Returns: the capture's state; nil without a publisher.
     func syncGate() -> CaptureState? {
+        // Several threads read the state, none under the lock: what was read first may arrive last.
+        let reading = state.withLock { $0.makeIdentifier() }
         guard let capture = currentCapture() else { return nil }
         let (number, isReplaced) = connection.withLock { connection -> (UInt64?, Bool) in
             guard connection.observed !== capture else { return (nil, false) }
@@ -52,8 +54,7 @@ extension StillEngine {
             if isReplaced {
                 for identifier in state.bursts.keys { state.bursts[identifier]!.reportReplacement(&effects) }
             }
-            for identifier in state.bursts.keys { state.bursts[identifier]!.report(captureState, &effects) }
-            state.setGate(StillState.Gate(captureState))
+            state.adopt(captureState, reading, &effects)
             state.updateReadiness()
             return effects
         }
@@ -80,7 +81,8 @@ extension StillEngine {
         guard let now, connection.withLock({ $0.observationNumber }) == number else { return }
         let effects = state.withLock { state in
             var effects = StillEffects(wakesScheduler: true)
-            if StillState.Gate(now) == .closed { state.failSingles(.notRunning(now), &effects) }
+            // Unless it runs again by now, and the requests are for that.
+            if StillState.Gate(now) == .closed, state.gate == .closed { state.failSingles(.notRunning(now), &effects) }
             state.updateReadiness()
             return effects
         }

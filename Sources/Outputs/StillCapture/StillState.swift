@@ -26,6 +26,8 @@ struct StillState {
     var bursts: [UInt64: BurstState] = [:]
     private var lastIdentifier: UInt64 = 0
     private(set) var gate = Gate.closed
+    /// The reading of the capture's state that the gate follows.
+    private var lastReading: UInt64 = 0
     /// The time from a frame's timestamp to its delivery.
     private var deliveryDelay = Duration.zero
     private(set) var readiness = StillCapture.Readiness.notRunning
@@ -73,7 +75,10 @@ struct StillState {
         deliveryDelay = max(.zero, now - frame.timestamp)
         let displaced = ring.append(frame)
         guard gate != .open || !waiting.isEmpty || !bursts.isEmpty else { return (displaced, nil) }
-        gate = .open
+        if gate != .open {
+            gate = .open
+            lastReading = makeIdentifier()
+        }
         var effects = StillEffects()
         // Before the first still that follows, and not whenever the news of it arrives.
         for identifier in bursts.keys { bursts[identifier]!.report(.running, &effects) }
@@ -264,6 +269,16 @@ struct StillState {
 
     mutating func setGate(_ gate: Gate) { self.gate = gate }
 
+    /// Follows a state of the capture, and reports it to the bursts; not one that is older than what was seen since.
+    ///
+    /// - Parameter reading: an identifier that was made before the state was read.
+    mutating func adopt(_ captureState: CaptureState, _ reading: UInt64, _ effects: inout StillEffects) {
+        guard reading > lastReading else { return }
+        lastReading = reading
+        gate = Gate(captureState)
+        for identifier in bursts.keys { bursts[identifier]!.report(captureState, &effects) }
+    }
+
     /// Ends all requests.
     mutating func failAll(_ error: StillCaptureError) -> StillEffects {
         var effects = StillEffects()
@@ -274,6 +289,7 @@ struct StillState {
         }
         waiting.removeAll()
         gate = .closed
+        lastReading = makeIdentifier()
         updateReadiness()
         return effects
     }
