@@ -4,6 +4,7 @@ TEST_JOBS in the environment says how many run at a time; by default two for eac
 """
 
 import os
+import pathlib
 import queue
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import time
 from collections import deque
 
 JOBS = int(os.environ.get("TEST_JOBS") or 2 * (os.cpu_count() or 1))
-WHEN_IDLE = ["chrt", "--idle", "0"]
+WHEN_IDLE = [str(pathlib.Path(__file__).resolve().parent / "when-idle"), "5"]
 GRACE = 5  # seconds from asking to forcing
 
 
