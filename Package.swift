@@ -264,7 +264,8 @@ let package = Package(
             name: "XTestTools", dependencies: ["VideoCapturing", "CLibXCB"], path: "Tests/XTestTools",
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-xtest")]),
         .testTarget(
-            name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit"], swiftSettings: strict),
+            name: "VideoCapturingTests", dependencies: ["VideoCapturing", "CapturerTestKit", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "AudioCapturingTests", dependencies: ["AudioCapturing", "CapturerTestKit", "TestTools"],
             swiftSettings: strict),

@@ -22,7 +22,7 @@ public final class NullAudioConsumer: AudioCaptureConsumer {
     }
 
     /// Blocks until `count` chunks have come in all; false when `timeout` has passed before.
-    public func waitForChunks(_ count: UInt64, timeout: Duration = .seconds(5)) -> Bool {
+    public func waitForChunks(_ count: UInt64, timeout: Duration = .seconds(60)) -> Bool {
         counts.wait(until: MonotonicClock().now.advanced(by: timeout)) { $0.chunks >= count ? () : nil } != nil
     }
 }
@@ -60,7 +60,7 @@ public final class RecordingAudioConsumer: AudioCaptureConsumer {
     }
 
     /// Blocks until `count` chunks have come in all; false when `timeout` has passed before.
-    public func waitForChunks(_ count: Int, timeout: Duration = .seconds(5)) -> Bool {
+    public func waitForChunks(_ count: Int, timeout: Duration = .seconds(60)) -> Bool {
         contents.wait(until: MonotonicClock().now.advanced(by: timeout)) { $0.count >= count ? () : nil } != nil
     }
 

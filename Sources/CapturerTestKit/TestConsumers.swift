@@ -16,7 +16,7 @@ public final class NullConsumer: VideoCaptureConsumer {
     }
 
     /// Blocks until `count` frames have come in all; false when `timeout` has passed before.
-    public func waitForFrames(_ count: UInt64, timeout: Duration = .seconds(5)) -> Bool {
+    public func waitForFrames(_ count: UInt64, timeout: Duration = .seconds(60)) -> Bool {
         frames.wait(until: MonotonicClock().now.advanced(by: timeout)) { $0 >= count ? () : nil } != nil
     }
 }
@@ -61,7 +61,7 @@ public final class SlowConsumer: VideoCaptureConsumer {
     }
 
     /// Blocks until `count` calls have returned; false when `timeout` has passed before.
-    public func waitForFrames(_ count: Int, timeout: Duration = .seconds(5)) -> Bool {
+    public func waitForFrames(_ count: Int, timeout: Duration = .seconds(60)) -> Bool {
         contents.wait(until: MonotonicClock().now.advanced(by: timeout)) { $0.count >= count ? () : nil } != nil
     }
 }
@@ -97,7 +97,7 @@ public final class RecordingConsumer: VideoCaptureConsumer {
     }
 
     /// Blocks until `count` frames have come in all; false when `timeout` has passed before.
-    public func waitForFrames(_ count: Int, timeout: Duration = .seconds(5)) -> Bool {
+    public func waitForFrames(_ count: Int, timeout: Duration = .seconds(60)) -> Bool {
         contents.wait(until: MonotonicClock().now.advanced(by: timeout)) { $0.count >= count ? () : nil } != nil
     }
 
@@ -149,7 +149,7 @@ public final class DigestConsumer: VideoCaptureConsumer {
     }
 
     /// Blocks until `count` frames have come in all; false when `timeout` has passed before.
-    public func waitForFrames(_ count: Int, timeout: Duration = .seconds(5)) -> Bool {
+    public func waitForFrames(_ count: Int, timeout: Duration = .seconds(60)) -> Bool {
         contents.wait(until: MonotonicClock().now.advanced(by: timeout)) { $0.count >= count ? () : nil } != nil
     }
 }

@@ -64,7 +64,7 @@ public final class VirtualClock: CaptureClock {
 
     /// Blocks until a thread waits for a time still to come, and returns the nearest of these times; nil when
     /// `timeout` of real time has passed. For tests in ``Mode/manual``, to know that a capture is asleep.
-    public func awaitSleeper(timeout: Duration = .seconds(5)) -> MediaTime? {
+    public func awaitSleeper(timeout: Duration = .seconds(60)) -> MediaTime? {
         contents.wait(until: MonotonicClock().now.advanced(by: timeout)) { contents in
             contents.waiters.values.map(\.deadline).filter { $0 > contents.now }.min()
         }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct AudioCapturerTests {
     static let suites: [AudioConformanceSuite] = [
         AudioConformanceSuite(
-            name: "generator", chunkDeadline: .seconds(2),
+            name: "generator",
             makeFailingCapture: {
                 // Once, after three chunks.
                 let hasFailed = Locked(false)
@@ -22,17 +22,17 @@ import Testing
                         return true
                     })
             }, makeCapture: { AudioSourceCapturer(ClosureSound(pacing: .clock) { _, _ in true }) }),
-        AudioConformanceSuite(name: "finite", chunkDeadline: .seconds(2)) {
+        AudioConformanceSuite(name: "finite") {
             AudioSourceCapturer(ClosureSound(pacing: .clock) { index, _ in index < 12 })
         },
-        AudioConformanceSuite(name: "device", chunkDeadline: .seconds(2)) {
+        AudioConformanceSuite(name: "device") {
             AudioSourceCapturer(
                 ClosureSound(pacing: .device) { _, context in
                     context.wait(until: context.now.advanced(by: .milliseconds(5)))
                     return true
                 })
         },
-        AudioConformanceSuite(name: "unpaced", chunkDeadline: .seconds(2), timestampsMayRunAhead: true) {
+        AudioConformanceSuite(name: "unpaced", timestampsMayRunAhead: true) {
             AudioSourceCapturer(ClosureSound(pacing: .unpaced) { _, _ in true })
         },
     ]

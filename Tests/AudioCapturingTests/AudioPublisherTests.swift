@@ -134,7 +134,7 @@ import Testing
         isInside.wait()
         for index in 2...6 { capture.push(try buffer(Int16(index))) }
         // One waits in the queue before the capture is stopped.
-        let limit = MonotonicClock().now.advanced(by: .seconds(5))
+        let limit = MonotonicClock().now.advanced(by: .seconds(60))
         while publisher.statistics.consumers[0].waiting == 0, MonotonicClock().now < limit {
             ManualResetEvent().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)))
         }

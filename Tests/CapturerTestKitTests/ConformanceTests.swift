@@ -5,27 +5,27 @@ import VideoCapturing
 @Suite struct ConformanceTests {
     static let suites: [ConformanceSuite] = [
         ConformanceSuite(
-            name: "sample", frameDeadline: .seconds(2),
+            name: "sample",
             makeFailingCapture: {
                 FaultInjectingCapturer(script: [3: [.failure(CaptureError(.stalled, operation: "test", message: "x"))]])
             }, makeCapture: { SourceCapturer(Gradient()) }),
         ConformanceSuite(
-            name: "faultless script, failing start", frameDeadline: .seconds(2),
+            name: "faultless script, failing start",
             makeFailingCapture: {
                 FaultInjectingCapturer(startFailures: [CaptureError(.deviceBusy, operation: "test", message: "x")])
             }, makeCapture: { FaultInjectingCapturer() }),
-        ConformanceSuite(name: "finite", frameDeadline: .seconds(2)) { SourceCapturer(FiniteSource()) },
-        ConformanceSuite(name: "one frame", frameDeadline: .seconds(2)) {
+        ConformanceSuite(name: "finite") { SourceCapturer(FiniteSource()) },
+        ConformanceSuite(name: "one frame") {
             SourceCapturer(FiniteSource(frameCount: 1))
         },
-        ConformanceSuite(name: "source timestamps", frameDeadline: .seconds(2)) {
+        ConformanceSuite(name: "source timestamps") {
             SourceCapturer(FiniteSource(frameCount: 100, pacing: .sourceTimestamps))
         },
-        ConformanceSuite(name: "without waiting", frameDeadline: .seconds(2), timestampsMayRunAhead: true) {
+        ConformanceSuite(name: "without waiting", timestampsMayRunAhead: true) {
             SourceCapturer(FiniteSource(frameCount: 1000, pacing: .sourceTimestampsWithoutWaiting))
         },
-        ConformanceSuite(name: "polling device", frameDeadline: .seconds(2)) { SourceCapturer(PollingSource()) },
-        ConformanceSuite(name: "unpaced", frameDeadline: .seconds(2)) { SourceCapturer(UnpacedSource()) },
+        ConformanceSuite(name: "polling device") { SourceCapturer(PollingSource()) },
+        ConformanceSuite(name: "unpaced") { SourceCapturer(UnpacedSource()) },
     ]
 
     @Test(arguments: suites.indices)

@@ -15,7 +15,7 @@ import VideoCapturing
         capture.videoCaptureConsumer = consumer
         try capture.initCapture()
         try capture.startCapture()
-        let limit = MonotonicClock().now.advanced(by: .seconds(5))
+        let limit = MonotonicClock().now.advanced(by: .seconds(60))
         while capture.isCaptureStarted, MonotonicClock().now < limit {}
         return (consumer.frames, capture)
     }

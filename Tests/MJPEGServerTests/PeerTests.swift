@@ -10,7 +10,7 @@ import VideoCapturing
 @Suite struct PeerTests {
     /// Shows frame after frame until the program has what it wants.
     private func feed(_ test: TestServer, until program: ToolFolder.Running) throws {
-        let isDone = try eventually(within: .seconds(120)) {
+        let isDone = try eventually {
             test.server.consumeFrame(try rawFrame(width: 64, height: 48, brightness: UInt8.random(in: 0...100)))
             usleep(20_000)
             return !program.isRunning
@@ -48,7 +48,7 @@ import VideoCapturing
                 "-q", "souphttpsrc", "location=http://127.0.0.1:\(test.port)/stream", "is-live=true", "!",
                 "multipartdemux", "!", "multifilesink", "location=\(folder.path("%d.jpg"))",
             ])
-        let hasAll = try eventually(within: .seconds(60)) {
+        let hasAll = try eventually {
             try test.show(1, padding: 3000)
             usleep(20_000)
             return (try? folder.read("9.jpg"))?.count == jpeg.count

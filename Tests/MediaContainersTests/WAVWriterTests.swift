@@ -143,7 +143,7 @@ import VideoCapturing
             try publisher.add(consumer, name: name, queue: .init(capacity: 8, policy: .block))
         }
         try publisher.start()
-        #expect(end.waitForChunks(500, timeout: .seconds(20)))
+        #expect(end.waitForChunks(500))
         try publisher.stop()
         encoding.finish()
         #expect(try probe(path) == "pcm_s16le 48000 2 480000")

@@ -53,7 +53,7 @@ private struct Configuration {
         var samples = [Int16](repeating: 0, count: device.framesPerPeriod * 2)
         var read: [Int16] = []
         while read.count < 9600 {
-            #expect(device.wait(stop: -1, until: MonotonicClock().now.advanced(by: .seconds(5))))
+            #expect(device.wait(stop: -1, until: MonotonicClock().now.advanced(by: .seconds(60))))
             let reading = try samples.withUnsafeMutableBytes { try device.read(into: $0) }
             guard case .frames(let count, _) = reading else { continue }
             read += samples[..<(count * 2)]
@@ -137,6 +137,6 @@ private final class ChunkLog: AudioCaptureConsumer {
     }
 
     func wait(forMoreThan frames: Int) -> Bool {
-        count.wait(until: MonotonicClock().now.advanced(by: .seconds(20))) { $0 > frames ? () : nil } != nil
+        count.wait(until: MonotonicClock().now.advanced(by: .seconds(60))) { $0 > frames ? () : nil } != nil
     }
 }

@@ -26,7 +26,7 @@ import Testing
         }
 
         func awaitChunks(_ count: Int) -> [AudioChunk]? {
-            chunks.wait(until: MonotonicClock().now.advanced(by: .seconds(20))) { $0.count >= count ? $0 : nil }
+            chunks.wait(until: MonotonicClock().now.advanced(by: .seconds(60))) { $0.count >= count ? $0 : nil }
         }
     }
 

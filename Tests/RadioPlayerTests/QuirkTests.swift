@@ -41,7 +41,7 @@ import Testing
         _ url: String, _ change: (inout RadioConfiguration) -> Void = { _ in }
     ) throws -> (reader: RadioReader, error: RadioError?) {
         var configuration = RadioConfiguration()
-        configuration.noDataTimeout = .seconds(3)
+        configuration.noDataTimeout = .seconds(60)
         configuration.attemptsBeforeSound = 1
         change(&configuration)
         let format = AudioFormat(.float32, .stereo, sampleRate: 44_100)
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test func `A port where no server is, and a name that is none`() throws {
-        let port = try TestListener.freePort()
+        let port = try freePort()
         #expect(try read("http://127.0.0.1:\(port)/").error?.code == .networkConnectionFailed)
         #expect(try read("http://no.such.host.invalid/").error?.code == .networkConnectionFailed)
     }

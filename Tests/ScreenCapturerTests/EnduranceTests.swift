@@ -23,7 +23,7 @@ extension ScreenCapturerTests {
             let painter = try Painter(screen)
             defer { painter.stop() }
             let screen = screen
-            let report = await ConformanceSuite(name: "screen \(format)", frameDeadline: .seconds(3)) {
+            let report = await ConformanceSuite(name: "screen \(format)") {
                 ScreenCapturer(ScreenRun.configuration(screen) { $0.pixelFormat = format })
             }.runDetached()
             #expect(report.failures.isEmpty, "\(report)")
@@ -34,7 +34,7 @@ extension ScreenCapturerTests {
             defer { painter.stop() }
             let screen = screen
             let id = painter.windowID
-            let report = await ConformanceSuite(name: "window", frameDeadline: .seconds(3)) {
+            let report = await ConformanceSuite(name: "window") {
                 ScreenCapturer(ScreenRun.configuration(screen, .window(id)) { $0.pixelFormat = .i420 })
             }.runDetached()
             #expect(report.failures.isEmpty, "\(report)")
@@ -143,10 +143,10 @@ extension ScreenCapturerTests {
                 for _ in 0..<10 { try cycle(target, starts: 1) }
             }
             // The server lets go of a segment when it gets to the end of the connection.
-            #expect(eventually(within: .seconds(10)) { openDescriptors() <= before.0 })
-            #expect(eventually(within: .seconds(10)) { sharedMemorySegments() == 0 })
+            #expect(eventually { openDescriptors() <= before.0 })
+            #expect(eventually { sharedMemorySegments() == 0 })
             #expect(sharedMappings() == 0)
-            #expect(eventually(within: .seconds(10)) { (try? client.topLevelWindowCount()) == before.3 })
+            #expect(eventually { (try? client.topLevelWindowCount()) == before.3 })
         }
 
         /// Between stop and start nothing more piles up than one run needs.
@@ -160,7 +160,7 @@ extension ScreenCapturerTests {
                 #expect(run.probe.waitForMore(1))
                 try run.capture.stopCapture()
                 func now() -> (Int, Int) { (openDescriptors(), sharedMemorySegments() + sharedMappings()) }
-                if let first { #expect(eventually(within: .seconds(10)) { now() <= first }) }
+                if let first { #expect(eventually { now() <= first }) }
                 first = first ?? now()
             }
         }
@@ -173,8 +173,8 @@ extension ScreenCapturerTests {
                 try capture.initCapture()
                 try capture.startCapture()
             }
-            #expect(eventually(within: .seconds(10)) { openDescriptors() <= before.0 && threads() <= before.2 + 1 })
-            #expect(eventually(within: .seconds(10)) { sharedMemorySegments() <= before.1 })
+            #expect(eventually { openDescriptors() <= before.0 && threads() <= before.2 + 1 })
+            #expect(eventually { sharedMemorySegments() <= before.1 })
         }
     }
 }

@@ -3,6 +3,8 @@ import Testing
 import VideoCapturing
 import XTestTools
 
+import struct TestTools.Stopwatch
+
 extension ScreenCapturerTests {
     /// The X server goes, and comes back.
     @Suite struct ServerLossTests {
@@ -10,7 +12,7 @@ extension ScreenCapturerTests {
 
         init() throws { screen = try VirtualScreen(width: 160, height: 100) }
 
-        @Test(.timeLimit(.minutes(1))) func waitsForTheServer() throws {
+        @Test(.timeLimit(.minutes(10))) func waitsForTheServer() throws {
             let shown = Picture(width: 160, height: 100, seed: 51)
             var client: XClient? = try XClient(screen)
             try XWindow(try #require(client), shown.bounds).draw(shown)
@@ -45,16 +47,14 @@ extension ScreenCapturerTests {
             let run = try ScreenRun.running(screen)
             screen.crash()
             #expect(run.waitForState { _ in run.isInterrupted })
-            let began = MonotonicClock().now
-            try run.capture.stopCapture()
-            #expect(MonotonicClock().now - began < .milliseconds(300))
+            #expect(try Stopwatch.time { try run.capture.stopCapture() } < .milliseconds(300))
             #expect(run.capture.state == .stopped(.user))
             // A start without a server is refused or waits; with one it works.
             try? run.capture.startCapture()
             try? run.capture.stopCapture()
             try screen.restart()
             let count = run.probe.count
-            #expect(eventually(within: .seconds(3)) { (try? run.start()) != nil })
+            #expect(eventually { (try? run.start()) != nil })
             #expect(run.probe.wait { $0.count > count })
             #expect(run.probe.disorder == nil)
         }
@@ -66,7 +66,7 @@ extension ScreenCapturerTests {
             screen.crash()
             try screen.restart()
             let count = run.probe.count
-            #expect(eventually(within: .seconds(3)) { (try? run.start()) != nil })
+            #expect(eventually { (try? run.start()) != nil })
             #expect(run.probe.wait { $0.count > count })
         }
 

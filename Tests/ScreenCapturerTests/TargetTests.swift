@@ -108,7 +108,7 @@ extension ScreenCapturerTests {
                 }
                 outcome.withLock { $0 = result }
             }
-            let isThere = try eventually(within: .seconds(5)) {
+            let isThere = try eventually {
                 try client.click()
                 pause(.milliseconds(50))
                 return outcome.withLock { $0 } != nil

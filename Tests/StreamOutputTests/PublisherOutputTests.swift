@@ -63,7 +63,7 @@ import VideoCapturing
         defer { publisher.close() }
         try publisher.add(try output("tcp://127.0.0.1:\(listener.port)"))
         startThread {
-            usleep(300_000)
+            sleep(2)
             publisher.requestStop()
         }
         let error = #expect(throws: CaptureError.self) { try publisher.start() }

@@ -53,8 +53,8 @@ package final class TestListener: Sendable {
 
     deinit { close(socket) }
 
-    /// A port that was free a moment ago, for programs that cannot choose one.
-    package static func freePort() throws -> Int { try TestListener(backlog: 1).port }
+    /// As the function of that name, for connections.
+    package static func freePort() throws -> Int { try TestTools.freePort() }
 
     /// Fills the backlog with connections, after which it answers no more; returns their sockets.
     package func fill() -> [Int32] {
@@ -73,6 +73,33 @@ package final class TestListener: Sendable {
         guard accepted >= 0 else { throw NoConnection(code: errno) }
         _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
         return accepted
+    }
+}
+
+/// A port of 127.0.0.1 that was free a moment ago, for programs that cannot choose one. It is none of those that the system
+/// gives to sockets without one, so that no connection of another test takes it meanwhile.
+package func freePort(_ type: __socket_type = SOCK_STREAM) throws -> Int {
+    for _ in 0..<1000 {
+        let port = Int.random(in: 10_000..<32_768)
+        let socket = Glibc.socket(AF_INET, Int32(type.rawValue), 0)
+        defer { close(socket) }
+        if withLoopback(port, { bind(socket, $0, $1) }) == 0 { return port }
+    }
+    throw NoConnection(code: EADDRINUSE)
+}
+
+/// Whether some program listens at a port for connections, or for datagrams; to ask it by connecting would take the place
+/// of the one client that some programs accept.
+package func isListening(at port: Int, _ type: __socket_type = SOCK_STREAM) throws -> Bool {
+    let hexadecimal = String(port, radix: 16, uppercase: true)
+    let end = ":" + String(repeating: "0", count: 4 - hexadecimal.count) + hexadecimal
+    let tables = type == SOCK_STREAM ? ["/proc/net/tcp", "/proc/net/tcp6"] : ["/proc/net/udp", "/proc/net/udp6"]
+    return try tables.contains { table in
+        // Number, local address, remote address, state: 0A is "listens".
+        try text(of: table).split(separator: "\n").contains { line in
+            let fields = line.split(separator: " ", maxSplits: 4)
+            return fields.count > 3 && fields[1].hasSuffix(end) && (type != SOCK_STREAM || fields[3] == "0A")
+        }
     }
 }
 

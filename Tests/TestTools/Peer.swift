@@ -45,7 +45,7 @@ package final class Peer {
     }
 
     /// The next line that it prints; nil when none comes.
-    package func line(_ limit: Duration = .seconds(30)) -> String? {
+    package func line(_ limit: Duration = .seconds(60)) -> String? {
         let end = MonotonicClock().now.advanced(by: limit)
         while true {
             if let newline = printed.firstIndex(of: 10) {

@@ -61,7 +61,7 @@ package final class QuirkServer: Sendable {
             shutdown(listener.socket, Int32(SHUT_RDWR))
             for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
         }
-        let end = MonotonicClock().now.advanced(by: .seconds(10))
+        let end = MonotonicClock().now.advanced(by: .seconds(60))
         _ = state.wait(until: end) { $0.running == 0 && $0.isStopped ? () : nil }
     }
 

@@ -2,7 +2,7 @@ import Glibc
 import VideoCapturing
 
 /// Whether something becomes true before long; the limit is for a test that has failed.
-package func eventually(_ limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
+package func eventually(_ limit: Duration = .seconds(60), _ condition: () -> Bool) -> Bool {
     let deadline = MonotonicClock().now.advanced(by: limit)
     while !condition() {
         guard MonotonicClock().now < deadline else { return false }

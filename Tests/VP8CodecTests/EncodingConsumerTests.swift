@@ -204,7 +204,7 @@ import VideoCapturing
             hasEnded.withLock { $0 = true }
             hasEnded.wakeAll()
         }
-        let limit = MonotonicClock().now.advanced(by: .seconds(10))
+        let limit = MonotonicClock().now.advanced(by: .seconds(60))
         return hasEnded.wait(until: limit) { $0 ? () : nil } != nil
     }
 

@@ -48,7 +48,7 @@ import VideoCapturing
         func refresh() { feedback.withLock { $0 }?.requestRefreshFrame() }
     }
 
-    private let deadline = MonotonicClock().now.advanced(by: .seconds(10))
+    private let deadline = MonotonicClock().now.advanced(by: .seconds(60))
 
     @Test func newWantsWakeASourceThatWaits() throws {
         let requests = Locked<[WaitingSource.Request]>([])

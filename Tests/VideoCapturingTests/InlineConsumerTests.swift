@@ -42,7 +42,7 @@ import VideoCapturing
         }
 
         func wait(for count: Int) -> [Call] {
-            _ = calls.wait(until: MonotonicClock().now.advanced(by: .seconds(10))) { $0.count >= count ? () : nil }
+            _ = calls.wait(until: MonotonicClock().now.advanced(by: .seconds(60))) { $0.count >= count ? () : nil }
             return calls.withLock { $0 }
         }
     }

@@ -1,6 +1,8 @@
 import Testing
 import VideoCapturing
 
+import struct TestTools.Stopwatch
+
 @Suite struct InlineDeliveryTests {
     /// Numbers frames, and notes on which thread it makes them, and how many the consumer had by then.
     private struct Counting: FrameSource {
@@ -79,9 +81,7 @@ import VideoCapturing
             InlineDelivery(Slow(log)), queue: .init(capacity: 1, policy: .block))
         try publisher.start()
         #expect(eventually { log.taken.withLock { $0.count } > 5 })
-        let began = MonotonicClock().now
-        try publisher.stop()
-        #expect(MonotonicClock().now - began < .milliseconds(500))
+        #expect(try Stopwatch.time { try publisher.stop() } < .milliseconds(500))
         publisher.close()
         #expect(place.statistics.delivered == UInt64(log.taken.withLock { $0.count }))
     }

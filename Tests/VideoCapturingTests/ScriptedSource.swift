@@ -40,7 +40,7 @@ func changesOfOneLife(_ stream: AsyncStream<CaptureState.Change>) async -> [Capt
 }
 
 /// Blocks until `condition` holds; false after some time.
-func eventually(within limit: Duration = .seconds(5), _ condition: () -> Bool) -> Bool {
+func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) -> Bool {
     let limit = MonotonicClock().now.advanced(by: limit)
     while !condition() {
         if MonotonicClock().now > limit { return false }

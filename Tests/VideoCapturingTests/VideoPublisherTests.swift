@@ -46,7 +46,7 @@ import VideoCapturing
         let slow = CollectingConsumer(gate: gate)
         let place = try publisher.add(slow, queue: .init(capacity: 2, policy: .dropNewest))
         capture.push(try flatPicture(0))
-        while place.statistics.waiting > 0 || place.statistics.received == 0 {}
+        slow.isInside.wait()
         for value in 1..<10 { capture.push(try flatPicture(UInt8(value))) }
         while place.statistics.received < 10 {}
         gate.raise()
@@ -87,7 +87,7 @@ import VideoCapturing
             while place.statistics.received < 5 || place.statistics.waiting > 4 {}
         }
         let opener = try CaptureThread(name: "opener") {
-            MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(50)), or: ManualResetEvent())
+            #expect(eventually { livePlace.statistics.dropped.abandoned == 4 })
             gate.raise()
         }
         try publisher.stop()
@@ -119,7 +119,7 @@ import VideoCapturing
         let stopper = Stopper(publisher)
         try publisher.add(stopper, queue: .init(capacity: 2, policy: .block))
         try publisher.start()
-        stopper.stopped.wait(until: MonotonicClock().now.advanced(by: .seconds(5)))
+        stopper.stopped.wait(until: MonotonicClock().now.advanced(by: .seconds(60)))
         #expect(stopper.stopped.isRaised)
         #expect(publisher.capture.state == .stopped(.user))
         publisher.close()

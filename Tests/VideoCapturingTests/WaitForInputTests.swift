@@ -57,7 +57,7 @@ import VideoCapturing
         try capture.startCapture()
         beside(capture)
         return try #require(
-            result.wait(until: MonotonicClock().now.advanced(by: .seconds(10))) { $0 }, "The wait has not ended.")
+            result.wait(until: MonotonicClock().now.advanced(by: .seconds(60))) { $0 }, "The wait has not ended.")
     }
 
     @Test func endsWhenThereIsInput() throws {

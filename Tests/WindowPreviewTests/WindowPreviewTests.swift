@@ -4,7 +4,7 @@ import WindowPreview
 import XTestTools
 
 /// All tests of windows, one at a time: they block while they wait, and servers take processor time.
-@Suite(.serialized, .timeLimit(.minutes(2))) enum WindowPreviewTests {}
+@Suite(.serialized, .timeLimit(.minutes(10))) enum WindowPreviewTests {}
 
 extension WindowPreviewTests {
     /// What is on the screen, read from its root window.

@@ -13,7 +13,8 @@ import VideoCapturing
 public struct AudioConformanceSuite: Sendable {
     /// The name of what is checked, for the report.
     public var name: String
-    /// How long a chunk, an end or a change of state may take to come.
+    /// How long a chunk, an end or a change of state may take to come. It ends the wait for what never comes, and measures
+    /// nothing, so it is far longer than a busy machine may take.
     public var chunkDeadline: Duration
     /// How long `stopCapture()` may take while the consumer is quick.
     public var stopDeadline: Duration
@@ -21,6 +22,9 @@ public struct AudioConformanceSuite: Sendable {
     public var ruleDeadline: Duration
     /// Whether timestamps may run ahead of the clock, as those of sound that is made as fast as possible do.
     public var timestampsMayRunAhead: Bool
+
+    /// How long a capture that may be finite is given to come to its end.
+    package var ownEndTimeout = Duration.seconds(2)
 
     let makeCapture: @Sendable () throws -> any AudioCapture
     let makeFailingCapture: (@Sendable () throws -> any AudioCapture)?
@@ -37,8 +41,8 @@ public struct AudioConformanceSuite: Sendable {
     ///     and works when it is started again; nil when there is no way to have one.
     ///   - makeCapture: makes a new capture in the state idle.
     public init(
-        name: String, chunkDeadline: Duration = .seconds(5), stopDeadline: Duration = .seconds(1),
-        ruleDeadline: Duration = .seconds(60), timestampsMayRunAhead: Bool = false,
+        name: String, chunkDeadline: Duration = .seconds(30), stopDeadline: Duration = .seconds(1),
+        ruleDeadline: Duration = .seconds(300), timestampsMayRunAhead: Bool = false,
         makeFailingCapture: (@Sendable () throws -> any AudioCapture)? = nil,
         makeCapture: @escaping @Sendable () throws -> any AudioCapture
     ) {
@@ -94,9 +98,11 @@ public struct AudioConformanceSuite: Sendable {
         var makeFailing: (@Sendable () throws -> any VideoCapture)?
         if let makeFailingCapture { makeFailing = { SoundAsFrames(try makeFailingCapture()) } }
         let make: @Sendable () throws -> any VideoCapture = { [makeCapture] in SoundAsFrames(try makeCapture()) }
-        return ConformanceSuite(
+        var suite = ConformanceSuite(
             name: name, frameDeadline: chunkDeadline, stopDeadline: stopDeadline, ruleDeadline: ruleDeadline,
             timestampsMayRunAhead: timestampsMayRunAhead, makeFailingCapture: makeFailing, makeCapture: make)
+        suite.ownEndTimeout = ownEndTimeout
+        return suite
     }
 }
 

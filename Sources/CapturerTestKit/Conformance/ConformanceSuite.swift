@@ -12,7 +12,8 @@ import VideoCapturing
 public struct ConformanceSuite: Sendable {
     /// The name of what is checked, for the report.
     public var name: String
-    /// How long a frame, an end or a change of state may take to come.
+    /// How long a frame, an end or a change of state may take to come. It ends the wait for what never comes, and measures
+    /// nothing, so it is far longer than a busy machine may take.
     public var frameDeadline: Duration
     /// How long `stopCapture()` may take while the consumer is quick.
     public var stopDeadline: Duration
@@ -20,6 +21,9 @@ public struct ConformanceSuite: Sendable {
     public var ruleDeadline: Duration
     /// Whether timestamps may run ahead of the clock, as those of a file that is read as fast as possible do.
     public var timestampsMayRunAhead: Bool
+
+    /// How long a capture that may be finite is given to come to its end.
+    package var ownEndTimeout = Duration.seconds(2)
 
     let makeCapture: @Sendable () throws -> any VideoCapture
     let makeFailingCapture: (@Sendable () throws -> any VideoCapture)?
@@ -34,8 +38,8 @@ public struct ConformanceSuite: Sendable {
     ///     and works when it is started again; nil when there is no way to have one.
     ///   - makeCapture: makes a new capture in the state idle.
     public init(
-        name: String, frameDeadline: Duration = .seconds(5), stopDeadline: Duration = .seconds(1),
-        ruleDeadline: Duration = .seconds(60), timestampsMayRunAhead: Bool = false,
+        name: String, frameDeadline: Duration = .seconds(30), stopDeadline: Duration = .seconds(1),
+        ruleDeadline: Duration = .seconds(300), timestampsMayRunAhead: Bool = false,
         makeFailingCapture: (@Sendable () throws -> any VideoCapture)? = nil,
         makeCapture: @escaping @Sendable () throws -> any VideoCapture
     ) {

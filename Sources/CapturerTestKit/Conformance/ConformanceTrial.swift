@@ -118,6 +118,20 @@ final class ConformanceTrial: Sendable {
         return true
     }
 
+    /// For what is measured in real time: a busy machine delays some of `attempts`, but not all, and a capture that is
+    /// wrong is so each time.
+    ///
+    /// - Parameter attempt: measures once; what is wrong as a sentence, nil when nothing is.
+    /// - Throws: the last sentence as a broken rule when each attempt had one; what `attempt` throws.
+    func requireOnce(of attempts: Int, _ attempt: () throws -> String?) throws {
+        var fault: String?
+        for _ in 1...attempts {
+            fault = try attempt()
+            if fault == nil { return }
+        }
+        if let fault { throw Finding.broken("\(attempts) times in a row, the last time: \(fault)") }
+    }
+
     /// The time between two frames as the settings state it; 33 ms where they don't.
     func frameInterval(of capture: any VideoCapture) -> Duration {
         capture.captureSettings().format.estimatedFramesPerSecond?.frameInterval ?? .milliseconds(33)

@@ -88,12 +88,12 @@ final class AudioRecorder: AudioCaptureConsumer {
     }
 
     func awaitChunks(_ count: Int) -> Bool {
-        kept.wait(until: MonotonicClock().now.advanced(by: .seconds(10))) { $0.count >= count ? () : nil } != nil
+        kept.wait(until: MonotonicClock().now.advanced(by: .seconds(60))) { $0.count >= count ? () : nil } != nil
     }
 
     /// Blocks until the capture has stopped on its own account.
     func awaitEnd(of capture: some AudioCapture) {
-        let limit = MonotonicClock().now.advanced(by: .seconds(10))
+        let limit = MonotonicClock().now.advanced(by: .seconds(60))
         while MonotonicClock().now < limit {
             if case .stopped = capture.state { return }
             ManualResetEvent().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)))
@@ -115,6 +115,6 @@ final class RecyclingRecorder: AudioCaptureConsumer {
     }
 
     func awaitChunks(_ number: Int) -> Bool {
-        count.wait(until: MonotonicClock().now.advanced(by: .seconds(20))) { $0 >= number ? () : nil } != nil
+        count.wait(until: MonotonicClock().now.advanced(by: .seconds(60))) { $0 >= number ? () : nil } != nil
     }
 }

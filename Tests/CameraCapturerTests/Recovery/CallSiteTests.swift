@@ -29,11 +29,7 @@ import VideoCapturing
     func aStreamGoesOn(times: Int, waitsInDequeue: Bool) async {
         let sites = CallSite.ofStreaming.filter { !waitsInDequeue || $0 != .poll }
         let troubles = await concurrently(Fault.all(sites, times: times), width: width) { fault in
-            // A camera that says it is gone, and is there, is tried each second.
-            let limit = Duration.milliseconds(fault.number == ENODEV ? 3000 * fault.times : 3000)
-            return CallSiteTests.tryRunning(within: limit, waitsInDequeue) {
-                $0.camera.set { $0.refusals = [fault.refusal] }
-            }.map {
+            CallSiteTests.tryRunning(waitsInDequeue) { $0.camera.set { $0.refusals = [fault.refusal] } }.map {
                 "\(fault): \($0)"
             }
         }
@@ -77,9 +73,7 @@ import VideoCapturing
             guard refusal.message.count > 20, refusal.message.hasSuffix(".") else { return "no sentence: \(refusal)" }
             if run.camera.mappings > 0 { return "\(run.camera.mappings) mappings are left after the failure" }
         } else if fault.times < 10 {
-            // A camera that says it is gone, and is there, is tried each second.
-            let limit = Duration.milliseconds(fault.number == ENODEV ? 3000 * fault.times : 3000)
-            guard run.probe.waitForMore(3, within: limit) else {
+            guard run.probe.waitForMore(3) else {
                 return "no frames at \(run.capture.state)"
             }
         } else {
@@ -99,19 +93,17 @@ import VideoCapturing
         }
         run.camera.set { $0.refusals = [] }
         do throws(CaptureError) { try run.start() } catch { return "the second start failed: \(error)" }
-        guard run.probe.waitForMore(3, within: .seconds(3)) else { return "no frames after the second start" }
+        guard run.probe.waitForMore(3) else { return "no frames after the second start" }
         return run.probe.disorder ?? run.leak
     }
 
     /// What is wrong with a capture that meets the fault while it runs; nil when nothing is.
-    private static func tryRunning(
-        within limit: Duration = .seconds(5), _ waitsInDequeue: Bool = false, _ break: (CaptureRun) -> Void
-    ) -> String? {
+    private static func tryRunning(_ waitsInDequeue: Bool = false, _ break: (CaptureRun) -> Void) -> String? {
         guard let run = try? CaptureRun.running(StreamingMachine(waitsInDequeue: waitsInDequeue)) else {
             return "no frames to begin with"
         }
         `break`(run)
-        guard run.probe.waitForMore(20, within: limit) else {
+        guard run.probe.waitForMore(20) else {
             return "\(run.probe.count) frames at \(run.capture.state), \(run.events)"
         }
         if run.capture.state != .running { return "frames come, but the state is \(run.capture.state)" }

@@ -27,7 +27,7 @@ import VideoCapturing
             ]
         }
         #expect(run.waitForEvent(.waiting(.seconds(1))))
-        #expect(eventually(within: .seconds(1)) { !run.camera.isOpen })
+        #expect(eventually { !run.camera.isOpen })
         return run
     }
 
@@ -56,7 +56,7 @@ import VideoCapturing
             #expect(run.waitForState(.interrupted(.deviceDisconnected)))
             #expect(machine[V4L2_CID_BRIGHTNESS] == 128)
             machine.plug()
-            #expect(run.probe.waitForMore(5, within: .seconds(5)))
+            #expect(run.probe.waitForMore(5))
             #expect(machine[V4L2_CID_BRIGHTNESS] == value)
         }
     }
@@ -68,11 +68,11 @@ import VideoCapturing
         run.capture.releaseCapture()
         machine[V4L2_CID_BRIGHTNESS] = 55
         try run.start()
-        #expect(run.probe.waitForMore(5, within: .seconds(5)))
+        #expect(run.probe.waitForMore(5))
         machine.unplug()
         #expect(run.waitForState(.interrupted(.deviceDisconnected)))
         machine.plug()
-        #expect(run.probe.waitForMore(5, within: .seconds(5)))
+        #expect(run.probe.waitForMore(5))
         #expect(machine[V4L2_CID_BRIGHTNESS] == 55)
     }
 
@@ -82,7 +82,7 @@ import VideoCapturing
         run.camera.set { $0.refusals = [] }
         run.machine.unplug()
         run.machine.plug()
-        #expect(run.probe.waitForMore(5, within: .seconds(5)))
+        #expect(run.probe.waitForMore(5))
         #expect(machine[V4L2_CID_BRIGHTNESS] == 20)
     }
 
@@ -98,7 +98,7 @@ import VideoCapturing
             ]
         }
         run.machine.plug()
-        #expect(run.probe.waitForMore(5, within: .seconds(5)))
+        #expect(run.probe.waitForMore(5))
         #expect(machine[V4L2_CID_BRIGHTNESS] == 20)
     }
 }

@@ -15,14 +15,11 @@ import VideoCapturing
     func goesOnWhenTheCameraIsBack(name: String) throws {
         let run = try CaptureRun.running()
         run.machine.unplug()
-        #expect(eventually(within: .milliseconds(500)) { !run.camera.isOpen }, "the node is held")
+        #expect(eventually { !run.camera.isOpen }, "the node is held")
         #expect(run.waitForState(.interrupted(.deviceDisconnected)))
         pause(.milliseconds(50))
-        let plugged = MonotonicClock().now
         run.machine.plug(as: name)
         #expect(run.probe.waitForMore(5))
-        let first = try #require(run.probe.notes.first { $0.arrival > plugged })
-        #expect(first.arrival - plugged < .seconds(1))
         #expect(run.capture.state == .running)
         #expect(run.probe.disorder == nil)
         #expect(run.waitForEvent(.reconnected(path: run.machine.path)))
@@ -55,7 +52,7 @@ import VideoCapturing
         pause(.milliseconds(50))
         #expect(run.calls(in: .milliseconds(300)) < 6)
         run.machine.permit()
-        #expect(run.probe.waitForMore(5, within: .seconds(1)))
+        #expect(run.probe.waitForMore(5))
         #expect(run.capture.state == .running && run.statistics.reconnects == 1)
         #expect(run.waitForEvent(.reconnected(path: run.machine.path)))
         #expect(run.events.filter { $0 == .noPermission }.count == 1)
@@ -71,7 +68,7 @@ import VideoCapturing
         run.machine.disturb()
         #expect(run.calls(in: .milliseconds(500)) < 20)
         run.camera.set { $0.openError = 0 }
-        #expect(run.probe.waitForMore(5, within: .milliseconds(1500)))
+        #expect(run.probe.waitForMore(5))
         #expect(run.statistics.reconnects == 1)
     }
 
@@ -108,7 +105,7 @@ import VideoCapturing
         #expect(run.waitForState(.interrupted(.deviceDisconnected)))
         run.camera.set { $0.openError = number }
         run.machine.plug()
-        #expect(eventually(within: .seconds(1)) { run.capture.state != .interrupted(.deviceDisconnected) })
+        #expect(eventually { run.capture.state != .interrupted(.deviceDisconnected) })
         pause(.milliseconds(20))
         #expect(try run.stop() < .milliseconds(500))
         run.machine.permit()
@@ -122,7 +119,7 @@ import VideoCapturing
         let run = try CaptureRun.running(StreamingMachine(), configuration)
         run.machine.unplug()
         #expect(
-            eventually(within: .seconds(1)) {
+            eventually {
                 if case .stopped(.deviceLost(let error)) = run.capture.state { return error.code == .deviceLost }
                 return false
             }, "\(run.capture.state)")
@@ -139,7 +136,7 @@ import VideoCapturing
         try run.start()
         #expect(run.probe.waitForMore(10))
         run.machine.unplug()
-        #expect(eventually(within: .milliseconds(500)) { !run.camera.isOpen })
+        #expect(eventually { !run.camera.isOpen })
         let numbers = run.probe.notes.suffix(3).map(\.number)
         func areIntact() -> Bool {
             zip(run.probe.kept, numbers).allSatisfy { frame, number in

@@ -1,5 +1,7 @@
 import VideoCapturing
 
+import struct TestTools.Stopwatch
+
 @testable import CameraCapturer
 
 #if canImport(Glibc)
@@ -69,36 +71,33 @@ final class CaptureRun {
     func drainAndStop() throws -> Bool {
         camera.set { $0.isSilent = true }
         let made = camera.get { Int($0.sequence) - $0.overruns }
-        let isDrained = eventually(within: .seconds(2)) { probe.count + Int(statistics.framesSkipped) == made }
+        let isDrained = eventually { probe.count + Int(statistics.framesSkipped) == made }
         _ = try stop()
         return isDrained
     }
 
-    /// How long the stop took.
-    func stop() throws -> Duration {
-        let began = MonotonicClock().now
-        try capture.stopCapture()
-        return MonotonicClock().now - began
-    }
+    /// How long the stop took in itself.
+    func stop() throws -> Duration { try Stopwatch.time { try capture.stopCapture() } }
 
-    func waitForEvent(_ event: CameraCapturer.Event, within limit: Duration = .seconds(2)) -> Bool {
+    func waitForEvent(_ event: CameraCapturer.Event, within limit: Duration = .seconds(60)) -> Bool {
         told.wait(until: MonotonicClock().now.advanced(by: limit)) { $0.contains(event) ? () : nil } != nil
     }
 
     /// Whether the capture was in this state at some time.
-    func wasIn(_ state: CaptureState, within limit: Duration = .seconds(1)) -> Bool {
+    func wasIn(_ state: CaptureState, within limit: Duration = .seconds(60)) -> Bool {
         eventually(within: limit) { states.withLock { $0.contains(state) } }
     }
 
-    func waitForState(_ state: CaptureState, within limit: Duration = .seconds(2)) -> Bool {
+    func waitForState(_ state: CaptureState, within limit: Duration = .seconds(60)) -> Bool {
         eventually(within: limit) { capture.state == state }
     }
 
-    /// How many system calls the capture makes in a while.
+    /// How many system calls the capture makes in a while; where the while gets longer, by their rate.
     func calls(in time: Duration) -> Int {
-        let before = camera.callCount
+        let (before, began) = (camera.callCount, MonotonicClock().now)
         pause(time)
-        return camera.callCount - before
+        let (calls, passed) = (camera.callCount - before, MonotonicClock().now - began)
+        return Int(Double(calls) * min(1, time / passed))
     }
 
     /// What is left behind after the capture was released; nil when nothing is.
@@ -111,7 +110,7 @@ final class CaptureRun {
 }
 
 /// Looks each two milliseconds until `condition` holds; false when it does not within `limit`.
-func eventually(within limit: Duration, _ condition: () -> Bool) -> Bool {
+func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) -> Bool {
     let end = MonotonicClock().now.advanced(by: limit)
     while !condition() {
         guard MonotonicClock().now < end else { return false }

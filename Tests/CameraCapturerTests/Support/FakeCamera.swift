@@ -121,7 +121,12 @@ final class FakeCamera: DeviceCalls, @unchecked Sendable {
             let camera = descriptors[0].fd
             let asked = descriptors[0].events
             // Nil: not the camera's descriptor.
-            let events = state.withLock { $0.descriptors[camera] == nil ? nil : $0.readiness(camera, asked) }
+            let events = state.withLock { state -> Int16? in
+                guard state.descriptors[camera] != nil else { return nil }
+                // A camera that loses nothing makes its next frame for the one that waits for it.
+                if state.losesFrames || milliseconds != 0 { state.fill() }
+                return state.readiness(camera, asked)
+            }
             if events != nil { descriptors[0].fd = -1 }
             let slice: Int32 = (events ?? 0) != 0 ? 0 : milliseconds < 0 ? 3 : min(milliseconds, 3)
             var count = Glibc.poll(descriptors.baseAddress, nfds_t(descriptors.count), slice)

@@ -47,6 +47,9 @@ struct FakeCameraState {
     var waiting: Set<Int32> = []
     /// Frames are not made.
     var isSilent = false
+    /// Whether it makes frames at their times, and loses those for which it has no buffer, as a real camera does. Off, a
+    /// frame is made once the one before it was taken, with the time at which it was due: a busy machine loses none.
+    var losesFrames = false
     /// Changes each buffer before it is given out.
     var alter: ((inout v4l2_buffer) -> Void)?
     /// Written into each buffer; else it begins with the frame's number and is the number's lowest byte throughout.
@@ -107,7 +110,6 @@ struct FakeCameraState {
     /// What `poll` finds.
     mutating func readiness(_ descriptor: Int32, _ asked: Int16) -> Int16 {
         guard isAlive(descriptor) else { return Int16(POLLERR | POLLHUP) | asked & Int16(POLLPRI) }
-        fill()
         guard asked & Int16(POLLIN) != 0 else { return extraEvents }
         guard isStreaming else { return Int16(POLLERR) | extraEvents }
         return (filled.isEmpty ? 0 : Int16(POLLIN)) | extraEvents
@@ -117,7 +119,7 @@ struct FakeCameraState {
     mutating func fill() {
         guard isStreaming, isPlugged else { return }
         let due = current.rate.frameIndex(at: MonotonicClock().now - streamStart)
-        while moments < due {
+        while moments < due, losesFrames || isSilent || filled.isEmpty {
             moments += 1
             guard !isSilent else { continue }
             sequence &+= 1

@@ -47,7 +47,7 @@ final class FrameProbe: VideoCaptureConsumer {
     }
 
     /// Blocks until `count` more frames have come; false when `limit` has passed before.
-    func waitForMore(_ count: Int, within limit: Duration = .seconds(2)) -> Bool {
+    func waitForMore(_ count: Int, within limit: Duration = .seconds(60)) -> Bool {
         let goal = self.count + count
         return wait(within: limit) { $0.notes.count >= goal }
     }

@@ -80,9 +80,11 @@ final class BrokenCapture: VideoCapture {
         default: break
         }
         if inner.state != .idle { inlet.beginStart() }
-        let wasStarted = inner.isCaptureStarted
+        guard flaw == .deliversOnStarter, !inner.isCaptureStarted else { return try inner.startCapture() }
+        inlet.beginHandover()
+        defer { inlet.endHandover() }
         try inner.startCapture()
-        if flaw == .deliversOnStarter, !wasStarted { inlet.deliverHeld() }
+        inlet.deliverHeld { [inner] in inner.isCaptureStarted }
     }
 
     func stopCapture() throws(CaptureError) {

@@ -19,11 +19,18 @@ final class FlawedInlet: VideoCaptureConsumer {
         var starter: UInt = 0
     }
 
+    /// The first frame of a start, on its way to the thread that starts.
+    private struct Handover {
+        var starters = 0
+        var frame: VideoFrame?
+        /// Whether a starter delivers it now.
+        var isTaken = false
+    }
+
     private let flaw: Flaw?
     private let contents = Locked(Contents())
     private let keepsThreads = Locked(false)
-    /// For a frame that the starting thread is to deliver.
-    private let held = Locked<VideoFrame?>(nil)
+    private let handover = Locked(Handover())
     private let changing = ChangingMemory()
 
     init(_ flaw: Flaw?) {
@@ -40,13 +47,44 @@ final class FlawedInlet: VideoCaptureConsumer {
     func muteForGood() { contents.withLock { $0.isMuted = true } }
     func keepThreads() { keepsThreads.withLock { $0 = true } }
 
-    /// Delivers the first frame of a start on the caller's thread.
-    func deliverHeld() {
-        let limit = MonotonicClock().now.advanced(by: .milliseconds(500))
-        guard let outer, let frame = held.wait(until: limit, for: { $0 }) else { return }
-        outer.consumeFrame(frame)
-        held.withLock { $0 = nil }
-        held.wakeAll()
+    /// From here to ``endHandover()`` the first frame is for the caller's thread.
+    func beginHandover() { handover.withLock { $0.starters += 1 } }
+
+    func endHandover() {
+        handover.withLock { $0.starters -= 1 }
+        handover.wakeAll()
+    }
+
+    /// Delivers the first frame of a start on the caller's thread, unless another one has had it.
+    func deliverHeld(while isStarted: () -> Bool) {
+        while isStarted() {
+            let limit = MonotonicClock().now.advanced(by: .milliseconds(5))
+            let frame = handover.wait(until: limit) { handover -> VideoFrame? in
+                guard !handover.isTaken, let frame = handover.frame else { return nil }
+                handover.isTaken = true
+                return frame
+            }
+            if let frame {
+                outer?.consumeFrame(frame)
+                handover.withLock { $0 = Handover(starters: $0.starters) }
+                return handover.wakeAll()
+            }
+            if contents.withLock({ $0.framesInStart > 1 }) { return }
+        }
+    }
+
+    /// Holds the first frame until a starting thread has delivered it.
+    ///
+    /// - Returns: false when none does.
+    private func handOver(_ frame: VideoFrame) -> Bool {
+        handover.withLock { $0.frame = frame }
+        handover.wakeAll()
+        return handover.wait { handover -> Bool? in
+            if handover.frame == nil { return true }
+            guard handover.starters == 0 else { return nil }
+            handover.frame = nil
+            return false
+        } ?? false
     }
 
     func beginStart() {
@@ -70,10 +108,7 @@ final class FlawedInlet: VideoCaptureConsumer {
         let spoiled = spoil(frame, starts: starts)
         switch flaw {
         case .deliversOnStarter where number == 1:
-            held.withLock { $0 = spoiled }
-            held.wakeAll()
-            let limit = MonotonicClock().now.advanced(by: .milliseconds(500))
-            _ = held.wait(until: limit) { $0 == nil ? () : nil }
+            if !handOver(spoiled) { consumer.consumeFrame(spoiled) }
         case .overlapsCalls where number % 4 == 0:
             onThread { consumer.consumeFrame(spoiled) }
         case .deliversOnMainThread:

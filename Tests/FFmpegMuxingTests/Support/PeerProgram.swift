@@ -100,9 +100,6 @@ final class LoopbackSocket: @unchecked Sendable {
 
     deinit { close(descriptor) }
 
-    /// A port that was free a moment ago.
-    static func freePort(_ type: __socket_type) -> Int { LoopbackSocket(type).port }
-
     /// The next datagram; nil when none comes within a time.
     func receive(_ limit: Int32) -> [UInt8]? {
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -35,7 +35,7 @@ func run(_ capture: FileCapturer, _ collector: Collector = Collector()) throws -
 
 /// Whether something becomes true soon.
 func eventually(_ condition: () -> Bool) -> Bool {
-    let deadline = MonotonicClock().now.advanced(by: .seconds(5))
+    let deadline = MonotonicClock().now.advanced(by: .seconds(60))
     while !condition() {
         guard MonotonicClock().now < deadline else { return false }
         usleep(1000)

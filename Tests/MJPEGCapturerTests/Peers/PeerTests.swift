@@ -26,7 +26,7 @@ import VideoCapturing
             }
         }
         #expect(isPlaying, "\(error as Any)")
-        #expect(consumer.waitForFrames(count, timeout: .seconds(30)))
+        #expect(consumer.waitForFrames(count))
         capture.releaseCapture()
         return consumer.frames
     }
@@ -34,7 +34,7 @@ import VideoCapturing
     /// In all samplings that FFmpeg's encoder has, with and without a content type.
     @Test(arguments: ["yuvj420p", "yuvj422p", "yuvj444p"])
     func readsFFmpeg(_ format: String) throws {
-        let port = try TestListener.freePort()
+        let port = try freePort()
         let type = format == "yuvj420p" ? ["-content_type", "multipart/x-mixed-replace;boundary=ffmpeg"] : []
         let peer = try #require(
             Peer(
@@ -52,7 +52,7 @@ import VideoCapturing
 
     /// Bare JPEGs, one after the other.
     @Test func readsFFmpegWithoutParts() throws {
-        let port = try TestListener.freePort()
+        let port = try freePort()
         let peer = try #require(
             Peer(
                 "ffmpeg",
@@ -67,7 +67,7 @@ import VideoCapturing
 
     /// `multipartmux` over `tcpserversink` sends no head at all.
     @Test func readsGStreamer() throws {
-        let port = try TestListener.freePort()
+        let port = try freePort()
         let peer = try #require(
             Peer(
                 "gst-launch-1.0",

@@ -83,7 +83,7 @@ import VideoCapturing
             capture.videoCaptureConsumer = consumer
             defer { capture.releaseCapture() }
             try capture.play()
-            #expect(consumer.waitForFrames(5, timeout: .seconds(20)))
+            #expect(consumer.waitForFrames(5))
         }
         func refusal(_ trust: MJPEGCapturer.Configuration.ServerTrust, host: String = "localhost") -> CaptureError? {
             failure(
@@ -118,7 +118,7 @@ import VideoCapturing
         let capture = MJPEGCapturer(url: open.url, configuration: .test { $0.trust = .acceptsSelfSigned })
         capture.videoCaptureConsumer = consumer
         try capture.play()
-        #expect(consumer.waitForFrames(20, timeout: .seconds(20)))
+        #expect(consumer.waitForFrames(20))
         capture.releaseCapture()
         #expect(consumer.frames.allSatisfy { $0.number == 0 })
         #expect(capture.streamStatistics.connections == 1)

@@ -32,7 +32,7 @@ import VideoCapturing
         let capture = MJPEGCapturer(url: url ?? server.url, configuration: .test(change))
         capture.videoCaptureConsumer = consumer
         try capture.play()
-        #expect(consumer.waitForFrames(3, timeout: .seconds(20)))
+        #expect(consumer.waitForFrames(3))
         capture.releaseCapture()
     }
 
@@ -77,10 +77,10 @@ import VideoCapturing
         let consumer = RecordingConsumer(limit: 1)
         capture.videoCaptureConsumer = consumer
         try capture.play()
-        #expect(consumer.waitForFrames(1, timeout: .seconds(20)))
+        #expect(consumer.waitForFrames(1))
         try capture.stop()
         try capture.play()
-        #expect(consumer.waitForFrames(consumer.count + 1, timeout: .seconds(20)))
+        #expect(consumer.waitForFrames(consumer.count + 1))
         capture.releaseCapture()
         // What was right once is not asked for again.
         let challenges = asked.withLock { $0 }

@@ -18,7 +18,7 @@ import VideoCapturing
         let capture = MJPEGCapturer(url: server.url, configuration: configuration, clock: VirtualClock())
         capture.videoCaptureConsumer = consumer
         try capture.play()
-        #expect(consumer.waitForFrames(expected.count, timeout: .seconds(20)))
+        #expect(consumer.waitForFrames(expected.count))
         capture.releaseCapture()
         return consumer.frames.map(\.number)
     }
@@ -31,7 +31,9 @@ import VideoCapturing
             connection.write(quirk.body)
             connection.awaitEnd()
         }
-        #expect(try numbers(quirk.expected, from: server) == quirk.expected)
+        // A stream that has ended is not asked for again, since that would begin with the first picture.
+        let configuration = MJPEGCapturer.Configuration.test { $0.reconnect = .never }
+        #expect(try numbers(quirk.expected, from: server, configuration) == quirk.expected)
     }
 
     /// Most of it is received without curl then.
@@ -46,7 +48,9 @@ import VideoCapturing
             }
             connection.awaitEnd()
         }
-        #expect(try numbers(quirk.expected, from: server) == quirk.expected)
+        // A stream that has ended is not asked for again, since that would begin with the first picture.
+        let configuration = MJPEGCapturer.Configuration.test { $0.reconnect = .never }
+        #expect(try numbers(quirk.expected, from: server, configuration) == quirk.expected)
     }
 
     @Test(arguments: [
@@ -130,7 +134,7 @@ import VideoCapturing
             url: server.url, configuration: .test { $0.maximumFrameBytes = 50_000 }, clock: VirtualClock())
         capture.videoCaptureConsumer = consumer
         try capture.play()
-        #expect(consumer.waitForFrames(2, timeout: .seconds(20)))
+        #expect(consumer.waitForFrames(2))
         #expect(consumer.frames.map(\.number) == [0, 3])
         #expect(consumer.frames.map(\.sequenceNumber) == [0, 3])
         let (seen, own) = (capture.statistics, capture.streamStatistics)

@@ -42,7 +42,7 @@ import VideoCapturing
         capture.didFinishLoading = { events.add("finish") }
         capture.videoCaptureConsumer = consumer
         try capture.play()
-        #expect(consumer.waitForFrames(12, timeout: .seconds(20)))
+        #expect(consumer.waitForFrames(12))
         capture.releaseCapture()
         let frames = consumer.frames
         // A reset may take what the kernel has not handed over yet.
@@ -66,7 +66,7 @@ import VideoCapturing
         let capture = MJPEGCapturer(url: server.url, configuration: .test { $0.stallTimeout = .milliseconds(1500) })
         capture.videoCaptureConsumer = consumer
         try capture.play()
-        #expect(consumer.waitForFrames(4, timeout: .seconds(20)))
+        #expect(consumer.waitForFrames(4))
         capture.releaseCapture()
         #expect(consumer.frames.prefix(4).map(\.number) == Array(0..<4))
         #expect(capture.streamStatistics.lastInterruption?.contains("1.5 s") == true)

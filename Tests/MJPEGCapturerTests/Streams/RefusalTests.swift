@@ -32,7 +32,7 @@ import VideoCapturing
     }
 
     @Test func findsNobody() throws {
-        let port = try TestListener.freePort()
+        let port = try freePort()
         let error = failure(of: MJPEGCapturer(url: "http://127.0.0.1:\(port)/", configuration: .test()))
         #expect(error?.code == .deviceNotFound)
         #expect(error?.systemError == ECONNREFUSED)
@@ -107,7 +107,7 @@ import VideoCapturing
     }
 
     @Test func namesTheHostThatItWasRedirectedTo() throws {
-        let port = try TestListener.freePort()
+        let port = try freePort()
         let server = QuirkServer { _, connection in
             connection.write(
                 "HTTP/1.1 302 Found\r\nLocation: http://eve:s3cret@127.0.0.1:\(port)/x\r\nContent-Length: 0\r\n"

@@ -54,7 +54,7 @@ final class EventLog: Sendable {
     var all: [String] { entries.withLock { $0 } }
 
     /// Waits for an entry.
-    func await(_ limit: Duration = .seconds(20), _ condition: (String) -> Bool) -> Bool {
+    func await(_ limit: Duration = .seconds(60), _ condition: (String) -> Bool) -> Bool {
         let end = MonotonicClock().now.advanced(by: limit)
         return entries.wait(until: end) { $0.contains(where: condition) ? () : nil } != nil
     }

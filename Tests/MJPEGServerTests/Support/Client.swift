@@ -79,7 +79,7 @@ final class Client {
     }
 
     /// All that comes until the server closes the connection.
-    func readToEnd(within limit: Duration = .seconds(30)) throws -> String {
+    func readToEnd(within limit: Duration = .seconds(60)) throws -> String {
         let deadline = MonotonicClock().now.advanced(by: limit)
         while try receive(until: deadline) {}
         defer { received = [] }
@@ -87,7 +87,7 @@ final class Client {
     }
 
     /// What comes up to and with `end`, which is taken out.
-    func read(through end: String, within limit: Duration = .seconds(30)) throws -> String {
+    func read(through end: String, within limit: Duration = .seconds(60)) throws -> String {
         let deadline = MonotonicClock().now.advanced(by: limit)
         let end = Array(end.utf8)
         while true {
@@ -99,7 +99,7 @@ final class Client {
         }
     }
 
-    func read(_ count: Int, within limit: Duration = .seconds(30)) throws -> [UInt8] {
+    func read(_ count: Int, within limit: Duration = .seconds(60)) throws -> [UInt8] {
         let deadline = MonotonicClock().now.advanced(by: limit)
         while received.count < count {
             guard try receive(until: deadline) else { throw Failure(description: "the connection ended") }

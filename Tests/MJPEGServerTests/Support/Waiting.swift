@@ -6,7 +6,7 @@ import VideoCapturing
 #endif
 
 /// Waits until something is so. False when it is not within a time that is generous on a busy machine.
-func eventually(within limit: Duration = .seconds(30), _ condition: () throws -> Bool) rethrows -> Bool {
+func eventually(within limit: Duration = .seconds(120), _ condition: () throws -> Bool) rethrows -> Bool {
     let deadline = MonotonicClock().now.advanced(by: limit)
     while MonotonicClock().now < deadline {
         if try condition() { return true }

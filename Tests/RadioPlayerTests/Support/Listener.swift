@@ -189,7 +189,7 @@ final class Listener {
 
     /// Waits until something is true, while virtual time goes on.
     func eventually(_ condition: () -> Bool) -> Bool {
-        let end = MonotonicClock().now.advanced(by: .seconds(60))
+        let end = MonotonicClock().now.advanced(by: .seconds(300))
         while !condition() {
             guard MonotonicClock().now < end else { return false }
             MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)), or: ManualResetEvent())

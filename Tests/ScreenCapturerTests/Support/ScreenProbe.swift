@@ -26,18 +26,18 @@ final class ScreenProbe: VideoCaptureConsumer {
     }
 
     /// Blocks until the condition holds; false when it does not within `limit`.
-    func wait(within limit: Duration = .seconds(3), until condition: ([Shot]) -> Bool) -> Bool {
+    func wait(within limit: Duration = .seconds(60), until condition: ([Shot]) -> Bool) -> Bool {
         contents.wait(until: MonotonicClock().now.advanced(by: limit)) { condition($0) ? () : nil } != nil
     }
 
     /// Blocks until `count` more frames have come; false when `limit` has passed before.
-    func waitForMore(_ count: Int, within limit: Duration = .seconds(3)) -> Bool {
+    func waitForMore(_ count: Int, within limit: Duration = .seconds(60)) -> Bool {
         let goal = self.count + count
         return wait(within: limit) { $0.count >= goal }
     }
 
     /// Blocks until the newest frame shows `picture`. What is wrong with it when it never does; nil when it does.
-    func fault(_ picture: Picture, as format: PixelFormat = .argb, within limit: Duration = .seconds(3)) throws
+    func fault(_ picture: Picture, as format: PixelFormat = .argb, within limit: Duration = .seconds(60)) throws
         -> String?
     {
         let wanted = try picture.packed(as: format)

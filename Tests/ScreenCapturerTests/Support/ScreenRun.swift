@@ -67,7 +67,7 @@ final class ScreenRun {
         try capture.startCapture()
     }
 
-    func waitForState(within limit: Duration = .seconds(3), _ condition: (CaptureState) -> Bool) -> Bool {
+    func waitForState(within limit: Duration = .seconds(60), _ condition: (CaptureState) -> Bool) -> Bool {
         eventually(within: limit) { condition(capture.state) }
     }
 
@@ -78,7 +78,7 @@ final class ScreenRun {
     /// Lets what is under way arrive, and gives how many frames have come by then. An issue when they go on coming.
     func settle(sourceLocation: SourceLocation = #_sourceLocation) -> Int {
         var count = -1
-        let hasSettled = eventually(within: .seconds(10)) {
+        let hasSettled = eventually {
             let last = count
             count = probe.count
             if count != last { pause(.milliseconds(80)) }
@@ -103,7 +103,7 @@ func refusal(_ configuration: ScreenCapturer.Configuration) -> CaptureError? {
 }
 
 /// Looks each two milliseconds until `condition` holds; false when it does not within `limit`.
-func eventually(within limit: Duration, _ condition: () throws -> Bool) rethrows -> Bool {
+func eventually(within limit: Duration = .seconds(60), _ condition: () throws -> Bool) rethrows -> Bool {
     let end = MonotonicClock().now.advanced(by: limit)
     while try !condition() {
         guard MonotonicClock().now < end else { return false }

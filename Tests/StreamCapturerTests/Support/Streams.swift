@@ -84,7 +84,7 @@ final class EventLog: Sendable {
     var all: [StreamCapturer.Event] { entries.withLock { $0 } }
 
     /// Waits for an event.
-    func await(_ limit: Duration = .seconds(20), _ condition: (StreamCapturer.Event) -> Bool) -> Bool {
+    func await(_ limit: Duration = .seconds(60), _ condition: (StreamCapturer.Event) -> Bool) -> Bool {
         let end = MonotonicClock().now.advanced(by: limit)
         return entries.wait(until: end) { $0.contains(where: condition) ? () : nil } != nil
     }

@@ -86,7 +86,7 @@ final class TestSender: Sendable {
             shutdown(listener.socket, Int32(SHUT_RDWR))
             for socket in state.sockets { shutdown(socket, Int32(SHUT_RDWR)) }
         }
-        let end = MonotonicClock().now.advanced(by: .seconds(10))
+        let end = MonotonicClock().now.advanced(by: .seconds(60))
         _ = state.wait(until: end) { $0.running == 0 ? () : nil }
     }
 

@@ -98,7 +98,7 @@ final class Feed: Sendable {
 
     /// Waits until a key frame was requested `count` times.
     func awaitRequests(_ count: Int) -> Bool {
-        let end = MonotonicClock().now.advanced(by: .seconds(20))
+        let end = MonotonicClock().now.advanced(by: .seconds(60))
         return state.wait(until: end) { $0.requests >= count ? () : nil } != nil
     }
 

@@ -56,13 +56,13 @@ final class TestReceiver: Sendable {
     var bytes: [UInt8] { state.withLock { $0.bytes } }
 
     /// Waits until what has come fulfills a condition.
-    func await(_ limit: Duration = .seconds(20), _ condition: ([UInt8]) -> Bool) -> Bool {
+    func await(_ limit: Duration = .seconds(60), _ condition: ([UInt8]) -> Bool) -> Bool {
         let end = MonotonicClock().now.advanced(by: limit)
         return state.wait(until: end) { condition($0.bytes) ? () : nil } != nil
     }
 
     /// Waits for the end of the connection, and returns all that has come.
-    func awaitEnd(_ limit: Duration = .seconds(20)) -> [UInt8]? {
+    func awaitEnd(_ limit: Duration = .seconds(60)) -> [UInt8]? {
         let end = MonotonicClock().now.advanced(by: limit)
         return state.wait(until: end) { $0.hasEnded ? $0.bytes : nil }
     }

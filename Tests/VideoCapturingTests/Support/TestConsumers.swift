@@ -4,6 +4,8 @@ import VideoCapturing
 final class CollectingConsumer: VideoCaptureConsumer {
     private let frames = Locked<[VideoFrame]>([])
     private let gate: ManualResetEvent?
+    /// Raised by the first call, before the gate.
+    let isInside = ManualResetEvent()
 
     /// - Parameter gate: every call waits until it is raised.
     init(gate: ManualResetEvent? = nil) {
@@ -11,6 +13,7 @@ final class CollectingConsumer: VideoCaptureConsumer {
     }
 
     func consumeFrame(_ frame: VideoFrame) {
+        isInside.raise()
         gate?.wait()
         frames.withLock { $0.append(frame) }
         frames.wakeAll()
@@ -18,9 +21,9 @@ final class CollectingConsumer: VideoCaptureConsumer {
 
     var collected: [VideoFrame] { frames.withLock { $0 } }
 
-    /// The first `count` frames; fewer when they do not come within ten seconds.
+    /// The first `count` frames; fewer when they do not come within a minute.
     func wait(for count: Int) -> [VideoFrame] {
-        let deadline = MonotonicClock().now.advanced(by: .seconds(10))
+        let deadline = MonotonicClock().now.advanced(by: .seconds(60))
         _ = frames.wait(until: deadline) { $0.count >= count ? () : nil }
         return collected
     }

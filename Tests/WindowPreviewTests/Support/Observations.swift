@@ -93,9 +93,9 @@ final class EventList: Sendable {
     func wait(for name: String) -> Bool { eventually { names.contains(name) } }
 }
 
-/// Looks each two milliseconds until `condition` holds; false when it does not within ten seconds.
+/// Looks each two milliseconds until `condition` holds; false when it does not within a minute.
 func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-    let end = MonotonicClock().now.advanced(by: .seconds(10))
+    let end = MonotonicClock().now.advanced(by: .seconds(60))
     while try !condition() {
         guard MonotonicClock().now < end else { return false }
         usleep(2000)
