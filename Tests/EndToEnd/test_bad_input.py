@@ -59,10 +59,10 @@ def with_duration(webm, milliseconds):
 class BadInputTests(ToolTestCase):
     def convert(self, file, *more):
         run = self.run_tool(
-            "--source", "file", "--input", file, "--fps", "max", "--output", "out.y4m", "--force", *more, limit=10)
+            "--source", "file", "--input", file, "--fps", "max", "--output", "out.y4m", "--force", *more)
         self.assertGreaterEqual(run.code, 0, f"it crashed: {run}")
         self.assertLess(run.peak, MEMORY, f"{run.peak >> 20} MiB: {run}")
-        self.assertLess(run.seconds, 5, str(run))
+        self.assertLess(run.processor, 5, str(run))
         return run
 
     def assertBad(self, run, name):

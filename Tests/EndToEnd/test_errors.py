@@ -31,7 +31,7 @@ class OptionTests(ToolTestCase):
                 with self.subTest(option=option, value=value):
                     # The form with `=`, so that a value may begin with a dash.
                     run = self.run_tool(
-                        "--source", "noise", f"{option}={value}", "--output", "null", limit=5)
+                        "--source", "noise", f"{option}={value}", "--output", "null")
                     self.assertRefused(run, USAGE)
                     self.assertOneLine(run)
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -47,7 +47,7 @@ class OptionTests(ToolTestCase):
             (["--source", "noise", "--durations", "1"], "--duration"),
         ):
             with self.subTest(arguments=arguments):
-                run = self.run_tool(*arguments, limit=5)
+                run = self.run_tool(*arguments)
                 self.assertRefused(run, USAGE)
                 self.assertIn(nearest, run.stderr.lower())
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -64,7 +64,7 @@ class OptionTests(ToolTestCase):
             ["--source", "file", "--input", clip, "--output", clip, "--force"],
         ):
             with self.subTest(arguments=arguments):
-                self.assertRefused(self.run_tool(*arguments, limit=5), USAGE)
+                self.assertRefused(self.run_tool(*arguments), USAGE)
         self.assertEqual(clip.read_bytes(), before)
         self.assertEqual([file.name for file in self.folder.iterdir()], ["clip.y4m"])
 
@@ -72,7 +72,7 @@ class OptionTests(ToolTestCase):
 class PlaceTests(ToolTestCase):
     def record(self, output, *more):
         return self.run_tool(
-            "--source", "noise", "--size", "64x48", "--frames", 3, "--output", output, *more, limit=5)
+            "--source", "noise", "--size", "64x48", "--frames", 3, "--output", output, *more)
 
     def test_a_missing_folder(self):
         self.assertRefused(self.record("no/such/folder/a.webm"), NO_INPUT, "no/such/folder")
@@ -111,7 +111,7 @@ class PlaceTests(ToolTestCase):
 
     def test_one_bad_output_of_two_leaves_nothing_behind(self):
         run = self.run_tool(
-            "--source", "noise", "--frames", 3, "--output", "good.webm", "--output", "no/bad.webm", limit=5)
+            "--source", "noise", "--frames", 3, "--output", "good.webm", "--output", "no/bad.webm")
         self.assertRefused(run, NO_INPUT)
         self.assertFalse((self.folder / "good.webm").exists())
 
@@ -123,17 +123,17 @@ class CameraTests(ToolTestCase):
         for arguments in (["--device", "/dev/null"], ["--source", "camera", "--device", "/dev/null"],
                           ["list", "--device", "/dev/null"], ["list", "--modes", "--device", "/dev/null"]):
             with self.subTest(arguments=arguments):
-                run = self.run_tool(*arguments, limit=5)
+                run = self.run_tool(*arguments)
                 self.assertRefused(run, NO_INPUT, "/dev/null", "not a camera")
                 self.assertOneLine(run)
         (self.folder / "file").write_bytes(b"no camera")
-        self.assertRefused(self.run_tool("--device", "./file", limit=5), NO_INPUT, "a file, not a camera")
+        self.assertRefused(self.run_tool("--device", "./file"), NO_INPUT, "a file, not a camera")
 
     def test_a_camera_that_is_not_there(self):
         for arguments in (["--device", "nosuch"], ["--device", "/dev/video987"], ["list", "--device", "nosuch"],
                           ["list", "--controls", "--device", "nosuch"]):
             with self.subTest(arguments=arguments):
-                run = self.run_tool(*arguments, limit=5)
+                run = self.run_tool(*arguments)
                 self.assertRefused(run, NO_INPUT, "camera")
                 self.assertOneLine(run)
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -144,7 +144,7 @@ class CameraTests(ToolTestCase):
         for arguments in (["--source", "camera"], ["list", "--modes"], ["list", "--controls"],
                           ["list", "--modes", "--json"]):
             with self.subTest(arguments=arguments):
-                run = self.run_tool(*arguments, limit=5)
+                run = self.run_tool(*arguments)
                 self.assertRefused(run, NO_INPUT, "There is no camera")
                 self.assertOneLine(run)
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -161,7 +161,7 @@ class CameraTests(ToolTestCase):
             (["list", "--modes", "--preset", "huge"], "huge"),
         ):
             with self.subTest(arguments=arguments):
-                run = self.run_tool(*arguments, limit=5)
+                run = self.run_tool(*arguments)
                 self.assertRefused(run, USAGE, word)
                 self.assertOneLine(run)
         self.assertEqual(list(self.folder.iterdir()), [])

@@ -17,7 +17,7 @@ class TrapTests(ToolTestCase):
     WAITS = True
 
     def test_without_arguments_it_says_what_there_is(self):
-        run = self.run_tool(limit=5)
+        run = self.run_tool()
         self.assertEqual(run.code, USAGE)
         self.assertIn("--source noise", run.stderr)
         self.assertLessEqual(len(run.stderr.splitlines()), 12)
@@ -36,7 +36,7 @@ class TrapTests(ToolTestCase):
 
     def test_an_error_of_the_input_comes_before_one_of_the_output(self):
         (self.folder / "taken.webm").write_bytes(b"")
-        run = self.run_tool("--input", "no-such.mp4", "-o", "taken.webm", limit=5)
+        run = self.run_tool("--input", "no-such.mp4", "-o", "taken.webm")
         self.assertRefused(run, NO_INPUT)
         self.assertIn("no-such.mp4", run.stderr)
 
@@ -44,7 +44,7 @@ class TrapTests(ToolTestCase):
         ours, theirs = pty.openpty()
         try:
             done = subprocess.run([path(), "--source", "noise", "--frames", "2", "-o", "-"], stdout=theirs,
-                                  stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=10, check=False)
+                                  stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60, check=False)
         finally:
             os.close(ours)
             os.close(theirs)
@@ -52,7 +52,7 @@ class TrapTests(ToolTestCase):
         self.assertIn(b"terminal", done.stderr)
 
     def test_a_number_in_the_name_of_one_file(self):
-        run = self.run_tool("--source", "noise", "--frames", "2", "-o", "clip-%03d.webm", limit=5)
+        run = self.run_tool("--source", "noise", "--frames", "2", "-o", "clip-%03d.webm")
         self.assertRefused(run, USAGE)
         self.assertIn("%", run.stderr)
 
@@ -90,7 +90,10 @@ class HabitTests(ToolTestCase):
         run = self.run_tool("--source", "noise", "--size", "64x48", "--fps", "50fps", "--bitrate", "2Mbps",
                             "--duration", "00:00:01", "-o", "a.webm")
         self.assertEqual(run.code, OK, run)
-        self.assertIn("Captured 50 frames in 1.0 s", run.stderr)
+        self.assertIn("64x48 NV12 at 50 fps", run.stderr)
+        # As many as come in a second, if the machine is not busy.
+        self.assertRegex(run.stderr, r"Captured \d+ frames? in \d+\.\d s")
+        self.assertLess(media.times(self.folder / "a.webm")[-1], 1.1)
         self.assertIn("target 2.00 Mb/s", run.stderr)
 
     def test_a_file_needs_no_option(self):
@@ -101,7 +104,7 @@ class HabitTests(ToolTestCase):
             self.assertRegex(run.stderr, r"in \d+\.\d s \(\d+\.\dx\)")
 
     def test_two_inputs(self):
-        run = self.run_tool("a.y4m", "-i", "b.y4m", "-o", "null", limit=5)
+        run = self.run_tool("a.y4m", "-i", "b.y4m", "-o", "null")
         self.assertRefused(run, USAGE)
 
     def test_names_of_other_programs(self):
@@ -109,14 +112,12 @@ class HabitTests(ToolTestCase):
                             (["--framerate", "30"], "--fps"), (["--resolution", "vga"], "--size"),
                             (["-y"], "--force")):
             with self.subTest(words=words):
-                run = self.run_tool("--source", "noise", *words, limit=5)
+                run = self.run_tool("--source", "noise", *words)
                 self.assertRefused(run, USAGE)
                 self.assertIn(here, run.stderr)
 
 
 class ReportTests(ToolTestCase):
-    WAITS = True
-
     def test_what_was_not_lost_is_not_mentioned(self):
         run = self.run_tool("--source", "noise", "--size", "64x48", "--fps", "max", "--frames", "20", "-o", "null")
         self.assertEqual(run.code, OK, run)
@@ -164,7 +165,7 @@ class ServiceTests(ToolTestCase):
         self.assertNotIn("WATCHDOG=1", lines)
 
     def test_the_watchdog_is_fed_while_frames_come(self):
-        self.assertGreaterEqual(self.lines_to_the_service_manager(WATCHDOG_USEC="200000").count("WATCHDOG=1"), 5)
+        self.assertGreaterEqual(self.lines_to_the_service_manager(WATCHDOG_USEC="200000").count("WATCHDOG=1"), 3)
 
     def test_the_watchdog_of_another_process(self):
         self.assertNotIn("WATCHDOG=1", self.lines_to_the_service_manager(WATCHDOG_USEC="200000", WATCHDOG_PID="1"))
@@ -175,13 +176,13 @@ class ServiceTests(ToolTestCase):
         text = unit.read_text().replace("/usr/local/bin/capturer-demo", path())
         (self.folder / unit.name).write_text(text)
         done = subprocess.run(["systemd-analyze", "verify", self.folder / unit.name], capture_output=True, text=True,
-                              timeout=20, check=False)
+                              timeout=60, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_what_is_installed(self):
         project = pathlib.Path(__file__).resolve().parents[2]
         subprocess.run(["make", "--silent", "install", f"TOOL={path()}", f"DESTDIR={self.folder}", "PREFIX=/usr"],
-                       cwd=project, check=True, capture_output=True, timeout=20)
+                       cwd=project, check=True, capture_output=True, timeout=60)
         installed = {str(file.relative_to(self.folder)) for file in self.folder.rglob("*") if file.is_file()}
         self.assertEqual(installed, {
             "usr/bin/capturer-demo", "usr/share/man/man1/capturer-demo.1",

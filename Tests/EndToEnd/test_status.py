@@ -105,7 +105,7 @@ class TerminalTests(ToolTestCase):
         terminal.read(1.5)
         while_running = terminal.output
         terminal.read(5)
-        self.assertEqual(terminal.process.wait(5), 0)
+        self.assertEqual(terminal.process.wait(60), 0)
         # What was on the screen before the end: one status line, written over and over.
         rows = re.split(rb"\r\n", while_running)
         self.assertLessEqual(len(rows), 4, while_running)
@@ -129,7 +129,7 @@ class TerminalTests(ToolTestCase):
                 if number:
                     terminal.process.send_signal(number)
                 terminal.read(6)
-                self.assertEqual(terminal.process.wait(5), 0)
+                self.assertEqual(terminal.process.wait(60), 0)
                 self.assertRegex(terminal.output, "[▀▄]".encode())
                 self.assertRegex(terminal.output, rb"\x1b\[[0-9;]*[34]8;(2|5);")
                 for hidden, shown in ((b"\x1b[?25l", b"\x1b[?25h"), (b"\x1b[?1049h", b"\x1b[?1049l")):

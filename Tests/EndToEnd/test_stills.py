@@ -134,7 +134,7 @@ class StillTests(ToolTestCase):
         running = self.start(*NOISE, "--burst", 1000, "--burst-interval", "100ms", "-o", "shot-%04d.jpg")
         running.wait_for_file(self.folder / "shot-0003.jpg")
         running.send(signal.SIGINT)
-        run = running.finish(10)
+        run = running.finish()
         self.assertEqual(run.code, OK, str(run))
         files = self.stills("*")
         self.assertTrue(3 <= len(files) < 1000)
@@ -161,7 +161,7 @@ class KeyTests(ToolTestCase):
         terminal = Terminal(*NOISE, "--fps", 30, "--duration", 60, "--preview", "-o", "null", folder=self.folder)
         self.addCleanup(terminal.close)
         usual = termios.tcgetattr(terminal.master)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while b"\x1b[?1049h" not in terminal.output and time.monotonic() < deadline:
             terminal.read(0.1)
         for number in (2, 3):
@@ -209,7 +209,7 @@ class StillErrorTests(ToolTestCase):
             ("-o", "shot-1.jpg", "-o", "shot-%d.jpg"),
         ):
             with self.subTest(arguments=arguments):
-                run = self.run_tool(*NOISE, *arguments, limit=5)
+                run = self.run_tool(*NOISE, *arguments)
                 self.assertRefused(run, USAGE)
                 self.assertOneLine(run)
         self.assertEqual(list(self.folder.iterdir()), [])

@@ -103,7 +103,7 @@ class Browser:
              f"http://127.0.0.1:{self.server.server_address[1]}/"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True)
 
-    def play(self, file, seeks=(), limit=20):
+    def play(self, file, seeks=(), limit=60):
         """Plays a file to its end, then seeks; returns what page.html reports."""
         self.server.media = pathlib.Path(file).read_bytes()
         # Under one address Chromium would go on with what it knows of the file before.

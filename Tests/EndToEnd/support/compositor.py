@@ -36,7 +36,7 @@ class Compositor:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         # What programs need to find it.
         self.environment = {"XDG_RUNTIME_DIR": str(self.folder), "WAYLAND_DISPLAY": "wayland-1"}
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while self.ask("swaymsg", "-s", self.control, "-t", "get_version").returncode:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.close()
@@ -73,7 +73,7 @@ class Compositor:
         if self.process.returncode is None:
             self.process.terminate()
             try:
-                self.process.wait(5)
+                self.process.wait(60)
             except subprocess.TimeoutExpired:
                 self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -194,7 +194,7 @@ class Tab:
             raise AssertionError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def wait(self, expression, limit=30):
+    def wait(self, expression, limit=60):
         """Waits until an expression is true, and returns its value."""
         deadline = time.monotonic() + limit
         while True:

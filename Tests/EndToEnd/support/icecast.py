@@ -10,6 +10,8 @@ import time
 import urllib.parse
 import urllib.request
 
+from support.mjpeg import free_port
+
 CONFIGURATION = """<icecast>
   <limits><clients>50</clients><sources>10</sources><queue-size>524288</queue-size><client-timeout>10</client-timeout>
     <header-timeout>5</header-timeout><source-timeout>3</source-timeout><burst-size>65535</burst-size></limits>
@@ -25,12 +27,6 @@ CONFIGURATION = """<icecast>
   <security><chroot>0</chroot>{owner}</security>
 </icecast>
 """
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def make_mp3(file, seconds=8, rate=44100, channels=2, bitrate="128k", frequency=440, **options):
@@ -68,12 +64,12 @@ class Icecast:
 
     def answers(self, path):
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as answer:
                 return bool(answer.read(1))
         except OSError:
             return False
 
-    def wait(self, condition, failure, limit=20):
+    def wait(self, condition, failure, limit=60):
         deadline = time.monotonic() + limit
         while not condition():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -95,7 +91,7 @@ class Icecast:
         login = base64.b64encode(b"admin:adminpw").decode()
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/admin/metadata?{query}", headers={"Authorization": f"Basic {login}"})
-        urllib.request.urlopen(request, timeout=5).read()
+        urllib.request.urlopen(request, timeout=60).read()
 
     def end(self):
         for process in [*self.sources, self.process]:

@@ -1,6 +1,7 @@
 """Runs of the tool that serve, and other ends of MJPEG over HTTP."""
 
 import http.server
+import random
 import re
 import signal
 import socket
@@ -18,7 +19,7 @@ class MJPEGTestCase(ToolTestCase):
     def serve(self, *options, source=("--source", "noise", "--preset", "160x120")):
         """A server that has begun, and its address."""
         server = self.start(*source, "--serve", "127.0.0.1:0", *options)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not (found := SERVING.search(server.peek())):
             if server.process.poll() is not None or time.monotonic() > deadline:
                 self.fail(f"it does not serve: {server.finish(0)}")
@@ -32,22 +33,22 @@ class MJPEGTestCase(ToolTestCase):
         return run
 
     def fetch(self, url, **headers):
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60) as answer:
             return answer.read()
 
     def wait_for_stream(self, url):
         """Servers listen before they answer."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while True:
             try:
-                with urllib.request.urlopen(url, timeout=20) as answer:
+                with urllib.request.urlopen(url, timeout=60) as answer:
                     if answer.read(1000):
                         return
             except OSError:
                 self.assertLess(time.monotonic(), deadline, f"{url} does not answer")
                 time.sleep(0.2)
 
-    def run_program(self, *command, limit=40):
+    def run_program(self, *command, limit=60):
         run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              timeout=limit, cwd=self.folder)
         self.assertEqual(run.returncode, 0, run.stderr.decode(errors="replace")[-2000:])
@@ -120,16 +121,23 @@ class SteadyCamera:
         self.server.server_close()
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def free_port(kind=socket.SOCK_STREAM):
+    """A port that was free a moment ago, and none that the system gives to sockets without one: no connection of another
+    test takes it meanwhile."""
+    while True:
+        port = random.randrange(10_000, 32_768)
+        with socket.socket(socket.AF_INET, kind) as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def wait_for_listener(port):
     """Looks into the kernel's table, since a connection would count as the viewer."""
     wanted = f"0100007F:{port:04X}"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         with open("/proc/net/tcp", encoding="ascii") as table:
             if any(line.split()[1] == wanted and line.split()[3] == "0A" for line in table):

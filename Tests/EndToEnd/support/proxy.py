@@ -16,7 +16,7 @@ class Proxy:
             def do_GET(self):
                 if not self.path.startswith(prefix + "/"):
                     return self.send_error(404)
-                upstream = http.client.HTTPConnection(netloc, timeout=30)
+                upstream = http.client.HTTPConnection(netloc, timeout=60)
                 try:
                     upstream.request("GET", self.path[len(prefix):])
                     answer = upstream.getresponse()

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from support import media
-from support.mjpeg import wait_for_listener
+from support.mjpeg import free_port, wait_for_listener
 from support.tool import OK, ToolTestCase
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -24,10 +24,7 @@ PICTURES = ("-re", "-f", "lavfi", "-i", "testsrc=size=160x120:rate=30", "-pix_fm
 
 
 def free_udp_port():
-    """A port of UDP that was free a moment ago."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
-        trial.bind(("127.0.0.1", 0))
-        return trial.getsockname()[1]
+    return free_port(socket.SOCK_DGRAM)
 
 
 class StreamTestCase(ToolTestCase):
@@ -43,7 +40,7 @@ class StreamTestCase(ToolTestCase):
     # MARK: Runs of the tool
 
     def wait_for_port(self, running, pattern):
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not (found := pattern.search(running.peek())):
             if running.process.poll() is not None or time.monotonic() > deadline:
                 self.fail(f"no port: {running.finish(0)}")

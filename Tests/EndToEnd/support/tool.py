@@ -14,7 +14,7 @@ from dataclasses import dataclass
 # The exit codes of the tool; <sysexits.h> has the names.
 OK, USAGE, NO_INPUT, UNAVAILABLE, IO, BUSY, PERMISSION, INTERRUPTED = 0, 64, 66, 69, 74, 75, 77, 130
 
-LIMIT = 30  # seconds that a run may take
+LIMIT = 120  # seconds after which a run counts as hung, on however busy a machine
 MEMORY = 2 << 30  # bytes of address space that a run may take
 # AddressSanitizer reserves terabytes of it.
 ADDRESS_SPACE = "unlimited" if "ASAN_OPTIONS" in os.environ else MEMORY
@@ -36,6 +36,7 @@ class Run:
     stdout: bytes
     stderr: str
     seconds: float
+    processor: float  # seconds of processor time
     peak: int  # bytes of resident memory
 
     def __str__(self):
@@ -67,7 +68,7 @@ class Running:
         """What it has written to standard error so far."""
         return os.pread(self.err.fileno(), 1 << 20, 0).decode(errors="replace")
 
-    def wait_for_file(self, file, size=1, limit=10):
+    def wait_for_file(self, file, size=1, limit=60):
         """Waits until a file it writes has grown to a size."""
         deadline = time.monotonic() + limit
         while not (file.exists() and file.stat().st_size >= size):
@@ -84,6 +85,7 @@ class Running:
             if pid:
                 self.process.returncode = os.waitstatus_to_exitcode(status)
                 self.peak = usage.ru_maxrss * 1024
+                self.processor = usage.ru_utime + usage.ru_stime
             elif time.monotonic() > deadline and not timed_out:
                 timed_out = True
                 os.kill(self.process.pid, signal.SIGKILL)
@@ -91,7 +93,7 @@ class Running:
                 time.sleep(0.005)
         run = Run(
             self.arguments, self.process.returncode, os.pread(self.out.fileno(), 1 << 28, 0), self.peek(),
-            time.monotonic() - self.began, getattr(self, "peak", 0))
+            time.monotonic() - self.began, getattr(self, "processor", 0), getattr(self, "peak", 0))
         self.out.close()
         self.err.close()
         if timed_out:
