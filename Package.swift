@@ -19,7 +19,8 @@ let libraries = [
     "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
     "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
-    "StreamOutput", "RTPOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
+    "StreamOutput", "RTPOutput", "IcecastOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer",
+    "FileCapturer",
     "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
     "WebRTCPublisher",
@@ -96,7 +97,10 @@ let package = Package(
         // Apart from MediaContainers, so that only its users link FFmpeg.
         .target(
             name: "FFmpegContainers",
-            dependencies: ["VideoCapturing", "MediaContainers", "H264Bitstream", "FFmpegSupport", "CLibAV"],
+            dependencies: [
+                "AudioCapturing", "AudioResampling", "VideoCapturing", "MediaContainers", "H264Bitstream",
+                "FFmpegSupport", "CLibAV",
+            ],
             path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
         .target(
             name: "FFmpegMuxing",
@@ -164,6 +168,11 @@ let package = Package(
             name: "StreamOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
+        // Live WebM to Icecast.
+        .target(
+            name: "IcecastOutput",
+            dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
+            path: "Sources/Outputs/IcecastOutput", swiftSettings: strict),
         // Captures, live by WebRTC: to WHIP endpoints and Janus.
         .target(
             name: "WebRTCPublisher",
@@ -212,7 +221,8 @@ let package = Package(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
         .target(
-            name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaContainers"],
+            name: "FileCapturer",
+            dependencies: ["AudioCapturing", "VideoCapturing", "FrameProcessing", "MediaContainers"],
             path: "Capturers/FileCapturer", swiftSettings: strict),
         .target(
             name: "StreamCapturer",
@@ -232,8 +242,8 @@ let package = Package(
                 "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing",
                 "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
                 "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
-                "StreamCapturer", "StreamOutput", "RTPOutput", "SDLPreview", "V4L2Codec", "WindowPreview",
-                "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer", "WebRTCPublisher",
+                "StreamCapturer", "StreamOutput", "RTPOutput", "IcecastOutput", "SDLPreview", "V4L2Codec",
+                "WindowPreview", "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer", "WebRTCPublisher",
             ], swiftSettings: strict),
         system(
             "CLibAV", pkgConfig: "libavformat",
@@ -296,6 +306,12 @@ let package = Package(
             dependencies: [
                 "StreamOutput", "CapturerTestKit", "H264Bitstream", "H264Codec", "MediaPublishing", "NoiseCapturer",
                 "TestTools", "VideoCapturing",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "IcecastOutputTests",
+            dependencies: [
+                "IcecastOutput", "AudioCapturing", "CapturerTestKit", "MediaContainers", "MediaPublishing", "TestTools",
+                "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "WebRTCPublisherTests",
@@ -392,7 +408,8 @@ let package = Package(
         .testTarget(
             name: "FileCapturerTests",
             dependencies: [
-                "FileCapturer", "MediaContainers", "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing",
+                "FileCapturer", "AudioCapturing", "FFmpegContainers", "MediaContainers", "VP8Codec", "CapturerTestKit",
+                "TestTools", "VideoCapturing",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -50,8 +50,9 @@ package struct BackoffPolicy: Sendable, Hashable {
         if let maximumAttempts, attempts >= maximumAttempts { return nil }
         // 2 to the power of 20 times any delay is beyond the maximum.
         let full = min(maximumDelay, initialDelay * (1 << min(attempts, 20)))
-        let half = full.nanoseconds / 2
-        var delay = Duration.nanoseconds(half + Int64.random(in: 0...max(0, half), using: &generator))
+        let half = max(0, full.nanoseconds / 2)
+        let chance = Int64(generator.next().multipliedFullWidth(by: UInt64(half) + 1).high)
+        var delay = Duration.nanoseconds(half + chance)
         if let retryAfter { delay = max(delay, retryAfter) }
         if let budget, now.advanced(by: delay) - begin > budget { return nil }
         attempts += 1

@@ -156,6 +156,17 @@ package final class Connection {
     @discardableResult
     package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
+    /// What the client sends next, of its body; nil once it has hung up.
+    package func read() -> [UInt8]? {
+        if !buffer.isEmpty {
+            defer { buffer = [] }
+            return buffer
+        }
+        var bytes = [UInt8](repeating: 0, count: 65536)
+        let count = recv(socket, &bytes, bytes.count, 0)
+        return count > 0 ? Array(bytes[..<count]) : nil
+    }
+
     /// Waits until the client hangs up.
     package func awaitEnd() {
         var byte: UInt8 = 0

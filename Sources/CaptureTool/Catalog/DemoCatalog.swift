@@ -8,6 +8,7 @@ import FileCapturer
 import FileOutput
 import FrameProcessing
 import H264Codec
+import IcecastOutput
 import Loudspeaker
 import MJPEGCapturer
 import MJPEGServer
@@ -47,6 +48,7 @@ let demoCatalog = ToolCatalog(
             .stills,
             .mjpegServer,
             .tcp,
+            .icecast,
             .whip,
             .janus,
             .rtp,

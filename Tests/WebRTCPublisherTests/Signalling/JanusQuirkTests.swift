@@ -85,7 +85,7 @@ import Testing
         arguments: [
             (#"{"janus":"timeout","session_id":7}"#, nil, SignallingErrorCode.ended),
             (#"{"janus":"error","error":{"code":458,"reason":"No such session"}}"#, nil, .ended),
-            ("garbage", nil, .invalidAnswer), (#"{"janus":"keepalive"}"#, "404 Not Found", .notFound),
+            ("garbage", nil, .invalidAnswer), (#"{"janus":"keepalive"}"#, "404 Not Found", .ended),
             (#"{"janus":"keepalive"}"#, "500 Oh", .serverFailed),
         ] as [(String, String?, SignallingErrorCode)])
     func `A lost session is reported once`(event: String, status: String?, code: SignallingErrorCode) throws {
@@ -102,6 +102,28 @@ import Testing
         }
         #expect(error.code == code)
         #expect(events.all.count == 1)
+    }
+
+    @Test(arguments: [
+        (426, "No such room (1)", SignallingErrorCode.notFound),
+        (429, "Missing mandatory element (pin)", .unauthorized),
+        (432, "Maximum number of publishers (1) already reached", .busy),
+        (433, "Unauthorized (wrong pin)", .unauthorized),
+        (437, "Invalid SDP", .offerRefused), (499, "Unknown error", .serverFailed),
+    ])
+    func `Errors of the room have their codes`(number: Int32, words: String, code: SignallingErrorCode) throws {
+        let event = """
+            {"janus":"event","sender":7,"transaction":"JOINING","plugindata":{"plugin":"janus.plugin.videoroom","data":\
+            {"videoroom":"event","error_code":\(number),"error":"\(words)"}}}
+            """
+        let server = QuirkServer(Self.janus([event]))
+        defer { server.stop() }
+        let client = try client(server, EventRecord())
+        var error: SignallingError?
+        do throws(SignallingError) { _ = try client.publish(offer: offer()) } catch let caught { error = caught }
+        #expect(error?.code == code)
+        #expect(error?.libraryCode == number)
+        #expect(error?.code.mayRecover == (code == .busy || code == .serverFailed))
     }
 
     @Test(arguments: [

@@ -17,10 +17,9 @@ final class JanusServer {
     private var peer: Peer?
 
     /// - Parameters:
-    ///   - publishers: the most that the room takes.
     ///   - apiSecret: which requests must have; nil for none.
     ///   - trickles: whether candidates come apart from the answer.
-    init(publishers: Int = 12, apiSecret: String? = nil, trickles: Bool = false) throws {
+    init(apiSecret: String? = nil, trickles: Bool = false) throws {
         port = try TestListener.freePort()
         let folder = TemporaryFolder()
         self.folder = folder
@@ -54,7 +53,7 @@ final class JanusServer {
             room-\(JanusServer.room): {
                 secret = "\(JanusServer.secret)"
                 pin = "\(JanusServer.pin)"
-                publishers = \(publishers)
+                publishers = 12
                 bitrate = 3000000
                 videocodec = "vp8"
                 transport_wide_cc_ext = true
@@ -71,8 +70,8 @@ final class JanusServer {
 
     /// Starts it, again after ``stop()``, at the same port.
     func start() throws {
-        let started = Peer("janus", ["-F", folder.path, "-o"])
-        peer = try #require(started, "install janus")
+        let started: Peer = try #require(Peer("janus", ["-F", folder.path, "-o"]), "install janus")
+        peer = started
         let information = try HTTPRequest(address: HTTPAddress(url + "/info"))
         let isUp = eventually(.seconds(120)) {
             (try? HTTPClient(maximumBodyBytes: 1 << 20).perform(information))?.status == 200

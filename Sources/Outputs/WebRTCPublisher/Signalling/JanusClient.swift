@@ -158,7 +158,13 @@ package final class JanusClient: Sendable {
         if let apiSecret { query += "&apisecret=\(JanusClient.percentEncoded(apiSecret))" }
         var request = try self.request("GET", "/\(session)", query: query)
         request.timeout = JanusClient.pollTimeout
-        return try messages(client, request)
+        do {
+            return try messages(client, request)
+        } catch {
+            // So Janus answers for a session that it does not know, as after its restart.
+            guard error.code == .notFound else { throw error }
+            throw self.error(.ended, "Janus no longer has the session; publish again.")
+        }
     }
 
     private func handle(_ message: JanusMessage) throws(SignallingError) {

@@ -75,13 +75,13 @@ package struct JanusRoom: Sendable {
             case 426: (.notFound, "There is no room \(shown); create it in Janus, or allow this publisher to.")
             case 432:
                 (.busy, "The room \(shown) has all the publishers that it takes; end one, or raise its `publishers`.")
+            // The plugin says so of what it asks for, by the name.
+            case 429 where failure.reason.contains("(pin)"):
+                (.unauthorized, "The room \(shown) asks for a pin; give the one of its configuration.")
+            case 429 where failure.reason.contains("(admin_key)"):
+                (.unauthorized, "Janus asks for the VideoRoom plugin's admin key before it makes a room; give it.")
             case 433:
-                (
-                    .unauthorized,
-                    pin == nil
-                        ? "The room \(shown) asks for a pin; give the one of its configuration."
-                        : "The room \(shown) refuses the pin or the key; check them against its configuration."
-                )
+                (.unauthorized, "The room \(shown) refuses the pin or the key; check them against its configuration.")
             case 436: (.busy, "The room \(shown) has a participant with this identifier; leave it to Janus.")
             case 403, 405, 470: (.unauthorized, "Janus asks for its API secret; give the one of its configuration.")
             case 460, 461:
