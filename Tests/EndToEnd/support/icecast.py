@@ -80,7 +80,7 @@ class Icecast:
         login = base64.b64encode(b"admin:adminpw").decode()
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/admin/{path}", headers={"Authorization": f"Basic {login}"})
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read()
 
     def url(self, mount):
