@@ -157,7 +157,7 @@ extension WindowPreviewTests {
                 return try #require(preview)
             }
             let onX = try open(screen.name, both)
-            #expect(try client.topLevelWindows().count == 1)
+            #expect(try eventually { try client.topLevelWindows().count == 1 })
             #expect(try compositor.windowTitles().isEmpty)
             onX.close()
             // A window is known to the compositor once it has a picture.
