@@ -19,9 +19,11 @@ let libraries = [
     "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
     "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
-    "StreamOutput", "RTPOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer", "FileCapturer",
+    "StreamOutput", "RTPOutput", "IcecastOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer",
+    "FileCapturer",
     "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
+    "WebRTCPublisher",
 ]
 
 let package = Package(
@@ -95,7 +97,10 @@ let package = Package(
         // Apart from MediaContainers, so that only its users link FFmpeg.
         .target(
             name: "FFmpegContainers",
-            dependencies: ["VideoCapturing", "MediaContainers", "H264Bitstream", "FFmpegSupport", "CLibAV"],
+            dependencies: [
+                "AudioCapturing", "AudioResampling", "VideoCapturing", "MediaContainers", "H264Bitstream",
+                "FFmpegSupport", "CLibAV",
+            ],
             path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
         .target(
             name: "FFmpegMuxing",
@@ -163,6 +168,18 @@ let package = Package(
             name: "StreamOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
             path: "Sources/Outputs/StreamOutput", swiftSettings: strict),
+        // Live WebM to Icecast.
+        .target(
+            name: "IcecastOutput",
+            dependencies: ["VideoCapturing", "MediaPublishing", "MediaContainers", "StreamTransport"],
+            path: "Sources/Outputs/IcecastOutput", swiftSettings: strict),
+        // Captures, live by WebRTC: to WHIP endpoints and Janus.
+        .target(
+            name: "WebRTCPublisher",
+            dependencies: [
+                "CaptureCore", "HTTPTransport", "MediaPublishing", "RTP", "VideoCapturing", "WebRTCTransport",
+            ],
+            path: "Sources/Outputs/WebRTCPublisher", swiftSettings: strict),
         // Encoded video and sound by RTP, to one receiver or a multicast group.
         .target(
             name: "RTPOutput",
@@ -170,6 +187,9 @@ let package = Package(
             path: "Sources/Outputs/RTPOutput", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
+        // Connections of WebRTC (ICE, DTLS, SRTP), for this package alone.
+        .target(
+            name: "WebRTCTransport", dependencies: ["CaptureCore", "CNice", "COpenSSL", "CSRTP"], swiftSettings: strict),
         // RTP, RTCP and session descriptions, for this package alone. No Foundation, no C library.
         .target(name: "RTP", dependencies: ["CaptureCore", "H264Bitstream"], swiftSettings: strict),
         // HTTP by libcurl, for what captures from servers; for this package alone, but for credentials and certificates.
@@ -201,7 +221,8 @@ let package = Package(
             name: "ScreenCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "XDisplay", "CLibXCB"],
             path: "Capturers/ScreenCapturer", swiftSettings: strict),
         .target(
-            name: "FileCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "MediaContainers"],
+            name: "FileCapturer",
+            dependencies: ["AudioCapturing", "VideoCapturing", "FrameProcessing", "MediaContainers"],
             path: "Capturers/FileCapturer", swiftSettings: strict),
         .target(
             name: "StreamCapturer",
@@ -221,8 +242,8 @@ let package = Package(
                 "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing",
                 "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
                 "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
-                "StreamCapturer", "StreamOutput", "RTPOutput", "SDLPreview", "V4L2Codec", "WindowPreview",
-                "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer",
+                "StreamCapturer", "StreamOutput", "RTPOutput", "IcecastOutput", "SDLPreview", "V4L2Codec",
+                "WindowPreview", "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer", "WebRTCPublisher",
             ], swiftSettings: strict),
         system(
             "CLibAV", pkgConfig: "libavformat",
@@ -242,6 +263,9 @@ let package = Package(
         system("CALSA", pkgConfig: "alsa", ["libasound2-dev"]),
         system("CMPG123", pkgConfig: "libmpg123", ["libmpg123-dev"]),
         system("CSWResample", pkgConfig: "libswresample", ["libswresample-dev"]),
+        system("CNice", pkgConfig: "gobject-2.0", ["libnice-dev"]),
+        system("COpenSSL", pkgConfig: "openssl", ["libssl-dev"]),
+        system("CSRTP", pkgConfig: "libsrtp2", ["libsrtp2-dev"]),
         system("CLibVPX", pkgConfig: "vpx", ["libvpx-dev"]),
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
         .target(
@@ -274,11 +298,24 @@ let package = Package(
                 "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
+            name: "WebRTCTransportTests", dependencies: ["WebRTCTransport", "CaptureCore", "TestTools"],
+            swiftSettings: strict),
+        .testTarget(
             name: "StreamOutputTests",
             dependencies: [
                 "StreamOutput", "CapturerTestKit", "H264Bitstream", "H264Codec", "MediaPublishing", "NoiseCapturer",
                 "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
+        .testTarget(
+            name: "IcecastOutputTests",
+            dependencies: [
+                "IcecastOutput", "AudioCapturing", "CapturerTestKit", "MediaContainers", "MediaPublishing", "TestTools",
+                "VideoCapturing",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "WebRTCPublisherTests",
+            dependencies: ["WebRTCPublisher", "CaptureCore", "HTTPTransport", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
             dependencies: [
@@ -370,7 +407,8 @@ let package = Package(
         .testTarget(
             name: "FileCapturerTests",
             dependencies: [
-                "FileCapturer", "MediaContainers", "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing",
+                "FileCapturer", "AudioCapturing", "FFmpegContainers", "MediaContainers", "VP8Codec", "CapturerTestKit",
+                "TestTools", "VideoCapturing",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -17,6 +17,7 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzMJPEGCapturer", [framework("MJPEGCapturer")]),
     ("FuzzMP3", [framework("MP3Codec"), framework("AudioCapturing")]),
     ("FuzzRadio", [framework("RadioPlayer")]),
+    ("FuzzSignalling", [framework("WebRTCPublisher")]),
     ("FuzzRTCP", [framework("RTP")]),
     ("FuzzSDP", [framework("RTP")]),
     ("FuzzTransportFeedback", [framework("RTP"), framework("CaptureCore")]),

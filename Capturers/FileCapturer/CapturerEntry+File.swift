@@ -11,7 +11,7 @@ extension CapturerEntry {
         decoders: [VideoDecoderFactory] = [], readers: [FrameReaderFactory] = []
     ) -> CapturerEntry {
         let others = readers.isEmpty ? "as" : "in any format that \(readers.map(\.name).joined(separator: ", ")) reads,"
-        return CapturerEntry(
+        var entry = CapturerEntry(
             name: "file", summary: "A video or image file \(others) Y4M, IVF or raw frames.", schemes: ["file"],
             options: fileOptions,
             inputOption: "input",
@@ -28,6 +28,8 @@ extension CapturerEntry {
                 source.checkOptions = { try checkAgreement(of: request, with: capture.fileFormat, path) }
                 return source
             })
+        entry.mayHaveSound = true
+        return entry
     }
 
     private static let fileOptions = [

@@ -29,9 +29,10 @@ public final class FileCapturer: ForwardingVideoCapture {
     /// The speed, part and repetition of the playback.
     public let playback: FileCapturer.Playback
 
-    private let path: String
-    private let clock: any CaptureClock
-    private let control = FileControl()
+    let path: String
+    let readers: [FrameReaderFactory]
+    let clock: any CaptureClock
+    let control = FileControl()
 
     /// Creates a capture without opening the file; `initCapture` opens it, and throws `deviceNotFound`,
     /// `permissionDenied`, `formatUnsupported`, `corruptData` or `invalidConfiguration` then. It waits for the first frame
@@ -51,6 +52,7 @@ public final class FileCapturer: ForwardingVideoCapture {
         clock: any CaptureClock = MonotonicClock()
     ) {
         self.path = path
+        self.readers = readers
         self.playback = playback
         self.clock = clock
         forwardedCapture = SourceCapturer(

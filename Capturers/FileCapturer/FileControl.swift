@@ -17,6 +17,9 @@ final class FileControl: Sendable {
         var position: Duration = .zero
         /// How often the file has been played to its end since it began.
         var playsDone = 0
+        /// Where the pictures are, for the sound that follows them; nil before the first one and while paused.
+        var anchor: FileTimeline.Anchor?
+
         /// The time and position of the first frame, to measure the pace.
         var pace: (since: MediaTime, position: Duration, playsDone: Int)?
     }
@@ -24,6 +27,14 @@ final class FileControl: Sendable {
     let contents = Locked(Contents())
     /// Raised for each order; ends the source's waits.
     let wake = ManualResetEvent()
+    /// Raised when the pictures jump; ends the waits of the sound.
+    let soundWake = ManualResetEvent()
+
+    /// Tells the sound where the pictures are.
+    func publish(_ anchor: FileTimeline.Anchor?) {
+        contents.withLock { $0.anchor = anchor }
+        soundWake.raise()
+    }
 
     func order(_ change: (inout Contents) -> Void) {
         contents.withLock { change(&$0) }

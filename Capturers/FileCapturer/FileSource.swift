@@ -42,6 +42,8 @@ struct FileSource: FrameSource {
     private var floor: Duration = .zero
     private var picturesInPlay: UInt64 = 0
     private var hasEnded = false
+    /// What the sound was told of.
+    private var publishedAnchor: FileTimeline.Anchor?
     /// Started within the file, and no frame was returned since: if none is left, it restarts from the beginning.
     private var mayRestart = false
 
@@ -109,6 +111,8 @@ struct FileSource: FrameSource {
         }
         limiter = FrameRateLimiter()
         pending?.isAdmitted = false
+        publishedAnchor = nil
+        control.publish(nil)
         let now = context.now
         timeline.begin(at: now.increasing(after: lastGiven))
         control.contents.withLock { contents in
@@ -189,6 +193,7 @@ struct FileSource: FrameSource {
                 guard pending != nil else { continue }
             }
             let due = timeline.place(pending!.position)
+            publishAnchor()
             guard try pending!.isAdmitted || admit(due) else { continue }
             if playback.pacing == .realTime, clock.now < due {
                 clock.wait(until: due, or: control.wake)
@@ -196,6 +201,13 @@ struct FileSource: FrameSource {
             }
             return give(due)
         }
+    }
+
+    /// Tells the sound of a jump.
+    private mutating func publishAnchor() {
+        guard timeline.anchor != publishedAnchor else { return }
+        publishedAnchor = timeline.anchor
+        control.publish(publishedAnchor)
     }
 
     /// Drops a frame that exceeds the wanted rate, and scales one that is too large.
@@ -331,6 +343,8 @@ struct FileSource: FrameSource {
     private mutating func pause(_ context: FrameContext) {
         context.reportInterruption(.paused)
         let began = clock.now
+        publishedAnchor = nil
+        control.publish(nil)
         while !context.isStopping, control.contents.withLock({ $0.isPaused }) {
             control.wake.wait()
             control.wake.reset()

@@ -4,7 +4,15 @@ import VideoCapturing
 /// capture on. A repetition and a seek continue at the end of the previous frame.
 struct FileTimeline {
     /// The file's and the capture's time of the same frame; all others are relative to it, so nothing drifts.
-    private var anchor: (file: Duration, due: MediaTime)?
+    struct Anchor: Hashable {
+        var file: Duration
+        var due: MediaTime
+        /// The number of jumps in the file's time before it: the start, repetitions and seeks.
+        var jumps: Int
+    }
+
+    private(set) var anchor: Anchor?
+    private var jumps = 0
     /// When the next frame is due, whatever its time in the file.
     private var nextDue: MediaTime?
     /// The last frame that was placed.
@@ -29,13 +37,14 @@ struct FileTimeline {
     /// When the frame with this time in the file is due. The same frame may be placed again.
     mutating func place(_ position: Duration) -> MediaTime {
         if let due = nextDue {
-            anchor = (position, due)
+            jumps += 1
+            anchor = Anchor(file: position, due: due, jumps: jumps)
             nextDue = nil
             interval = nil
         } else if let last, position > last.file {
             interval = position - last.file
         }
-        let anchor = anchor ?? (position, .zero)
+        let anchor = anchor ?? Anchor(file: position, due: .zero, jumps: 0)
         let due = anchor.due.advanced(by: scaled(position - anchor.file))
         last = (position, due)
         return due

@@ -1,3 +1,4 @@
+import CLibCURL
 import CaptureCore
 
 /// The parsed address of a stream. Its password is passed only to curl's option for it.
@@ -27,7 +28,23 @@ package struct HTTPAddress: Sendable {
     /// Whether it is this machine.
     package var isLoopback: Bool {
         let name = host.hasPrefix("[") ? host.prefix { $0 != "]" }.dropFirst() : host.prefix { $0 != ":" }
-        return name == "::1" || name.lowercased() == "localhost" || name.hasPrefix("127.")
+        return name == "::1" || name.lowercased() == "localhost"
+            // A name such as `127.0.0.1.example.com` is another machine.
+            || name.hasPrefix("127.") && name.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
+    }
+
+    /// The address that a reference in a response means, such as a relative `Location` (RFC 3986, section 5); nil for one
+    /// that is neither http nor https.
+    package func resolving(_ reference: String) -> HTTPAddress? {
+        guard let url = curl_url() else { return nil }
+        defer { curl_url_cleanup(url) }
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_set(url, CURLUPART_URL, requestURL, 0) == CURLUE_OK,
+            curl_url_set(url, CURLUPART_URL, reference, UInt32(CURLU_URLENCODE)) == CURLUE_OK,
+            curl_url_get(url, CURLUPART_URL, &text, 0) == CURLUE_OK, let text
+        else { return nil }
+        defer { curl_free(text) }
+        return try? HTTPAddress(String(cString: text))
     }
 
     package init(_ url: String) throws(CaptureError) {

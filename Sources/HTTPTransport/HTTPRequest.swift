@@ -12,7 +12,18 @@ package struct HTTPRequest {
     }
 
     package var address: HTTPAddress
+    /// As in `GET` and `DELETE`.
+    package var method = "GET"
+    /// Sent with any method but `GET`; nil for none.
+    package var body: [UInt8]?
     package var credential: HTTPCredential?
+    /// Sent as `Authorization: Bearer`, and not to another host that a redirect leads to; nil for none.
+    package var bearerToken: String?
+    /// Whether connections without TLS may lead to other machines, by redirects too.
+    package var allowsPlainHTTP = true
+    package var maximumRedirects = 10
+    /// The timeout of the whole transfer; nil for none.
+    package var timeout: Duration?
     package var trust = HTTPServerTrust.verified
     /// The timeout of the connection, including name resolution and TLS.
     package var connectTimeout: Duration = .seconds(10)

@@ -35,6 +35,10 @@ package final class HTTPTransfer {
     /// Bytes of heads and bodies received, of all transfers.
     package var bytesReceived: UInt64 = 0
 
+    /// Whether the transfer was ended because it would have led to another machine without TLS.
+    package private(set) var isPlainRefused = false
+    private var allowsPlainHTTP = true
+
     /// Whether the transfer was ended because a head was too long.
     package private(set) var isHeadTooLong = false
 
@@ -100,6 +104,8 @@ package final class HTTPTransfer {
         ownPort = 0
         headBytes = 0
         isHeadTooLong = false
+        isPlainRefused = false
+        allowsPlainHTTP = request.allowsPlainHTTP
         errorText[0] = 0
         curl_easy_reset(easy)
         try set(request)
@@ -195,12 +201,14 @@ extension HTTPTransfer {
         // Never from an encrypted connection to a plain one.
         set(CURLOPT_REDIR_PROTOCOLS_STR, protocols)
         set(CURLOPT_FOLLOWLOCATION, 1)
-        set(CURLOPT_MAXREDIRS, 10)
+        set(CURLOPT_MAXREDIRS, request.maximumRedirects)
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-        set(CURLOPT_HTTP09_ALLOWED, 1)
+        set(CURLOPT_HTTP09_ALLOWED, request.method == "GET" ? 1 : 0)
         _ = curl_shim_set_pointer(easy, CURLOPT_HTTP200ALIASES, aliases)
         curl_slist_free_all(headerLines)
-        headerLines = request.headerLines.reduce(nil) { curl_slist_append($0, $1) }
+        // curl would ask for leave to send a body.
+        let lines = request.headerLines + (request.body == nil ? [] : ["Expect:"])
+        headerLines = lines.reduce(nil) { curl_slist_append($0, $1) }
         _ = curl_shim_set_pointer(easy, CURLOPT_HTTPHEADER, headerLines)
         set(CURLOPT_USERAGENT, request.userAgent)
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: max(1, request.connectTimeout.nanoseconds / 1_000_000)))
@@ -213,7 +221,11 @@ extension HTTPTransfer {
         // No signals, and no wait for an unresponsive name server.
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
-        if let credential = request.credential {
+        setMethod(request)
+        if let token = request.bearerToken {
+            set(CURLOPT_HTTPAUTH, curl_shim_bearer)
+            set(CURLOPT_XOAUTH2_BEARER, token)
+        } else if let credential = request.credential {
             set(CURLOPT_HTTPAUTH, curl_shim_basic_and_digest)
             set(CURLOPT_USERNAME, credential.user)
             set(CURLOPT_PASSWORD, credential.password)
@@ -238,10 +250,36 @@ extension HTTPTransfer {
             let transfer = HTTPTransfer.from(context)
             transfer.isConnected = true
             transfer.ownPort = ownPort
-            transfer.isEncrypted = transfer.currentAddress?.isSecure ?? true
+            let address = transfer.currentAddress
+            transfer.isEncrypted = address?.isSecure ?? true
+            // Asked before each request, those after redirects as well.
+            if !transfer.allowsPlainHTTP, address.map({ !$0.isSecure && !$0.isLoopback }) ?? true {
+                transfer.isPlainRefused = true
+                return CURL_PREREQFUNC_ABORT
+            }
             if let server, let own { transfer.isOnThisMachine = strcmp(server, own) == 0 }
-            return 0
+            return CURL_PREREQFUNC_OK
         }
+    }
+
+    /// Redirects keep method and body, but for 303, which asks for a `GET`.
+    private func setMethod(_ request: HTTPRequest) {
+        if let timeout = request.timeout { set(CURLOPT_TIMEOUT_MS, max(1, Int(timeout.nanoseconds / 1_000_000))) }
+        guard request.method != "GET" else { return }
+        if request.method == "POST" || request.body != nil {
+            set(CURLOPT_POSTREDIR, Int(CURL_REDIR_POST_301 | CURL_REDIR_POST_302))
+            var body = request.body ?? []
+            set(CURLOPT_POSTFIELDSIZE, body.count)
+            body.withUnsafeMutableBytes { bytes in
+                // A pointer even where there is no byte: without one curl would read the body from a file.
+                var none: UInt8 = 0
+                _ = withUnsafeMutablePointer(to: &none) {
+                    let start = bytes.baseAddress ?? UnsafeMutableRawPointer($0)
+                    return curl_shim_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, start)
+                }
+            }
+        }
+        if request.method != "POST" { set(CURLOPT_CUSTOMREQUEST, request.method) }
     }
 
     private func set(_ trust: HTTPServerTrust) throws(CaptureError) {

@@ -19,7 +19,7 @@ public struct OutputCatalog: Sendable {
     public func entry(named name: String) -> OutputEntry? { entries.first { $0.name == name } }
 
     /// Makes the output that a text stands for: a name (`null`), a name and a file (`ivf:-`), a URL (`serve://8080`), a
-    /// path by its extension (`film.webm`), or `-` for standard output in the first format that has an extension.
+    /// path by its extension (`film.webm`), a name and a URL (`whip:https://host/path`), or `-` for standard output in the first format that has an extension.
     ///
     /// - Parameters:
     ///   - text: the output.
@@ -52,7 +52,8 @@ public struct OutputCatalog: Sendable {
             if rest.hasPrefix("//"), let entry = entries.first(where: { $0.schemes.contains(name.lowercased()) }) {
                 return (entry, text)
             }
-            if let entry = entry(named: name), !entry.extensions.isEmpty || !entry.needsTarget {
+            let isURL = urlScheme(of: rest).map { rest.dropFirst($0.utf8.count).hasPrefix("://") } ?? false
+            if let entry = entry(named: name), !entry.extensions.isEmpty || !entry.needsTarget || isURL {
                 guard !rest.isEmpty || !entry.needsTarget else {
                     throw OptionError("output", text, "give a file name after the colon, or - for standard output.")
                 }

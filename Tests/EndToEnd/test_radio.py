@@ -146,3 +146,28 @@ class IcecastTests(RadioTestCase):
         self.assertGreater(status["connections"], 1)
         self.assertGreater(status["attempts"], 2)
         self.end(running)
+
+    def test_a_source_that_stalls(self):
+        """The connection stays, and nothing comes: the station's program hangs, and Icecast gives it up later."""
+        source = self.radio.source("single.mp3", self.folder / "a.mp3")
+        running = self.begin("single.mp3")
+        source.send_signal(signal.SIGSTOP)
+        self.await_status(running, lambda status: status.get("underruns", 0) > 0 or status.get("connections", 1) > 1)
+        source.kill()
+        self.radio.source("single.mp3", self.folder / "a.mp3")
+        back = self.status(running)["progress"]
+        self.await_status(running, lambda status: status.get("progress", 0) > back + 3)
+        self.end(running)
+
+    def test_everything_is_gone_for_a_while(self):
+        self.radio.source("single.mp3", self.folder / "a.mp3")
+        running = self.begin("single.mp3")
+        self.radio.kill()
+        # Three attempts at nothing.
+        self.await_status(running, lambda status: status.get("attempts", 0) > 3)
+        self.radio.begin()
+        self.radio.source("single.mp3", self.folder / "a.mp3")
+        back = self.status(running)["progress"]
+        status = self.await_status(running, lambda status: status.get("progress", 0) > back + 3)
+        self.assertGreater(status["connections"], 1)
+        self.end(running)

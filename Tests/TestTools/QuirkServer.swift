@@ -14,6 +14,9 @@ package final class QuirkServer: Sendable {
             text.split(separator: " ", omittingEmptySubsequences: false).dropFirst().first.map(String.init) ?? ""
         }
 
+        /// As in `GET`.
+        package var method: String { text.prefix { $0 != " " }.description }
+
         package func header(_ name: String) -> String? {
             for line in text.split(separator: "\r\n").dropFirst()
             where line.lowercased().hasPrefix(name.lowercased() + ":") {
@@ -116,6 +119,26 @@ package final class Connection {
 
     init(_ socket: Int32) { self.socket = socket }
 
+    /// The body of a request, by its `Content-Length`.
+    package func readBody(of request: QuirkServer.Request) -> [UInt8] {
+        let length = request.header("Content-Length").flatMap { Int($0) } ?? 0
+        while buffer.count < length {
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = recv(socket, &bytes, bytes.count, 0)
+            guard count > 0 else { break }
+            buffer += bytes[..<count]
+        }
+        let body = Array(buffer.prefix(length))
+        buffer.removeFirst(body.count)
+        return body
+    }
+
+    /// A whole response, after which the connection ends.
+    package func respond(_ status: String, _ headers: [String] = [], body: String = "") {
+        let head = ["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)", "Connection: close"] + headers
+        write(head.map { $0 + "\r\n" }.joined() + "\r\n" + body)
+    }
+
     /// False once the client has hung up.
     @discardableResult
     package func write(_ bytes: [UInt8]) -> Bool {
@@ -132,6 +155,17 @@ package final class Connection {
 
     @discardableResult
     package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+
+    /// What the client sends next, of its body; nil once it has hung up.
+    package func read() -> [UInt8]? {
+        if !buffer.isEmpty {
+            defer { buffer = [] }
+            return buffer
+        }
+        var bytes = [UInt8](repeating: 0, count: 65536)
+        let count = recv(socket, &bytes, bytes.count, 0)
+        return count > 0 ? Array(bytes[..<count]) : nil
+    }
 
     /// Waits until the client hangs up.
     package func awaitEnd() {

@@ -67,3 +67,12 @@ public protocol AudioCaptureConsumer: AnyObject, Sendable {
     /// next chunk is due. Keep the value to keep the chunk.
     func consumeAudio(_ chunk: AudioChunk)
 }
+
+/// A capture of pictures that has sound, too, such as a file.
+public protocol SoundOwner: AnyObject, Sendable {
+    /// The sound that belongs to the pictures, as a capture of its own.
+    ///
+    /// - Parameter isAlone: whether it is captured without the pictures.
+    /// - Returns: nil where there is no sound.
+    func makeSound(isAlone: Bool) -> (any AudioCapture)?
+}

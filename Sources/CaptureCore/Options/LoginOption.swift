@@ -13,6 +13,14 @@ extension OptionValues {
         guard let text = self[name] else { return nil }
         return try parseLogin(text) { message in OptionError(name, nil, message) }
     }
+
+    /// A secret such as a token: the text, or `@FILE`, whose first line is that.
+    ///
+    /// - Throws: ``OptionError``, which never contains the value.
+    public func secret(_ name: String) throws(OptionError) -> String? {
+        guard let text = self[name] else { return nil }
+        return try parseSecret(text) { message in OptionError(name, nil, message) }
+    }
 }
 
 /// The name and password in a variable of the environment, as ``OptionValues/login(_:)`` reads them; nil when it is not
@@ -27,18 +35,22 @@ package func loginFromEnvironment(
 private func parseLogin(
     _ text: String, _ error: (_ message: String) -> OptionError
 ) throws(OptionError) -> (name: String, password: String) {
-    var line = text
-    if text.hasPrefix("@") {
-        let path = String(text.dropFirst())
-        guard let read = firstLine(of: path) else {
-            throw error("the file '\(path)' cannot be read: \(String(cString: strerror(errno))).")
-        }
-        line = read
-    }
+    let line = try parseSecret(text, error)
     guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
         throw error("give NAME:PASSWORD, or @FILE with that in its first line.")
     }
     return (String(line[..<colon]), String(line[line.index(after: colon)...]))
+}
+
+private func parseSecret(
+    _ text: String, _ error: (_ message: String) -> OptionError
+) throws(OptionError) -> String {
+    guard text.hasPrefix("@") else { return text }
+    let path = String(text.dropFirst())
+    guard let line = firstLine(of: path) else {
+        throw error("the file '\(path)' cannot be read: \(String(cString: strerror(errno))).")
+    }
+    return line
 }
 
 private func firstLine(of path: String) -> String? {

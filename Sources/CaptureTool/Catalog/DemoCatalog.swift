@@ -8,6 +8,7 @@ import FileCapturer
 import FileOutput
 import FrameProcessing
 import H264Codec
+import IcecastOutput
 import Loudspeaker
 import MJPEGCapturer
 import MJPEGServer
@@ -27,6 +28,7 @@ import ToneCapturer
 import V4L2Codec
 import VP8Codec
 import VideoCapturing
+import WebRTCPublisher
 import WindowPreview
 
 /// What `capturer-demo` offers.
@@ -46,6 +48,9 @@ let demoCatalog = ToolCatalog(
             .stills,
             .mjpegServer,
             .tcp,
+            .icecast,
+            .whip,
+            .janus,
             .rtp,
             .window(backends: [.x11, .sdl]),
             .terminal,
@@ -74,5 +79,6 @@ let demoCatalog = ToolCatalog(
         ("--source camera --audio mic -o av.webm", "with sound"),
         ("--source camera --burst 20 -o shot-%02d.jpg", "twenty photographs"),
         ("--input clip.mp4 --fps max -o clip.webm", "as fast as it goes"),
+        ("--source camera --audio mic -o whip:https://host/room", "live by WebRTC"),
         ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])

@@ -118,7 +118,8 @@ extension ToolCommand {
             } catch {
                 throw ExitError(.unavailable, "\(error)")
             }
-            return try CaptureRun(plan: plan, terminal: context.terminal, signals: signals).run()
+            var run = CaptureRun(plan: plan, terminal: context.terminal, signals: signals)
+            return try run.run()
         })
 
     /// The words of a capture with a file or URL among them as its input.

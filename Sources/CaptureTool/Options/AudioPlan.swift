@@ -12,9 +12,11 @@ struct AudioPlan: Sendable {
 
     /// The sound that `--audio` asks for; nil without it, and for `none`.
     ///
+    /// - Parameter mayHaveOwn: whether the source of the pictures may have sound, whose encoding can be set as well.
     /// - Throws: the error of a value, and of an option that has no effect.
-    init?(_ values: OptionValues, _ catalog: ToolCatalog) throws(OptionError) {
-        let names = catalog.audioGroups.names + ["audio-bitrate"]
+    init?(_ values: OptionValues, _ catalog: ToolCatalog, mayHaveOwn: Bool) throws(OptionError) {
+        let isOwn = mayHaveOwn && values["audio"] == nil
+        let names = isOwn ? [] : catalog.audioGroups.names + ["audio-bitrate"]
         guard let text = values["audio"], text.lowercased() != "none" else {
             // Options that outputs or sources of pictures have too are theirs.
             if let name = names.first(where: { values.contains($0) }) {
@@ -36,7 +38,21 @@ struct AudioPlan: Sendable {
         self.request = request
         self.request.options = values.filter { own.contains($0) }
         encoders = catalog.audioEncoders
-        encoding = AudioEncodingSettings(
+        encoding = try AudioPlan.encoding(values, catalog)
+    }
+
+    /// The sound that belongs to the pictures of a source.
+    fileprivate init(_ capture: any AudioCapture, of name: String, _ sound: OwnSound) {
+        source = AudioCapturerEntry(name: name, summary: "") { _ in AudioCatalogSource(capture) }
+        request = AudioCapturerEntry.Request()
+        encoding = sound.encoding
+        encoders = sound.encoders
+    }
+
+    fileprivate static func encoding(
+        _ values: OptionValues, _ catalog: ToolCatalog
+    ) throws(OptionError) -> AudioEncodingSettings {
+        AudioEncodingSettings(
             bitrate: try values.bitrate("audio-bitrate"),
             options: values.filter { name in
                 catalog.audioEncoders.contains { $0.options.contains { $0.name == name } }
@@ -44,17 +60,49 @@ struct AudioPlan: Sendable {
     }
 }
 
+/// How to encode the sound that a source of pictures may have, where no other is asked for.
+struct OwnSound: Sendable {
+    var encoding: AudioEncodingSettings
+    var encoders: [AudioEncoderEntry]
+    /// Nil where the source has none, another is asked for, or no output takes it.
+    init?(
+        _ values: OptionValues, _ catalog: ToolCatalog, of source: CapturerEntry, outputs: [PlannedOutput]
+    ) throws(OptionError) {
+        guard source.mayHaveSound, values["audio"] == nil else { return nil }
+        var isTaken = false
+        for output in outputs where try output.makeOutput().audioFeed != nil { isTaken = true }
+        guard isTaken else { return nil }
+        encoding = try AudioPlan.encoding(values, catalog)
+        encoders = catalog.audioEncoders
+    }
+}
+
 extension CapturePlan {
+    /// Takes the sound of the source itself, where it has some.
+    ///
+    /// - Throws: the error of outputs that are for sound alone, where it has none.
+    mutating func adoptSound(of source: CatalogSource) throws(OptionError) {
+        guard let ownSound else { return }
+        if let sound = (source.capture as? any SoundOwner)?.makeSound(isAlone: isSoundAlone) {
+            audio = AudioPlan(sound, of: self.source.name, ownSound)
+        } else if isSoundAlone {
+            let name = source.inputPath ?? self.source.name
+            throw OptionError("output", nil, "takes sound alone, and \(name) has none in real time; add --audio.")
+        }
+    }
+
     /// Whether no output takes pictures.
     ///
     /// - Throws: the error of outputs that do not fit the sound.
-    static func isSoundAlone(_ outputs: [PlannedOutput], _ audio: AudioPlan?) throws(OptionError) -> Bool {
+    static func isSoundAlone(
+        _ outputs: [PlannedOutput], _ audio: AudioPlan?, mayHaveOwn: Bool
+    ) throws(OptionError) -> Bool {
         var takesPictures = false
         var takesSound = false
         for output in outputs {
             let made = try output.makeOutput()
             if made.feed == .noVideo {
-                guard audio != nil else {
+                guard audio != nil || mayHaveOwn else {
                     throw OptionError(output.given.option, output.given.text, "is for sound; add --audio.")
                 }
             } else {

@@ -18,6 +18,8 @@ struct CapturePlan: Sendable {
     var duration: Duration?
     /// The sound; nil for pictures alone.
     var audio: AudioPlan?
+    /// The sound of the source itself, which is known when it is made; nil where there can be none.
+    var ownSound: OwnSound?
     var outputs: [PlannedOutput]
     /// The output that takes stills where a key of another asks for them; nil where there is none with keys.
     var keyStills: (@Sendable () throws -> any MediaOutput)?
@@ -93,8 +95,10 @@ extension CapturePlan {
         overwrites = values.contains("force")
         keepsGoing = values.contains("keep-going")
         outputs = try CapturePlan.outputs(values, catalog, source)
-        audio = try AudioPlan(values, catalog)
-        isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio)
+        let mayHaveOwn = source.mayHaveSound && values["audio"] == nil
+        audio = try AudioPlan(values, catalog, mayHaveOwn: mayHaveOwn)
+        isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio, mayHaveOwn: mayHaveOwn)
+        ownSound = try OwnSound(values, catalog, of: source, outputs: outputs)
         keyStills = outputs.contains(where: \.entry.hasKeys) ? catalog.keyStills : nil
         encoders = catalog.encoders
         encoding = try EncodingSettings(values, encoders: catalog.encoders)

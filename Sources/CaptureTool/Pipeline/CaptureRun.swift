@@ -6,14 +6,14 @@ import VideoCapturing
 ///
 /// Frames flow on the threads of the publisher; the main thread waits, reports and stops it.
 struct CaptureRun {
-    let plan: CapturePlan
+    private(set) var plan: CapturePlan
     let terminal: Terminal
     let signals: SignalWatcher
 
     /// Runs the plan to its end.
     ///
     /// - Throws: the error that prevented the start.
-    func run() throws(ExitError) -> ExitStatus {
+    mutating func run() throws(ExitError) -> ExitStatus {
         let events = RunEvents()
         let source: CatalogSource
         let audio: AudioCatalogSource?
@@ -25,6 +25,7 @@ struct CaptureRun {
                 output.paths.map { OutputCheck.Place(path: $0, isText: planned.isText) }
             }
             source = try plan.source.make(plan.request)
+            try plan.adoptSound(of: source)
             audio = try plan.audio.map { try $0.source.make($0.request) }
             let settings = plan.publisherSettings(for: source)
             if let audio, plan.isSoundAlone {

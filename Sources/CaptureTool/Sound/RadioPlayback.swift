@@ -104,11 +104,11 @@ struct RadioPlayback {
         let start = MonotonicClock().now
         while !player.isIdle, !wish.withLock({ $0.isEnd }) {
             if let limit, MonotonicClock().now - start >= limit { break }
-            report(&shown)
+            report(&shown, after: MonotonicClock().now - start)
             wait(.milliseconds(100))
         }
         player.stop()
-        report(&shown)
+        report(&shown, after: MonotonicClock().now - start)
         terminal.clearStatus()
         if let error = player.error { throw ExitError(playing: error) }
         if !isQuiet, style == .text { terminal.writeLine(RadioStatusText.summary(player.status)) }
@@ -139,15 +139,18 @@ struct RadioPlayback {
         var connections: UInt64 = 0
         var lastError: RadioError?
         var lastSecond: Int64 = -1
+        var lastState: RadioPlayer.State?
     }
 
-    private func report(_ shown: inout Shown) {
+    private func report(_ shown: inout Shown, after elapsed: Duration) {
         let status = player.status
         guard !isQuiet, style != .none else { return }
         if style == .json {
-            let second = status.progress.components.seconds
-            guard second != shown.lastSecond else { return }
+            // By the clock: a player that waits for sound has a status, too.
+            let second = elapsed.components.seconds
+            guard second != shown.lastSecond || status.state != shown.lastState else { return }
             shown.lastSecond = second
+            shown.lastState = status.state
             return terminal.writeLine(RadioStatusText.json(status).text)
         }
         if let name = status.information?.name, name != shown.station {

@@ -205,13 +205,19 @@ extension FFmpegReader {
 }
 
 extension FrameReaderFactory {
-    /// Opens any file that FFmpeg can read; see ``FFmpegReader``. Returns nil without consuming bytes when it does not
+    /// Opens any file that FFmpeg can read, its sound too; see ``FFmpegReader``. Returns nil without consuming bytes when it does not
     /// recognize the first bytes.
     public static let ffmpeg = FrameReaderFactory(name: "FFmpeg") { request in
         if let file = request.file, try file.peek(1, { $0.count }) > 0, try InputProbe.demuxer(for: file) == nil {
             return nil
         }
         return try FFmpegReader(request)
+    }.withSound { request in
+        do {
+            return try FFmpegSoundReader(request)
+        } catch let error as MediaFileError where error.code == .formatUnsupported {
+            return nil
+        }
     }
 }
 

@@ -67,7 +67,7 @@ extension MediaPublisher {
             guard let record = records.first(where: { $0.output.feed == .noVideo }) else { return [] }
             throw OptionError("output", record.output.name, "is for sound, and there is none; give a source of sound.")
         }
-        guard settings.pacing == .realTime || !hasVideo else {
+        guard settings.pacing == .realTime || settings.pacing == .playback(isPaced: true) || !hasVideo else {
             throw OptionError(
                 "audio", nil, "sound belongs to pictures in real time; leave out what makes them faster, or the sound.")
         }

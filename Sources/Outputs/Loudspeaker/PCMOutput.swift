@@ -117,14 +117,18 @@ final class PCMOutput: @unchecked Sendable {
     /// What is written and not heard, never more than was written since the device last ran dry.
     func queuedFrames() throws(AudioRendererError) -> Int {
         let waiting = held.count / format.bytesPerFrame
-        switch snd_pcm_state(pcm) {
+        let state = snd_pcm_state(pcm)
+        switch state {
         case SND_PCM_STATE_RUNNING, SND_PCM_STATE_DRAINING, SND_PCM_STATE_PAUSED, SND_PCM_STATE_PREPARED: break
         case SND_PCM_STATE_DISCONNECTED: throw PCMOutput.failure("play", name, -ENODEV)
         default: return waiting
         }
         var delay: snd_pcm_sframes_t = 0
         let code = snd_pcm_delay(pcm, &delay)
-        if code == -ENODEV || code == -EIO { throw PCMOutput.failure("play", name, code) }
+        // PulseAudio's plug-in knows no level before the first sample, and calls that an error.
+        if code == -ENODEV || (code == -EIO && state != SND_PCM_STATE_PREPARED) {
+            throw PCMOutput.failure("play", name, code)
+        }
         return waiting + (code < 0 ? 0 : max(0, Int(delay)))
     }
 

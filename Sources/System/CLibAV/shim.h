@@ -53,6 +53,39 @@ static inline int clibav_best_video(AVFormatContext *context) {
     return av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
 }
 
+// The number of the stream of sound to play, or an error.
+static inline int clibav_best_audio(AVFormatContext *context) {
+    return av_find_best_stream(context, AVMEDIA_TYPE_AUDIO, -1, -1, NULL, 0);
+}
+
+static inline int clibav_channel_count(const AVFrame *frame) { return frame->ch_layout.nb_channels; }
+
+static inline int clibav_channels_of(const AVCodecParameters *parameters) { return parameters->ch_layout.nb_channels; }
+
+// The samples of a frame as interleaved floats; false for a type of samples that is not known.
+static inline int clibav_interleave(const AVFrame *frame, float *out) {
+    int channels = frame->ch_layout.nb_channels, planar = av_sample_fmt_is_planar(frame->format);
+    enum AVSampleFormat type = av_get_packed_sample_fmt(frame->format);
+    for (int channel = 0; channel < channels; channel++) {
+        const uint8_t *samples = frame->extended_data[planar ? channel : 0];
+        int step = planar ? 1 : channels, first = planar ? 0 : channel;
+        for (int i = 0; i < frame->nb_samples; i++) {
+            int at = first + i * step;
+            float value;
+            switch (type) {
+            case AV_SAMPLE_FMT_U8: value = (samples[at] - 128) / 128.0f; break;
+            case AV_SAMPLE_FMT_S16: value = ((const int16_t *)samples)[at] / 32768.0f; break;
+            case AV_SAMPLE_FMT_S32: value = ((const int32_t *)samples)[at] / 2147483648.0f; break;
+            case AV_SAMPLE_FMT_FLT: value = ((const float *)samples)[at]; break;
+            case AV_SAMPLE_FMT_DBL: value = (float)((const double *)samples)[at]; break;
+            default: return 0;
+            }
+            out[i * channels + channel] = value;
+        }
+    }
+    return 1;
+}
+
 // Nine numbers, or NULL: what turns the pictures of a stream upright.
 static inline const int32_t *clibav_stream_matrix(const AVStream *stream) {
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100)

@@ -94,4 +94,6 @@ static inline CURLcode curl_shim_global_init(void) { return curl_global_init(CUR
 /// What is answered to a server that asks for a name and password: no more than these two are understood everywhere.
 static const long curl_shim_basic_and_digest = (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST);
 
+static const long curl_shim_bearer = (long)CURLAUTH_BEARER;
+
 #endif

@@ -57,6 +57,8 @@ public struct CapturerEntry: Sendable {
     public var inputOption: String?
     /// The devices that it captures from; nil for a capturer without devices.
     public var devices: DeviceDirectory?
+    /// Whether its captures may have sound of their own (`SoundOwner` of `AudioCapturing`).
+    public var mayHaveSound = false
     /// Checks its libraries and devices on this machine; nil when there is nothing to check.
     public var check: (@Sendable () -> [Finding])?
     /// Makes the capture of a request. It opens nothing yet, `initCapture` does. What is not among ``options`` is

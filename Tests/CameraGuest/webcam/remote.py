@@ -1,4 +1,4 @@
-"""Starts a webcam in the guest and tells it what to do."""
+"""Starts a USB device of software in the guest and tells it what to do: a webcam, or another one."""
 
 import json
 import os
@@ -12,20 +12,28 @@ import time
 FOLDER = pathlib.Path(__file__).resolve().parent.parent
 
 
-class RemoteWebcam:
-    """A webcam process of its own. A context: it is pulled at the end."""
+class RemoteGadget:
+    """A device in a process of its own. A context: it is pulled at the end."""
 
-    def __init__(self, serial="SW0001"):
+    PROGRAM = ""  # the package that is the device
+    DRIVER = ""
+
+    def __init__(self, serial, *arguments):
         self.serial = serial
-        self.path = os.path.join(tempfile.mkdtemp(prefix="webcam-"), "orders")
+        self.path = os.path.join(tempfile.mkdtemp(prefix=f"{self.PROGRAM}-"), "orders")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "webcam", self.path, "--serial", serial], cwd=FOLDER, stdin=subprocess.DEVNULL)
+            [sys.executable, "-m", self.PROGRAM, self.path, "--serial", serial, *arguments], cwd=FOLDER,
+            stdin=subprocess.DEVNULL)
         self.orders = None
+
+    def node(self):
+        """Its device, or None while there is none."""
+        raise NotImplementedError
 
     def __enter__(self):
         try:
-            self.wait_for(self.connect, "the webcam to start")
-            self.wait_for(self.node, "uvcvideo to take the webcam")
+            self.wait_for(self.connect, f"the {self.PROGRAM} to start")
+            self.wait_for(self.node, f"{self.DRIVER} to take the {self.PROGRAM}")
         except BaseException:
             self.__exit__()
             raise
@@ -36,7 +44,7 @@ class RemoteWebcam:
             self.orders.close()
         self.process.kill()
         self.process.wait()
-        # The next webcam may have the same serial number.
+        # The next one may have the same serial number.
         deadline = time.monotonic() + 5
         while self.node() and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -45,7 +53,7 @@ class RemoteWebcam:
         deadline = time.monotonic() + limit
         while not condition():
             if self.process.poll() is not None:
-                raise RuntimeError(f"the webcam ended with exit code {self.process.returncode}")
+                raise RuntimeError(f"the {self.PROGRAM} ended with exit code {self.process.returncode}")
             if time.monotonic() > deadline:
                 raise RuntimeError(f"waited {limit} s in vain for {what}")
             time.sleep(0.02)
@@ -67,12 +75,28 @@ class RemoteWebcam:
         while not answer.endswith(b"\n"):
             part = self.orders.recv(65536)
             if not part:
-                raise RuntimeError("the webcam is gone")
+                raise RuntimeError(f"the {self.PROGRAM} is gone")
             answer += part
         state = json.loads(answer)
         if "error" in state:
             raise ValueError(state["error"])
         return state
+
+    def wait_for_node(self, limit=10):
+        self.wait_for(self.node, f"the {self.PROGRAM}'s node", limit)
+        return self.node()
+
+    def wait_until_gone(self, limit=10):
+        self.wait_for(lambda: self.node() is None, f"the {self.PROGRAM}'s node to go", limit)
+
+
+class RemoteWebcam(RemoteGadget):
+    """A webcam."""
+
+    PROGRAM, DRIVER = "webcam", "uvcvideo"
+
+    def __init__(self, serial="SW0001"):
+        super().__init__(serial)
 
     def node(self):
         """The device node that gives its frames, or None: the second node of a webcam gives metadata."""
@@ -84,10 +108,3 @@ class RemoteWebcam:
             except OSError:
                 continue
         return None
-
-    def wait_for_node(self, limit=10):
-        self.wait_for(self.node, "the webcam's node", limit)
-        return self.node()
-
-    def wait_until_gone(self, limit=10):
-        self.wait_for(lambda: self.node() is None, "the webcam's node to go", limit)

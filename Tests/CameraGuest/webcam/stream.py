@@ -1,5 +1,6 @@
 """The stream of frames: when the next is due, and how it is cut into bulk transfers."""
 
+import math
 import random
 import time
 
@@ -20,6 +21,7 @@ class Stream:
         self.clock = clock
         self.mode, self.rate = modes.MODES[0], 30
         self.dark = False
+        self.flashes = False
         self.stalled_until = 0
         self.damage = dict.fromkeys(DAMAGES, 0)  # how many frames still get it
         self.sent = 0  # frames
@@ -48,13 +50,17 @@ class Stream:
             if not wanted:
                 return
             self.due = now + self.interval(slow)
+            if self.flashes:
+                # A picture at each whole second.
+                self.due = math.ceil(self.due * self.rate) / self.rate
         if now < self.next_event():
             return
         if now - self.due > 1:
             self.due = now  # after a stall, no burst
+        is_flash = self.due % 1 < 0.5 / self.rate or self.due % 1 > 1 - 0.5 / self.rate
         self.due += self.interval(slow)
         if not self.transfers or not self.transfers_begun:
-            self.transfers = self.make_transfers()
+            self.transfers = self.make_transfers(is_flash)
         self.number += 1
 
     def take(self):
@@ -72,13 +78,15 @@ class Stream:
             self.damage[damage] -= 1
         return left > 0
 
-    def make_transfers(self):
+    def make_transfers(self, is_flash):
         self.transfers_begun = False
         self.light.append(controls.light())
         if self.uses("drop"):
             self.light.pop(0)
             return []
         data = pictures.picture(self.mode, self.number, self.light.pop(0))
+        if self.flashes:
+            data = bytes((pictures.WHITE if is_flash else pictures.BLACK, 128)) * (len(data) // 2)
         flags = END_OF_HEADER | self.toggle
         self.toggle ^= FRAME_ID
         if self.uses("error"):

@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.parse
 import urllib.request
+from xml.etree import ElementTree
 
 CONFIGURATION = """<icecast>
   <limits><clients>50</clients><sources>10</sources><queue-size>524288</queue-size><client-timeout>10</client-timeout>
@@ -19,6 +20,7 @@ CONFIGURATION = """<icecast>
   <listen-socket><port>{port}</port><bind-address>127.0.0.1</bind-address></listen-socket>
   <mount><mount-name>/live.mp3</mount-name><fallback-mount>/backup.mp3</fallback-mount>
     <fallback-override>1</fallback-override></mount>
+  {more}
   <paths><basedir>/usr/share/icecast2</basedir><logdir>{folder}</logdir><webroot>/usr/share/icecast2/web</webroot>
     <adminroot>/usr/share/icecast2/admin</adminroot></paths>
   <logging><accesslog>access.log</accesslog><errorlog>error.log</errorlog><loglevel>3</loglevel></logging>
@@ -44,24 +46,46 @@ def make_mp3(file, seconds=8, rate=44100, channels=2, bitrate="128k", frequency=
 class Icecast:
     """Icecast on a free port; `source` feeds a mount in real time."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, name="icecast", more=""):
         self.folder = pathlib.Path(folder)
         self.sources = []
         # It gives root's rights up, and must write its logs then.
-        logs = self.folder / "icecast"
+        logs = self.folder / name
         logs.mkdir()
         logs.chmod(0o777)
         for parent in [self.folder, *self.folder.parents]:
             if parent.stat().st_uid == os.geteuid() and parent != pathlib.Path("/"):
                 parent.chmod(parent.stat().st_mode | 0o011)
-        self.port = free_port()
         owner = "<changeowner><user>nobody</user><group>nogroup</group></changeowner>" if os.geteuid() == 0 else ""
-        configuration = logs / "icecast.xml"
-        configuration.write_text(CONFIGURATION.format(port=self.port, folder=logs, owner=owner))
+        self.configuration = logs / "icecast.xml"
+        for attempt in range(5):
+            self.port = free_port()
+            self.configuration.write_text(CONFIGURATION.format(port=self.port, folder=logs, owner=owner, more=more))
+            try:
+                return self.begin()
+            except AssertionError:
+                # Another program may have taken the port meanwhile; Icecast cannot pick one itself.
+                self.end()
+                if attempt == 4:
+                    raise
+
+    def begin(self):
         self.process = subprocess.Popen(
-            ["icecast2", "-c", str(configuration)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            ["icecast2", "-c", str(self.configuration)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         self.wait(lambda: self.answers("/status-json.xsl"), "Icecast does not answer")
+
+    def mounts(self):
+        """What the server states of its sources, by mount. Its JSON is no JSON while there is nothing to state."""
+        told = ElementTree.fromstring(self.administer("stats"))
+        return {source.get("mount")[1:]: {field.tag: field.text for field in source} for source in told.iter("source")}
+
+    def administer(self, path):
+        login = base64.b64encode(b"admin:adminpw").decode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/admin/{path}", headers={"Authorization": f"Basic {login}"})
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return answer.read()
 
     def url(self, mount):
         return f"http://127.0.0.1:{self.port}/{mount}"
@@ -92,10 +116,12 @@ class Icecast:
 
     def title(self, mount, text):
         query = urllib.parse.urlencode({"mount": f"/{mount}", "mode": "updinfo", "song": text, "charset": "UTF-8"})
-        login = base64.b64encode(b"admin:adminpw").decode()
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/admin/metadata?{query}", headers={"Authorization": f"Basic {login}"})
-        urllib.request.urlopen(request, timeout=5).read()
+        self.administer(f"metadata?{query}")
+
+    def kill(self):
+        """All is gone, as after a crash of the machine."""
+        self.end()
+        self.sources.clear()
 
     def end(self):
         for process in [*self.sources, self.process]:

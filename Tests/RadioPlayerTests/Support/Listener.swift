@@ -188,8 +188,8 @@ final class Listener {
     }
 
     /// Waits until something is true, while virtual time goes on.
-    func eventually(_ condition: () -> Bool) -> Bool {
-        let end = MonotonicClock().now.advanced(by: .seconds(60))
+    func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) -> Bool {
+        let end = MonotonicClock().now.advanced(by: limit)
         while !condition() {
             guard MonotonicClock().now < end else { return false }
             MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)), or: ManualResetEvent())

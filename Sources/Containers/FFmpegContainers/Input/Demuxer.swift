@@ -9,8 +9,14 @@ import VideoCapturing
     import Musl
 #endif
 
-/// An open file, and the selected video stream.
+/// An open file, and the selected stream.
 final class Demuxer {
+    /// What is selected of a file.
+    enum Media {
+        case video
+        case sound
+    }
+
     let context: UnsafeMutablePointer<AVFormatContext>
     /// The library's name of the format.
     let name: String
@@ -25,9 +31,9 @@ final class Demuxer {
 
     /// Opens the file and analyzes its streams.
     ///
-    /// - Throws: `formatUnsupported` for a file without video or of an unknown format, `corruptData` for one that cannot
-    ///   be parsed.
-    init(_ request: FrameReaderFactory.Request) throws(MediaFileError) {
+    /// - Throws: `formatUnsupported` for a file without the media or of an unknown format, `corruptData` for one that
+    ///   cannot be parsed.
+    init(_ request: FrameReaderFactory.Request, _ media: Media = .video) throws(MediaFileError) {
         _ = FFmpegLibrary.prepared
         file = request.file
         path = request.file?.path ?? request.path
@@ -37,7 +43,7 @@ final class Demuxer {
         source = if let file = request.file { try ByteSource(file) } else { nil }
         context = try Demuxer.open(request, demuxer, source)
         do {
-            index = try Demuxer.chooseStream(context, path, source)
+            index = try Demuxer.chooseStream(context, path, source, media)
         } catch {
             var context: UnsafeMutablePointer<AVFormatContext>? = context
             avformat_close_input(&context)
@@ -51,6 +57,15 @@ final class Demuxer {
     }
 
     var stream: UnsafeMutablePointer<AVStream> { context.pointee.streams[Int(index)]! }
+
+    /// When the pictures of the file begin, in nanoseconds on the scale of its streams; nil without pictures.
+    var videoStart: Int64? {
+        let index = clibav_best_video(context)
+        guard index >= 0, let video = context.pointee.streams[Int(index)], video.pointee.start_time != clibav_no_time,
+            video.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+        else { return nil }
+        return av_rescale_q(video.pointee.start_time, video.pointee.time_base, AVRational(num: 1, den: 1_000_000_000))
+    }
 
     /// Reads the next packet of the selected stream; returns the library's error code.
     func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
@@ -181,16 +196,17 @@ final class Demuxer {
     }
 
     private static func chooseStream(
-        _ context: UnsafeMutablePointer<AVFormatContext>, _ path: String, _ source: ByteSource?
+        _ context: UnsafeMutablePointer<AVFormatContext>, _ path: String, _ source: ByteSource?, _ media: Media
     ) throws(MediaFileError) -> Int32 {
         let looked = clibav_find_stream_info(context, "threads=1:max_pixels=\(FFmpegReader.maximumPixelCount)")
         if let error = source?.error { throw error }
         if looked == clibav_out_of_memory { throw .outOfMemory(path) }
         let streams = (0..<Int(context.pointee.nb_streams)).compactMap { context.pointee.streams[$0] }
-        let index = clibav_best_video(context)
+        let index = media == .video ? clibav_best_video(context) : clibav_best_audio(context)
         guard index >= 0, streams.indices.contains(Int(index)),
             streams[Int(index)].pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
         else {
+            guard media == .video else { throw .unsupported(path, "The file holds no sound; choose one that does.") }
             if streams.contains(where: { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }) {
                 throw .unsupported(path, "The file holds sound but no video; choose one with pictures.")
             }

@@ -10,6 +10,7 @@ public struct FrameReaderFactory: Sendable {
     public let name: String
 
     private let make: @Sendable (FrameReaderFactory.Request) throws -> (any FrameReader)?
+    private var makeSound: (@Sendable (FrameReaderFactory.Request) throws -> (any SoundReader)?)?
 
     /// Creates a factory.
     ///
@@ -24,8 +25,25 @@ public struct FrameReaderFactory: Sendable {
         make = open
     }
 
+    /// A factory that reads sound, too.
+    ///
+    /// - Parameter open: creates the reader of sound; returns nil for files without any. Throws as that of frames does.
+    /// - Returns: the factory.
+    package func withSound(
+        _ open: @escaping @Sendable (FrameReaderFactory.Request) throws -> (any SoundReader)?
+    ) -> FrameReaderFactory {
+        var factory = self
+        factory.makeSound = open
+        return factory
+    }
+
     /// Creates a reader for the file; returns nil when it is of another format.
     public func open(_ request: FrameReaderFactory.Request) throws -> (any FrameReader)? { try make(request) }
+
+    /// Creates a reader of the file's sound; returns nil when it has none, or this factory reads none.
+    package func openSound(_ request: FrameReaderFactory.Request) throws -> (any SoundReader)? {
+        try makeSound?(request)
+    }
 }
 
 extension FrameReaderFactory {

@@ -93,6 +93,24 @@ public final class WebMWriter: PacketWriter {
     ///
     /// - Throws: `MediaFileError` with the code `formatUnsupported` for others.
     public func begin(_ tracks: [TrackDescription]) throws {
+        try WebMWriter.check(tracks, subject: file.path)
+        state.withLock { state in
+            state.tracks = tracks.map { Track($0) }
+            state.video = tracks.firstIndex(where: \.isVideo)
+            state.cues.track = (state.video ?? 0) + 1
+            let sound = tracks.filter { !$0.isVideo }
+            // At equal times sound comes first.
+            state.interleaver = PacketInterleaver(sound.map(\.id) + tracks.filter(\.isVideo).map(\.id))
+        }
+    }
+
+    /// Checks that the tracks can be written.
+    ///
+    /// - Throws: `MediaFileError` with the code `formatUnsupported`.
+    package static func check(_ tracks: [TrackDescription], subject: String) throws(MediaFileError) {
+        func refusal(_ message: String) -> MediaFileError {
+            MediaFileError(.formatUnsupported, operation: "begin the file", subject: subject, message: message)
+        }
         guard (1...WebMLayout.maximumTrackCount).contains(tracks.count) else {
             throw refusal(
                 "WebM is written with 1 to \(WebMLayout.maximumTrackCount) tracks, and these are \(tracks.count).")
@@ -113,14 +131,6 @@ public final class WebMWriter: PacketWriter {
         }
         guard Set(tracks.map(\.id)).count == tracks.count else {
             throw refusal("Two tracks have the same identifier; give each its own.")
-        }
-        state.withLock { state in
-            state.tracks = tracks.map { Track($0) }
-            state.video = tracks.firstIndex(where: \.isVideo)
-            state.cues.track = (state.video ?? 0) + 1
-            let sound = tracks.filter { !$0.isVideo }
-            // At equal times sound comes first.
-            state.interleaver = PacketInterleaver(sound.map(\.id) + tracks.filter(\.isVideo).map(\.id))
         }
     }
 

@@ -1,18 +1,14 @@
-import TestTools
+import Glibc
 import VideoCapturing
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// Another program, from its start to the end of the test; what it prints can be waited for.
-final class Peer {
+package final class Peer {
     private let identifier: pid_t
     private let output: Int32
     private var printed: [UInt8] = []
 
     /// Nil when the program is not there. Its standard output is read, its standard input empty.
-    init?(_ program: String, _ arguments: [String]) {
+    package init?(_ program: String, _ arguments: [String]) {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return nil }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -39,7 +35,7 @@ final class Peer {
 
     private var isStopped = false
 
-    func stop() {
+    package func stop() {
         guard !isStopped else { return }
         isStopped = true
         kill(identifier, SIGKILL)
@@ -49,7 +45,7 @@ final class Peer {
     }
 
     /// The next line that it prints; nil when none comes.
-    func line(_ limit: Duration = .seconds(30)) -> String? {
+    package func line(_ limit: Duration = .seconds(30)) -> String? {
         let end = MonotonicClock().now.advanced(by: limit)
         while true {
             if let newline = printed.firstIndex(of: 10) {
@@ -60,14 +56,14 @@ final class Peer {
             var wait = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
             guard left > 0, poll(&wait, 1, Int32(clamping: left)) > 0 else { return nil }
             var bytes = [UInt8](repeating: 0, count: 4096)
-            let count = read(output, &bytes, bytes.count)
+            let count = Glibc.read(output, &bytes, bytes.count)
             guard count > 0 else { return nil }
             printed += bytes[..<count]
         }
     }
 
     /// All that a program prints until it ends; nil when it is not there or fails.
-    static func run(_ program: String, _ arguments: [String]) -> [String]? {
+    package static func run(_ program: String, _ arguments: [String]) -> [String]? {
         guard let peer = Peer(program, arguments) else { return nil }
         var lines: [String] = []
         while let line = peer.line() { lines.append(line) }

@@ -1,0 +1,86 @@
+public import MediaPublishing
+import VideoCapturing
+
+extension OutputEntry {
+    private static let options = [
+        OptionDescription("token", .secret("TEXT|@FILE"), "the bearer token of the server", default: "none"),
+        OptionDescription(
+            "ice-server", .secret("URL"), "stun:HOST:PORT or turn:USER:PASSWORD@HOST:PORT[?transport=tcp]",
+            default: "those that the server names", isRepeatable: true),
+        .flag("relay-only", "goes through TURN servers only, so that the peer learns no address of this machine"),
+        .flag("plain-http", "allows http to other machines, for all on the network to read"),
+        OptionDescription(
+            "server-authority", .file, "certificates in PEM that are trusted in place of the system's", default: "none"),
+    ]
+
+    /// WHIP, as `whip:https://host/path`.
+    public static let whip = OutputEntry(
+        name: "whip", summary: "live by WebRTC, to a WHIP endpoint: whip:https://HOST/PATH", schemes: ["whip"],
+        options: options,
+        make: { request throws(OptionError) in
+            // `whip://host/path` is the short form for https.
+            let url = request.target.hasPrefix("whip://") ? "https" + request.target.dropFirst(4) : request.target
+            let token = try request.options.secret("token")
+            return try made(request) { (configuration) throws(CaptureError) in
+                try WHIPOutput(url, token: token, configuration: configuration)
+            }
+        })
+
+    /// Janus, as `janus:http://host:8088/janus?room=1234&pin=…`.
+    public static let janus = OutputEntry(
+        name: "janus", summary: "live by WebRTC, to a room of Janus: janus:http://HOST:8088/janus?room=1234[&pin=PIN]",
+        options: options,
+        make: { request throws(OptionError) in
+            let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            var room = JanusOutput.Room("")
+            for pair in parts.count > 1 ? parts[1].split(separator: "&") : [] {
+                let words = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                guard words.count == 2, let value = decoded(words[1]) else { continue }
+                switch words[0] {
+                case "room": room.name = value
+                case "pin": room.pin = value
+                case "display": room.displayName = value
+                default:
+                    throw OptionError("output", String(parts[0]), "unknown: \(words[0]). There are room, pin, display.")
+                }
+            }
+            guard !room.name.isEmpty else {
+                throw OptionError("output", String(parts[0]), "names no room; add ?room=1234.")
+            }
+            let (url, token) = (String(parts[0]), try request.options.secret("token"))
+            return try made(request) { [room] (configuration) throws(CaptureError) in
+                try JanusOutput(url, room: room, token: token, configuration: configuration)
+            }
+        })
+
+    private static func made(
+        _ request: Request, _ make: (WebRTCOutput.Configuration) throws(CaptureError) -> WebRTCOutput
+    ) throws(OptionError) -> any MediaOutput {
+        var configuration = WebRTCOutput.Configuration()
+        configuration.iceServers = request.options.all("ice-server")
+        configuration.isRelayOnly = request.options.contains("relay-only")
+        configuration.allowsPlainHTTP = request.options.contains("plain-http")
+        configuration.certificateAuthorities = request.options["server-authority"]
+        do throws(CaptureError) {
+            return try make(configuration)
+        } catch {
+            throw OptionError("output", maskingSecrets(inURL: request.target), error.message)
+        }
+    }
+
+    /// Without percent-encoding.
+    private static func decoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard rest.count >= 2, let value = UInt8(String(rest.prefix(2)) ?? "", radix: 16) else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,138 @@
+import CaptureCore
+import HTTPTransport
+import WebRTCTransport
+
+/// A server that a publisher describes itself to: how it is reached, and attempts to publish there.
+protocol PublishingServer: Sendable {
+    /// The address, for errors and statistics: without secrets.
+    var name: String { get }
+    /// `whip` or `janus`.
+    var kind: String { get }
+    var host: String { get }
+    var port: UInt16 { get }
+
+    /// An attempt, which must be closed.
+    ///
+    /// - Parameter lost: called when the server has ended the session, or cannot be reached any more; on any thread.
+    func makeAttempt(lost: @escaping @Sendable (SignallingError) -> Void) -> any PublishingAttempt
+}
+
+/// One attempt to publish. Its methods block, and come from any thread.
+protocol PublishingAttempt: AnyObject, Sendable {
+    func publish(offer: String) throws(SignallingError) -> PublishingAnswer
+    /// Ends the session at the server, and a request that is in flight. May be repeated.
+    func close()
+}
+
+enum PublishingAnswer: Sendable {
+    case accepted(sdp: String, candidates: [String], servers: [ICEServer])
+    /// It takes no publisher now, and asks for a delay.
+    case busy(retryAfter: Duration?)
+}
+
+/// A WHIP endpoint.
+struct WHIPServer: PublishingServer {
+    let server: SignallingServer
+    var name: String { maskingSecrets(inURL: server.address.requestURL) }
+    var kind: String { "whip" }
+    var host: String { server.address.hostAndPort.host }
+    var port: UInt16 { server.address.hostAndPort.port }
+
+    func makeAttempt(lost: @escaping @Sendable (SignallingError) -> Void) -> any PublishingAttempt {
+        Attempt(WHIPClient(server))
+    }
+
+    private final class Attempt: PublishingAttempt {
+        private let client: WHIPClient
+
+        init(_ client: WHIPClient) { self.client = client }
+
+        func publish(offer: String) throws(SignallingError) -> PublishingAnswer {
+            switch try client.publish(offer: offer) {
+            case .busy(let delay): .busy(retryAfter: delay)
+            case .accepted(let session):
+                .accepted(sdp: session.answer, candidates: [], servers: session.iceServers)
+            }
+        }
+
+        func close() { client.close() }
+    }
+}
+
+/// A room of Janus.
+struct JanusServer: PublishingServer {
+    let server: SignallingServer
+    let room: JanusRoom
+    let apiSecret: String?
+    var name: String { "\(maskingSecrets(inURL: server.address.requestURL)) room \(printable(room.name, limit: 40))" }
+    var kind: String { "janus" }
+    var host: String { server.address.hostAndPort.host }
+    var port: UInt16 { server.address.hostAndPort.port }
+
+    func makeAttempt(lost: @escaping @Sendable (SignallingError) -> Void) -> any PublishingAttempt {
+        let subject = name
+        return Attempt(
+            JanusClient(server, room: room, apiSecret: apiSecret) { event in
+                func end(_ message: String) {
+                    lost(SignallingError(.ended, operation: "publish to Janus", subject: subject, message: message))
+                }
+                switch event {
+                case .lost(let error): lost(error)
+                case .hangup(let reason): end("Janus has closed the connection (\(reason)).")
+                case .unpublished: end("Janus has unpublished the stream.")
+                case .kicked: end("The publisher was kicked from the room.")
+                case .roomDestroyed: end("The room was destroyed.")
+                case .connected, .media, .slowLink, .candidate: break
+                }
+            })
+    }
+
+    private final class Attempt: PublishingAttempt {
+        private let client: JanusClient
+
+        init(_ client: JanusClient) { self.client = client }
+
+        func publish(offer: String) throws(SignallingError) -> PublishingAnswer {
+            let answer = try client.publish(offer: offer)
+            return .accepted(sdp: answer.sdp, candidates: answer.candidates, servers: [])
+        }
+
+        func close() { client.close() }
+    }
+}
+
+extension CaptureError {
+    /// An error of another part, as one of the capture's, for its states and events.
+    init<Other>(_ error: MediaError<Other>) {
+        let code: CaptureError.Code =
+            switch error.category {
+            case .usage: .invalidConfiguration
+            case .notFound: .deviceNotFound
+            case .busy: .deviceBusy
+            case .noPermission: .permissionDenied
+            case .unsupported: .formatUnsupported
+            case .invalidData: .corruptData
+            case .disconnected: .deviceLost
+            case .unavailable: .unavailable
+            case .noSpace, .system: .system
+            case .interrupted, .internal: .invalidState
+            }
+        self.init(
+            code, operation: error.operation, subject: error.subject, errno: error.systemError,
+            libraryCode: error.libraryCode, message: error.message)
+    }
+}
+
+extension ICEServer {
+    /// As the transport takes it; nil for TURN over TLS, which libnice has not.
+    var forTransport: PeerConnection.Server? {
+        let kind: PeerConnection.Server.Kind
+        switch (isRelay, transport) {
+        case (_, .tls): return nil
+        case (false, _): kind = .stun
+        case (true, .udp): kind = .turnUDP
+        case (true, .tcp): kind = .turnTCP
+        }
+        return PeerConnection.Server(kind, host: host, port: port, user: username, password: password)
+    }
+}

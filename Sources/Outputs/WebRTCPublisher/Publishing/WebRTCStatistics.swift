@@ -1,0 +1,63 @@
+import CaptureCore
+import WebRTCTransport
+
+extension WebRTCOutput {
+    /// What a ``WebRTCOutput`` has counted, over all its connections, and what it measures at present.
+    public struct Statistics: Sendable, Hashable {
+        /// What it does.
+        public var state = State.idle
+        /// What is sent at present, with headers and retransmissions, in bits per second.
+        public var bitrate = 0
+        /// What the way to the peer can take, in bits per second; 0 while there is none.
+        public var targetBitrate = 0
+        /// The round-trip time to the peer; nil before it has reported.
+        public var roundTripTime: Duration?
+        /// The part of the packets that were lost lately, 0 to 1.
+        public var loss = 0.0
+        /// Frames of video that were sent.
+        public var framesSent: UInt64 = 0
+        /// Frames that were left out, since the peer was too slow.
+        public var framesDropped: UInt64 = 0
+        /// Packets that were sent, retransmissions included.
+        public var packetsSent: UInt64 = 0
+        /// Their bytes, encrypted.
+        public var bytesSent: UInt64 = 0
+        /// Packets that were sent again.
+        public var packetsResent: UInt64 = 0
+        /// Requests of the peer for lost packets.
+        public var nacks: UInt64 = 0
+        /// Requests of the peer for a key frame.
+        public var keyFrameRequests: UInt64 = 0
+        /// How often the encoder was asked for one: requests in quick succession share a key frame.
+        public var keyFramesRequested: UInt64 = 0
+        /// Connections that were lost.
+        public var reconnects: UInt64 = 0
+        /// The kinds of addresses at both ends of the connection, as in `host, relayed`; nil while there is none.
+        public var path: String?
+
+        /// Statistics with all counters zero.
+        public init() {}
+
+        /// Adds what a session that goes on has counted, and what it measures.
+        mutating func add(_ session: WebRTCSession.Statistics) {
+            addTotals(session)
+            bitrate = session.bitrate
+            targetBitrate = session.target
+            roundTripTime = session.roundTripTime
+            loss = session.lossFraction
+            path = session.transport.path
+        }
+
+        /// Adds what a session has counted.
+        mutating func addTotals(_ session: WebRTCSession.Statistics) {
+            framesSent += session.framesSent
+            framesDropped += session.framesDropped
+            packetsSent += session.transport.packetsSent
+            bytesSent += session.transport.bytesSent
+            packetsResent += session.packetsResent
+            nacks += session.nacks
+            keyFrameRequests += session.keyFrameRequests
+            keyFramesRequested += session.keyFramesRequested
+        }
+    }
+}

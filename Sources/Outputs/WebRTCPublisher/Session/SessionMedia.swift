@@ -1,0 +1,220 @@
+import CaptureCore
+import RTP
+import VideoCapturing
+import WebRTCTransport
+
+/// The streams of one peer: packets, reports, lost packets, bandwidth and pace. For one thread at a time.
+final class SessionMedia {
+    /// One track, as it is sent.
+    struct Stream {
+        var track: TrackID
+        var isVideo: Bool
+        let sender: RTPSender
+        var nextReport = MediaTime.zero
+    }
+
+    /// What the owner does once the lock is free.
+    struct Requests {
+        var keyFrame = false
+        /// A bitrate for the encoder; nil when it has not changed.
+        var bitrate: Int?
+    }
+
+    private(set) var streams: [Stream]
+    private var estimator: BandwidthEstimator
+    private var pacer: Pacer
+    private let store = PacketStore()
+    private var parser = RTCPParser()
+    private var keyFrames: KeyFrameLimiter
+    private var transportNumber = UInt16.random(in: .min ... .max)
+    private let clock: NTPClock
+    private let audioBitrate: Int
+    private var nextUpdate = MediaTime.zero
+    /// What the encoder was asked for last, and when.
+    private var requested = (bitrate: 0, time: MediaTime.zero)
+    private var rate = SentRate()
+    private(set) var counts = Counts()
+
+    struct Counts {
+        var keyFramesRequested: UInt64 = 0
+        var packetsDropped: UInt64 = 0
+        var hasSaidGoodbye = false
+    }
+
+    static let reportInterval = Duration.seconds(1)
+    private static let updateInterval = Duration.milliseconds(100)
+    /// More waits in the queue of frames, where whole groups of pictures can be left out.
+    private static let maximumPaced = Duration.milliseconds(250)
+
+    init(_ streams: [Stream], _ estimator: BandwidthEstimator, clock: NTPClock, audioBitrate: Int) {
+        self.streams = streams
+        self.estimator = estimator
+        self.clock = clock
+        self.audioBitrate = audioBitrate
+        pacer = Pacer(bitrate: estimator.pacingRate(at: .zero))
+        keyFrames = KeyFrameLimiter()
+    }
+
+    // MARK: Sending
+
+    /// Cuts frames that wait into packets, and puts what is due into the batch; `send` takes a full one, and the last.
+    ///
+    /// - Returns: when it is to be called again.
+    func sendDue(
+        from queue: PacketQueue, at now: MediaTime, using batch: PacketBatch, send: (PacketBatch) -> Void
+    ) -> MediaTime {
+        while pacer.queueDuration < SessionMedia.maximumPaced, let packet = queue.popIfPresent() {
+            packetize(packet, at: now)
+        }
+        if now >= nextUpdate { update(at: now) }
+        while let output = pacer.next(at: now) {
+            // A link that takes more is found by what the encoder makes; nothing is sent only to fill it.
+            guard case .packet(let entry, _, let probe) = output else { continue }
+            batch.add { memory in
+                let (size, stamps) = store.take(entry.token, into: memory)
+                stamps.write(transportNumber: transportNumber, ntp: clock.time(at: now), into: memory)
+                if stamps.transportNumberIndex > 0 {
+                    estimator.didSend(transportNumber, bytes: size, at: now, probe: probe)
+                    transportNumber &+= 1
+                }
+                rate.add(size, at: now)
+                return size
+            }
+            if batch.isFull { send(batch) }
+        }
+        if batch.count > 0 { send(batch) }
+        return min(pacer.nextTime(after: now) ?? nextUpdate, nextUpdate)
+    }
+
+    private func packetize(_ packet: MediaPacket, at now: MediaTime) {
+        guard let stream = streams.first(where: { $0.track == packet.track }) else { return }
+        if stream.isVideo, packet.isKeyFrame { keyFrames.didSendKeyFrame() }
+        stream.sender.send(packet, at: now) { push($0, stream.isVideo ? .video : .audio) }
+    }
+
+    private func push(_ packet: RTPPacket, _ priority: Pacer.Priority) {
+        guard let token = store.add(packet) else {
+            counts.packetsDropped += 1
+            return
+        }
+        pacer.push(Pacer.Entry(token: token, bytes: packet.bytes.count), priority)
+    }
+
+    private func update(at now: MediaTime) {
+        nextUpdate = now.advanced(by: SessionMedia.updateInterval)
+        estimator.update(at: now)
+        pacer.bitrate = estimator.pacingRate(at: now)
+        if let probe = estimator.takeProbe() { pacer.begin(probe) }
+        for stream in streams { stream.sender.targetBitrate = estimator.target }
+    }
+
+    /// What the encoder is to be asked for.
+    func takeRequests(at now: MediaTime) -> Requests {
+        var requests = Requests()
+        if keyFrames.takeDue(at: now) { requests.keyFrame = true }
+        let wanted = max(SessionMedia.minimumVideo, estimator.target / 100 * 95 - audioBitrate)
+        let change = abs(wanted - requested.bitrate)
+        // Small changes are noise; an encoder needs a while to follow each.
+        if change * 20 > requested.bitrate, now.nanoseconds(since: requested.time) >= 200_000_000 {
+            requested = (wanted, now)
+            requests.bitrate = wanted
+        }
+        if requests.keyFrame { counts.keyFramesRequested += 1 }
+        return requests
+    }
+
+    private static let minimumVideo = 30_000
+
+    // MARK: Reports
+
+    /// Writes the reports that are due, each by a call of `send`.
+    func sendReports(at now: MediaTime, isGoodbye: Bool = false, send: (UnsafeRawBufferPointer) -> Void) {
+        for index in streams.indices where now >= streams[index].nextReport || isGoodbye {
+            withUnsafeTemporaryAllocation(byteCount: RTPSender.maximumReportSize, alignment: 8) { memory in
+                let sender = streams[index].sender
+                let size =
+                    isGoodbye ? sender.writeGoodbye(into: memory, at: now) : sender.writeReport(into: memory, at: now)
+                guard size > 0 else { return }
+                streams[index].nextReport = now.advanced(by: SessionMedia.reportInterval)
+                send(UnsafeRawBufferPointer(rebasing: memory[..<size]))
+            }
+        }
+    }
+
+    /// Takes a report of the peer.
+    func receive(_ report: UnsafeRawBufferPointer, at now: MediaTime) {
+        var asksForKeyFrame = false
+        parser.parse(report, at: now) { event in
+            for stream in streams where stream.sender.handle(event, at: now, output: { push($0, .resend) }) {
+                asksForKeyFrame = asksForKeyFrame || stream.isVideo
+            }
+            switch event {
+            case .transportFeedback(let packet): estimator.handleFeedback(packet, at: now)
+            case .maximumBitrate(let bitrate): estimator.handleREMB(bitrate, at: now)
+            case .reception(let reception):
+                guard let stream = streams.first(where: { $0.sender.configuration.ssrc == reception.ssrc }) else {
+                    return
+                }
+                estimator.handleReport(
+                    fractionLost: reception.fractionLost, roundTripTime: stream.sender.roundTripTime, at: now)
+            default: break
+            }
+        }
+        if asksForKeyFrame { requestKeyFrame(at: now) }
+    }
+
+    /// Asks for a key frame: at the next ``takeRequests(at:)``, or when the last one was long enough ago.
+    func requestKeyFrame(at now: MediaTime) {
+        if keyFrames.request(at: now) { isKeyFrameNeeded = true }
+    }
+
+    private var isKeyFrameNeeded = false
+
+    /// Whether the encoder is to be asked for a key frame at once.
+    func takeKeyFrameRequest() -> Bool {
+        defer { isKeyFrameNeeded = false }
+        if isKeyFrameNeeded { counts.keyFramesRequested += 1 }
+        return isKeyFrameNeeded
+    }
+
+    // MARK: Statistics
+
+    func statistics(at now: MediaTime) -> WebRTCSession.Statistics {
+        var result = WebRTCSession.Statistics()
+        result.bitrate = rate.bitrate(at: now)
+        result.target = estimator.target
+        result.roundTripTime = estimator.statistics.roundTripTime
+        result.lossFraction = estimator.statistics.loss
+        for stream in streams {
+            let counters = stream.sender.statistics
+            result.framesSent += stream.isVideo ? counters.frames : 0
+            result.nacks += counters.nacks
+            result.packetsResent += counters.packetsResent
+            result.keyFrameRequests += counters.keyFrameRequests
+            result.roundTripTime = result.roundTripTime ?? counters.roundTripTime
+            if estimator.statistics.feedbackCount == 0 {
+                result.lossFraction = max(result.lossFraction, counters.fractionLost)
+            }
+        }
+        result.keyFramesRequested = counts.keyFramesRequested
+        return result
+    }
+}
+
+/// The bytes that were sent within the last second, in slots of a tenth.
+private struct SentRate {
+    private var slots = [(index: Int64, bytes: Int)](repeating: (-1, 0), count: 10)
+
+    mutating func add(_ bytes: Int, at now: MediaTime) {
+        let index = now.nanoseconds / 100_000_000
+        let slot = Int(index % 10)
+        if slots[slot].index != index { slots[slot] = (index, 0) }
+        slots[slot].bytes += bytes
+    }
+
+    /// In bits per second.
+    func bitrate(at now: MediaTime) -> Int {
+        let index = now.nanoseconds / 100_000_000
+        return slots.reduce(0) { $0 + (index - $1.index < 10 ? $1.bytes * 8 : 0) }
+    }
+}

@@ -1,0 +1,351 @@
+import CaptureCore
+import RTP
+import VideoCapturing
+import WebRTCTransport
+
+/// The media of one peer: takes encoded packets, and sends them as the peer and the way to it can take them.
+///
+/// ``makeOffer()`` → ``accept(answer:)``, or ``answer(offer:)`` → ``WebRTCSession/State/live`` → ``write(_:)`` …
+/// → ``close()``, which must come.
+///
+/// **Threads.** Safe to use from any thread. ``write(_:)`` never waits. Handlers are called on the threads that connect and
+/// send, so they must not wait.
+package final class WebRTCSession: SendClient {
+    /// How it is made.
+    package struct Configuration: Sendable {
+        /// The tracks: one of video, one of sound, or one of both.
+        package var tracks: [TrackDescription]
+        /// The maximum bitrate of the video, in bits per second.
+        package var maximumBitrate = 2_500_000
+        /// The bitrate of the sound.
+        package var audioBitrate = 0
+        /// The addresses and servers of ICE.
+        package var peer: PeerConnection.Configuration
+        /// How long STUN and TURN servers may take to answer.
+        package var gatherTimeout = Duration.seconds(10)
+
+        package init(_ tracks: [TrackDescription], peer: PeerConnection.Configuration) {
+            self.tracks = tracks
+            self.peer = peer
+        }
+    }
+
+    /// What is called.
+    package struct Handlers: Sendable {
+        /// A new state.
+        package var stateChanged: @Sendable (State) -> Void
+        /// A key frame is needed as soon as possible.
+        package var keyFrameNeeded: @Sendable () -> Void
+        /// The bitrate that the video should have, in bits per second.
+        package var bitrateChanged: @Sendable (Int) -> Void
+
+        package init(
+            stateChanged: @escaping @Sendable (State) -> Void, keyFrameNeeded: @escaping @Sendable () -> Void = {},
+            bitrateChanged: @escaping @Sendable (Int) -> Void = { _ in }
+        ) {
+            self.stateChanged = stateChanged
+            self.keyFrameNeeded = keyFrameNeeded
+            self.bitrateChanged = bitrateChanged
+        }
+    }
+
+    package enum State: Sendable, Hashable {
+        case connecting
+        /// Media flows, from the next key frame on.
+        case live
+        /// For a reason, or since it was asked to.
+        case closed(CaptureError?)
+    }
+
+    private struct Shared {
+        var media: SessionMedia?
+        var state = State.connecting
+        var offer: LocalSession?
+    }
+
+    let configuration: Configuration
+    private let handlers: Handlers
+    private let shared = Locked(Shared())
+    /// What waits to be cut into packets: a peer that is too slow loses whole groups of pictures.
+    private let queue: PacketQueue
+    private let peerBox = Locked<PeerConnection?>(nil)
+    private let sender: SendThread
+
+    private static let queueLimits = PacketQueue.Limits(packets: 256, bytes: 4 << 20, duration: .seconds(1))
+
+    /// A session that does nothing yet.
+    ///
+    /// - Throws: `formatUnsupported` for tracks that WebRTC does not carry, `system`.
+    package init(_ configuration: Configuration, _ handlers: Handlers) throws(CaptureError) {
+        self.configuration = configuration
+        self.handlers = handlers
+        queue = PacketQueue(WebRTCSession.queueLimits)
+        sender = try SendThread.shared()
+        for track in configuration.tracks where RTPFormat(track.codec) == nil {
+            throw CaptureError(
+                .formatUnsupported, operation: "publish by WebRTC",
+                message: "WebRTC carries VP8, H.264 and Opus, and this is \(track.codec); choose one of these codecs.")
+        }
+        let peer = try PeerConnection(
+            configuration.peer,
+            PeerConnection.Handlers(
+                stateChanged: { [weak self] in self?.peerStateChanged(to: $0) },
+                reportReceived: { [weak self] in self?.receive($0) }))
+        peerBox.withLock { $0 = peer }
+    }
+
+    deinit { peerBox.withLock { $0 }?.close() }
+
+    private var peer: PeerConnection? { peerBox.withLock { $0 } }
+
+    /// What it does at present.
+    package var state: State { shared.withLock { $0.state } }
+
+    // MARK: Description
+
+    /// Finds the addresses of this machine, and describes the session. Waits for STUN and TURN servers.
+    ///
+    /// - Throws: `stalled`, `deviceNotFound`, `unavailable`; and why it was closed.
+    package func makeOffer() throws(CaptureError) -> String {
+        let local = localSession(try gather())
+        shared.withLock { $0.offer = local }
+        return local.offer
+    }
+
+    /// Takes the answer to the offer, and begins to connect.
+    ///
+    /// - Parameters:
+    ///   - answer: the peer's description.
+    ///   - candidates: those that came apart from it.
+    /// - Throws: `SDPError` for an answer that cannot be used.
+    package func accept(answer: String, candidates: [String] = []) throws(SDPError) {
+        guard let local = shared.withLock({ $0.offer }) else { return }
+        var agreed = try local.readAnswer(answer)
+        agreed.transport.candidates += candidates
+        begin(local, agreed)
+        connect(agreed.transport, isServer: agreed.transport.setup != .passive)
+    }
+
+    /// Answers a peer that wants to receive, and begins to connect. Waits as ``makeOffer()``.
+    ///
+    /// - Throws: `SDPError` for an offer that cannot be used; and as ``makeOffer()``.
+    package func answer(offer text: String) throws -> String {
+        let offer = try SessionDescription(parsing: text, operation: "read the offer")
+        var local = localSession(try gather())
+        // Browsers offer either role; the side that answers begins (RFC 8842).
+        let isServer = offer.sections.contains { $0.setup == .active }
+        local.transport.setup = isServer ? .passive : .active
+        let (answer, agreed) = try local.answer(to: offer)
+        begin(local, agreed)
+        connect(agreed.transport, isServer: isServer)
+        return answer
+    }
+
+    private func gather() throws(CaptureError) -> PeerConnection.Parameters {
+        guard let peer else { throw .closedSession }
+        peer.gather()
+        return try peer.waitUntilGathered(for: configuration.gatherTimeout)
+    }
+
+    private func localSession(_ parameters: PeerConnection.Parameters) -> LocalSession {
+        let fingerprint = parameters.fingerprints.first.map { "\($0.algorithm.rawValue) \($0.value)" } ?? ""
+        let transport = LocalSession.Transport(
+            iceUser: parameters.user, icePassword: parameters.password, fingerprint: fingerprint,
+            candidates: parameters.candidates)
+        return LocalSession(streams: configuration.tracks.compactMap { LocalSession.Stream($0) }, transport: transport)
+    }
+
+    private func begin(_ local: LocalSession, _ agreed: Negotiation) {
+        let clock = NTPClock()
+        var streams: [SessionMedia.Stream] = []
+        var usesTransportFeedback = false
+        for stream in agreed.streams {
+            guard let format = RTPFormat(stream.codec),
+                let index = local.streams.firstIndex(where: { $0.formats.contains { $0.format.codec == stream.codec } })
+            else { continue }
+            let isVideo = format != .opus
+            var sending = RTPSender.Configuration(format: format, payloadType: stream.payloadType)
+            sending.ssrc = local.streams[index].ssrc
+            sending.extensions = stream.extensions
+            sending.mid = stream.mid
+            sending.cname = local.cname
+            sending.trailerSize = 16
+            sending.maximumBitrate =
+                isVideo ? configuration.maximumBitrate * 5 / 4 : max(configuration.audioBitrate, 64_000)
+            if let type = stream.retransmissionType, let ssrc = local.streams[index].retransmissionSSRC {
+                sending.resending = .rtx(payloadType: type, ssrc: ssrc)
+            }
+            if isVideo {
+                usesTransportFeedback =
+                    stream.extensions.transportNumber != nil && stream.feedback.contains(.transportWide)
+            }
+            streams.append(
+                SessionMedia.Stream(
+                    track: configuration.tracks[index].id, isVideo: isVideo,
+                    sender: RTPSender(sending, clock: clock)))
+        }
+        // Headers, retransmissions and sound come on top of what the encoder makes.
+        var estimation = BandwidthEstimator.Configuration(
+            maximum: configuration.maximumBitrate * 115 / 100 + configuration.audioBitrate * 3 / 2)
+        estimation.start = estimation.maximum
+        estimation.usesTransportFeedback = usesTransportFeedback
+        let media = SessionMedia(
+            streams, BandwidthEstimator(estimation), clock: clock, audioBitrate: configuration.audioBitrate)
+        nonisolated(unsafe) let made = media
+        shared.withLock { $0.media = made }
+    }
+
+    private func connect(_ transport: Negotiation.Transport, isServer: Bool) {
+        peer?.connect(
+            to: PeerConnection.Parameters(
+                user: transport.iceUser, password: transport.icePassword, candidates: transport.candidates,
+                fingerprints: transport.fingerprints.compactMap { fingerprint in
+                    let digits = fingerprint.digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+                    return Fingerprint(algorithm: fingerprint.hash, value: digits.joined(separator: ":"))
+                }), isServer: isServer)
+    }
+
+    /// Uses servers that the signalling server has named.
+    package func add(_ servers: [PeerConnection.Server]) { peer?.add(servers) }
+
+    // MARK: Media
+
+    private func peerStateChanged(to state: PeerConnection.State) {
+        switch state {
+        case .new, .gathering, .gathered, .connecting: break
+        case .ready:
+            // What has waited is of before: the peer begins with a key frame.
+            queue.restart()
+            let now = MonotonicClock().now
+            shared.withLock { shared in
+                shared.state = .live
+                shared.media?.requestKeyFrame(at: now)
+            }
+            sender.add(self)
+            handlers.stateChanged(.live)
+        case .closed(let reason): end(reason)
+        }
+    }
+
+    /// Queues a packet, if the peer is ready for it. Never waits.
+    package func write(_ packet: MediaPacket) {
+        guard shared.withLock({ $0.state == .live }) else { return }
+        switch queue.push(packet) {
+        case .accepted: sender.wake()
+        case .needsKeyFrame:
+            let now = MonotonicClock().now
+            shared.withLock { $0.media?.requestKeyFrame(at: now) }
+            sender.wake()
+        case .awaitsKeyFrame, .closed: break
+        }
+    }
+
+    package func sendDue(at now: MediaTime, using batch: PacketBatch) -> MediaTime? {
+        guard let peer else { return nil }
+        let (next, requests) = shared.withLock { shared -> (MediaTime?, SessionMedia.Requests) in
+            guard shared.state == .live, let media = shared.media else { return (nil, SessionMedia.Requests()) }
+            let next = media.sendDue(from: queue, at: now, using: batch) { peer.send($0) }
+            media.sendReports(at: now) { peer.sendReport($0) }
+            var requests = media.takeRequests(at: now)
+            if media.takeKeyFrameRequest() { requests.keyFrame = true }
+            return (next, requests)
+        }
+        if requests.keyFrame { handlers.keyFrameNeeded() }
+        if let bitrate = requests.bitrate { handlers.bitrateChanged(bitrate) }
+        return next
+    }
+
+    private func receive(_ report: UnsafeRawBufferPointer) {
+        let now = MonotonicClock().now
+        shared.withLock { $0.media?.receive(report, at: now) }
+        sender.wake()
+    }
+
+    // MARK: The end
+
+    /// Ends the session: the peer is told. May be repeated.
+    package func close() {
+        let goodbye = shared.withLock { shared -> [[UInt8]] in
+            guard shared.state == .live else { return [] }
+            var reports: [[UInt8]] = []
+            shared.media?.sendReports(at: MonotonicClock().now, isGoodbye: true) { reports.append(Array($0)) }
+            return reports
+        }
+        peer?.close(goodbyes: goodbye)
+        end(nil)
+    }
+
+    private func end(_ reason: CaptureError?) {
+        let isFirst = shared.withLock { shared in
+            if case .closed = shared.state { return false }
+            shared.state = .closed(reason)
+            return true
+        }
+        guard isFirst else { return }
+        queue.close(discardingWaitingPackets: true)
+        sender.remove(self)
+        handlers.stateChanged(.closed(reason))
+    }
+
+    // MARK: Statistics
+
+    /// What was counted.
+    package struct Statistics: Sendable, Hashable {
+        /// What is sent at present, with headers, in bits per second.
+        package var bitrate = 0
+        /// What the way to the peer can take, in bits per second.
+        package var target = 0
+        /// Nil before a report has come.
+        package var roundTripTime: Duration?
+        /// Of the packets, lately: 0 to 1.
+        package var lossFraction = 0.0
+        /// Frames of video.
+        package var framesSent: UInt64 = 0
+        /// Requests of the peer for lost packets, and packets that were sent again.
+        package var nacks: UInt64 = 0
+        package var packetsResent: UInt64 = 0
+        /// Requests of the peer for a key frame, and how often the encoder was asked.
+        package var keyFrameRequests: UInt64 = 0
+        package var keyFramesRequested: UInt64 = 0
+        /// Frames that were left out, since the peer was too slow.
+        package var framesDropped: UInt64 = 0
+        /// Of the connection.
+        package var transport = PeerConnection.Statistics()
+
+        package init() {}
+    }
+
+    package var statistics: Statistics {
+        let now = MonotonicClock().now
+        var result = shared.withLock { $0.media?.statistics(at: now) } ?? Statistics()
+        result.framesDropped = queue.counts.dropped
+        result.transport = peer?.statistics ?? PeerConnection.Statistics()
+        return result
+    }
+}
+
+extension LocalSession.Stream {
+    /// The stream of a track: with retransmissions for video. Nil for a codec that is not carried.
+    fileprivate init?(_ track: TrackDescription) {
+        guard let format = RTPFormat(track.codec) else { return nil }
+        switch format {
+        case .opus: self.init(formats: [LocalSession.Format(.opus, payloadType: 111)])
+        case .vp8, .h264:
+            var profile = "42e01f"
+            // Bytes 1 to 3 of `avcC`; a Baseline profile is offered as the one that all receivers take.
+            track.decoderConfiguration?.withUnsafeBytes { bytes in
+                guard format == .h264, bytes.count >= 4, bytes[1] != 66 else { return }
+                profile = bytes[1...3].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            }
+            self.init(
+                formats: [
+                    LocalSession.Format(format, payloadType: 96, retransmissionType: 97, profileLevelID: profile)
+                ], retransmissionSSRC: .random(in: 1 ... .max))
+        }
+    }
+}
+
+extension CaptureError {
+    static let closedSession = CaptureError(
+        .invalidState, operation: "publish by WebRTC", message: "The session was closed; make another one.")
+}

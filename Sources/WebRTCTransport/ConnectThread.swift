@@ -1,0 +1,79 @@
+import CNice
+import CaptureCore
+
+/// The thread on which all peers gather, connect, answer checks and receive: one main loop of GLib for the process.
+///
+/// It is started with the first peer and stays: an idle one costs its stack. What runs on it must not wait.
+///
+/// `@unchecked Sendable`: GLib's contexts and sources are safe to use from any thread.
+final class ConnectThread: @unchecked Sendable {
+    private static let instance = Locked<ConnectThread?>(nil)
+
+    /// The thread of the process.
+    ///
+    /// - Throws: `system` when the machine has no thread left.
+    static func shared() throws(CaptureError) -> ConnectThread {
+        try instance.withLock { (instance) throws(CaptureError) in
+            if let instance { return instance }
+            let made = try ConnectThread()
+            instance = made
+            return made
+        }
+    }
+
+    let context: OpaquePointer
+
+    private init() throws(CaptureError) {
+        context = g_main_context_new()
+        nonisolated(unsafe) let context = self.context
+        try CaptureThread(name: "webrtc connect") {
+            g_main_context_push_thread_default(context)
+            g_main_loop_run(g_main_loop_new(context, 0))
+        }
+    }
+
+    /// Runs `body` on the thread, in the order of the calls. Safe from any thread, also from this one.
+    func perform(_ body: @escaping @Sendable () -> Void) {
+        g_source_unref(addSource(every: 0) { body() })
+    }
+
+    /// Calls `body` on the thread at an interval, until the timer is cancelled.
+    func repeating(every milliseconds: UInt32, _ body: @escaping @Sendable () -> Void) -> Timer {
+        Timer(addSource(every: milliseconds, body))
+    }
+
+    private func addSource(every milliseconds: UInt32, _ body: @escaping @Sendable () -> Void)
+        -> UnsafeMutablePointer<GSource>
+    {
+        let task = Unmanaged.passRetained(Task(body, repeats: milliseconds > 0))
+        return nice_shim_add_timer(
+            context, milliseconds,
+            { argument in
+                let task = Unmanaged<Task>.fromOpaque(argument!).takeUnretainedValue()
+                task.body()
+                return task.repeats ? 1 : 0
+            }, task.toOpaque(), { Unmanaged<Task>.fromOpaque($0!).release() })
+    }
+
+    private final class Task: Sendable {
+        let body: @Sendable () -> Void
+        let repeats: Bool
+
+        init(_ body: @escaping @Sendable () -> Void, repeats: Bool) {
+            self.body = body
+            self.repeats = repeats
+        }
+    }
+
+    /// A timer of the thread; cancelled with its last reference.
+    final class Timer: @unchecked Sendable {
+        private let source: UnsafeMutablePointer<GSource>
+
+        fileprivate init(_ source: UnsafeMutablePointer<GSource>) { self.source = source }
+
+        deinit {
+            g_source_destroy(source)
+            g_source_unref(source)
+        }
+    }
+}

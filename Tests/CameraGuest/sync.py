@@ -1,0 +1,54 @@
+"""Flash and beep: how far sound and pictures of a file are apart, as ffmpeg decodes it."""
+
+import array
+import bisect
+import re
+import subprocess
+
+RATE = 48_000
+LIGHT, LOUD, QUIET = 125, 6000, 2400  # luma, level of 32767, samples
+
+
+def ffmpeg(file, *arguments):
+    answer = subprocess.run(
+        ["ffmpeg", "-hide_banner", "-nostdin", "-copyts", "-i", str(file), *arguments, "-"], capture_output=True, timeout=300)
+    if answer.returncode != 0:
+        raise AssertionError(answer.stderr.decode(errors="replace"))
+    return answer.stdout, answer.stderr.decode(errors="replace")
+
+
+def flashes(file):
+    """When white pictures begin."""
+    pictures, told = ffmpeg(
+        file, "-map", "0:v:0", "-vf", "scale=16:16,format=gray,showinfo", "-fps_mode", "passthrough", "-f", "rawvideo")
+    times = [float(time) for time in re.findall(r"pts_time:\s*(-?[\d.]+)", told)]
+    light = [sum(pictures[at:at + 256]) / 256 for at in range(0, len(pictures), 256)]
+    return [time for time, before, now in zip(times[1:], light, light[1:]) if now > LIGHT >= before]
+
+
+def beeps(file):
+    """When beeps begin, by the times that the file states."""
+    data, told = ffmpeg(file, "-map", "0:a:0", "-af", "pan=mono|c0=c0,ashowinfo", "-f", "s16le")
+    places, starts, place = [], [], 0
+    for time, count in re.findall(r"pts_time:(-?[\d.]+).*?nb_samples:(\d+)", told):
+        places.append(place)
+        starts.append(float(time))
+        place += int(count)
+    samples = array.array("h", data)
+    found, quiet = [], 2 * QUIET
+    for number, sample in enumerate(samples):
+        if abs(sample) > LOUD:
+            if quiet >= QUIET:
+                part = bisect.bisect_right(places, number) - 1
+                found.append(starts[part] + (number - places[part]) / RATE)
+            quiet = 0
+        else:
+            quiet += 1
+    return found
+
+
+def offsets(file):
+    """Sound minus picture, in seconds, of each beep that has a flash within half a second; and when it was."""
+    lights = flashes(file)
+    pairs = [(min(lights, key=lambda light: abs(light - beep)), beep) for beep in beeps(file)] if lights else []
+    return [(light, beep - light) for light, beep in pairs if abs(beep - light) < 0.5]

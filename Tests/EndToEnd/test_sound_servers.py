@@ -1,0 +1,125 @@
+"""Microphones and loudspeakers of real sound servers, PulseAudio and PipeWire, through ALSA's default device."""
+
+import array
+import json
+import signal
+import subprocess
+import time
+
+from support.icecast import QuirkServer, make_mp3
+from support.media import probe
+from support.sound_servers import PipeWire, PulseAudio
+from support.tool import OK, ToolTestCase
+
+
+class ServerTests:
+    """What is the same of both."""
+
+    WAITS = True
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.SERVER(self.folder)
+        self.addCleanup(self.server.end)
+        self.tone = self.folder / "tone.wav"
+        subprocess.run(
+            ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=1000:duration=120:sample_rate=48000", "-af", "volume=9dB",
+             "-ac", "2", str(self.tone)], check=True, stdin=subprocess.DEVNULL)
+
+    def start(self, *arguments, **options):
+        return super().start(*arguments, env=self.server.environment, **options)
+
+    def sound(self, file):
+        """The samples of a WAV or a raw file."""
+        data = file.read_bytes()
+        if data.startswith((b"RIFF", b"RF64")):
+            data = data[data.index(b"data") + 8:]
+        return array.array("h", data[:len(data) // 4 * 4])
+
+    def assertTone(self, samples):
+        """A second of the tone: as loud, and of its frequency."""
+        left = samples[::2]
+        self.assertGreater(len(left), 48_000)
+        # The last second: a server may begin with silence.
+        left = left[-48_000:]
+        self.assertGreater(max(left), 5000, "nothing is heard")
+        rises = sum(1 for before, after in zip(left, left[1:]) if before < 0 <= after)
+        self.assertAlmostEqual(rises, 1000, delta=15)
+
+    def status(self, running):
+        lines = [line for line in running.peek().splitlines() if line.startswith("{")]
+        return json.loads(lines[-1]) if lines else {}
+
+    def test_the_default_microphone(self):
+        self.server.feed(self.tone)
+        run = self.succeed("--audio", "mic", "--duration", 4, "-o", "voice.wav", "--stats", "json", limit=60)
+        samples = self.sound(self.folder / "voice.wav")
+        self.assertEqual(len(samples), 4 * 48_000 * 2)
+        self.assertTone(samples)
+        self.assertIn("mic", run.stderr)
+
+    def test_a_microphone_by_its_name_beside_pictures(self):
+        self.server.feed(self.tone)
+        self.succeed(
+            "--source", "noise", "--size", "64x48", "--fps", 30, "--audio", "mic:microphone", "--duration", 4, "-o",
+            "av.webm", limit=60)
+        found = probe(self.folder / "av.webm")
+        self.assertEqual(found["errors"], "")
+        self.assertAlmostEqual(float(found["format"]["duration"]), 4, delta=0.2)
+        raw = self.folder / "sound.raw"
+        subprocess.run(
+            ["ffmpeg", "-v", "error", "-i", str(self.folder / "av.webm"), "-map", "0:a", "-ar", "48000", "-ac", "2", "-f",
+             "s16le", str(raw)], check=True, stdin=subprocess.DEVNULL)
+        self.assertTone(self.sound(raw))
+
+    def test_the_loudspeaker(self):
+        make_mp3(self.folder / "a.mp3", seconds=30, rate=48000, frequency=1000)
+        radio = QuirkServer((self.folder / "a.mp3").read_bytes())
+        self.addCleanup(radio.end)
+        heard = self.folder / "heard.raw"
+        self.server.hear(heard)
+        running = self.start("play", radio.url("icy"), "--sound", "default", "--stats", "json")
+        # Eight seconds of what the loudspeaker gives, of which the last one is looked at.
+        deadline = time.monotonic() + 60
+        while self.status(running).get("progress", 0) < 4:
+            self.assertIsNone(running.process.poll(), running.peek())
+            self.assertLess(time.monotonic(), deadline, running.peek()[-2000:])
+            time.sleep(0.05)
+        left = self.sound(heard)[::2]
+        running.send(signal.SIGINT)
+        run = running.finish()
+        self.assertEqual(run.code, OK, str(run))
+        loud = sum(1 for sample in left if abs(sample) > 500)
+        self.assertGreater(loud, 48_000, "two seconds of a sine are above that nearly always")
+
+    def test_a_server_that_ends_and_comes_back(self):
+        self.server.feed(self.tone)
+        running = self.start("--audio", "mic", "-o", "voice.wav", "--stats", "json")
+        file = self.folder / "voice.wav"
+        running.wait_for_file(file, 2 * 192_000, limit=40)
+        self.server.kill()
+        time.sleep(1.5)
+        self.server.begin()
+        self.server.feed(self.tone)
+        before = file.stat().st_size
+        deadline = time.monotonic() + 60
+        while file.stat().st_size < before + 3 * 192_000:
+            self.assertIsNone(running.process.poll(), running.peek())
+            self.assertLess(time.monotonic(), deadline, running.peek()[-2000:])
+            time.sleep(0.05)
+        running.send(signal.SIGINT)
+        run = running.finish()
+        self.assertEqual(run.code, OK, str(run))
+        samples = self.sound(file)
+        self.assertTone(samples)
+        self.assertTone(samples[:4 * 48_000])
+        summary = json.loads(run.stderr.splitlines()[-1])
+        self.assertGreater(summary["audio"]["secondsOfSilence"], 1, summary["audio"])
+
+
+class PulseAudioTests(ServerTests, ToolTestCase):
+    SERVER = PulseAudio
+
+
+class PipeWireTests(ServerTests, ToolTestCase):
+    SERVER = PipeWire
