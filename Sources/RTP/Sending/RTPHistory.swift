@@ -76,7 +76,7 @@ package final class RTPHistory {
     ///   - number: the one that was asked for.
     ///   - now: the time.
     ///   - interval: the round trip: asked for again within it, a packet is still in flight.
-    ///   - permits: whether so many bytes may be sent again now.
+    ///   - permits: whether this number of bytes may be sent again now.
     /// - Returns: nil for a packet that is too old, unknown, or still in flight, or that may not be sent.
     func takeForResending(
         _ number: UInt16, at now: MediaTime, interval: Duration, permits: (Int) -> Bool
