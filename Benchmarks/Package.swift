@@ -26,6 +26,7 @@ let package = Package(
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
                 .product(name: "FileCapturer", package: "swift-video-capturing"),
                 .product(name: "StillCapture", package: "swift-video-capturing"),
+                .product(name: "WebRTCPublisher", package: "swift-video-capturing"),
                 .product(name: "WindowPreview", package: "swift-video-capturing"),
             ], swiftSettings: strict),
 
