@@ -80,6 +80,30 @@ class PublishingTests(IcecastTestCase):
         self.assertEqual(self.server.mounts()["radio.webm"]["server_type"], "audio/webm")
         self.end(running)
 
+    def test_a_source_that_gives_nothing_for_a_while(self):
+        running = self.start(
+            "--input", "-", "--stats", "json", "-o", self.address("pipe.webm"), stdin=subprocess.PIPE)
+
+        def write(frames, header=b""):
+            running.process.stdin.write(header)
+            for number in range(frames):
+                running.process.stdin.write(b"FRAME\n" + bytes([number % 256]) * (64 * 48 * 3 // 2))
+                running.process.stdin.flush()
+                time.sleep(0.1)
+
+        write(10, b"YUV4MPEG2 W64 H48 F10:1 C420\n")
+        self.await_mount("pipe.webm", running)
+        # Twice what the server waits for a source that sends nothing.
+        time.sleep(6)
+        self.assertIn("pipe.webm", self.server.mounts())
+        write(10)
+        running.process.stdin.close()
+        run = running.finish()
+        self.assertEqual(run.code, OK, str(run))
+        output = json.loads([line for line in run.stderr.splitlines() if line.startswith("{")][-1])["outputs"][0]
+        self.assertEqual(output["reconnections"], 0, output)
+        self.assertEqual(output["packets"], 20, output)
+
     def test_a_server_that_is_restarted(self):
         running = self.publish("-o", "whole.webm")
         self.server.process.kill()
