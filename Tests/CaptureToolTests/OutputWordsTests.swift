@@ -14,7 +14,7 @@ import VideoCapturing
             ("serve://8080,jpeg-quality=5", "serve://8080", ["jpeg-quality": "5"]),
             ("a.webm,overlay=a=b", "a.webm", ["overlay": "a=b"]), ("-,bitrate=1M", "-", ["bitrate": "1M"]),
             ("", "", [:]),
-            (",fps=1", "", ["fps": "1"]), ("a.webm,force=1", "a.webm,force=1", [:]),
+            (",fps=1", "", ["fps": "1"]),
         ] as [(String, String, [String: String])])
     func placesAndOptions(text: String, place: String, options: [String: String]) throws {
         let split = try OutputWords.split(text, demoCatalog)

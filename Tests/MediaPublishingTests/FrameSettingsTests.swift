@@ -61,7 +61,8 @@ import VideoCapturing
         let source = VideoFormat(.i420, width: 64, height: 48, estimatedFramesPerSecond: 30)
         let settings = MediaPublisher.FrameSettings(frameRate: 10, size: PixelSize(width: 20, height: 10))
         let format = try settings.format(of: source, .left)
-        #expect((format.imageWidth, format.imageHeight, format.estimatedFramesPerSecond) == (20, 10, 10))
+        #expect(format.imageWidth == 20 && format.imageHeight == 10)
+        #expect(format.estimatedFramesPerSecond == 10)
         let crop = MediaPublisher.FrameSettings(crop: PixelRect(x: 0, y: 0, width: 48, height: 64))
         #expect(try crop.format(of: source, .left).imageHeight == 64, "upright it is 48x64")
         #expect(throws: OptionError.self) { try crop.format(of: source, .up) }

@@ -136,12 +136,13 @@ extension ToolCommand {
     }
 
     private static let captureDiscussion = """
-        One output may have options of its own behind its place, such as -o a.webm,size=vga,fps=10,bitrate=500k: size, fps,
-        crop, fit, overlay, how it is encoded, and those of the output itself.
+        One output may have options of its own behind its place, as -o a.webm,size=vga,fps=10:
+        size, fps, crop, fit, overlay, how it is encoded, and those of the output itself.
 
-        Each option can also be given by the environment, as CAPTURER_KEEP_GOING=yes or CAPTURER_BITRATE=2M, and by a file:
-        --config FILE, or CAPTURER_CONFIG. Its lines are name = value, such as bitrate = 2M, or empty, or begin with #;
-        output may have several. The command line counts most, then the environment.
+        Each option can also be given by the environment, as CAPTURER_BITRATE=2M or
+        CAPTURER_KEEP_GOING=yes, and by a file: --config FILE, or CAPTURER_CONFIG. Its lines are
+        name = value, such as bitrate = 2M, or empty, or begin with #; output may have several.
+        The command line counts most, then the environment.
         """
 
     /// The words of a capture with a file or URL among them as its input.

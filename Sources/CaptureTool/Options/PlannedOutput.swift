@@ -83,7 +83,7 @@ extension CapturePlan {
                     MediaPublisher.FrameSettings.options.contains { $0.name == name }
                 })
             let encoderOptions = OutputWords.encodingOptions(catalog).map(\.name)
-            if own.names.contains(where: encoderOptions.contains) {
+            if own.names.contains(where: { encoderOptions.contains($0) }) {
                 output.encoding = try EncodingSettings(applying, encoders: catalog.encoders)
             }
             let known = encoderOptions + (MediaPublisher.FrameSettings.options + entry.options).map(\.name)
