@@ -27,7 +27,7 @@ final class BrokenCapture: VideoCapture {
     init(_ flaw: Flaw?, inner: any VideoCapture) {
         self.flaw = flaw
         self.inner = inner
-        inlet = FlawedInlet(flaw)
+        inlet = FlawedInlet(flaw) { [weak inner] in inner?.isCaptureStarted ?? false }
         if flaw == .livesOn { kept.withLock { $0.append(self) } }
     }
 
@@ -84,7 +84,7 @@ final class BrokenCapture: VideoCapture {
         inlet.beginHandover()
         defer { inlet.endHandover() }
         try inner.startCapture()
-        inlet.deliverHeld { [inner] in inner.isCaptureStarted }
+        inlet.deliverHeld()
     }
 
     func stopCapture() throws(CaptureError) {

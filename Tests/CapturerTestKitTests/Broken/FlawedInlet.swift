@@ -31,10 +31,13 @@ final class FlawedInlet: VideoCaptureConsumer {
     private let contents = Locked(Contents())
     private let keepsThreads = Locked(false)
     private let handover = Locked(Handover())
+    /// Whether the capture behind is started.
+    private let isStarted: @Sendable () -> Bool
     private let changing = ChangingMemory()
 
-    init(_ flaw: Flaw?) {
+    init(_ flaw: Flaw?, isStarted: @escaping @Sendable () -> Bool) {
         self.flaw = flaw
+        self.isStarted = isStarted
     }
 
     var outer: (any VideoCaptureConsumer)? {
@@ -56,7 +59,7 @@ final class FlawedInlet: VideoCaptureConsumer {
     }
 
     /// Delivers the first frame of a start on the caller's thread, unless another one has had it.
-    func deliverHeld(while isStarted: () -> Bool) {
+    func deliverHeld() {
         while isStarted() {
             let limit = MonotonicClock().now.advanced(by: .milliseconds(5))
             let frame = handover.wait(until: limit) { handover -> VideoFrame? in
@@ -75,16 +78,21 @@ final class FlawedInlet: VideoCaptureConsumer {
 
     /// Holds the first frame until a starting thread has delivered it.
     ///
-    /// - Returns: false when none does.
+    /// - Returns: false when none does: there is none, or the capture is being stopped, which waits for this thread.
     private func handOver(_ frame: VideoFrame) -> Bool {
         handover.withLock { $0.frame = frame }
         handover.wakeAll()
-        return handover.wait { handover -> Bool? in
-            if handover.frame == nil { return true }
-            guard handover.starters == 0 else { return nil }
-            handover.frame = nil
-            return false
-        } ?? false
+        while true {
+            let mayGiveUp = !isStarted()
+            let limit = MonotonicClock().now.advanced(by: .milliseconds(5))
+            let isDelivered = handover.wait(until: limit) { handover -> Bool? in
+                if handover.frame == nil { return true }
+                guard !handover.isTaken, mayGiveUp || handover.starters == 0 else { return nil }
+                handover.frame = nil
+                return false
+            }
+            if let isDelivered { return isDelivered }
+        }
     }
 
     func beginStart() {
