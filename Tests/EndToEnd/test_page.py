@@ -2,7 +2,6 @@
 counts, and nothing is asked of anyone else."""
 
 import itertools
-import json
 import re
 import signal
 import time
