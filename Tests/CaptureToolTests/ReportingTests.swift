@@ -45,7 +45,7 @@ import VideoCapturing
 
     /// Size, bitrate and latency go before an output does.
     @Test func noOutputIsLostInEightyColumns() {
-        let names = ["vp8", "y4m", "mjpeg", "openh264"]
+        let names = ["md5", "y4m", "mjpeg", "openh264"]
         let text = StatusLine(snapshot(consumers: names.map { consumer($0, 1_234_567) })).text(columns: 79)
         for name in names { #expect(text.contains("\(name) 1234567"), "\(text)") }
         #expect(text.contains("29.5/30 fps"))

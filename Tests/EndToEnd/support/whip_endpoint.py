@@ -12,7 +12,7 @@ import uuid
 
 from aiohttp import web
 from aiortc import RTCPeerConnection, RTCSessionDescription
-from aiortc.rtp import RtcpPsfbPacket, RtcpRrPacket
+from aiortc.rtp import RtcpRrPacket
 
 options = argparse.ArgumentParser()
 options.add_argument("--host", default="127.0.0.1")
