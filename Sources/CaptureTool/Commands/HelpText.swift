@@ -53,7 +53,8 @@ enum HelpText {
             case "Source": lines += shared(catalog.sourceGroups) + own(catalog.sourceGroups, besides: section.options)
             case "Sound": lines += own(catalog.audioGroups, besides: section.options)
             case "Output":
-                lines += targets(catalog.outputs) + own(catalog.outputGroups, besides: section.options)
+                lines += targets(catalog.outputs)
+                    + own(catalog.outputGroups, besides: section.options, includesShared: true)
             case "Encoding":
                 lines += shared(catalog.encoderGroups) + own(catalog.encoderGroups, besides: section.options)
             default: break
@@ -93,18 +94,30 @@ enum HelpText {
             }
     }
 
-    /// For each part the options that it alone has, by name.
-    private static func own(_ groups: [OptionGroup], besides known: [OptionDescription]) -> [String] {
-        let merged = groups.merged.filter { option in !known.contains { $0.name == option.option.name } }
-        // Parts with the same options, such as those of all files, are one line.
-        return groups.flatMap { group -> [String] in
-            let options = merged.filter { $0.owners == [group.owner] }.map(\.option)
-            guard !options.isEmpty else { return [] }
-            let names = options.map { option in
-                option.isFlag ? "--\(option.name)" : "--\(option.name) \(option.placeholder)"
-            }
-            return row("  \(group.owner.name):", names, separator: ", ", column: 12)
+    /// For each part, or several that have them together, their own options, by name.
+    ///
+    /// - Parameter includesShared: whether options of several parts are listed, which ``shared(_:)`` explains elsewhere.
+    private static func own(
+        _ groups: [OptionGroup], besides known: [OptionDescription], includesShared: Bool = false
+    ) -> [String] {
+        let merged = groups.merged.filter { option in
+            !known.contains { $0.name == option.option.name } && (includesShared || option.owners.count == 1)
         }
+        // Parts with the same options, such as those of all files, are one line.
+        var rows: [(owners: String, options: [String])] = []
+        for group in groups {
+            for shared in merged where shared.owners.first == group.owner {
+                let owners = shared.owners.map(\.name).joined(separator: ", ")
+                let option = shared.option
+                let text = option.isFlag ? "--\(option.name)" : "--\(option.name) \(option.placeholder)"
+                if rows.last?.owners == owners {
+                    rows[rows.count - 1].options.append(text)
+                } else {
+                    rows.append((owners, [text]))
+                }
+            }
+        }
+        return rows.flatMap { row("  \($0.owners):", $0.options, separator: ", ", column: 12) }
     }
 
     /// What `help NAME` prints, for each name.

@@ -80,7 +80,7 @@ extension IcecastOutput: MediaOutput {
 extension OutputEntry {
     /// A mount of an Icecast server, as `icecast://source:PASSWORD@HOST:PORT/MOUNT`.
     public static let icecast = OutputEntry(
-        name: "icecast", summary: "WebM to an Icecast server: ?name=, &description=, &public=1, &audio for sound alone",
+        name: "icecast", summary: "WebM to Icecast: ?name=&description=&public=1&audio",
         schemes: ["icecast", "icecasts"],
         make: { request throws(OptionError) in
             do throws(CaptureError) {
