@@ -53,7 +53,8 @@ enum HelpText {
             case "Source": lines += shared(catalog.sourceGroups) + own(catalog.sourceGroups, besides: section.options)
             case "Sound": lines += own(catalog.audioGroups, besides: section.options)
             case "Output":
-                lines += targets(catalog.outputs)
+                lines +=
+                    targets(catalog.outputs)
                     + own(catalog.outputGroups, besides: section.options, includesShared: true)
             case "Encoding":
                 lines += shared(catalog.encoderGroups) + own(catalog.encoderGroups, besides: section.options)
