@@ -61,6 +61,7 @@ class RTPTests(StreamTestCase):
     def send_rtp(self, *options, query="", interval="1", source=("--input", "numbers.y4m", "--loop")):
         """A run that sends the numbers, and its first port; its description is in stream.sdp."""
         port = free_ports(4)
+        (self.folder / "stream.sdp").unlink(missing_ok=True)
         sender = self.start(
             *source, "--bitrate", "1M", "--keyframe-interval", interval, "--stats", "json",
             "-o", f"rtp://127.0.0.1:{port}?sdp=stream.sdp{query}", *options)
@@ -114,7 +115,7 @@ class RTPTests(StreamTestCase):
         result = media.command(
             "gst-launch-1.0", "-q", *pipeline, "!", "videoconvert", "!", "video/x-raw,format=GRAY8", "!", "identity",
             "eos-after=31", "!", "filesink", f"location={out}")
-        self.assertEqual(result.returncode, 0, result.stdout.decode(errors="replace"))
+        self.assertEqual(result.returncode, 0, (result.stdout + result.stderr).decode(errors="replace"))
         return numbers(out.read_bytes())
 
     def test_gstreamer_asks_for_a_key_frame(self):
