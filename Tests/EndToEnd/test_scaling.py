@@ -8,6 +8,7 @@ import subprocess
 import time
 import urllib.request
 
+from support import network, webrtc
 from support.icecast import free_port
 from support.tool import OK, ToolTestCase
 
@@ -61,3 +62,26 @@ class IcecastRelayTests(ToolTestCase):
         running.send(signal.SIGINT)
         run = running.finish()
         self.assertEqual(run.code, OK, str(run))
+
+
+class JanusPairTests(webrtc.WebRTCTestCase):
+    def test_a_viewer_of_the_edge(self):
+        ports = {name: str(webrtc.free_port()) for name in ("PORT", "EDGE_PORT", "VIDEO_PORT", "RTCP_PORT", "AUDIO_PORT")}
+        servers = self.ended(webrtc.Process(
+            EXAMPLES / "janus" / "run", env={**os.environ, **ports, "ADDRESS": network.ADDRESS, "PIN": "secret-pin"}))
+        # So that it can end its own processes and remove its folder.
+        self.addCleanup(lambda: (servers.process.terminate(), servers.process.wait(timeout=30)))
+        for name in ("PORT", "EDGE_PORT"):
+            servers.answers(int(ports[name]))
+        running = self.publish(
+            "-o", f"janus:http://{network.ADDRESS}:{ports['PORT']}/janus?room=1234&pin=secret-pin", "--plain-http",
+            "--audio", "tone")
+        self.wait("a forwarded publisher", lambda: any("forwarded" in line for line in servers.text), running)
+        edge = f"http://{network.ADDRESS}:{ports['EDGE_PORT']}/janus"
+        before = self.output(running, "janus").get("keyFrameRequests", 0)
+        viewer = self.ended(webrtc.Viewer(query=f"?janus={edge}&mount=1"))
+        self.wait("decoded frames", lambda: viewer.video() >= 60 and viewer.last()["bars"] >= 6, running)
+        self.wait("sound", lambda: (viewer.last().get("audio") or {}).get("packetsReceived", 0) >= 50, running)
+        # The viewer's request for a key frame has gone all the way back.
+        output = next(output for output in self.end(running)["outputs"] if output["format"] == "janus")
+        self.assertGreater(output["keyFrameRequests"], before, output)
