@@ -155,7 +155,7 @@ import VideoCapturing
     }
 
     @Test func aFrameIsConvertedOnceForAll() throws {
-        let shared = FrameConverter(pixelFormat: .i420, reach: 4)
+        let shared = FrameConverter(FrameConverter.Key(.i420, MediaPublisher.FrameSettings()), reach: 4)
         shared.addUser()
         let buffer = try PixelBuffer.black(.nv12, width: 6, height: 4, color: .bt601)
         let frame = VideoFrame(buffer: buffer, timestamp: .zero, sequenceNumber: 3, orientation: .left)
@@ -164,7 +164,7 @@ import VideoCapturing
         #expect((first.width, first.height) == (4, 6))
         #expect(first.orientation == .up)
         #expect(try shared.convert(frame).buffer === first.buffer)
-        let own = FrameConverter(pixelFormat: .nv12, reach: 4)
+        let own = FrameConverter(FrameConverter.Key(.nv12, MediaPublisher.FrameSettings()), reach: 4)
         #expect(try own.convert(VideoFrame(buffer: buffer, timestamp: .zero)).buffer === buffer)
     }
 }
