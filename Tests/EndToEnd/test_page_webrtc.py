@@ -69,6 +69,30 @@ class WebRTCPageTests(ToolTestCase):
         self.assertFalse([url for url in tab.requests if "/stream" in url], tab.requests)
         self.end(running)
 
+    def test_pauses_and_zooms(self):
+        running = self.serve()
+        tab = self.open()
+        tab.wait(f"{WAY} === 'WebRTC'", LIMIT)
+        tab.wait("document.querySelector('#latency .label').textContent === 'Latency of the network'", LIMIT)
+        width = "document.querySelector('video.shown').getBoundingClientRect().width"
+        before = tab.evaluate(width)
+        tab.press("+")
+        tab.wait(f"{width} === {before * 1.25}", LIMIT)
+        tab.press(" ")
+        tab.wait("document.querySelector('html.paused') !== null", LIMIT)
+        self.assertEqual(tab.evaluate("document.querySelectorAll('.picture').length"), 0)
+        self.assertEqual(tab.evaluate("document.querySelector('#still').width"), 320, "the picture stays")
+        self.assertEqual(tab.evaluate("document.querySelector('#still').getBoundingClientRect().width"), before * 1.25)
+        self.assertEqual(tab.evaluate(WAY), "")
+        # The session at the server has ended, too.
+        tab.wait("fetch('state').then(a => a.json()).then(a => a.result.viewer_page.viewers === 0)", LIMIT)
+        tab.press(" ")
+        tab.wait(f"{WAY} === 'WebRTC'", LIMIT)
+        tab.wait(f"{DECODED} > 10", LIMIT)
+        self.assertEqual(tab.evaluate(width), before * 1.25)
+        self.assertFalse(tab.complaints, tab.complaints)
+        self.end(running)
+
     def test_falls_back_where_udp_is_blocked(self):
         self.namespace.block_udp()
         running = self.serve()
@@ -109,6 +133,6 @@ class WebRTCPageTests(ToolTestCase):
         place = urllib.parse.urlsplit(self.url)
         tab = self.open(f"http://user:secret@{place.netloc}/")
         tab.wait(f"{DECODED} > 10", LIMIT)
-        self.assertEqual(tab.evaluate("fetch('whep', {method: 'POST', credentials: 'omit', body: 'v=0',"
+        self.assertEqual(tab.evaluate("fetch(new URL('whep', location.href), {method: 'POST', credentials: 'omit', body: 'v=0',"
                                       "headers: {'Content-Type': 'application/sdp'}}).then(a => a.status)"), 401)
         self.end(running)
