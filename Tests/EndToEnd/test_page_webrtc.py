@@ -73,7 +73,7 @@ class WebRTCPageTests(ToolTestCase):
         running = self.serve()
         tab = self.open()
         tab.wait(f"{WAY} === 'WebRTC'", LIMIT)
-        tab.wait("document.querySelector('#latency .label').textContent === 'Latency of the network'", LIMIT)
+        tab.wait("document.querySelector('#latency .label').textContent === 'Network latency'", LIMIT)
         width = "document.querySelector('video.shown').getBoundingClientRect().width"
         before = tab.evaluate(width)
         tab.press("+")

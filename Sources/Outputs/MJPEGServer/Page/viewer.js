@@ -64,7 +64,7 @@ function render() {
   }
   setText($('size'), state === 'live' ? size : '');
   setText($('way'), state === 'live' ? (rtc.video ? 'WebRTC' : 'MJPEG') : '');
-  plots[1].name = rtc.video ? 'Latency of the network' : 'Latency of the server';
+  plots[1].name = rtc.video ? 'Network latency' : 'Latency of the server';
   setText(plots[1].label, plots[1].name);
   setText($('name'), title());
   const words = [title(), STATES[state].word, size, location.host].filter(Boolean).join(' \u00b7 ');
