@@ -23,7 +23,7 @@ let libraries = [
     "FileCapturer",
     "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
-    "WebRTCPublisher",
+    "WebRTCPublisher", "WebRTCViewing",
 ]
 
 let package = Package(
@@ -135,7 +135,8 @@ let package = Package(
             // The page is compiled into the library, so that programs need no file of it at run time.
             resources: [
                 .embedInCode("Page/viewer.html"), .embedInCode("Page/viewer.css"), .embedInCode("Page/theme.js"),
-                .embedInCode("Page/plots.js"), .embedInCode("Page/viewer.js"), .embedInCode("Page/view.js"),
+                .embedInCode("Page/plots.js"), .embedInCode("Page/webrtc.js"), .embedInCode("Page/viewer.js"),
+                .embedInCode("Page/view.js"),
             ],
             swiftSettings: strict),
         // Photographs out of any capture.
@@ -185,6 +186,13 @@ let package = Package(
             name: "RTPOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "H264Bitstream", "RTP", "StreamTransport"],
             path: "Sources/Outputs/RTPOutput", swiftSettings: strict),
+        // The frames of an MJPEGServer by WebRTC, at its port. Apart, so that only its users link WebRTC.
+        .target(
+            name: "WebRTCViewing",
+            dependencies: [
+                "FrameProcessing", "MJPEGServer", "MediaPublishing", "RTP", "VideoCapturing", "WebRTCPublisher",
+                "WebRTCTransport",
+            ], path: "Sources/Outputs/WebRTCViewing", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
         // Connections of WebRTC (ICE, DTLS, SRTP), for this package alone.
@@ -244,6 +252,7 @@ let package = Package(
                 "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
                 "StreamCapturer", "StreamOutput", "RTPOutput", "IcecastOutput", "SDLPreview", "V4L2Codec",
                 "WindowPreview", "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer", "WebRTCPublisher",
+                "WebRTCViewing",
             ], swiftSettings: strict),
         system(
             "CLibAV", pkgConfig: "libavformat",
@@ -317,6 +326,11 @@ let package = Package(
             name: "WebRTCPublisherTests",
             dependencies: ["WebRTCPublisher", "CaptureCore", "HTTPTransport", "TestTools"],
             swiftSettings: strict),
+        .testTarget(
+            name: "WebRTCViewingTests",
+            dependencies: [
+                "WebRTCViewing", "CaptureCore", "HTTPTransport", "MJPEGServer", "VP8Codec", "VideoCapturing",
+            ], swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",
             dependencies: [

@@ -29,6 +29,7 @@ import V4L2Codec
 import VP8Codec
 import VideoCapturing
 import WebRTCPublisher
+import WebRTCViewing
 import WindowPreview
 
 /// What `capturer-demo` offers.
@@ -46,7 +47,7 @@ let demoCatalog = ToolCatalog(
     outputs: OutputCatalog(
         OutputEntry.files + OutputEntry.ffmpeg + [
             .stills,
-            .mjpegServer,
+            .liveServer(encoder: .vp8),
             .tcp,
             .icecast,
             .whip,

@@ -61,20 +61,34 @@ extension MJPEGServer: MediaOutput {
 
 extension OutputEntry {
     /// The server, as `serve://[ADDRESS:]PORT`.
-    public static let mjpegServer = OutputEntry(
-        name: "serve", summary: "live to browsers: MJPEG over HTTP, with a page", schemes: ["serve"],
-        options: [
-            OptionDescription("jpeg-quality", .text("N"), "quality of JPEG images, 1 to 100", default: "80"),
-            OptionDescription(
-                "serve-login", .secret("NAME:PW|@FILE"), "the name and password that viewers need", default: "none"),
-            OptionDescription("serve-title", .text("TEXT"), "what the page calls the picture", default: "none"),
-            OptionDescription("serve-certificate", .file, "certificate for https, in PEM", default: "http"),
-            OptionDescription(
-                "serve-key", .file, "key of the certificate, in PEM", default: "in the file of the certificate"),
-            OptionDescription(
-                "drop-same-frames", .text("N"), "leaves out up to N unchanged frames in a row", default: "0"),
-        ],
-        make: { request throws(OptionError) in MJPEGServer(configuration: try MJPEGServer.Configuration(request)) })
+    public static let mjpegServer: OutputEntry = OutputEntry.mjpegServer(viewing: { _ in nil })
+
+    /// The server, as `serve://[ADDRESS:]PORT`, with another way to show its frames.
+    ///
+    /// - Parameters:
+    ///   - options: of the other way.
+    ///   - viewing: makes the other way, from the values of the options; nil for JPEG alone.
+    public static func mjpegServer(
+        options: [OptionDescription] = [],
+        viewing: @escaping @Sendable (OutputEntry.Request) throws(OptionError) -> (any LiveViewing)?
+    ) -> OutputEntry {
+        OutputEntry(
+            name: "serve", summary: "live to browsers: a page, and MJPEG over HTTP", schemes: ["serve"],
+            options: [
+                OptionDescription("jpeg-quality", .text("N"), "quality of JPEG images, 1 to 100", default: "80"),
+                OptionDescription(
+                    "serve-login", .secret("NAME:PW|@FILE"), "the name and password that viewers need", default: "none"),
+                OptionDescription("serve-title", .text("TEXT"), "what the page calls the picture", default: "none"),
+                OptionDescription("serve-certificate", .file, "certificate for https, in PEM", default: "http"),
+                OptionDescription(
+                    "serve-key", .file, "key of the certificate, in PEM", default: "in the file of the certificate"),
+                OptionDescription(
+                    "drop-same-frames", .text("N"), "leaves out up to N unchanged frames in a row", default: "0"),
+            ] + options,
+            make: { request throws(OptionError) in
+                MJPEGServer(configuration: try MJPEGServer.Configuration(request), viewing: try viewing(request))
+            })
+    }
 }
 
 extension MJPEGServer.Configuration {

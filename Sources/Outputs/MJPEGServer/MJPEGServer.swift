@@ -27,9 +27,10 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     ///
     /// - Parameters:
     ///   - configuration: where and how to serve; checked by ``start()``.
+    ///   - viewing: shows the frames to browsers in another way too, at `/whep`; nil for JPEG alone.
     ///   - onWarning: called with a sentence for the user, on any thread; see ``warnings``.
     public init(
-        configuration: MJPEGServer.Configuration = MJPEGServer.Configuration(),
+        configuration: MJPEGServer.Configuration = MJPEGServer.Configuration(), viewing: (any LiveViewing)? = nil,
         onWarning: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.configuration = configuration
@@ -37,7 +38,7 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
         warningList = list
         connections = Connections(
             limit: configuration.limits.connections, limitPerPeer: configuration.limits.connectionsPerAddress)
-        broadcaster = Broadcaster(configuration) { list.add($0) }
+        broadcaster = Broadcaster(configuration, viewing: viewing) { list.add($0) }
     }
 
     deinit { stop() }

@@ -26,7 +26,8 @@ def high(descriptor):
 class DevTools:
     """One Chromium with a profile of its own. It ends with `close()`."""
 
-    def __init__(self):
+    def __init__(self, prefix=()):
+        """`prefix`: words before the command, as of a namespace."""
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if program is None:
             raise RuntimeError("chromium is not installed; try scripts/setup --tests")
@@ -38,7 +39,7 @@ class DevTools:
         # processes can be ended and no others.
         self.process = subprocess.Popen(
             ["bash", "-c", f'exec "$@" 3<&{command_out}- 4>&{answer_in}-', "bash",
-             program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
+             *prefix, program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
              "--no-first-run", "--disable-extensions", "--disable-background-networking", "--hide-scrollbars",
              "--remote-debugging-pipe", f"--user-data-dir={self.profile}", "about:blank"],
             pass_fds=[command_out, answer_in], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,

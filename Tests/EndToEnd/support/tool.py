@@ -53,12 +53,12 @@ def environment(**extra):
 class Running:
     """A run that has begun. Its standard output goes to a file unless told otherwise."""
 
-    def __init__(self, *arguments, folder, stdin=subprocess.DEVNULL, stdout=None, env=None):
+    def __init__(self, *arguments, folder, stdin=subprocess.DEVNULL, stdout=None, env=None, prefix=()):
         self.arguments = [str(argument) for argument in arguments]
         self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.began = time.monotonic()
         self.process = subprocess.Popen(
-            ["prlimit", f"--as={ADDRESS_SPACE}", "--core=0", path(), *self.arguments], cwd=folder, stdin=stdin, stdout=self.out if stdout is None else stdout,
+            [*prefix, "prlimit", f"--as={ADDRESS_SPACE}", "--core=0", path(), *self.arguments], cwd=folder, stdin=stdin, stdout=self.out if stdout is None else stdout,
             stderr=self.err, env=env or environment())
 
     def send(self, number):

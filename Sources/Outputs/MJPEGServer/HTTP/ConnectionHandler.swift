@@ -9,9 +9,12 @@ import VideoCapturing
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
 
-    private enum Phase {
+    enum Phase {
         case waiting
         case answering
+        /// The body of an offer is received, and then answered.
+        case receiving(ByteBuffer)
+        case awaitingSession
         /// Until the newest frame is a part, or until the timeout.
         case awaitingSnapshot(ticket: UInt64?)
         case streaming(StreamViewer)
@@ -19,16 +22,16 @@ final class ConnectionHandler: ChannelInboundHandler {
         case closing
     }
 
-    private let service: Service
-    private let hub: LoopHub
-    private let gate: RequestGate
+    let service: Service
+    let hub: LoopHub
+    let gate: RequestGate
     private let transport: Transport
     private let peer: Peer
     private let admission: Connections.Admission
     /// Nil where any host is allowed.
     private var hostCheck: HostCheck?
-    private var context: ChannelHandlerContext?
-    private var phase = Phase.waiting
+    private(set) var context: ChannelHandlerContext?
+    var phase = Phase.waiting
     private var deadline: Scheduled<Void>?
     private var isHeadOnly = false
     private var staysOpen = false
@@ -88,7 +91,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             service.broadcaster.leave(viewer.record)
         case .awaitingSnapshot(let ticket):
             if let ticket { service.broadcaster.withdrawSnapshot(ticket) }
-        case .waiting, .answering, .closing: break
+        case .waiting, .answering, .receiving, .awaitingSession, .closing: break
         }
         phase = .closing
         context.fireChannelInactive()
@@ -138,7 +141,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     // MARK: Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .head(let head) = unwrapInboundIn(data) else { return }
+        let head: HTTPRequestHead
+        switch unwrapInboundIn(data) {
+        case .head(let received): head = received
+        case .body(let bytes): return receive(bytes)
+        case .end: return receiveEnd()
+        }
         gate.recordHead()
         guard case .waiting = phase else {
             // The next request is too early.
@@ -152,7 +160,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         isHeadOnly = head.method == .HEAD
         staysOpen = head.isKeepAlive
         crossOrigin = service.crossOriginLines(for: head, isExposed: hostCheck != nil)
-        if let refusal = RequestCheck.refusal(head, hostCheck) {
+        if let refusal = RequestCheck.refusal(head, hostCheck, bodyLimit: bodyLimit(head)) {
             staysOpen = false
             return answer(refusal)
         }
@@ -168,7 +176,14 @@ final class ConnectionHandler: ChannelInboundHandler {
             reply.body.clear()
             return answer(reply)
         }
-        if let refusal = service.authorizationRefusal(head, from: peer) { return answer(refusal) }
+        if let refusal = service.authorizationRefusal(head, from: peer) {
+            // A body that follows is not read.
+            if head.method == .POST { staysOpen = false }
+            return answer(refusal)
+        }
+        if case .session(let identifier)? = route, let viewing = service.broadcaster.viewing {
+            return handleSession(identifier, head, viewing)
+        }
         guard head.method == .GET || head.method == .HEAD else {
             var reply = Reply(405, "This server answers GET, HEAD and OPTIONS.")
             reply.headers = [("Allow", "GET, HEAD, OPTIONS")]
@@ -177,6 +192,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         switch route {
         case nil:
             answer(Reply(404, "There is nothing here; try /, /stream, /snapshot, /state or /metrics."))
+        case .session?: answer(Reply(404, "This server shows its pictures as MJPEG alone."))
         case .page?: answer(service.page)
         case .state?: answer(Reply(.state, service.stateReport()))
         case .metrics?: answer(Reply(.metrics, service.metricsReport()))
@@ -240,7 +256,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     // MARK: Answers
 
-    private func answer(_ reply: Reply) {
+    func answer(_ reply: Reply) {
         guard let context else { return }
         if case .closing = phase { return }
         // Before a request, nothing more is expected of the client.
@@ -282,7 +298,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         waitingByteCount = 0
     }
 
-    private func setDeadline(after duration: Duration, _ action: @escaping (ConnectionHandler) -> Void) {
+    func setDeadline(after duration: Duration, _ action: @escaping (ConnectionHandler) -> Void) {
         guard let context else { return }
         deadline?.cancel()
         let bound = NIOLoopBound((handler: self, action: action), eventLoop: context.eventLoop)

@@ -8,8 +8,9 @@ enum RequestCheck {
     /// - Parameters:
     ///   - head: the head.
     ///   - hostCheck: the hosts that are allowed; nil for all.
+    ///   - bodyLimit: the bytes that the body may have; 0 for none.
     /// - Returns: the response that refuses it; nil for one that is accepted.
-    static func refusal(_ head: HTTPRequestHead, _ hostCheck: HostCheck?) -> Reply? {
+    static func refusal(_ head: HTTPRequestHead, _ hostCheck: HostCheck?, bodyLimit: Int = 0) -> Reply? {
         guard head.version == .http1_1 || head.version == .http1_0 else {
             return Reply(505, "This server speaks HTTP/1.0 and HTTP/1.1.")
         }
@@ -31,7 +32,12 @@ enum RequestCheck {
             guard lengths.count == 1, length.utf8.allSatisfy({ 48...57 ~= $0 }), !length.isEmpty else {
                 return Reply(400, "The request's Content-Length is not a number.")
             }
-            if !length.utf8.allSatisfy({ $0 == 48 }) { return Reply(413, "Requests to this server have no body.") }
+            guard let count = Int(length), count <= bodyLimit else {
+                return Reply(
+                    413,
+                    bodyLimit == 0
+                        ? "Requests to this server have no body." : "The body has more than \(bodyLimit) bytes.")
+            }
         }
         // Browsers always name one.
         if let hostCheck, let host = hosts.first, !hostCheck.allows(host) { return HostCheck.refusal }
@@ -61,8 +67,8 @@ final class RequestGate: ChannelInboundHandler {
 
     init(limit: Int) { self.limit = limit }
 
-    /// A head is complete; the next one begins.
-    func recordHead() { count = 0 }
+    /// A head is complete; the next one begins after this many bytes.
+    func recordHead(bodyBytes: Int = 0) { count = -bodyBytes }
 
     /// Discards all data from now on.
     func close() { isClosed = true }

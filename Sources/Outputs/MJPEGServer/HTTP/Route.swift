@@ -6,6 +6,8 @@ enum Route: Sendable, Hashable {
     case snapshot
     case state
     case metrics
+    /// Sessions of another way than MJPEG; with an identifier, one of them.
+    case session(String?)
     /// Browsers request it automatically.
     case icon
 
@@ -36,7 +38,10 @@ enum Route: Sendable, Hashable {
         case "/state": self = .state
         case "/metrics": self = .metrics
         case "/favicon.ico": self = .icon
-        default: return nil
+        case "/whep": self = .session(nil)
+        default:
+            guard path.hasPrefix("/whep/") else { return nil }
+            self = .session(String(path.dropFirst("/whep/".count)))
         }
     }
 
@@ -47,6 +52,7 @@ enum Route: Sendable, Hashable {
         case .snapshot: "image/jpeg"
         case .icon: "image/x-icon"
         case .state: "application/json"
+        case .session: "application/sdp"
         case .metrics: "text/plain; version=0.0.4; charset=utf-8"
         }
     }

@@ -16,8 +16,8 @@ enum ViewerPage {
     static let html: String = {
         let files = [
             ("viewer.css", PackageResources.viewer_css), ("theme.js", PackageResources.theme_js),
-            ("plots.js", PackageResources.plots_js), ("viewer.js", PackageResources.viewer_js),
-            ("view.js", PackageResources.view_js),
+            ("plots.js", PackageResources.plots_js), ("webrtc.js", PackageResources.webrtc_js),
+            ("viewer.js", PackageResources.viewer_js), ("view.js", PackageResources.view_js),
         ]
         var html = String(decoding: PackageResources.viewer_html, as: UTF8.self)
         for (name, bytes) in files {

@@ -63,6 +63,9 @@ function render() {
     stir();
   }
   setText($('size'), state === 'live' ? size : '');
+  setText($('way'), state === 'live' ? (rtc.video ? 'WebRTC' : 'MJPEG') : '');
+  plots[1].name = rtc.video ? 'Network latency' : 'Latency of the server';
+  setText(plots[1].label, plots[1].name);
   setText($('name'), title());
   const words = [title(), STATES[state].word, size, location.host].filter(Boolean).join(' \u00b7 ');
   if (document.title !== words) document.title = words;
@@ -113,7 +116,9 @@ function release(image) {
 }
 
 function connect() {
+  if (rtc.peer) return;
   stopTimer();
+  if (rtc.mayTry) return void startRTC();
   release(stream.next);
   const image = new Image();
   stream.next = image;
@@ -177,6 +182,7 @@ setInterval(() => { if (stream.image && !stream.image.naturalWidth) broke(stream
 
 function disconnect() {
   stopTimer();
+  stopRTC();
   release(stream.image);
   release(stream.next);
   stream.next = null;
@@ -189,18 +195,6 @@ function reconnect() {
   disconnect();
   stream.attempt = 0;
   connect();
-}
-
-// The newest picture is copied once per second: a broken image would leave a hole.
-function keepStill(limit = 1600) {
-  const image = stream.image;
-  if (!image || !image.naturalWidth) return;
-  const scale = Math.min(1, limit / image.naturalWidth);
-  const width = Math.round(image.naturalWidth * scale), height = Math.round(image.naturalHeight * scale);
-  try {
-    if (still.width !== width || still.height !== height) { still.width = width; still.height = height; }
-    still.getContext('2d').drawImage(image, 0, 0, width, height);
-  } catch (undecodable) { /* the next second has another */ }
 }
 
 // Chromium and Firefox keep the last picture of a stream that has ended, and say nothing. The server knows: it no longer
@@ -227,6 +221,7 @@ async function ask() {
   poll.running = true;
   const abort = new AbortController(), limit = setTimeout(() => abort.abort(), 5000);
   const began = performance.now();
+  await measureRTC().catch(() => {});
   try {
     const answer = await fetch(address(`state?key=${stream.key}`), { cache: 'no-store', credentials: 'same-origin', signal: abort.signal });
     if (!answer.ok) throw new HTTPError(answer.status);
@@ -254,12 +249,14 @@ function accept(result) {
   const drops = number(page.dropped);
   const dropped = isRestarted || drops < known.drops ? drops : drops - known.drops;
   known.drops = drops;
-  record(number(page.stream_fps), number(page.latency_ms) || NaN, number(page.bitrate_bps), dropped, number(page.capture_fps));
+  const own = rtc.sample;
+  if (rtc.video) record(own ? own.rate : NaN, own ? own.latency : NaN, own ? own.bitrate : NaN, own ? own.dropped : NaN, number(page.capture_fps));
+  else record(number(page.stream_fps), number(page.latency_ms) || NaN, number(page.bitrate_bps), dropped, number(page.capture_fps));
 
   stream.unlisted = stream.image && isUnlisted(result) ? stream.unlisted + 1 : 0;
   if (known.paused) return render();
   if (wasLost || isRestarted || stream.unlisted >= 3) reconnect();
-  else if (!stream.image && !stream.next && !stream.timer) connect();
+  else if (!stream.image && !stream.next && !stream.timer && !rtc.peer) connect();
   keepStill();
   render();
 }

@@ -57,7 +57,7 @@ extension ServerReport {
             ("title", .string(title)),
             ("capture_fps", number(statistics.captureRate)), ("stream_fps", number(statistics.streamRate)),
             ("latency_ms", milliseconds(recentLatency)), ("bitrate_bps", .integer(Int64(bitrate))),
-            ("dropped", .count(statistics.framesSkipped)), ("viewers", .count(records.count)),
+            ("dropped", .count(statistics.framesSkipped)), ("viewers", .count(records.count + otherViewers)),
             ("width", .count(width)), ("height", .count(height)), ("online", .bool(isOnline)),
             ("reason", .string(reason)),
         ])

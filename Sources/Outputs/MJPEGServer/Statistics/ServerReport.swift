@@ -11,6 +11,8 @@ struct ServerReport {
     /// Why there is no picture; empty while there is one.
     var reason = ""
     var isPassedThrough = false
+    /// Of another way than MJPEG.
+    var otherViewers = 0
     var desiredRate: Double = 0
     /// The median of the last seconds.
     var recentLatency: Duration?
@@ -23,6 +25,7 @@ struct ServerReport {
     init(_ broadcaster: Broadcaster, connections: Connections, hubs: [LoopHub]) {
         let now = broadcaster.clock.now
         readState(broadcaster, at: now)
+        otherViewers = broadcaster.viewing?.viewerCount ?? 0
         let counts = connections.current
         statistics.connections = counts.open
         statistics.connectionsAccepted = counts.accepted

@@ -16,11 +16,16 @@ final class Broadcaster: Sendable {
     private let hubs = Locked<[LoopHub]>([])
     let onWarning: @Sendable (String) -> Void
     let worker = Worker()
+    /// Shows the frames in another way; nil for none.
+    let viewing: (any LiveViewing)?
+
     init(
-        _ configuration: MJPEGServer.Configuration, onWarning: @escaping @Sendable (String) -> Void
+        _ configuration: MJPEGServer.Configuration, viewing: (any LiveViewing)? = nil,
+        onWarning: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
         self.onWarning = onWarning
+        self.viewing = viewing
         waiting = WaitingBytes(limit: configuration.limits.waitingBytes, onWarning: onWarning)
         encoding = Locked(FrameEncoding(configuration))
         state = Locked(BroadcastState())
@@ -33,6 +38,7 @@ final class Broadcaster: Sendable {
         let now = clock.now
         let (work, stills) = state.withLock { ($0.take(frame, at: now), $0.isLive ? $0.stills : nil) }
         stills?.consumeFrame(frame)
+        viewing?.consumeFrame(frame)
         guard let work else { return }
         encode(work.frame, number: work.number, mayDrop: work.mayDrop, at: now)
     }
@@ -49,6 +55,7 @@ final class Broadcaster: Sendable {
         }
         guard let now else { return false }
         stills?.consumeFrame(frame)
+        viewing?.consumeFrame(frame)
         if let work { encode(work.frame, number: work.number, mayDrop: work.mayDrop, at: now) }
         return true
     }
@@ -194,12 +201,16 @@ final class Broadcaster: Sendable {
             return state.newest
         }
         if let newest { stills.consumeFrame(newest) }
+        viewing?.setDemandHandler { [weak self] in self?.viewingChanged() }
+        viewing?.start()
         try worker.start { [weak self] in self?.tick() }
     }
 
     /// Ends that. When it returns, the worker has ended (unless called by the worker itself).
     func stop() {
         self.hubs.withLock { $0 = [] }
+        viewing?.setDemandHandler(nil)
+        viewing?.stop()
         worker.stop()
         let stills = state.withLock { state in
             state.withdrawSnapshots()
@@ -227,6 +238,15 @@ final class Broadcaster: Sendable {
             state.reportedWants = nil
         }
         if !worker.isRunning { reportWants(at: clock.now) }
+        worker.wake()
+    }
+
+    /// Viewers of the other way have come or gone, or one of them needs a frame.
+    private func viewingChanged() {
+        state.withLock { state in
+            state.lastDemand = clock.now
+            state.needsRefresh = true
+        }
         worker.wake()
     }
 
@@ -286,13 +306,16 @@ final class Broadcaster: Sendable {
     }
 
     private func wants(_ state: BroadcastState, at now: MediaTime) -> CaptureWants {
+        // Those of the other way need samples, in a format that an encoder takes or that can be converted.
+        let isViewed = (viewing?.viewerCount ?? 0) > 0
         let isIdle =
-            state.viewers.isEmpty && !state.hasSnapshotRequests && now - state.lastDemand >= configuration.idleDelay
+            !isViewed && state.viewers.isEmpty && !state.hasSnapshotRequests
+            && now - state.lastDemand >= configuration.idleDelay
         let rate =
             isIdle ? configuration.idleFrameRate ?? configuration.maximumFrameRate : configuration.maximumFrameRate
         return CaptureWants(
-            maximumFrameRate: rate, acceptsCompressed: configuration.passesThrough,
-            usesCompressed: configuration.passesThrough && !isIdle, acceptsNativeFormat: true)
+            maximumFrameRate: rate, acceptsCompressed: configuration.passesThrough && !isViewed,
+            usesCompressed: configuration.passesThrough && !isIdle, acceptsNativeFormat: !isViewed)
     }
 }
 

@@ -1,0 +1,43 @@
+public import VideoCapturing
+
+/// Shows a server's frames to browsers in another way than MJPEG, on the server's own port: `WebRTCViewing` does so by WebRTC,
+/// which takes a fraction of the bandwidth.
+///
+/// Apart from ``MJPEGServer``, so that a program which wants JPEG alone links none of what the other way needs. Safe to use
+/// from any thread.
+public protocol LiveViewing: AnyObject, Sendable {
+    /// The number of viewers. While there are any, frames come at the rate of the capture.
+    var viewerCount: Int { get }
+
+    /// Takes a frame, whether or not there are viewers. It must not wait.
+    func consumeFrame(_ frame: VideoFrame)
+
+    /// Sets what is called when ``viewerCount`` has changed, or a viewer needs a fresh frame; on any thread.
+    func setDemandHandler(_ handler: (@Sendable () -> Void)?)
+
+    /// Answers the offer of a viewer (draft-ietf-wish-whep). May wait for a short time.
+    ///
+    /// - Parameters:
+    ///   - offer: its session description, of 64 KiB at most.
+    ///   - localAddress: the address of this machine at which the viewer has reached the server.
+    func answer(_ offer: String, localAddress: String) -> LiveViewingAnswer
+
+    /// Ends a session; false when there is none with this identifier.
+    func end(_ identifier: String) -> Bool
+
+    /// Ends all sessions, and accepts none until the server starts again.
+    func stop()
+
+    /// Accepts sessions.
+    func start()
+}
+
+/// The answer to a viewer's offer.
+public enum LiveViewingAnswer: Sendable, Hashable {
+    /// The session description, and the identifier by which to end the session: letters and digits that cannot be guessed.
+    case accepted(identifier: String, sdp: String)
+    /// There are as many viewers as are allowed; the sentence is for the user.
+    case busy(String)
+    /// The offer cannot be used; the sentence is for the user.
+    case refused(String)
+}

@@ -1,0 +1,151 @@
+// MARK: The picture by WebRTC, where the server and the network allow it: a fraction of the bandwidth of MJPEG.
+
+const rtc = {
+  peer: null,      // its connection, from the first attempt to its end
+  video: null,     // the element, once it has a picture
+  everShown: false,
+  resource: '',    // the address of the session at the server
+  timer: 0,
+  refusals: 0,     // attempts in a row without a picture; after the second MJPEG stays
+  mayTry: 'RTCPeerConnection' in window && !/^(localhost|127\..*|\[::1\])$/.test(location.hostname),
+  sample: null,    // the statistics of the last second
+  before: null,
+};
+// Without a picture by then, MJPEG is shown.
+const RTC_LIMIT = 5000;
+
+async function startRTC() {
+  const peer = rtc.peer = new RTCPeerConnection();
+  const isOld = () => peer !== rtc.peer;
+  rtc.timer = setTimeout(() => { if (!isOld()) fallBack(); }, RTC_LIMIT);
+  peer.ontrack = event => { if (!isOld()) attachRTC(peer, event.streams[0] || new MediaStream([event.track])); };
+  peer.onconnectionstatechange = () => {
+    if (isOld()) return;
+    if (peer.connectionState === 'failed' || peer.connectionState === 'closed') lostRTC();
+  };
+  try {
+    peer.addTransceiver('video', { direction: 'recvonly' });
+    await peer.setLocalDescription(await peer.createOffer());
+    await new Promise(done => {
+      const look = () => { if (peer.iceGatheringState === 'complete') done(); };
+      peer.onicegatheringstatechange = look;
+      setTimeout(done, 1000);
+      look();
+    });
+    const answer = await fetch(address('whep'), {
+      method: 'POST', headers: { 'Content-Type': 'application/sdp' }, body: peer.localDescription.sdp,
+      cache: 'no-store', credentials: 'same-origin',
+    });
+    if (answer.status !== 201) throw new Error(`${answer.status}`);
+    const place = answer.headers.get('Location'), sdp = await answer.text();
+    const resource = place ? new URL(place, address('whep')).href : '';
+    if (isOld()) { endRTC(resource); return; }
+    rtc.resource = resource;
+    await peer.setRemoteDescription({ type: 'answer', sdp });
+  } catch (failure) {
+    // The server has no WebRTC, or as many viewers as it allows.
+    if (!isOld()) fallBack();
+  }
+}
+
+function attachRTC(peer, media) {
+  const video = document.createElement('video');
+  video.className = 'picture';
+  video.muted = video.autoplay = video.playsInline = true;
+  video.setAttribute('role', 'img');
+  video.setAttribute('aria-label', 'Live picture');
+  video.srcObject = media;
+  const shown = () => {
+    if (peer !== rtc.peer || rtc.video) return;
+    clearTimeout(rtc.timer);
+    rtc.refusals = 0;
+    rtc.video = video;
+    rtc.everShown = true;
+    video.classList.add('shown');
+    root.classList.add('pictured');
+    known.streaming = known.everStreamed = true;
+    render();
+  };
+  video.onplaying = () => { if (video.videoWidth) shown(); };
+  video.onresize = () => { if (video.videoWidth) shown(); };
+  video.onerror = () => { if (peer === rtc.peer) lostRTC(); };
+  stage.append(video);
+  const started = video.play();
+  if (started && started.catch) started.catch(() => {});
+}
+
+function endRTC(resource) {
+  if (!resource) return;
+  // Also while the page is being left.
+  fetch(resource, { method: 'DELETE', keepalive: true, credentials: 'same-origin' }).catch(() => {});
+}
+
+function stopRTC() {
+  clearTimeout(rtc.timer);
+  const { peer, video, resource } = rtc;
+  rtc.peer = rtc.video = rtc.sample = rtc.before = null;
+  rtc.resource = '';
+  if (peer) { peer.ontrack = peer.onconnectionstatechange = null; peer.close(); }
+  for (const element of stage.querySelectorAll('video')) { element.srcObject = null; element.remove(); }
+  if (video) { known.streaming = false; root.classList.remove('pictured'); }
+  endRTC(resource);
+}
+
+// MJPEG takes over. Where WebRTC has failed twice, it stays.
+function fallBack() {
+  stopRTC();
+  // While nothing answers, that is no fault of WebRTC's; the first poll that succeeds connects.
+  if (known.failures) return render();
+  if (++rtc.refusals >= 2 || !rtc.everShown) rtc.mayTry = false;
+  connect();
+  render();
+}
+
+// A picture that was there has gone: the network has changed, or the server was started again.
+function lostRTC() {
+  keepStill();
+  fallBack();
+}
+
+window.addEventListener('pagehide', stopRTC);
+
+// Once per second.
+async function measureRTC() {
+  const peer = rtc.peer;
+  if (!peer || !rtc.video) { rtc.sample = null; return; }
+  const report = await peer.getStats();
+  if (peer !== rtc.peer) return;
+  let video = null, trip = NaN;
+  report.forEach(entry => {
+    if (entry.type === 'inbound-rtp' && entry.kind === 'video') video = entry;
+    if (entry.type === 'candidate-pair' && entry.nominated && entry.currentRoundTripTime >= 0) trip = entry.currentRoundTripTime;
+  });
+  if (!video) return;
+  const before = rtc.before;
+  rtc.before = video;
+  if (!before) return;
+  const seconds = (video.timestamp - before.timestamp) / 1000;
+  const frames = (video.jitterBufferEmittedCount || 0) - (before.jitterBufferEmittedCount || 0);
+  const waited = (video.jitterBufferDelay || 0) - (before.jitterBufferDelay || 0);
+  // Half of the way there and back, and the wait in the buffer; what the encoder takes is not in it.
+  const latency = 1000 * ((trip >= 0 ? trip / 2 : 0) + (frames > 0 ? waited / frames : 0));
+  rtc.sample = {
+    rate: seconds > 0 ? (video.framesDecoded - before.framesDecoded) / seconds : NaN,
+    latency: latency > 0 ? latency : NaN,
+    bitrate: seconds > 0 ? 8 * (video.bytesReceived - before.bytesReceived) / seconds : NaN,
+    dropped: Math.max(0, (video.framesDropped || 0) - (before.framesDropped || 0)),
+  };
+}
+
+// The newest picture is copied once per second: a broken image would leave a hole.
+function keepStill(limit = 1600) {
+  const image = rtc.video || stream.image;
+  const wide = image ? image.naturalWidth || image.videoWidth : 0, high = wide ? image.naturalHeight || image.videoHeight : 0;
+  if (!wide) return;
+  const scale = Math.min(1, limit / wide);
+  const width = Math.round(wide * scale), height = Math.round(high * scale);
+  try {
+    if (still.width !== width || still.height !== height) { still.width = width; still.height = height; }
+    still.getContext('2d').drawImage(image, 0, 0, width, height);
+  } catch (undecodable) { /* the next second has another */ }
+}

@@ -1,0 +1,138 @@
+"""The page of `--serve` in headless Chromium, at an address that is not loopback's: it shows WebRTC where it can, MJPEG where
+it cannot, and says which."""
+
+import re
+import signal
+import time
+import urllib.parse
+
+from support.devtools import DevTools
+from support.namespace import ADDRESS, Namespace
+from support.tool import ToolTestCase
+
+WAY = "document.querySelector('#way').textContent"
+DECODED = "document.querySelector('video') ? document.querySelector('video').getVideoPlaybackQuality().totalVideoFrames : 0"
+SIZE = "(() => { const v = document.querySelector('video.shown'); return v ? v.videoWidth + 'x' + v.videoHeight : ''; })()"
+# How far the brightness of the picture's pixels varies: noise does, a plain surface doesn't.
+DEVIATION = """(() => {
+  const canvas = document.createElement('canvas'); canvas.width = canvas.height = 64;
+  const context = canvas.getContext('2d');
+  context.drawImage(document.querySelector('.picture.shown'), 0, 0, 64, 64, 0, 0, 64, 64);
+  const data = context.getImageData(0, 0, 64, 64).data.filter((_, index) => index % 4 === 1);
+  const mean = data.reduce((a, b) => a + b, 0) / data.length;
+  return Math.sqrt(data.reduce((a, b) => a + (b - mean) ** 2, 0) / data.length);
+})()"""
+LIMIT = 90
+
+
+class WebRTCPageTests(ToolTestCase):
+    def setUp(self):
+        super().setUp()
+        self.namespace = Namespace()
+        self.addCleanup(self.namespace.close)
+        self.browser = DevTools(prefix=self.namespace.prefix)
+        self.addCleanup(self.browser.close)
+
+    def serve(self, *arguments):
+        running = self.start(
+            "--source", "noise", "--preset", "320x240", "--serve", f"{ADDRESS}:0", *arguments,
+            prefix=self.namespace.prefix)
+        deadline = time.monotonic() + 60
+        while not (found := re.search(r"Serving (http://\S+/)", running.peek())):
+            if running.process.poll() is not None or time.monotonic() > deadline:
+                self.fail(f"it does not say where it serves:\n{running.finish(0)}")
+            time.sleep(0.02)
+        self.url = found[1]
+        return running
+
+    def end(self, running):
+        running.send(signal.SIGINT)
+        self.assertEqual(running.finish(60).code, 0)
+
+    def open(self, url=None):
+        tab = self.browser.open()
+        tab.go(url or self.url)
+        return tab
+
+    def test_plays_by_webrtc_and_counts(self):
+        running = self.serve()
+        tab = self.open()
+        tab.wait(f"{WAY} === 'WebRTC'", LIMIT)
+        tab.wait(f"{DECODED} > 60", LIMIT)
+        self.assertEqual(tab.evaluate(SIZE), "320x240")
+        self.assertGreater(tab.evaluate(DEVIATION), 3)
+        # The panel goes on, from the connection's own statistics.
+        for plot in ("fps", "latency", "bitrate"):
+            tab.wait(f"parseFloat(document.querySelector('#{plot} .value').textContent) > 0", LIMIT)
+        self.assertFalse(tab.complaints, tab.complaints)
+        # No stream of JPEG is read beside it.
+        self.assertFalse([url for url in tab.requests if "/stream" in url], tab.requests)
+        self.end(running)
+
+    def test_pauses_and_zooms(self):
+        running = self.serve()
+        tab = self.open()
+        tab.wait(f"{WAY} === 'WebRTC'", LIMIT)
+        tab.wait("document.querySelector('#latency .label').textContent === 'Network latency'", LIMIT)
+        width = "document.querySelector('video.shown').getBoundingClientRect().width"
+        before = tab.evaluate(width)
+        tab.press("+")
+        tab.wait(f"{width} === {before * 1.25}", LIMIT)
+        tab.press(" ")
+        tab.wait("document.querySelector('html.paused') !== null", LIMIT)
+        self.assertEqual(tab.evaluate("document.querySelectorAll('.picture').length"), 0)
+        self.assertEqual(tab.evaluate("document.querySelector('#still').width"), 320, "the picture stays")
+        self.assertEqual(tab.evaluate("document.querySelector('#still').getBoundingClientRect().width"), before * 1.25)
+        self.assertEqual(tab.evaluate(WAY), "")
+        # The session at the server has ended, too.
+        tab.wait("fetch('state').then(a => a.json()).then(a => a.result.viewer_page.viewers === 0)", LIMIT)
+        tab.press(" ")
+        tab.wait(f"{WAY} === 'WebRTC'", LIMIT)
+        tab.wait(f"{DECODED} > 10", LIMIT)
+        self.assertEqual(tab.evaluate(width), before * 1.25)
+        self.assertFalse(tab.complaints, tab.complaints)
+        self.end(running)
+
+    def test_falls_back_where_udp_is_blocked(self):
+        self.namespace.block_udp()
+        running = self.serve()
+        tab = self.open()
+        tab.wait(f"{WAY} === 'MJPEG'", LIMIT)
+        self.assertEqual(tab.evaluate("document.querySelectorAll('video').length"), 0)
+        self.assertTrue(tab.evaluate("document.querySelector('img.picture.shown').naturalWidth") == 320)
+        self.end(running)
+
+    def test_falls_back_when_the_connection_is_lost(self):
+        running = self.serve()
+        tab = self.open()
+        tab.wait(f"{DECODED} > 10", LIMIT)
+        self.namespace.block_udp()
+        tab.wait(f"{WAY} === 'MJPEG'", LIMIT)
+        self.end(running)
+
+    def test_viewers_beyond_the_limit_see_mjpeg(self):
+        running = self.serve("--serve-webrtc", "1")
+        first = self.open()
+        first.wait(f"{DECODED} > 10", LIMIT)
+        second = self.open()
+        second.wait(f"{WAY} === 'MJPEG'", LIMIT)
+        self.assertEqual(first.evaluate(WAY), "WebRTC")
+        # A viewer that leaves makes room.
+        first.go("about:blank")
+        third = self.open()
+        third.wait("document.querySelector('html.live') !== null", LIMIT)
+        deadline = time.monotonic() + LIMIT
+        while third.evaluate(WAY) != "WebRTC" and time.monotonic() < deadline:
+            third.reload()
+            third.wait("document.querySelector('html.live') !== null", LIMIT)
+        self.assertEqual(third.evaluate(WAY), "WebRTC")
+        self.end(running)
+
+    def test_a_login_is_for_both_ways(self):
+        running = self.serve("--serve-login", "user:secret")
+        place = urllib.parse.urlsplit(self.url)
+        tab = self.open(f"http://user:secret@{place.netloc}/")
+        tab.wait(f"{DECODED} > 10", LIMIT)
+        self.assertEqual(tab.evaluate("fetch(new URL('whep', location.href), {method: 'POST', credentials: 'omit', body: 'v=0',"
+                                      "headers: {'Content-Type': 'application/sdp'}}).then(a => a.status)"), 401)
+        self.end(running)
