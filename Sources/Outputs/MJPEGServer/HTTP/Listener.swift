@@ -16,6 +16,8 @@ final class Listener: Sendable {
     /// A warning about the machine's limits; nil for none.
     let warning: String?
     private let group: MultiThreadedEventLoopGroup
+    /// The open port.
+    private let channel: any Channel
 
     /// Listens. Blocks until the port is open.
     ///
@@ -37,7 +39,7 @@ final class Listener: Sendable {
         let hubs = group.makeIterator().map { LoopHub($0, waiting: broadcaster.waiting) }
         let service = Service(configuration, broadcaster: broadcaster, connections: connections, hubs: hubs)
         do {
-            address = try Listener.bind(configuration, service: service, group: group, tls: tls)
+            (channel, address) = try Listener.bind(configuration, service: service, group: group, tls: tls)
         } catch {
             try? group.syncShutdownGracefully()
             throw error
@@ -48,6 +50,8 @@ final class Listener: Sendable {
 
     /// Closes the port and every connection and ends the threads. When it returns, all of that is done.
     func close() {
+        // First, so that no thread that has ended is handed a connection, on which SwiftNIO crashes in debug builds.
+        try? channel.close().wait()
         for hub in service.hubs { hub.close() }
         // Data that has not been sent is discarded.
         try? group.syncShutdownGracefully()
@@ -58,7 +62,7 @@ final class Listener: Sendable {
     private static func bind(
         _ configuration: MJPEGServer.Configuration, service: Service, group: MultiThreadedEventLoopGroup,
         tls: TransportSecurity?
-    ) throws(MJPEGServerError) -> MJPEGServer.Address {
+    ) throws(MJPEGServerError) -> (any Channel, MJPEGServer.Address) {
         let hubs = Dictionary(uniqueKeysWithValues: service.hubs.map { (ObjectIdentifier($0.loop), $0) })
         var bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
@@ -98,8 +102,8 @@ final class Listener: Sendable {
         do {
             if let path = configuration.socketPath {
                 removeAbandonedSocket(path)
-                _ = try bootstrap.bind(unixDomainSocketPath: path).wait()
-                return MJPEGServer.Address(host: path, port: nil, isSecure: tls != nil)
+                let channel = try bootstrap.bind(unixDomainSocketPath: path).wait()
+                return (channel, MJPEGServer.Address(host: path, port: nil, isSecure: tls != nil))
             }
             // Frames leave at once; peers that vanish are detected.
             bootstrap =
@@ -112,9 +116,10 @@ final class Listener: Sendable {
                 .childChannelOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: 30_000)
             let channel = try bootstrap.bind(host: configuration.address, port: configuration.port).wait()
             let local = channel.localAddress
-            return MJPEGServer.Address(
+            let address = MJPEGServer.Address(
                 host: local?.ipAddress ?? configuration.address, port: local?.port ?? configuration.port,
                 isSecure: tls != nil)
+            return (channel, address)
         } catch {
             throw MJPEGServerError(listening: configuration, error)
         }
