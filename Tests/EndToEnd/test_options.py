@@ -108,8 +108,14 @@ class OverlayTests(ToolTestCase):
 class QualityTests(ToolTestCase):
     WAITS = True
 
+    def setUp(self):
+        super().setUp()
+        # The same pictures each time, with details for which quantizers make a difference.
+        media.command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x240:r=30:d=1,noise=alls=20",
+                      "-pix_fmt", "yuv420p", self.folder / "clip.y4m")
+
     def size(self, *options, name):
-        self.succeed("--source", "pattern", "--size", "320x240", "--fps", "max", "--frames", 30, *options, "-o", name, "--force")
+        self.succeed("--input", "clip.y4m", "--fps", "max", "--frames", 30, *options, "-o", name, "--force")
         return (self.folder / name).stat().st_size
 
     def test_constant_quality(self):

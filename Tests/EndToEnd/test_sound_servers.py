@@ -37,14 +37,16 @@ class ServerTests:
         return array.array("h", data[:len(data) // 4 * 4])
 
     def assertTone(self, samples):
-        """A second of the tone: as loud, and of its frequency."""
+        """The last second has the tone, as loud, and of its frequency. What a busy machine's server has lost in between is
+        silence; a server may begin with that, too."""
         left = samples[::2]
         self.assertGreater(len(left), 48_000)
-        # The last second: a server may begin with silence.
         left = left[-48_000:]
         self.assertGreater(max(left), 5000, "nothing is heard")
-        rises = sum(1 for before, after in zip(left, left[1:]) if before < 0 <= after)
-        self.assertAlmostEqual(rises, 1000, delta=15)
+        blocks = [left[start:start + 480] for start in range(0, 48_000, 480)]
+        # Ten periods of 1000 Hz each.
+        rises = [sum(1 for before, after in zip(block, block[1:]) if before < 0 <= after) for block in blocks]
+        self.assertGreater(sum(1 for count in rises if 9 <= count <= 11), 60, rises)
 
     def status(self, running):
         lines = [line for line in running.peek().splitlines() if line.startswith("{")]
