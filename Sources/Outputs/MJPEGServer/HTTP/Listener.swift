@@ -50,8 +50,12 @@ final class Listener: Sendable {
 
     /// Closes the port and every connection and ends the threads. When it returns, all of that is done.
     func close() {
-        // First, so that no thread that has ended is handed a connection, on which SwiftNIO crashes in debug builds.
+        // First, so that no thread that has ended is handed a connection, on which SwiftNIO crashes in debug builds: those that
+        // were accepted before go to their threads, and the answers back.
         try? channel.close().wait()
+        for _ in 0..<2 {
+            for hub in service.hubs { try? hub.loop.submit {}.wait() }
+        }
         for hub in service.hubs { hub.close() }
         // Data that has not been sent is discarded.
         try? group.syncShutdownGracefully()
