@@ -109,7 +109,7 @@ package struct SignallingServer: Sendable {
             throw SignallingError(
                 .untrusted, operation: operation, subject: address.displayName,
                 message: "http shows the token and the keys' fingerprints to the network; give an https address, or "
-                    + "allow plain http.")
+                    + "allow plain http (allowsPlainHTTP; --plain-http of the tool).")
         }
         self.token = token
         self.allowsPlainHTTP = allowsPlainHTTP
