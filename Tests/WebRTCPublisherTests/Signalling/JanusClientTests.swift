@@ -156,6 +156,8 @@ import Testing
             }
         }
         holder.withLock { $0 = client }
+        // The client keeps its handler, which keeps the holder.
+        defer { holder.withLock { $0 = nil } }
         _ = try client.publish(offer: offer(trickles: true))
         server.stop()
         closed.wait(until: MonotonicClock().now.advanced(by: .seconds(60)))
