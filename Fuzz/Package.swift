@@ -20,7 +20,7 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzSignalling", [framework("WebRTCPublisher")]),
     ("FuzzRTCP", [framework("RTP")]),
     ("FuzzSDP", [framework("RTP")]),
-    ("FuzzTransportFeedback", [framework("RTP"), framework("CaptureCore")]),
+    ("FuzzTransportFeedback", [framework("RTP")]),
     ("FuzzOptions", [framework("CaptureTool"), framework("FrameProcessing"), framework("VideoCapturing")]),
 ]
 

@@ -66,4 +66,37 @@ public enum RTPParsing {
         precondition(parser.datagrams + parser.dropped == 1)
         return (named, resent)
     }
+
+    /// Hands a sender's packets of transport-wide feedback, as they follow each other in RTCP, to an estimator: each report
+    /// lies in the range that its packet states, and the rates stay within their limits.
+    ///
+    /// - Parameter sent: the number of packets that are sent before each packet of feedback.
+    public static func readTransportFeedback(_ bytes: UnsafeRawBufferPointer, sent: Int) {
+        var rest = bytes
+        var estimator = BandwidthEstimator(.init(maximum: 2_000_000))
+        var sequence: UInt16 = 0
+        var time = MediaTime(nanoseconds: 1_000_000_000)
+        while rest.count >= 4 {
+            let size = min(rest.count, (Int(rest[2]) << 8 | Int(rest[3])) * 4 + 4)
+            let packet = UnsafeRawBufferPointer(rebasing: rest[..<size])
+            rest = UnsafeRawBufferPointer(rebasing: rest[size...])
+            for _ in 0..<sent {
+                estimator.didSend(sequence, bytes: 1000, at: time, probe: 1)
+                sequence &+= 1
+            }
+            time = time.advanced(by: .milliseconds(50))
+            if let feedback = TransportFeedback(packet) {
+                var reports = 0
+                feedback.forEachReport { report in
+                    precondition(report.sequence == feedback.base &+ UInt16(reports), "reports are in order")
+                    reports += 1
+                }
+                precondition(reports == feedback.count, "as many reports as the packet states")
+            }
+            estimator.handleFeedback(packet, at: time)
+            estimator.update(at: time)
+            _ = estimator.takeProbe()
+            precondition((50_000...2_000_000).contains(estimator.target), "a target within its limits")
+        }
+    }
 }
