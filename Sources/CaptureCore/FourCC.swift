@@ -1,3 +1,5 @@
+private let backslash: UInt8 = 0x5C
+
 /// The four-character code of a codec in a file, or of a camera's pixel format, in the order of its bytes.
 ///
 /// The first character is the lowest byte. Any 32 bits are valid, since a file or a driver may state any. In V4L2 the
@@ -13,11 +15,14 @@ public struct FourCC: RawRepresentable, Hashable, Sendable {
     }
 
     /// Reads a name such as `YUYV`. A name of fewer than four characters is padded with spaces, and `-BE` at the end
-    /// stands for the big-endian variant. Nil for anything else.
+    /// stands for the big-endian variant. Nil for anything else, such as a backslash, with which ``description`` writes
+    /// bytes that have no character.
     public init?(_ text: String) {
         let isBigEndian = text.utf8.count > 4 && text.hasSuffix("-BE")
         let name = isBigEndian ? text.utf8.dropLast(3) : text.utf8[...]
-        guard (1...4).contains(name.count), name.allSatisfy({ 0x20...0x7E ~= $0 }), name.first != 0x20 else {
+        guard (1...4).contains(name.count), name.allSatisfy({ 0x20...0x7E ~= $0 && $0 != backslash }),
+            name.first != 0x20
+        else {
             return nil
         }
         var value: UInt32 = 0x2020_2020
@@ -46,7 +51,7 @@ extension FourCC: CustomStringConvertible {
         bytes[3] &= 0x7F
         while bytes.count > 1, bytes.last == 0x20 { bytes.removeLast() }
         let text = bytes.map { byte in
-            if 0x21...0x7E ~= byte { return String(UnicodeScalar(byte)) }
+            if 0x21...0x7E ~= byte, byte != backslash { return String(UnicodeScalar(byte)) }
             let digits = String(byte, radix: 16, uppercase: true)
             return "\\x\(digits.count == 1 ? "0" : "")\(digits)"
         }
