@@ -49,7 +49,8 @@ extension FourCC: CustomStringConvertible {
         var bytes = (0..<4).map { UInt8(truncatingIfNeeded: rawValue >> (UInt32($0) * 8)) }
         let isBigEndian = bytes[3] & 0x80 != 0
         bytes[3] &= 0x7F
-        while bytes.count > 1, bytes.last == 0x20 { bytes.removeLast() }
+        // One character and `-BE` would be four characters, which are a code of their own.
+        while bytes.count > (isBigEndian ? 2 : 1), bytes.last == 0x20 { bytes.removeLast() }
         let text = bytes.map { byte in
             if 0x21...0x7E ~= byte, byte != backslash { return String(UnicodeScalar(byte)) }
             let digits = String(byte, radix: 16, uppercase: true)
