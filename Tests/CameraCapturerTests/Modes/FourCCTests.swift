@@ -24,6 +24,13 @@ import VideoCapturing
         }
     }
 
+    /// Spaces alone, a control character, a backslash, and a big-endian code of one character.
+    @Test(arguments: [0x2020_2020, 0x2020_2001, 0x3032_785C, 0xA020_2041, 0x4542_2D41] as [UInt32])
+    func readsNoOtherCodeFromWhatItPrints(value: UInt32) {
+        let code = FourCC(rawValue: value)
+        #expect(FourCC("\(code)" as String) ?? code == code)
+    }
+
     @Test(arguments: ["", "YUYVX", "\u{e9}", "\n", " Y16", "YUYVX-BE"])
     func refusesNonsense(text: String) {
         #expect(FourCC(text) == nil)
