@@ -96,6 +96,10 @@ private struct SDPParser {
             )
         }
         let words = value.split(separator: " ", maxSplits: 3)
+        // Its words are in messages and in answers.
+        guard value.utf8.allSatisfy({ 0x20...0x7E ~= $0 }), words.first?.utf8.count ?? 0 <= 32 else {
+            throw malformed("the words of a section are of printable ASCII characters, and a medium is a short one")
+        }
         guard words.count == 4, let port = Int(words[1].prefix { $0 != "/" }), (0...65535).contains(port) else {
             throw malformed("a section has a medium, a port up to 65535, a protocol and formats")
         }
