@@ -19,7 +19,7 @@ final class FlawedInlet: VideoCaptureConsumer {
         var starter: UInt = 0
     }
 
-    /// The first frame of a start, on its way to the thread that starts.
+    /// The first frame of a start, in flight to the thread that starts.
     private struct Handover {
         var starters = 0
         var frame: VideoFrame?

@@ -263,7 +263,7 @@ package final class WebRTCSession: SendClient {
 
     // MARK: The end
 
-    /// Ends the session: the peer is told. May be repeated.
+    /// Ends the session, and notifies the peer. May be repeated.
     package func close() {
         let goodbye = shared.withLock { shared -> [[UInt8]] in
             guard shared.state == .live else { return [] }
