@@ -5,7 +5,7 @@ import WebRTCTransport
 
 /// Keeps a stream published: connects, waits, and connects again with growing delays, on a thread of its own.
 ///
-/// Each connection is a session of its own at the server, which is notified of its end on every way out: by BYE and by DTLS at
+/// Each connection is a session of its own at the server, which is notified of every end: by BYE and by DTLS at
 /// the peer, then by the signalling.
 final class PublishingLoop: Sendable {
     private struct Shared {
