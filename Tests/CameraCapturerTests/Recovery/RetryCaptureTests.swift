@@ -48,7 +48,7 @@ import VideoCapturing
         let steps = run.events.filter { if case .negotiated = $0 { false } else { true } }
         #expect(steps == (1...4).map { .restarting(attempt: $0, of: 4) } + [.waiting(.seconds(1))])
         pause(.milliseconds(50))
-        #expect(run.calls(in: .milliseconds(300)) < 6)
+        #expect(run.makesFewerCalls(than: 6, in: .milliseconds(300)))
         #expect(!run.camera.isOpen)
         run.camera.set { $0.refusals = [] }
         #expect(run.probe.waitForMore(5))
@@ -68,7 +68,7 @@ import VideoCapturing
         }
         #expect(run.waitForEvent(.waiting(.seconds(1))))
         pause(.milliseconds(50))
-        #expect(run.calls(in: .milliseconds(300)) < 20)
+        #expect(run.makesFewerCalls(than: 20, in: .milliseconds(300)))
         #expect(!run.events.contains(.waiting(.seconds(2))))
     }
 
@@ -142,7 +142,7 @@ import VideoCapturing
     @Test func doesNotSpinOnAFalsePromise() throws {
         let run = try CaptureRun.running()
         run.camera.set { $0.refusals = [.init(request: clibv4l2_DQBUF, times: .max, number: EAGAIN)] }
-        #expect(run.calls(in: .milliseconds(300)) < 400)
+        #expect(run.makesFewerCalls(than: 400, in: .milliseconds(300)))
         run.camera.set { $0.refusals = [] }
         #expect(run.probe.waitForMore(5))
     }
@@ -155,7 +155,7 @@ import VideoCapturing
             #expect(run.probe.waitForMore(10))
             run.machine.unplug()
             #expect(run.waitForState(.interrupted(.deviceDisconnected)))
-            #expect(run.calls(in: .milliseconds(300)) < (number == EINTR ? 400 : 100))
+            #expect(run.makesFewerCalls(than: number == EINTR ? 400 : 100, in: .milliseconds(300)))
             #expect(try run.stop() < .milliseconds(500))
         }
     }

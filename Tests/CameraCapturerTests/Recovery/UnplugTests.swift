@@ -50,7 +50,7 @@ import VideoCapturing
         run.machine.plug()
         #expect(run.waitForEvent(.noPermission))
         pause(.milliseconds(50))
-        #expect(run.calls(in: .milliseconds(300)) < 6)
+        #expect(run.makesFewerCalls(than: 6, in: .milliseconds(300)))
         run.machine.permit()
         #expect(run.probe.waitForMore(5))
         #expect(run.capture.state == .running && run.statistics.reconnects == 1)
@@ -66,7 +66,7 @@ import VideoCapturing
         run.machine.plug()
         #expect(run.waitForState(.interrupted(.deviceBusy)))
         run.machine.disturb()
-        #expect(run.calls(in: .milliseconds(500)) < 20)
+        #expect(run.makesFewerCalls(than: 20, in: .milliseconds(500)))
         run.camera.set { $0.openError = 0 }
         #expect(run.probe.waitForMore(5))
         #expect(run.statistics.reconnects == 1)
@@ -77,10 +77,10 @@ import VideoCapturing
         run.machine.unplug()
         #expect(run.waitForState(.interrupted(.deviceDisconnected)))
         pause(.milliseconds(50))
-        #expect(run.calls(in: .milliseconds(300)) < 6)
+        #expect(run.makesFewerCalls(than: 6, in: .milliseconds(300)))
         // Other devices come and go.
         for _ in 0..<5 { run.machine.disturb() }
-        #expect(run.calls(in: .milliseconds(300)) < 20)
+        #expect(run.makesFewerCalls(than: 20, in: .milliseconds(300)))
         #expect(run.capture.state == .interrupted(.deviceDisconnected))
     }
 
