@@ -140,6 +140,7 @@ extension MediaPublisher {
     ) throws -> EncoderStage {
         let encoding = record.encoding ?? settings.encoding
         let entry = try encoder(encoding, for: record.output, feed)
+        if encoding.encoder != nil { try check(encoding.options, of: entry, feed) }
         let key = EncoderStage.Key(
             encoder: entry.name, settings: encoding, frames: record.frames, purpose: feed.purpose)
         let present = state.withLock { $0.stages } + new
@@ -165,6 +166,21 @@ extension MediaPublisher {
             encoding: consumer)
         new.append(stage)
         return stage
+    }
+
+    /// Throws for an option that the encoder has not, since it would have no effect.
+    private func check(
+        _ options: OptionValues, of entry: EncoderEntry, _ feed: OutputContext.Feed.PacketFeed
+    ) throws(OptionError) {
+        guard let name = options.names.first(where: { name in !entry.options.contains { $0.name == name } }) else {
+            return
+        }
+        let others = settings.encoders.filter { encoder in
+            feed.codecs.contains(encoder.codec) && encoder.options.contains { $0.name == name }
+        }.map(\.name)
+        let advice = others.isEmpty ? "" : ", or choose one of \(others.joined(separator: ", "))"
+        throw OptionError(
+            name, options[name], "the encoder \(entry.name) has no such setting; leave it out\(advice).")
     }
 
     /// The encoder that the settings name, or the first one that suits the output.

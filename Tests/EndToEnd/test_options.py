@@ -5,6 +5,7 @@ import signal
 from support import media
 from support.tool import NO_INPUT, OK, USAGE, ToolTestCase, environment
 
+X264 = ("--encoder", "libx264")
 NOISE = ("--source", "noise", "--size", "320x240", "--seed", "1", "--fps", "30")
 
 
@@ -119,9 +120,10 @@ class QualityTests(ToolTestCase):
         return (self.folder / name).stat().st_size
 
     def test_constant_quality(self):
-        for name, values in (("a.webm", ("8", "30", "60")), ("a.mp4", ("15", "30", "45"))):
-            with self.subTest(name=name):
-                sizes = [self.size("--quality", value, name=name) for value in values]
+        for name, values, words in (("a.webm", ("8", "30", "60"), ()), ("a.mp4", ("15", "30", "45"), ()),
+                                    ("a.mp4", ("15", "30", "45"), X264)):
+            with self.subTest(name=name, words=words):
+                sizes = [self.size("--quality", value, *words, name=name) for value in values]
                 self.assertGreater(sizes[0], 1.1 * sizes[1])
                 self.assertGreater(sizes[1], 1.1 * sizes[2])
                 self.assertEqual(media.decode(self.folder / name), (30, ""))
@@ -129,15 +131,30 @@ class QualityTests(ToolTestCase):
         self.assertIn("constant quality 40", run.stderr)
 
     def test_limits_of_the_quantizer(self):
-        for name, coarse in (("b.webm", "20"), ("b.mp4", "20")):
-            free = self.size("--bitrate", "50k", name=name)
-            self.assertGreater(self.size("--bitrate", "50k", "--max-quantizer", coarse, name=name), 1.2 * free)
+        for name, coarse, words in (("b.webm", "20", ()), ("b.mp4", "20", ()), ("b.mp4", "20", X264)):
+            free = self.size("--bitrate", "50k", *words, name=name)
+            self.assertGreater(self.size("--bitrate", "50k", "--max-quantizer", coarse, *words, name=name), 1.2 * free)
 
     def test_speed_and_rate_control(self):
         for name in ("c.webm", "c.mp4"):
             for words in (("--speed", "1"), ("--speed", "16"), ("--rate-control", "vbr"), ("--rate-control", "cbr")):
                 self.size(*words, name=name)
                 self.assertEqual(media.decode(self.folder / name), (30, ""))
+
+    def test_speed_and_rate_control_of_x264(self):
+        sizes = [self.size("--quality", "25", "--speed", speed, *X264, name="d.mp4") for speed in ("4", "16")]
+        self.assertNotEqual(*sizes)
+        for control in ("vbr", "cbr"):
+            self.size("--bitrate", "300k", "--rate-control", control, *X264, name="d.mp4")
+            self.assertEqual(media.decode(self.folder / "d.mp4"), (30, ""))
+
+    def test_what_an_encoder_has_not(self):
+        for words, word in ((("--encoder", "h264_v4l2m2m", "--quality", "20"), "libx264"),
+                            (("--encoder", "h264_v4l2", "--speed", "3"), "no such setting"),
+                            ((*X264, "--encoder-device", "/dev/dri/card0"), "h264_vaapi")):
+            with self.subTest(words=words):
+                self.assertRefused(self.run_tool(*NOISE, "--frames", 1, *words, "-o", "a.mp4"), USAGE, words[-2], word)
+        self.assertFalse((self.folder / "a.mp4").exists())
 
     def test_what_cannot_be(self):
         for words, word in ((("--quality", "64"), "0 to 63"), (("--quality", "20", "--bitrate", "1M"), "--bitrate"),

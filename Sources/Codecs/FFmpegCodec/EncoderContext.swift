@@ -25,6 +25,7 @@ final class EncoderContext {
     private let packet: UnsafeMutablePointer<AVPacket>
     private let surfaces: SurfacePool?
     private let name: String
+    private let quality: EncoderQuality?
 
     /// Opens the encoder.
     ///
@@ -42,10 +43,12 @@ final class EncoderContext {
             EncoderContext.apply(configuration, shape, format, traits, to: context)
             if let surfaces { context.pointee.hw_frames_ctx = av_buffer_ref(surfaces.frames) }
             // Those of the table may be unknown to another version; those of the user must not be.
-            var options = FFmpegOptions(traits.options.merging(configuration.options) { _, user in user })
+            let chosen = QualityOptions(encoder: name).options(configuration.quality)
+                .merging(configuration.options) { _, user in user }
+            var options = FFmpegOptions(traits.options.merging(chosen) { _, user in user })
             let result = avcodec_open2(context, codec, &options.dictionary)
             guard result >= 0 else { throw EncoderContext.openError(result, name, traits) }
-            let unknown = options.names.filter { configuration.options[$0] != nil }
+            let unknown = options.names.filter { chosen[$0] != nil }
             guard unknown.isEmpty else {
                 throw CodecError(
                     .invalidConfiguration, operation: "open the encoder", subject: name,
@@ -59,6 +62,7 @@ final class EncoderContext {
         // Last, since an object that is complete is destroyed when its initializer throws.
         self.name = name
         self.shape = shape
+        quality = configuration.quality
         self.context = context
         self.frame = frame
         self.packet = packet
@@ -67,7 +71,10 @@ final class EncoderContext {
     deinit { EncoderContext.free(context, frame, packet) }
 
     /// Changes the bitrate of an encoder whose traits allow that.
-    func setBitrate(_ bitrate: Int) { EncoderContext.setBitrate(bitrate, of: context) }
+    func setBitrate(_ bitrate: Int) {
+        EncoderContext.setBitrate(
+            bitrate, maximum: QualityOptions(encoder: name).maximumRate(quality, bitrate: bitrate), of: context)
+    }
 
     /// Passes a frame in without a copy: the encoder holds the buffer for as long as it needs it.
     ///
@@ -212,14 +219,18 @@ extension EncoderContext {
             ?? (shape.width * shape.height > 640 * 480 ? min(max(processors, 1), 4) : 1)
         // So that JPEG takes full range in a layout whose name does not say so.
         context.pointee.strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL
-        setBitrate(configuration.bitrate, of: context)
+        let maximum = QualityOptions(encoder: configuration.encoder)
+            .maximumRate(configuration.quality, bitrate: configuration.bitrate)
+        setBitrate(configuration.bitrate, maximum: maximum, of: context)
     }
 
     /// The rate is kept over a second.
-    fileprivate static func setBitrate(_ bitrate: Int, of context: UnsafeMutablePointer<AVCodecContext>) {
+    fileprivate static func setBitrate(
+        _ bitrate: Int, maximum: Int, of context: UnsafeMutablePointer<AVCodecContext>
+    ) {
         context.pointee.bit_rate = Int64(bitrate)
-        context.pointee.rc_max_rate = Int64(bitrate)
-        context.pointee.rc_buffer_size = Int32(clamping: bitrate)
+        context.pointee.rc_max_rate = Int64(maximum)
+        context.pointee.rc_buffer_size = Int32(clamping: maximum)
     }
 
     private static func openError(_ code: Int32, _ name: String, _ traits: EncoderTraits) -> CodecError {

@@ -15,13 +15,11 @@ extension EncoderEntry {
     }
 
     private static func ffmpeg(_ name: String, _ summary: String) -> EncoderEntry {
-        EncoderEntry(
+        let device = OptionDescription(
+            "encoder-device", .text("PATH"), "the device of an encoder in hardware", default: "the first")
+        return EncoderEntry(
             name: name, codec: .h264, summary: summary,
-            options: [
-                .encoderThreads,
-                OptionDescription(
-                    "encoder-device", .text("PATH"), "the device of an encoder in hardware", default: "the first"),
-            ],
+            options: [name.hasPrefix("lib") ? .encoderThreads : device] + QualityOptions(encoder: name).descriptions,
             problem: { FFmpegVideoEncoder.failure(of: name)?.message },
             make: { request in
                 var configuration = FFmpegVideoEncoder.Configuration(
@@ -29,6 +27,7 @@ extension EncoderEntry {
                 configuration.frameRate = request.frameRate
                 if let interval = request.keyFrameInterval { configuration.keyFrameInterval = interval }
                 configuration.threads = try request.threads(in: 1...64)
+                configuration.quality = try request.quality(quantizers: 1...51)
                 configuration.device = request.settings.options["encoder-device"]
                 return try FFmpegVideoEncoder(configuration)
             })

@@ -22,6 +22,8 @@ extension FFmpegVideoEncoder {
         /// Whether rate and size are lowered when encoding takes longer than frames come. For live use; what is encoded then
         /// depends on the machine's load.
         public var adaptsToLoad: Bool
+        /// What options say of quality, bitrate and time, as far as it is known for the encoder.
+        package var quality: EncoderQuality?
 
         /// Where the packets go.
         public typealias Purpose = EncodingSettings.Purpose

@@ -69,7 +69,8 @@ public final class FFmpegVideoEncoder: VideoEncoder {
         var trial = configuration
         trial.bitrate = bitrate
         try trial.validate()
-        newBitrate = bitrate
+        // With a constant quantizer no bitrate is aimed at.
+        if configuration.quality?.constantQuantizer == nil { newBitrate = bitrate }
     }
 
     public func encode(_ frame: VideoFrame, output: (MediaPacket) throws -> Void) throws {
