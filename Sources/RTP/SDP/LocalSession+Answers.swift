@@ -122,6 +122,9 @@ extension LocalSession {
             &text, format, payloadType: agreed.payloadType, retransmissionType: agreed.retransmissionType,
             feedback: names.filter { agreed.feedback.contains($0.0) }.map(\.1))
         writeSources(&text, stream, isResent: agreed.retransmissionType != nil)
+        guard let epoch = stream.epoch else { return }
+        text.add("a=ts-refclk:local")
+        text.add("a=mediaclk:direct=\(epoch)")
     }
 
     // MARK: Both

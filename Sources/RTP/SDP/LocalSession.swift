@@ -20,6 +20,9 @@ package struct LocalSession: Sendable {
         package var ssrc = UInt32.random(in: 1 ... .max)
         /// The source of retransmissions; nil for none.
         package var retransmissionSSRC: UInt32?
+        /// The RTP timestamp of the capture clock's epoch, for an answer to state (RFC 7273): so a receiver that knows that
+        /// clock knows when each frame was captured. Nil to leave it out.
+        package var epoch: UInt32?
 
         /// A stream in one of these formats.
         package init(

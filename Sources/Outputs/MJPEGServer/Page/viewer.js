@@ -64,7 +64,7 @@ function render() {
   }
   setText($('size'), state === 'live' ? size : '');
   setText($('way'), state === 'live' ? (rtc.video ? 'WebRTC' : 'MJPEG') : '');
-  plots[1].name = rtc.video ? 'Network latency' : 'Latency of the server';
+  plots[1].name = !rtc.video ? 'Latency of the server' : rtc.epoch === rtc.epoch ? 'Glass to glass' : 'Network latency';
   setText(plots[1].label, plots[1].name);
   setText($('name'), title());
   const words = [title(), STATES[state].word, size, location.host].filter(Boolean).join(' \u00b7 ');
@@ -223,10 +223,13 @@ async function ask() {
   const began = performance.now();
   await measureRTC().catch(() => {});
   try {
+    const sent = performance.now();
     const answer = await fetch(address(`state?key=${stream.key}`), { cache: 'no-store', credentials: 'same-origin', signal: abort.signal });
+    const received = performance.now();
     if (!answer.ok) throw new HTTPError(answer.status);
     const result = (await answer.json()).result;
     if (!result || typeof result.viewer_page !== 'object' || !result.viewer_page) throw new Error('no viewer_page');
+    readClock(sent, received, number(result.viewer_page.clock_ms));
     accept(result);
   } catch (failure) {
     known.hint = failure instanceof HTTPError ? failure.message : '';
@@ -243,6 +246,8 @@ function accept(result) {
   const page = result.viewer_page, wasLost = known.failures >= 2;
   const isRestarted = poll.instance !== null && result.instance_id !== poll.instance;
   poll.instance = result.instance_id === undefined ? null : result.instance_id;
+  // The server may run on another machine, whose clock began at another time.
+  if (isRestarted) serverClock.samples = [];
   known.page = page;
   known.failures = 0;
   // A counter that decreased was reset.

@@ -10,7 +10,32 @@ const rtc = {
   mayTry: 'RTCPeerConnection' in window && !/^(localhost|127\..*|\[::1\])$/.test(location.hostname),
   sample: null,    // the statistics of the last second
   before: null,
+  epoch: NaN,      // the RTP timestamp of the epoch of the server's clock, which the answer states (RFC 7273)
+  ages: [],        // of the frames of the last second: from capture to display, in ms
 };
+
+// The server's clock. The quickest of the last answers says best how this page's clock differs.
+const serverClock = { samples: [], offset: NaN };
+function readClock(sent, received, clock) {
+  if (clock !== clock) return;
+  serverClock.samples.push({ trip: received - sent, offset: clock - (sent + received) / 2 });
+  if (serverClock.samples.length > 30) serverClock.samples.shift();
+  serverClock.offset = serverClock.samples.reduce((a, b) => b.trip < a.trip ? b : a).offset;
+}
+
+// From a frame's capture, of which its RTP timestamp tells, to the time when the browser expects to show it.
+function watchFrames(peer, video) {
+  const look = (now, frame) => {
+    if (peer !== rtc.peer) return;
+    video.requestVideoFrameCallback(look);
+    if (typeof frame.rtpTimestamp !== 'number') rtc.epoch = NaN;
+    const ticks = rtc.epoch + 90 * (frame.expectedDisplayTime + serverClock.offset) - frame.rtpTimestamp;
+    const age = (ticks % 2 ** 32 + 2 ** 32) % 2 ** 32 / 90;
+    // Beyond a minute it is the browser's guess of the display that is wrong.
+    if (age < 60000) rtc.ages.push(age);
+  };
+  if (rtc.epoch === rtc.epoch) video.requestVideoFrameCallback(look);
+}
 // Without a picture by then, MJPEG is shown.
 const RTC_LIMIT = 5000;
 
@@ -41,6 +66,8 @@ async function startRTC() {
     const resource = place ? new URL(place, address('whep')).href : '';
     if (isOld()) { endRTC(resource); return; }
     rtc.resource = resource;
+    const epoch = /^a=mediaclk:direct=(\d+)/m.exec(sdp);
+    rtc.epoch = epoch && 'requestVideoFrameCallback' in HTMLVideoElement.prototype ? Number(epoch[1]) : NaN;
     await peer.setRemoteDescription({ type: 'answer', sdp });
   } catch (failure) {
     // The server has no WebRTC, or as many viewers as it allows.
@@ -61,6 +88,7 @@ function attachRTC(peer, media) {
     rtc.refusals = 0;
     rtc.video = video;
     rtc.everShown = true;
+    watchFrames(peer, video);
     video.classList.add('shown');
     root.classList.add('pictured');
     known.streaming = known.everStreamed = true;
@@ -85,6 +113,8 @@ function stopRTC() {
   const { peer, video, resource } = rtc;
   rtc.peer = rtc.video = rtc.sample = rtc.before = null;
   rtc.resource = '';
+  rtc.epoch = NaN;
+  rtc.ages = [];
   if (peer) { peer.ontrack = peer.onconnectionstatechange = null; peer.close(); }
   for (const element of stage.querySelectorAll('video')) { element.srcObject = null; element.remove(); }
   if (video) { known.streaming = false; root.classList.remove('pictured'); }
@@ -127,8 +157,10 @@ async function measureRTC() {
   const seconds = (video.timestamp - before.timestamp) / 1000;
   const frames = (video.jitterBufferEmittedCount || 0) - (before.jitterBufferEmittedCount || 0);
   const waited = (video.jitterBufferDelay || 0) - (before.jitterBufferDelay || 0);
-  // Half of the way there and back, and the wait in the buffer; what the encoder takes is not in it.
-  const latency = 1000 * ((trip >= 0 ? trip / 2 : 0) + (frames > 0 ? waited / frames : 0));
+  const ages = rtc.ages.splice(0);
+  // Else half of the way there and back, and the wait in the buffer; what the encoder takes is not in it.
+  const latency = rtc.epoch === rtc.epoch ? ages.reduce((sum, age) => sum + age, 0) / ages.length
+    : 1000 * ((trip >= 0 ? trip / 2 : 0) + (frames > 0 ? waited / frames : 0));
   rtc.sample = {
     rate: seconds > 0 ? (video.framesDecoded - before.framesDecoded) / seconds : NaN,
     latency: latency > 0 ? latency : NaN,

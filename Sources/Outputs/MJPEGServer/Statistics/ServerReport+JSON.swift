@@ -54,7 +54,7 @@ extension ServerReport {
     /// The values that the page plots.
     private func page(_ title: String) -> JSONValue {
         .object([
-            ("title", .string(title)),
+            ("title", .string(title)), ("clock_ms", .number(Double(time.nanoseconds) / 1_000_000, decimals: 3)),
             ("capture_fps", number(statistics.captureRate)), ("stream_fps", number(statistics.streamRate)),
             ("latency_ms", milliseconds(recentLatency)), ("bitrate_bps", .integer(Int64(bitrate))),
             ("dropped", .count(statistics.framesSkipped)), ("viewers", .count(records.count + otherViewers)),

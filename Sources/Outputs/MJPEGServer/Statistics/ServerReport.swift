@@ -19,11 +19,14 @@ struct ServerReport {
     var quantiles: [(quantile: Double, latency: Duration)] = []
     var latencyCount: UInt64 = 0
     var latencySum: Int64 = 0
+    /// When it was read, on the clock of the capture.
+    let time: MediaTime
     /// Bits per second that the average viewer gets.
     var bitrate: Double = 0
 
     init(_ broadcaster: Broadcaster, connections: Connections, hubs: [LoopHub]) {
         let now = broadcaster.clock.now
+        time = now
         readState(broadcaster, at: now)
         otherViewers = broadcaster.viewing?.viewerCount ?? 0
         let counts = connections.current

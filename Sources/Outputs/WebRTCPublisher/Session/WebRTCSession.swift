@@ -132,6 +132,7 @@ package final class WebRTCSession: SendClient {
     package func answer(offer text: String) throws -> String {
         let offer = try SessionDescription(parsing: text, operation: "read the offer")
         var local = localSession(try gather())
+        for index in local.streams.indices { local.streams[index].epoch = .random(in: 0 ... .max) }
         // Browsers offer either role; the side that answers begins (RFC 8842).
         let isServer = offer.sections.contains { $0.setup == .active }
         local.transport.setup = isServer ? .passive : .active
@@ -166,6 +167,7 @@ package final class WebRTCSession: SendClient {
             let isVideo = format != .opus
             var sending = RTPSender.Configuration(format: format, payloadType: stream.payloadType)
             sending.ssrc = local.streams[index].ssrc
+            if let epoch = local.streams[index].epoch { sending.start.timestamp = epoch }
             sending.extensions = stream.extensions
             sending.mid = stream.mid
             sending.cname = local.cname
