@@ -134,6 +134,26 @@ class OutputFailureTests(ToolTestCase):
         report = Browser.get().play(copy)
         self.assertEqual((report["ended"], report["error"]), ("ended", None), report)
 
+    @unittest.skipUnless(os.geteuid() == 0, "mounting a small disk needs root")
+    def test_a_full_disk_keeps_the_playlist(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(disk)], stderr=subprocess.PIPE)
+        if mounted.returncode != 0:
+            self.skipTest(f"mount: {mounted.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", str(disk)])
+        # Times of a file, so that the segments are of a size whatever the load is; as fast as possible.
+        clip = self.folder / "clip.y4m"
+        media.make_y4m(clip, width=64, height=48, frames=900)
+        run = self.run_tool("--input", clip, "--fps", "max", "--bitrate", "100k", "-o", disk / "a.m3u8")
+        self.assertEqual(run.code, IO, str(run))
+        self.assertSentence(run, "a.m3u8", "full", "No space left")
+        segments = [line for line in (disk / "a.m3u8").read_text().splitlines() if line.endswith(".ts")]
+        self.assertGreater(len(segments), 0)
+        for name in segments:
+            self.assertEqual(media.decode(disk / name), (60, ""), name)
+
     def test_standard_output_is_a_playable_stream(self):
         reader, writer = os.pipe()
         running = self.start(*RECORD, "--frames", 30, "--output", "-", "--stats", "text", stdout=writer)

@@ -37,6 +37,8 @@ final class ContainerWriter {
     /// The bytes of a packet with the zeros behind them that the library's parsers read.
     private var scratch: UnsafeMutableRawBufferPointer
     private var hasEnded = false
+    /// Of the files that the library opens itself.
+    private let files = UnsafeMutablePointer<clibav_files>.allocate(capacity: 1)
 
     /// - Parameters:
     ///   - target: where to.
@@ -72,6 +74,8 @@ final class ContainerWriter {
         scratch = .allocate(byteCount: 64 * 1024, alignment: 64)
         context.pointee.interrupt_callback = limit.callback
         context.pointee.flags |= AVFMT_FLAG_FLUSH_PACKETS
+        files.initialize(to: clibav_files())
+        if target.kind == .files { clibav_watch_files(context, files) }
         if let sink { context.pointee.pb = sink.context }
     }
 
@@ -82,6 +86,7 @@ final class ContainerWriter {
         if hasBegun, !hasEnded, target.kind == .network { av_write_trailer(context) }
         if sink == nil, !target.opensItself, context.pointee.pb != nil { avio_closep(&context.pointee.pb) }
         avformat_free_context(context)
+        files.deallocate()
         var packet: UnsafeMutablePointer<AVPacket>? = packet
         av_packet_free(&packet)
         scratch.deallocate()
@@ -204,6 +209,7 @@ final class ContainerWriter {
 
     private func endRecord() throws(MediaFileError) {
         try sink?.endRecord()
+        try check(files.pointee.error, "write a segment", timeout)
         // Errors of the library's blocks show only here.
         guard let error = context.pointee.pb?.pointee.error, error < 0 else { return }
         try check(error, "write a packet", timeout)

@@ -134,7 +134,8 @@ struct OutputTarget: @unchecked Sendable {
             // All segments stay in the playlist, since it is a recording as well.
             options["hls_list_size"] = "0"
             options["hls_playlist_type"] = "event"
-            options["hls_flags"] = "independent_segments"
+            // A playlist is replaced when the new one is complete: on a full disk the old one stays.
+            options["hls_flags"] = "independent_segments+temp_file"
         default: break
         }
         // Whole packets of a transport stream in each datagram.

@@ -2,6 +2,7 @@
 #define CLIBAV_SHIM_H
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <libavcodec/avcodec.h>
@@ -31,6 +32,44 @@ static const int64_t clibav_no_time = AV_NOPTS_VALUE;
 static inline int clibav_refuse_to_open(
     AVFormatContext *context, AVIOContext **opened, const char *url, int flags, AVDictionary **options) {
     return AVERROR(EACCES);
+}
+
+// What is known of the files that a container opens itself: HLS reports no error of theirs.
+struct clibav_files {
+    int (*open)(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **);
+    // The first error.
+    int error;
+    // The file that was opened last.
+    char name[4096];
+};
+
+static inline int clibav_open_file(
+    AVFormatContext *context, AVIOContext **file, const char *name, int flags, AVDictionary **options) {
+    struct clibav_files *files = context->opaque;
+    snprintf(files->name, sizeof files->name, "%s", name);
+    return files->open(context, file, name, flags, options);
+}
+
+static inline int clibav_close_file(AVFormatContext *context, AVIOContext *file) {
+    struct clibav_files *files = context->opaque;
+    avio_flush(file);
+    int error = file->error;
+    int result = avio_close(file);
+    if (error >= 0) error = result;
+    if (error >= 0) return 0;
+    if (files->error >= 0) files->error = error;
+    // An incomplete playlist would replace the complete one.
+    const char *ending = strstr(files->name, ".m3u8.tmp");
+    if (ending && !ending[strlen(".m3u8.tmp")]) remove(files->name);
+    return error;
+}
+
+// Watches the files that a container opens itself. `files` must outlive the context.
+static inline void clibav_watch_files(AVFormatContext *context, struct clibav_files *files) {
+    files->open = context->io_open;
+    context->opaque = files;
+    context->io_open = clibav_open_file;
+    context->io_close2 = clibav_close_file;
 }
 
 // From here on the context reads nothing but what it was given.
