@@ -29,7 +29,7 @@ extension CapturerEntry {
                 source.setNoticeHandler = { handler in notice.withLock { $0 = handler } }
                 source.checkOptions = {
                     try checkAgreement(of: request, with: capture.fileFormat, path)
-                    guard capture.hasSound else { return }
+                    guard capture.hasSound, !capture.isSoundTaken else { return }
                     notice.withLock { $0 }("\(path) has sound, which is left out; only its pictures are captured.")
                 }
                 return source

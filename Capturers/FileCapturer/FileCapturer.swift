@@ -121,6 +121,9 @@ public final class FileCapturer: ForwardingVideoCapture {
 
     /// Whether the open file has sound, which is not captured.
     public var hasSound: Bool { control.contents.withLock { $0.hasSound } }
+
+    /// Whether ``makeSound(isAlone:)`` has made a capture of its sound.
+    var isSoundTaken: Bool { control.contents.withLock { $0.isSoundTaken } }
 }
 
 /// The decoders, readers and format with which a file is opened.

@@ -13,6 +13,8 @@ final class FileControl: Sendable {
         var canSeek: Bool?
         var sourceDescription = ""
         var hasSound = false
+        /// Whether the sound was asked for.
+        var isSoundTaken = false
 
         /// The file's time of the last frame returned.
         var position: Duration = .zero

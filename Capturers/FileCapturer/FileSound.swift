@@ -218,6 +218,7 @@ extension FileCapturer: SoundOwner {
             let source = try? FileSoundSource(
                 path: path, readers: readers, playback: playback, control: isAlone ? nil : control, clock: clock)
         else { return nil }
+        control.contents.withLock { $0.isSoundTaken = true }
         return AudioSourceCapturer(source, name: "file", clock: clock)
     }
 }

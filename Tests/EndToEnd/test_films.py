@@ -51,6 +51,17 @@ class FilmTests(ToolTestCase):
             stdout=subprocess.PIPE).stdout
         self.assertEqual(b"".join(media.y4m_frames(ours)[1]), theirs)
 
+    def test_says_whether_its_sound_is_left_out(self):
+        film = self.folder / "a.mkv"
+        subprocess.run(
+            ["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=128x96:rate=25:duration=1", "-f", "lavfi",
+             "-i", "sine=duration=1", "-c:v", "mjpeg", "-c:a", "pcm_s16le", str(film)], check=True)
+        words = "has sound, which is left out"
+        self.assertIn(words, self.succeed("--input", film, "--fps", "max", "-o", "a.webm").stderr)
+        run = self.succeed("--input", film, "-o", "b.webm")
+        self.assertNotIn(words, run.stderr)
+        self.assertIn("Sound: ", run.stderr)
+
     def test_a_film_that_lies_on_its_side(self):
         film = self.make("a.mp4", "-c:v", "libx264", "-pix_fmt", "yuv420p")
         turned = self.folder / "turned.mov"
