@@ -60,8 +60,17 @@ public struct OutputCatalog: Sendable {
                 guard let standard = entry.defaultTarget else { return (entry, entry.needsTarget ? rest : "") }
                 return (entry, rest.isEmpty ? standard : rest)
             }
+            if let entry = entry(named: name), entry.takesURL {
+                throw OptionError(
+                    "output", text, "\(name) takes a URL behind the colon, as in \(name):https://host/path.")
+            }
             // `photos:today.webm` is a file name; `yuf:-` is a misspelled format, `rtmq://host` a misspelled scheme.
             if rest == "-" { throw unknown(name, "name", entries.map(\.name), text) }
+            let publishers = entries.filter(\.takesURL).map { "\($0.name):\(text)" }
+            if ["http", "https"].contains(name.lowercased()), !publishers.isEmpty {
+                throw OptionError(
+                    "output", text, "name the protocol before it, as in \(publishers.joined(separator: " or ")).")
+            }
             if rest.hasPrefix("//") { throw unknown(name, "scheme", entries.flatMap(\.schemes), text) }
         }
         let known = entries.flatMap(\.extensions)
@@ -123,6 +132,9 @@ public struct OutputEntry: Sendable {
         self.hasKeys = hasKeys
         self.make = make
     }
+
+    /// Whether it is chosen as `NAME:URL`, with a URL of a scheme that others use too.
+    package var takesURL: Bool { needsTarget && extensions.isEmpty && schemes.isEmpty }
 
     /// Makes the output; it opens nothing yet.
     ///

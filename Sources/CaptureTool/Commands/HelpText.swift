@@ -76,7 +76,9 @@ enum HelpText {
     /// What an output may be: the extensions, names and schemes.
     private static func targets(_ outputs: OutputCatalog) -> [String] {
         let names = outputs.entries.filter { !$0.needsTarget }.map(\.name)
-        let schemes = outputs.entries.flatMap(\.schemes).map { "\($0)://" }
+        let schemes =
+            outputs.entries.flatMap(\.schemes).map { "\($0)://" }
+            + outputs.entries.filter(\.takesURL).map { "\($0.name):URL" }
         let own = MediaPublisher.FrameSettings.options.map(\.name) + EncodingSettings.optionNames
         let words = own.enumerated().map { $0.offset == 0 ? "-o FILE,\($0.element)=…" : "\($0.element)=…" }
         return row("  for one:", words, separator: ", ", column: 12)
@@ -216,6 +218,6 @@ extension OutputEntry {
     /// How it is written behind `-o`.
     var example: String {
         if let scheme = schemes.first { return "\(scheme)://…" }
-        return extensions.first.map { "FILE.\($0)" } ?? name
+        return extensions.first.map { "FILE.\($0)" } ?? (takesURL ? "\(name):URL" : name)
     }
 }

@@ -122,10 +122,7 @@ extension CapturePlan {
             else { continue }
             return "--\(shorthand.option.name) \(shorthand.option.placeholder)"
         }
-        return entries.map { entry in
-            if let scheme = entry.schemes.first { return "-o \(scheme)://…" }
-            return "-o " + (entry.extensions.first.map { "FILE.\($0)" } ?? entry.name)
-        }.joined(separator: " or ")
+        return entries.map { "-o \($0.example)" }.joined(separator: " or ")
     }
 }
 

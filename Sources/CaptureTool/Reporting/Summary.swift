@@ -75,7 +75,10 @@ enum Summary {
     /// A line for each output.
     static func outputLines(_ run: RunSnapshot) -> [String] {
         run.outputs.filter { !$0.statistics.summary.isEmpty }.map { output in
-            output.statistics.summary + (output.hasFailed && output.statistics.bytes > 0 ? " It is incomplete." : "")
+            let summary = output.statistics.summary
+            guard output.hasFailed, output.statistics.bytes > 0 else { return summary }
+            // How to play a file stands at the end, without a period that one would copy.
+            return summary + (summary.hasSuffix(".") ? "" : ".") + " It is incomplete."
         }
     }
 

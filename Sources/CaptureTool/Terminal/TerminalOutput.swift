@@ -15,7 +15,7 @@ final class TerminalOutput: MediaOutput {
 
     func open(_ context: OutputContext) throws -> OutputContext.Destination {
         guard terminal.isInteractive else {
-            throw OptionError("preview", nil, "standard error is not a terminal; leave it out.")
+            throw OptionError("output", "terminal", "standard error is not a terminal; leave it out.")
         }
         terminal.enterPreview()
         terminal.keyboard.begin { key in

@@ -15,14 +15,12 @@ extension OutputEntry {
 
     /// WHIP, as `whip:https://host/path`.
     public static let whip = OutputEntry(
-        name: "whip", summary: "live by WebRTC, to a WHIP endpoint: whip:https://HOST/PATH", schemes: ["whip"],
+        name: "whip", summary: "live by WebRTC, to a WHIP endpoint: whip:https://HOST/PATH",
         options: options,
         make: { request throws(OptionError) in
-            // `whip://host/path` is the short form for https.
-            let url = request.target.hasPrefix("whip://") ? "https" + request.target.dropFirst(4) : request.target
             let token = try request.options.secret("token")
             return try made(request) { (configuration) throws(CaptureError) in
-                try WHIPOutput(url, token: token, configuration: configuration)
+                try WHIPOutput(request.target, token: token, configuration: configuration)
             }
         })
 
