@@ -67,6 +67,19 @@ class ServerTests:
         self.assertTone(samples)
         self.assertIn("mic", run.stderr)
 
+    def test_sound_that_is_late_is_waited_for(self):
+        """A program that had no processor when its time was over still records all that it was asked for."""
+        self.server.feed(self.tone)
+        running = self.start("--audio", "mic", "--duration", 3, "-o", "voice.wav")
+        file = self.folder / "voice.wav"
+        running.wait_for_file(file, 192_000, limit=60)
+        running.send(signal.SIGSTOP)
+        time.sleep(4)
+        running.send(signal.SIGCONT)
+        run = running.finish()
+        self.assertEqual(run.code, OK, str(run))
+        self.assertEqual(len(self.sound(file)), 3 * 48_000 * 2, str(run))
+
     def test_a_microphone_by_its_name_beside_pictures(self):
         self.server.feed(self.tone)
         self.succeed(
