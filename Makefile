@@ -16,15 +16,16 @@ TOOL := $(CURDIR)/.build-release/release/capturer-demo
 FILTER ?= .
 UNIT_TESTS := scripts/unit-tests --filter '$(FILTER)'
 # The sanitizers' tests run two at a time: they need the processors, where others wait.
-# ThreadSanitizer without the modules and suites that start no thread.
+# ThreadSanitizer without the modules and suites that start no thread; both without the hours of radio.
+HOURS := EnduranceTests/`(After|The level)
 BUILD_TSAN := swift build --build-tests --sanitize=thread --scratch-path .build-tsan
-TSAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream)Tests[.]|[.]AudioSynchronizerTests/'
+TSAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream|RTP)Tests[.]|[.](AudioSynchronizer|MultipartParser|ConstantRateSchedule|OutputFormat)Tests/|$(HOURS)'
 TSAN := TSAN_OPTIONS="halt_on_error=1"
 # AddressSanitizer with HTTPS, whose only build this is, and without the modules that touch no memory of C. Windows on
 # Wayland are left out too: Mesa and SDL leave memory behind in libraries that are unloaded by then, which has no name
 # that could be suppressed.
 BUILD_ASAN := swift build --build-tests --sanitize=address --scratch-path .build-asan --traits TLS
-ASAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-asan --skip '^CapturerTestKitTests[.]|/Wayland' -- scripts/leak-checked
+ASAN_TESTS := TEST_JOBS=2 $(UNIT_TESTS) --scratch-path .build-asan --skip '^(CapturerTestKit|CaptureTool)Tests[.]|^RTPTests[.]Congestion|[.]AudioSynchronizerTests/|/Wayland|$(HOURS)' -- scripts/leak-checked
 ASAN := ASAN_OPTIONS="detect_leaks=1:quarantine_size_mb=16" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0"
 # How long each fuzz target runs.
@@ -50,6 +51,11 @@ build: setup ## build everything for debugging
 release: setup ## build the tool with optimization; with HTTPS: make release TLS=1
 	@$(STEP) "build (release)" scripts/tool
 
+# Neither keeps two processors busy.
+.PHONY: build-both
+build-both: setup
+	@$(STEP) "build (debug, release)" bash -c 'scripts/tool >/dev/null & swift build --build-tests; status=$$?; wait $$! && exit $$status'
+
 .PHONY: demo
 demo: release ## record white noise to capture.webm and say how to play it
 	@scripts/demo
@@ -72,11 +78,11 @@ install: ## install the tool, its manual and completions to PREFIX; after make r
 # The cheapest checks come first. A check that fails does not keep the others from running; the summary fails when
 # any did.
 QUICK_CHECKS := check-format check-structure unit
-USER_CHECKS := $(QUICK_CHECKS) end-to-end camera
-MORE_CHECKS := docs thread-sanitizer address-sanitizer https fuzz examples matrix
+USER_CHECKS := check-format check-structure build-both unit end-to-end-first camera-first
+MORE_CHECKS := end-to-end-later camera-later docs thread-sanitizer address-sanitizer https fuzz examples matrix
 
 # What the later checks need is built while the earlier ones wait for something other than a processor.
-USER_BUILDS := build-release kernel
+USER_BUILDS := kernel
 MORE_BUILDS := build-thread-sanitizer build-address-sanitizer build-examples build-fuzz
 
 # $(call run-checks,BUILDS,CHECKS)
@@ -135,15 +141,22 @@ unit: build ## run the unit tests
 matrix: build ## check that each broken capture fails at its own sentence of the contract and at no other
 	@CONFORMANCE_MATRIX=1 $(STEP) "conformance matrix" scripts/unit-tests --filter breaksNothingElse
 
-.PHONY: end-to-end
-end-to-end: setup-tests release ## run the tool against ffmpeg, vpxdec and Chromium
+# `make test` runs those that show most in least time, `make test-all` then the others.
+.PHONY: end-to-end end-to-end-first end-to-end-later
+end-to-end: ## run the tool against ffmpeg, vpxdec and Chromium
+end-to-end-later: PART := later
+end-to-end-first: PART := first
+end-to-end end-to-end-first end-to-end-later: setup-tests release
 	@CAPTURER_DEMO="$(TOOL)" \
-		$(STEP) "end-to-end tests" Tests/EndToEnd/run
+		$(STEP) "end-to-end tests$(PART:%=, %)" Tests/EndToEnd/run $(PART:%=--%)
 
-.PHONY: camera
-camera: setup-tests build release ## run the tests that need camera drivers, in a guest with a kernel of its own
+.PHONY: camera camera-first camera-later
+camera: ## run the tests that need camera drivers, in a guest with a kernel of its own
+camera-later: PART := later
+camera-first: PART := first
+camera camera-first camera-later: setup-tests build release
 	@CAPTURER_DEMO="$(TOOL)" \
-		$(STEP) "camera tests, guest kernel" Tests/CameraGuest/run
+		$(STEP) "camera tests, guest$(PART:%=, %)" Tests/CameraGuest/run $(PART:%=--%)
 
 .PHONY: camera-faults
 camera-faults: setup-tests release ## write docs/camera-faults.md: what clients do when a camera fails

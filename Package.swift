@@ -324,8 +324,9 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "WebRTCPublisherTests",
-            dependencies: ["WebRTCPublisher", "CaptureCore", "HTTPTransport", "TestTools"],
-            swiftSettings: strict),
+            dependencies: [
+                "WebRTCPublisher", "CaptureCore", "CapturerTestKit", "HTTPTransport", "TestTools", "WebRTCTransport",
+            ], swiftSettings: strict),
         .testTarget(
             name: "WebRTCViewingTests",
             dependencies: [

@@ -26,6 +26,15 @@ class Result(unittest.TextTestResult):
         super().stopTest(test)
 
 
+def part(arguments):
+    """Which part of the tests the arguments ask for, as a function of whether a test is one for later, and the rest of
+    the arguments."""
+    parts = {"--first": lambda is_later: not is_later, "--later": lambda is_later: is_later}
+    if arguments and arguments[0] in parts:
+        return parts[arguments[0]], arguments[1:]
+    return lambda _: True, arguments
+
+
 def run(names):
     """Runs tests, and counts: passed, failed, skipped."""
     suite = unittest.TestLoader().loadTestsFromNames(names)

@@ -1,29 +1,95 @@
 import VideoCapturing
 
-/// A capture that stops automatically after a number of frames, or after a duration by the frames' timestamps. Exact to
-/// the frame: no later frame is passed on.
-///
-/// Also sets the orientation of the frames, for sources that do not know it.
-final class LimitedCapture: VideoCapture {
-    private let capture: any VideoCapture
-    private let gate: FrameGate
+/// The frames of a run, from one capture after the other: up to a number of them, or for a duration by their timestamps.
+/// Exact to the frame: no later one is passed on.
+final class FrameLine: Sendable {
+    private struct State {
+        var passed = PassedFrames()
+        var hasEnded = false
+        /// Where frames are taken from, and what takes over with its first frame.
+        var current: ObjectIdentifier?
+        var next: ObjectIdentifier?
+    }
 
-    /// - Parameter onLimit: called once, on the capture's thread, after the last frame was passed on.
+    private let state = Locked(State())
+    private let frames: UInt64?
+    private let duration: Duration?
+    /// The orientation of the frames, for sources that do not know it.
+    let orientation: VideoOrientation
+    /// Called once, on the capture's thread, after the last frame was passed on.
+    let onLimit: @Sendable () -> Void
+
     init(
-        _ capture: any VideoCapture, frames: UInt64? = nil, duration: Duration? = nil,
-        orientation: VideoOrientation = .up, onLimit: @escaping @Sendable () -> Void
+        frames: UInt64? = nil, duration: Duration? = nil, orientation: VideoOrientation = .up,
+        onLimit: @escaping @Sendable () -> Void
     ) {
-        self.capture = capture
-        // Inside `consumeFrame` a stop takes effect immediately, without waiting.
-        gate = FrameGate(frames: frames, duration: duration, orientation: orientation) { [weak capture] in
-            try? capture?.stopCapture()
-            onLimit()
-        }
-        capture.videoCaptureConsumer = gate
+        self.frames = frames
+        self.duration = duration
+        self.orientation = orientation
+        self.onLimit = onLimit
     }
 
     /// The frames that were passed on so far.
-    var passed: PassedFrames { gate.passed }
+    var passed: PassedFrames { state.withLock { $0.passed } }
+
+    /// Lets the first frame of a capture take over.
+    func expect(_ capture: LimitedCapture) { state.withLock { $0.next = ObjectIdentifier(capture.gate) } }
+
+    /// Takes frames of this capture alone.
+    func setCurrent(_ capture: LimitedCapture) {
+        state.withLock { state in
+            state.current = ObjectIdentifier(capture.gate)
+            state.next = nil
+        }
+    }
+
+    /// Whether a frame is passed on, and whether nothing is after it.
+    fileprivate func admit(_ frame: VideoFrame, from gate: FrameGate) -> (isPassed: Bool, isLast: Bool) {
+        let gate = ObjectIdentifier(gate)
+        return state.withLock { state in
+            if state.next == gate { (state.current, state.next) = (gate, nil) }
+            guard !state.hasEnded, state.current == gate else { return (false, false) }
+            if let duration, let first = state.passed.first, frame.timestamp - first >= duration {
+                state.hasEnded = true
+                state.passed.end = first.advanced(by: duration)
+                return (false, true)
+            }
+            state.passed.first = state.passed.first ?? frame.timestamp
+            state.passed.last = frame.timestamp
+            state.passed.count += 1
+            state.hasEnded = state.passed.count == frames
+            return (true, state.hasEnded)
+        }
+    }
+}
+
+/// The frames that a ``FrameLine`` has passed on.
+struct PassedFrames: Sendable {
+    var count: UInt64 = 0
+    var first: MediaTime?
+    var last: MediaTime?
+    /// The end of the requested duration, on the frames' time line; nil until it is reached.
+    var end: MediaTime?
+
+    /// The time from the first to the last timestamp, plus one mean interval for the last frame.
+    var duration: Duration {
+        guard let first, let last, count > 1 else { return .zero }
+        return (last - first) * Int(clamping: count) / Int(clamping: count - 1)
+    }
+}
+
+/// A capture whose frames go through a ``FrameLine``, and which stops at its end.
+final class LimitedCapture: VideoCapture {
+    private let capture: any VideoCapture
+    fileprivate let gate: FrameGate
+
+    /// The frames are passed on once the line takes those of this capture.
+    init(_ capture: any VideoCapture, line: FrameLine) {
+        self.capture = capture
+        // Inside `consumeFrame` a stop takes effect immediately, without waiting.
+        gate = FrameGate(line) { [weak capture] in try? capture?.stopCapture() }
+        capture.videoCaptureConsumer = gate
+    }
 
     var videoCaptureConsumer: (any VideoCaptureConsumer)? {
         get { gate.consumer }
@@ -47,70 +113,36 @@ final class LimitedCapture: VideoCapture {
     var adjustable: (any AdjustableCapture)? { capture.adjustable }
 }
 
-/// The frames that a ``LimitedCapture`` has passed on.
-struct PassedFrames: Sendable {
-    var count: UInt64 = 0
-    var first: MediaTime?
-    var last: MediaTime?
-    /// The end of the requested duration, on the frames' time line; nil until it is reached.
-    var end: MediaTime?
-
-    /// The time from the first to the last timestamp, plus one mean interval for the last frame.
-    var duration: Duration {
-        guard let first, let last, count > 1 else { return .zero }
-        return (last - first) * Int(clamping: count) / Int(clamping: count - 1)
-    }
-}
-
-/// Passes frames on until a limit is reached.
+/// Where the frames of one capture enter a line.
 private final class FrameGate: VideoCaptureConsumer {
-    private struct State {
-        var passed = PassedFrames()
-        var hasEnded = false
+    private let consumerReference = Locked(ConsumerReference())
+    private let line: FrameLine
+    private let stop: @Sendable () -> Void
+
+    private struct ConsumerReference {
         weak var consumer: (any VideoCaptureConsumer)?
     }
 
-    private let state = Locked(State())
-    private let frames: UInt64?
-    private let duration: Duration?
-    private let orientation: VideoOrientation
-    private let onLimit: @Sendable () -> Void
-
-    init(
-        frames: UInt64?, duration: Duration?, orientation: VideoOrientation, onLimit: @escaping @Sendable () -> Void
-    ) {
-        self.frames = frames
-        self.duration = duration
-        self.orientation = orientation
-        self.onLimit = onLimit
+    init(_ line: FrameLine, stop: @escaping @Sendable () -> Void) {
+        self.line = line
+        self.stop = stop
     }
 
-    var passed: PassedFrames { state.withLock { $0.passed } }
-
     var consumer: (any VideoCaptureConsumer)? {
-        get { state.withLock { $0.consumer } }
-        set { state.withLock { $0.consumer = newValue } }
+        get { consumerReference.withLock { $0.consumer } }
+        set { consumerReference.withLock { $0.consumer = newValue } }
     }
 
     func consumeFrame(_ frame: VideoFrame) {
-        let (consumer, isLast) = state.withLock { state -> ((any VideoCaptureConsumer)?, Bool) in
-            guard !state.hasEnded else { return (nil, false) }
-            if let duration, let first = state.passed.first, frame.timestamp - first >= duration {
-                state.hasEnded = true
-                state.passed.end = first.advanced(by: duration)
-                return (nil, true)
-            }
-            state.passed.first = state.passed.first ?? frame.timestamp
-            state.passed.last = frame.timestamp
-            state.passed.count += 1
-            state.hasEnded = state.passed.count == frames
-            return (state.consumer, state.hasEnded)
-        }
-        if let consumer {
+        let (isPassed, isLast) = line.admit(frame, from: self)
+        if isPassed, let consumer {
             var frame = frame
-            if orientation != .up { frame.orientation = orientation }
+            if line.orientation != .up { frame.orientation = line.orientation }
             consumer.consumeFrame(frame)
         }
-        if isLast { onLimit() }
+        if isLast {
+            stop()
+            line.onLimit()
+        }
     }
 }

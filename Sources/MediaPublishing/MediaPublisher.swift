@@ -21,8 +21,8 @@ public import VideoCapturing
 /// ```
 /// **Sound.** It is put on the time line of the pictures: it begins with the first picture and ends with the last one, the
 /// error of the sound card's clock is taken out by resampling, and where sound is missing there is silence. So a pause, an
-/// interruption or a replacement on either side leaves the other in step. An output that takes no sound
-/// (``MediaOutput/audioFeed``) gets the pictures alone.
+/// interruption or a replacement on either side (`replaceCapture(with:)`) leaves the other in step. An output that takes no
+/// sound (``MediaOutput/audioFeed``) gets the pictures alone.
 ///
 /// A publisher is for one run: what ``stop()`` has closed stays closed. ``requestStop()``, ``statistics`` and the events
 /// may be used from any thread at any time; the other methods by one thread at a time, and not from inside an output.
@@ -103,15 +103,17 @@ public final class MediaPublisher: Sendable {
         public let index: Int
     }
 
-    /// The publisher of the frames, for consumers of the program itself, mute and replacement of the capture.
+    /// The publisher of the frames, for consumers of the program itself, and mute. To replace the capture use the
+    /// method of this class, which keeps the limits and the events.
     public let video: VideoPublisher
-    /// The publisher of the sound, for consumers of the program itself, mute and replacement of the capture; nil without
-    /// sound.
+    /// The publisher of the sound, for consumers of the program itself, and mute; nil without sound. To replace the capture
+    /// use the method of this class, which keeps the events.
     public let audio: AudioPublisher?
     /// The settings that it was made with.
     public let settings: Settings
 
-    let capture: LimitedCapture
+    /// The frames that are published, whatever the capture.
+    let line: FrameLine
     /// Whether there are pictures.
     let hasVideo: Bool
     let state = Locked(State())
@@ -127,6 +129,7 @@ public final class MediaPublisher: Sendable {
         var soundStart: MediaTime?
         var converters: [FrameConverter.Key: FrameConverter] = [:]
         var isOpen = false
+        var isStarted = false
         var isOpening = false
         var isStopRequested = false
         var hasStopped = false
@@ -159,16 +162,20 @@ public final class MediaPublisher: Sendable {
         self.hasVideo = hasVideo
         self.audio = audio.map { AudioPublisher($0) }
         let events = eventList
-        self.capture = LimitedCapture(
-            capture, frames: settings.maximumFrames, duration: settings.maximumDuration,
-            orientation: settings.orientation
+        line = FrameLine(
+            frames: settings.maximumFrames, duration: settings.maximumDuration, orientation: settings.orientation
         ) { events.end(.limitReached) }
-        video = VideoPublisher(self.capture)
+        let first = LimitedCapture(capture, line: line)
+        line.setCurrent(first)
+        video = VideoPublisher(first)
         // A screen delivers no frames while nothing changes; players and late viewers get a minimum rate.
         if [.text, .detail].contains(capture.videoContentHint) { video.minimumFrameRate = FrameRate(1, per: 2) }
     }
 
     deinit { close() }
+
+    /// The capture of the frames now.
+    var capture: any VideoCapture { video.capture }
 
     // MARK: Events
 
@@ -214,15 +221,12 @@ public final class MediaPublisher: Sendable {
     /// - Throws: as ``open()``, and what the capture throws.
     public func start() throws {
         try open()
-        let capture = self.capture
-        let states = capture.stateChanges()
-        Task.detached { [weak self] in
-            for await change in states { self?.captureStateChanged(to: change.new) }
-        }
+        watch(capture)
         do {
             // First, since sound from before the first picture is only held back.
             try startAudio()
             try video.start()
+            state.withLock { $0.isStarted = true }
         } catch {
             try? audio?.stop()
             for record in state.withLock({ $0.records }) { record.discard(from: video) }
@@ -283,16 +287,11 @@ public final class MediaPublisher: Sendable {
 
     /// The end of the last frame, on the frames' time line; nil when it follows from the frames alone.
     private var endOfLastFrame: MediaTime? {
-        let passed = capture.passed
+        let passed = line.passed
         if let end = passed.end { return end }
         if case .playback = settings.pacing { return nil }
         // With a number of frames the timestamps alone determine the end.
         return passed.count == settings.maximumFrames ? nil : MonotonicClock().now
-    }
-
-    private func captureStateChanged(to new: CaptureState) {
-        for record in state.withLock({ $0.records }) { record.output.sourceStateChanged(to: new) }
-        if case .stopped(let reason) = new { eventList.end(.captureStopped(reason)) }
     }
 
     // MARK: Opening

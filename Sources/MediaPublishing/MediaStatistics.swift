@@ -73,7 +73,7 @@ extension MediaPublisher {
     /// What was counted so far. Never waits for an output.
     public var statistics: MediaPublisher.Statistics {
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
-        let passed = capture.passed
+        let passed = line.passed
         return MediaPublisher.Statistics(
             capture: capture.statistics, audio: audioStatistics, framesPublished: passed.count,
             duration: passed.duration,

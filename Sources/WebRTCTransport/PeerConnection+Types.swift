@@ -13,6 +13,9 @@ extension PeerConnection {
         package var isRelayOnly = false
         /// How long connecting may take once the peer has described itself.
         package var connectTimeout: Duration = .seconds(30)
+        /// Whether a lost path leaves the connection ``PeerConnection/State/disconnected(_:)``, to be restarted; otherwise it
+        /// is closed.
+        package var canRestart = false
 
         package init(isControlling: Bool, localAddresses: [String] = [], servers: [Server] = []) {
             self.isControlling = isControlling
@@ -72,6 +75,9 @@ extension PeerConnection {
         case connecting
         /// Media flows.
         case ready
+        /// The peer no longer answers, for the reason. Nothing is sent until it answers again, upon
+        /// ``PeerConnection/restart(_:)``.
+        case disconnected(CaptureError)
         /// For a reason, or since it was asked to.
         case closed(CaptureError?)
     }

@@ -159,7 +159,8 @@ package final class PeerConnection: @unchecked Sendable {
         thread.perform { for server in servers { self.agent?.add(server) } }
     }
 
-    /// Begins with new credentials, over which a new path is found while the old one still serves.
+    /// Begins with new credentials, with which a path is found once ``connect(to:isServer:)`` has those of the peer; an old
+    /// path serves until then. Keys stay as they are.
     ///
     /// - Parameter completion: called on the connect thread with what the peer must know; nil when it is closed.
     package func restart(_ completion: @escaping @Sendable (Parameters?) -> Void) {
@@ -187,14 +188,15 @@ package final class PeerConnection: @unchecked Sendable {
             let pair = agent?.selectedPair
             shared.withLock { $0.statistics.path = pair }
             isICEConnected = true
-            startEncryption()
+            if case .disconnected = state { setState(.ready) } else { startEncryption() }
         case NICE_COMPONENT_STATE_FAILED:
             // A relay that is still asked, or an answer that comes late, may yet help, until the time is over.
             guard isICEConnected else { return }
-            finish(
-                CaptureError(
-                    .deviceLost, operation: "send to the peer",
-                    message: "The peer no longer answers; check it, and the network."))
+            let reason = CaptureError(
+                .deviceLost, operation: "send to the peer",
+                message: "The peer no longer answers; check it, and the network.")
+            // Without keys there is nothing to go on with.
+            if configuration.canRestart, inbound != nil { setState(.disconnected(reason)) } else { finish(reason) }
         default: break
         }
     }
@@ -284,11 +286,11 @@ package final class PeerConnection: @unchecked Sendable {
 
     // MARK: Sending
 
-    /// Encrypts and sends all packets of a batch, which is empty afterwards. Nothing is sent before it is ready.
+    /// Encrypts and sends all packets of a batch, which is empty afterwards. Nothing is sent unless it is ready.
     package func send(_ batch: PacketBatch) {
         defer { batch.removeAll() }
         shared.withLock { shared in
-            guard let outbound = shared.outbound, batch.count > 0 else { return }
+            guard let outbound = shared.outbound, shared.state == .ready, batch.count > 0 else { return }
             var bytes = 0
             for index in 0..<batch.count {
                 _ = batch.withPacket(index) { outbound.srtp.protect($0, &$1) }
@@ -310,9 +312,9 @@ package final class PeerConnection: @unchecked Sendable {
             memory.copyMemory(from: report)
             var length = Int32(report.count)
             shared.withLock { shared in
-                guard let outbound = shared.outbound, outbound.srtp.protectRTCP(memory.baseAddress!, &length) else {
-                    return
-                }
+                guard let outbound = shared.outbound, shared.state == .ready,
+                    outbound.srtp.protectRTCP(memory.baseAddress!, &length)
+                else { return }
                 outbound.agent.send(UnsafeRawBufferPointer(rebasing: memory[..<Int(length)]))
             }
         }

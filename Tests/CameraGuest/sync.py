@@ -9,26 +9,27 @@ RATE = 48_000
 LIGHT, LOUD, QUIET = 125, 6000, 2400  # luma, level of 32767, samples
 
 
-def ffmpeg(file, *arguments):
+def ffmpeg(file, since, *arguments):
     answer = subprocess.run(
-        ["ffmpeg", "-hide_banner", "-nostdin", "-copyts", "-i", str(file), *arguments, "-"], capture_output=True, timeout=300)
+        ["ffmpeg", "-hide_banner", "-nostdin", "-copyts", "-ss", str(since), "-i", str(file), *arguments, "-"],
+        capture_output=True, timeout=300)
     if answer.returncode != 0:
         raise AssertionError(answer.stderr.decode(errors="replace"))
     return answer.stdout, answer.stderr.decode(errors="replace")
 
 
-def flashes(file):
+def flashes(file, since):
     """When white pictures begin."""
     pictures, told = ffmpeg(
-        file, "-map", "0:v:0", "-vf", "scale=16:16,format=gray,showinfo", "-fps_mode", "passthrough", "-f", "rawvideo")
+        file, since, "-map", "0:v:0", "-vf", "scale=16:16,format=gray,showinfo", "-fps_mode", "passthrough", "-f", "rawvideo")
     times = [float(time) for time in re.findall(r"pts_time:\s*(-?[\d.]+)", told)]
     light = [sum(pictures[at:at + 256]) / 256 for at in range(0, len(pictures), 256)]
     return [time for time, before, now in zip(times[1:], light, light[1:]) if now > LIGHT >= before]
 
 
-def beeps(file):
+def beeps(file, since):
     """When beeps begin, by the times that the file states."""
-    data, told = ffmpeg(file, "-map", "0:a:0", "-af", "pan=mono|c0=c0,ashowinfo", "-f", "s16le")
+    data, told = ffmpeg(file, since, "-map", "0:a:0", "-af", "pan=mono|c0=c0,ashowinfo", "-f", "s16le")
     places, starts, place = [], [], 0
     for time, count in re.findall(r"pts_time:(-?[\d.]+).*?nb_samples:(\d+)", told):
         places.append(place)
@@ -47,8 +48,8 @@ def beeps(file):
     return found
 
 
-def offsets(file):
-    """Sound minus picture, in seconds, of each beep that has a flash within half a second; and when it was."""
-    lights = flashes(file)
-    pairs = [(min(lights, key=lambda light: abs(light - beep)), beep) for beep in beeps(file)] if lights else []
+def offsets(file, since=0):
+    """Sound minus picture, in seconds, of each beep from a time on that has a flash within half a second; and when it was."""
+    lights = flashes(file, since)
+    pairs = [(min(lights, key=lambda light: abs(light - beep)), beep) for beep in beeps(file, since)] if lights else []
     return [(light, beep - light) for light, beep in pairs if abs(beep - light) < 0.5]

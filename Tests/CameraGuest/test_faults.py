@@ -8,6 +8,7 @@ import vivid
 from webcam.remote import RemoteWebcam
 
 TIME_TRAVEL = True
+LATER = True
 
 CLIENTS = {client.name: client for client in clients.CLIENTS}
 FAULTS = {fault.name: fault for fault in faults.FAULTS}

@@ -11,6 +11,7 @@ import time
 import unittest
 
 HOST = True
+LATER = True
 
 GUEST = pathlib.Path(__file__).resolve().parent / "guest"
 

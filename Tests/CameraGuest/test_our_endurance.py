@@ -5,6 +5,7 @@ import time
 import ours
 
 TIME_TRAVEL = True
+LATER = True
 
 MINUTE, HOUR = 60, 3600
 GROWTH = 1 << 20  # bytes of memory, after the first minutes

@@ -10,6 +10,7 @@ import vivid
 from webcam.remote import RemoteWebcam
 
 TIME_TRAVEL = True
+LATER = True
 
 FRAME = 1 / 30
 RETURN = 1.0  # seconds from the cure of a fault to the first frame, at the most

@@ -29,9 +29,9 @@ class SoundTestCase(ours.CameraTestCase):
         return self.start(
             "--device", webcam.node(), *FLASHES, "--audio", f"mic:{microphone.CARD}", "-o", "av.webm", *arguments)
 
-    def assertTogether(self, least):
-        """Each beep with its flash, from the first to the last one."""
-        found = sync.offsets(self.folder / "av.webm")
+    def assertTogether(self, least, since=0):
+        """Each beep with its flash, from the first one after a time to the last one."""
+        found = sync.offsets(self.folder / "av.webm", since)
         told = ", ".join(f"{offset * 1000:.1f}" for _, offset in found)
         print(f"    sound minus picture, ms: {told}", flush=True)
         self.assertGreaterEqual(len(found), least)
@@ -110,6 +110,27 @@ class SyncTests(SoundTestCase):
         running.interrupt()
         self.assertEqual(running.process.returncode, ours.OK, running.text())
         self.assertTogether(6)
+
+    def test_after_a_long_time(self):
+        """An hour, if CAPTURER_SYNC_MINUTES says so: a microphone that is pulled in the middle, and its last 20 seconds."""
+        minutes = float(os.environ.get("CAPTURER_SYNC_MINUTES", 1))
+        for ppm in os.environ.get("CAPTURER_SYNC_PPM", "-1000").split(","):
+            with self.subTest(ppm=ppm), RemoteMicrophone(ppm=float(ppm)) as microphone:
+                running = self.record(microphone, "--bitrate", "100k", "--force")
+                time.sleep(minutes * 30)
+                microphone("pull")
+                microphone.wait_until_gone()
+                time.sleep(2.5)
+                microphone("plug")
+                time.sleep(minutes * 30)
+                running.interrupt()
+                self.webcam.__exit__()
+                self.assertEqual(running.process.returncode, ours.OK, running.text())
+                times = self.assertTogether(17, since=minutes * 60 - 20)
+                self.assertGreater(times[-1], minutes * 60)
+                audio = ours.summary(running.events())["audio"]
+                # All that is missing is what was not recorded.
+                self.assertAlmostEqual(audio["secondsOfSilence"], 3, delta=1, msg=audio)
 
 
 class CardTests(SoundTestCase):

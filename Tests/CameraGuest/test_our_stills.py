@@ -7,6 +7,7 @@ import v4l2
 from webcam import pictures
 
 TIME_TRAVEL = True
+LATER = True
 
 SIZE = (1280, 720)
 COUNT = 20

@@ -13,6 +13,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "EndToEnd")
 from support.screen import Screen
 
 TIME_TRAVEL = True
+LATER = True
 
 WIDTH, HEIGHT = 320, 240
 

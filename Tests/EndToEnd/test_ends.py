@@ -16,6 +16,7 @@ RECORD = ("--source", "noise", "--preset", "320x240", "--keyframe-interval", 1)
 
 class KillTests(ToolTestCase):
     WAITS = True
+    LATER = True
 
     def test_a_killed_recording_plays_up_to_its_last_whole_cluster(self):
         file = self.folder / "a.webm"

@@ -118,6 +118,8 @@ class HabitTests(ToolTestCase):
 
 
 class ReportTests(ToolTestCase):
+    LATER = True
+
     def test_what_was_not_lost_is_not_mentioned(self):
         run = self.run_tool("--source", "noise", "--size", "64x48", "--fps", "max", "--frames", "20", "-o", "null")
         self.assertEqual(run.code, OK, run)

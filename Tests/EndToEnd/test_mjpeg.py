@@ -15,6 +15,7 @@ from support.tool import NO_INPUT, OK, PERMISSION, environment
 
 class CapturerTests(MJPEGTestCase):
     WAITS = True
+    LATER = True
 
     def test_round_trip(self):
         clip = self.folder / "clip.y4m"

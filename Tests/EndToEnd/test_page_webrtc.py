@@ -64,6 +64,8 @@ LIMIT = 90
 
 
 class WebRTCPageTests(ToolTestCase):
+    LATER = True
+
     def setUp(self):
         super().setUp()
         self.namespace = Namespace()

@@ -54,6 +54,8 @@ def numbers(gray):
 
 
 class RTPTests(StreamTestCase):
+    LATER = True
+
     def setUp(self):
         super().setUp()
         numbered_clip(self.folder / "numbers.y4m", 240)

@@ -17,6 +17,7 @@ EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "Examples"
 
 class IcecastRelayTests(ToolTestCase):
     WAITS = True
+    LATER = True
 
     def setUp(self):
         super().setUp()
@@ -65,6 +66,8 @@ class IcecastRelayTests(ToolTestCase):
 
 
 class JanusPairTests(webrtc.WebRTCTestCase):
+    LATER = True
+
     def test_a_viewer_of_the_edge(self):
         ports = {name: str(webrtc.free_port()) for name in ("PORT", "EDGE_PORT", "VIDEO_PORT", "RTCP_PORT", "AUDIO_PORT")}
         servers = self.ended(webrtc.Process(

@@ -44,6 +44,7 @@ def sound(file):
 
 class SoundPeerTests(StreamTestCase):
     WAITS = True
+    LATER = True
 
     def assertSeconds(self, found):
         """Beeps whole seconds apart; a busy machine may lose one, or the beginning of its 30 ms."""
@@ -96,6 +97,7 @@ class SoundPeerTests(StreamTestCase):
 
 class FilmSoundTests(StreamTestCase):
     WAITS = True
+    LATER = True
 
     def film(self, name, *options, duration=4):
         """A film that beeps at each whole second from 1 s on."""

@@ -65,6 +65,8 @@ class BusyTestCase(StreamTestCase):
 
 
 class CongestionTests(BusyTestCase):
+    LATER = True
+
     def begin_sender(self):
         return self.send("--stats", "json", clip=BUSY)
 
@@ -101,6 +103,8 @@ class CongestionTests(BusyTestCase):
 
 
 class FaultTests(BusyTestCase):
+    LATER = True
+
     def kept(self, process):
         """The descriptors and threads of the tool; prlimit has become it."""
         return len(os.listdir(f"/proc/{process.pid}/fd")), len(os.listdir(f"/proc/{process.pid}/task"))

@@ -97,6 +97,8 @@ class RTSPTests(InputTestCase):
 
 
 class RTMPTests(InputTestCase):
+    LATER = True
+
     def begin_server(self, port):
         """nginx, to which ffmpeg publishes."""
         server = self.begin_nginx(port)
@@ -129,6 +131,7 @@ class RTMPTests(InputTestCase):
 
 class SRTTests(InputTestCase):
     WAITS = True
+    LATER = True
 
     def begin_sender(self, port):
         """ffmpeg sends to srt-live-transmit, which waits for callers."""
@@ -167,6 +170,7 @@ class SecretTests(InputTestCase):
 
 class UDPTests(InputTestCase):
     WAITS = True
+    LATER = True
 
     def begin_sender(self, port):
         return self.begin("ffmpeg", "-v", "error", *PICTURES, "-f", "mpegts", f"udp://127.0.0.1:{port}?pkt_size=1316")

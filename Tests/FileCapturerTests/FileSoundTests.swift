@@ -160,7 +160,7 @@ private final class Ear: AudioCaptureConsumer {
         sound.audioCaptureConsumer = ear
         try sound.initCapture()
         try sound.startCapture()
-        while eventually({ sound.isCaptureStarted }), sound.isCaptureStarted {}
+        #expect(eventually { !sound.isCaptureStarted })
         #expect(sound.state == .stopped(.endOfStream))
         #expect(ear.frames == 67_200)
         let beeps = ear.beeps

@@ -19,8 +19,13 @@ private final class ScriptedSound: AudioCapture {
     private let values = Locked(Values())
     private let states = CaptureStateMachine()
     let format: AudioFormat
+    /// What it delivers at once when it is started.
+    private let first: AudioChunk?
 
-    init(_ format: AudioFormat) { self.format = format }
+    init(_ format: AudioFormat, first: AudioChunk? = nil) {
+        self.format = format
+        self.first = first
+    }
 
     var audioCaptureConsumer: (any AudioCaptureConsumer)? {
         get { values.withLock { $0.consumer } }
@@ -30,6 +35,7 @@ private final class ScriptedSound: AudioCapture {
     func startCapture() {
         values.withLock { $0.isStarted = true }
         states.transition(to: .running, reason: .source)
+        if let first { deliver(first) }
     }
     func stopCapture() {
         values.withLock { $0.isStarted = false }
@@ -68,6 +74,9 @@ private struct FlashAndBeep {
         return (buffer, Self.begin.advanced(by: .nanoseconds(Int64(index) * 1_000_000_000 / 30)))
     }
 
+    /// The first chunk that ends after a time, in seconds from the first picture.
+    func chunk(endingAfter time: Double) -> Int { Int(((time + lead) * (1 + ppm * 1e-6) * 50).rounded(.down)) }
+
     /// A chunk of 20 ms of the card, and when it ends; nil where it is lost.
     func sound(_ index: Int) throws -> (chunk: AudioChunk?, end: Double) {
         let rate = Double(format.sampleRate) * (1 + ppm * 1e-6)
@@ -97,11 +106,23 @@ private struct FlashAndBeep {
     private let folder = TemporaryFolder()
 
     /// Publishes flash and beep to a file: the sound slightly before the pictures, so that neither waits for the clock.
-    private func record(_ pattern: FlashAndBeep, seconds: Int, to path: String) throws -> MediaPublisher.Statistics {
-        let video = PushCapturer(
-            format: VideoFormat(.i420, width: 64, height: 48, estimatedFramesPerSecond: 30), queueCapacity: 4,
-            policy: .block)
-        let sound = ScriptedSound(pattern.format)
+    ///
+    /// - Parameters:
+    ///   - pattern: what the sound capture gives.
+    ///   - replacement: what another one gives, which takes over after a number of seconds.
+    ///   - newCamera: when another capture of the pictures takes over, in seconds.
+    private func record(
+        _ pattern: FlashAndBeep, seconds: Int, replacement: (pattern: FlashAndBeep, at: Int)? = nil,
+        newCamera: Int? = nil, to path: String
+    ) throws -> MediaPublisher.Statistics {
+        func makeVideo() -> PushCapturer {
+            PushCapturer(
+                format: VideoFormat(.i420, width: 64, height: 48, estimatedFramesPerSecond: 30), queueCapacity: 4,
+                policy: .block)
+        }
+        var video = makeVideo()
+        var pattern = pattern
+        var sound = ScriptedSound(pattern.format)
         var settings = MediaPublisher.Settings(encoders: [.vp8], audioEncoders: [.opus])
         // The sound is handed over ahead of the pictures, and ends with them.
         settings.maximumDuration = .seconds(seconds)
@@ -112,6 +133,26 @@ private struct FlashAndBeep {
         try publisher.start()
         var chunk = 0
         for index in 0..<seconds * 30 {
+            if let replacement, index == replacement.at * 30 {
+                pattern = replacement.pattern
+                chunk = pattern.chunk(endingAfter: Double(index) / 30 + 0.3)
+                let new = ScriptedSound(pattern.format, first: try pattern.sound(chunk).chunk)
+                try publisher.replaceCapture(with: new)
+                #expect(sound.state == .idle)
+                sound = new
+                chunk += 1
+            }
+            if let newCamera, index == newCamera * 30 {
+                let new = makeVideo()
+                let (buffer, time) = try pattern.video(index)
+                try CaptureThread(name: "pusher") {
+                    while !new.push(buffer, timestamp: time) { sched_yield() }
+                }
+                try publisher.replaceCapture(with: new, timeout: .seconds(60))
+                #expect(video.state == .idle)
+                video = new
+                continue
+            }
             while true {
                 let (next, end) = try pattern.sound(chunk)
                 guard end < Double(index) / 30 + 0.3 else { break }
@@ -200,6 +241,42 @@ private struct FlashAndBeep {
         for offset in offsets { #expect(abs(offset) < 0.0005, "\(offset * 1000) ms") }
         let silence = try #require(statistics.audio).framesOfSilence
         #expect(abs(Double(silence) / 48_000 - 3.24) < 0.03)
+    }
+
+    /// Another microphone takes over, then another camera: the run goes on, its limits hold, and beeps stay with flashes.
+    @Test func aReplacementOfEitherLeavesThemTogether() throws {
+        let path = folder.file("replaced.webm")
+        let other = FlashAndBeep(ppm: -400, lead: 0.31, format: AudioFormat(.float32, .mono, sampleRate: 44_100))
+        let statistics = try record(
+            FlashAndBeep(ppm: 300), seconds: 9, replacement: (other, at: 3), newCamera: 6, to: path)
+        let offsets = try offsets(path)
+        #expect(offsets.count == 8)
+        for offset in offsets { #expect(abs(offset) < 0.0005, "\(offset * 1000) ms") }
+        #expect(statistics.framesPublished == 270)
+        // Less than the time between the last chunk of the one and the first of the other.
+        #expect(try #require(statistics.audio).framesOfSilence < 3000)
+        let duration = try run("ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", path)
+        #expect(abs((Double(duration.filter { !$0.isWhitespace }) ?? 0) - 9) < 0.05)
+    }
+
+    /// A camera that gives nothing does not take over, and the run goes on with the one before.
+    @Test func aReplacementThatFailsChangesNothing() throws {
+        let publisher = noisePublisher(frames: 90, rate: 60)
+        defer { publisher.close() }
+        let sink = ProbeSink()
+        try publisher.add(ProbeOutput(sink, .init(codecs: [.vp8])))
+        let log = RunLog(publisher)
+        try publisher.start()
+        try sink.waitForPackets(3)
+        let silent = PushCapturer(format: .i420(width: 16, height: 8))
+        #expect(throws: CaptureError.self) {
+            try publisher.replaceCapture(with: silent, timeout: .milliseconds(50))
+        }
+        #expect(silent.state == .idle)
+        #expect(throws: CaptureError.self) { try publisher.replaceCapture(with: ScriptedSound(.float48kStereo)) }
+        #expect(try log.waitForEnd() == .limitReached)
+        try publisher.stop()
+        #expect(sink.packets.count == 90)
     }
 
     /// A microphone at 44.1 kHz that begins after the pictures.

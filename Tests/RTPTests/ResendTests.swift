@@ -47,6 +47,31 @@ import Testing
         #expect(again.count == packets.count && (packets + again).allSatisfy { $0.count <= 1200 - 16 })
     }
 
+    /// What only fills a probe is the newest packet in the stream of retransmissions, which receivers leave out.
+    @Test func paddingIsTheNewestPacketAgain() throws {
+        let sender = sender(.rtx(payloadType: 97, ssrc: 5)) { $0.extensions = RTPExtensionIDs(transportNumber: 3) }
+        var memory = [UInt8](repeating: 0, count: 1200)
+        func padding(at milliseconds: Int64) -> [UInt8]? {
+            memory.withUnsafeMutableBytes { memory in
+                guard let (size, stamps) = sender.writePadding(into: memory, at: time(milliseconds)) else { return nil }
+                return stamps.transportNumberIndex > 0 ? Array(memory[..<size]) : []
+            }
+        }
+        #expect(padding(at: 0) == nil)
+        let packets = sender.packets(of: frame(numbered(3000)), at: time(1))
+        let newest = try #require(ReadPacket(packets[packets.count - 1]))
+        for number in 0..<3 as Range<UInt16> {
+            let bytes = try #require(padding(at: 2))
+            let read = try #require(ReadPacket(bytes))
+            #expect(read.ssrc == 5 && read.payloadType == 97 && read.sequenceNumber == 0x0100 + number)
+            #expect(read.payload.dropFirst(2) == newest.payload[...])
+            #expect(read.payload.prefix(2) == [UInt8(newest.sequenceNumber >> 8), UInt8(newest.sequenceNumber & 255)])
+        }
+        #expect(sender.statistics.paddingPackets == 3 && sender.statistics.packetsResent == 0)
+        // Receivers no longer know it after a second.
+        #expect(padding(at: 2000) == nil)
+    }
+
     @Test func theSamePacketAgain() {
         let sender = sender(.plain)
         let packets = sender.packets(of: frame(numbered(3000)), at: time(0))

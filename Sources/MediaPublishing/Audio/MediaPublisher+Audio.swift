@@ -8,18 +8,23 @@ extension MediaPublisher {
     }
 
     /// Whether anything has been published.
-    var hasMedia: Bool { capture.passed.count > 0 || state.withLock { $0.soundStart != nil } }
+    var hasMedia: Bool { line.passed.count > 0 || state.withLock { $0.soundStart != nil } }
 
     // MARK: Life
 
     /// Starts the sound, whose states become events.
     func startAudio() throws {
         guard let audio else { return }
-        let states = audio.capture.stateChanges()
+        watch(audio.capture)
+        try audio.start()
+    }
+
+    /// Makes events of the states of a capture of the sound.
+    func watch(_ capture: any AudioCapture) {
+        let states = capture.stateChanges()
         Task.detached { [weak self] in
             for await change in states { self?.audioStateChanged(to: change.new) }
         }
-        try audio.start()
     }
 
     /// Stops the sound when it has come as far as the pictures, and hands out the rest of it. Called when the pictures have
@@ -27,7 +32,7 @@ extension MediaPublisher {
     func stopAudio() {
         guard let audio else { return }
         let stages = state.withLock { $0.audioStages }
-        let passed = capture.passed
+        let passed = line.passed
         // The end of the last picture, so that a player need not wait for either.
         let end = passed.end ?? passed.first.map { $0.advanced(by: passed.duration) }
         if let end, audio.capture.isCaptureStarted {
@@ -124,7 +129,7 @@ extension MediaPublisher {
         to consumer: any AudioCaptureConsumer, onFailure: @escaping @Sendable (any Error) -> Void
     ) -> AudioStage {
         // An output that comes later begins where the pictures are by then.
-        let last = capture.passed.last
+        let last = line.passed.last
         return AudioStage(
             format, encoder: encoder, to: consumer, maximumDuration: settings.maximumDuration,
             startTime: { [weak self] chunk in
@@ -135,7 +140,7 @@ extension MediaPublisher {
                         return state.soundStart
                     }
                 }
-                return last ?? capture.passed.first
+                return last ?? line.passed.first
             },
             onLimit: { [weak self] in
                 // With pictures these decide.

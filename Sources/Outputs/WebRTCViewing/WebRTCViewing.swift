@@ -147,7 +147,7 @@ public final class WebRTCViewing: LiveViewing {
 
     private func stateChanged(of identifier: String, to state: WebRTCSession.State) {
         switch state {
-        case .connecting: break
+        case .connecting, .interrupted: break
         case .live: share()
         case .closed:
             self.state.withLock { _ = $0.viewers.removeValue(forKey: identifier) }

@@ -14,7 +14,8 @@ import CaptureCore
 /// **Start.** At `start` of the configuration, 1 Mbit/s unless stated, and never above the maximum. Once feedback comes, a
 /// probe of three times that is due, and of twice its result as long as these succeed; so 8 Mbit/s are reached with the
 /// third. Later a probe of twice the rate is due when the rate was not lowered for five seconds and is below the maximum;
-/// after one that has failed twice as long is waited, at most a minute. Without probes the rate grows by 8 % per second.
+/// after one that has failed twice as long is waited, at most a minute. Without probes the rate grows by a half per second
+/// until the link has shown its end, by growing delay or, without transport-wide feedback, by losses; then by 8 % or less.
 package struct BandwidthEstimator: Sendable {
     /// What is known before a packet was sent.
     package struct Configuration: Hashable, Sendable {
@@ -56,18 +57,22 @@ package struct BandwidthEstimator: Sendable {
     package private(set) var statistics = Statistics()
     /// The rate at which packets that wait are sent, by a ``Pacer``: 2.5 times the target; while the queue of the link
     /// becomes empty after an overuse only a little more than the target, so that what an encoder makes too much until it
-    /// follows waits here, where it can be left out.
+    /// follows waits here, where it can be left out. Where the link has taken the maximum for seconds, it is not what bounds
+    /// the rate, and up to 20 times the target lets frames leave at once.
     package func pacingRate(at time: MediaTime) -> Int {
-        let elapsed = time.milliseconds / 1000 - (delay.lastDecrease ?? -.infinity)
+        let now = time.milliseconds / 1000
+        let elapsed = now - (delay.lastDecrease ?? -.infinity)
         // Slowly, since a burst where there was none looks like a queue that grows.
-        let factor = min(
-            // A queue that is so short that packets are lost takes no bursts.
-            loss.loss > 0.05 ? 1.2 : 2.5, 1 + max(0, elapsed - BandwidthEstimator.drainTime) * 0.4)
-        return Int(Double(target) * factor)
+        let drained = 1 + max(0, elapsed - BandwidthEstimator.drainTime) * 0.4
+        // A queue that is so short that packets are lost takes no bursts.
+        guard loss.loss <= 0.05 else { return Int(Double(target) * min(1.2, drained)) }
+        let calm = atMaximumSince.map { max(0, min(now - $0, elapsed) - BandwidthEstimator.calmTime) } ?? 0
+        return Int(Double(target) * min(2.5 + calm * 5, 20, drained))
     }
 
     /// Longer than an encoder takes to follow.
     private static let drainTime = 1.2
+    private static let calmTime = 2.0
 
     private var sent = SentPackets()
     private var groups = ArrivalGroups()
@@ -80,6 +85,7 @@ package struct BandwidthEstimator: Sendable {
     private var probing: ProbeController
     private var remb: Double?
     private var roundTrip: Double?
+    private var atMaximumSince: Double?
     private var clock = ReferenceClock()
     private var freshness = FeedbackFreshness()
 
@@ -135,7 +141,7 @@ package struct BandwidthEstimator: Sendable {
         }
         if let measured = probing.takeResult(rate: delay.rate), usage != .over { delay.adopt(measured) }
         if !isLossBound { probing.update(rate: delay.rate, lastDecrease: delay.lastDecrease, maximum, now: now) }
-        updateTarget()
+        updateTarget(at: time)
         return true
     }
 
@@ -143,7 +149,7 @@ package struct BandwidthEstimator: Sendable {
     package mutating func handleREMB(_ bitrate: Int, at time: MediaTime) {
         remb = Double(max(bitrate, 0))
         if !configuration.usesTransportFeedback { freshness.didReceive(at: time) }
-        updateTarget()
+        updateTarget(at: time)
     }
 
     /// Takes what a receiver report states.
@@ -159,7 +165,7 @@ package struct BandwidthEstimator: Sendable {
         freshness.didReceive(at: time)
         loss.report(
             Double(fractionLost) / 256, limit: min(remb ?? .infinity, maximum), current: Double(target))
-        updateTarget()
+        updateTarget(at: time)
     }
 
     /// Looks at the clock, five times a second or more: without feedback on what is sent the target is halved each second.
@@ -170,7 +176,7 @@ package struct BandwidthEstimator: Sendable {
         let half = max(Double(target) / 2, Double(configuration.minimum))
         delay.limit(to: half)
         loss.limit(to: half)
-        updateTarget()
+        updateTarget(at: time)
     }
 
     /// The probe that is to be sent now, once: by ``Pacer/begin(_:)``.
@@ -219,7 +225,7 @@ package struct BandwidthEstimator: Sendable {
         statistics.roundTripTime = .microseconds(Int64(smoothed * 1e6))
     }
 
-    private mutating func updateTarget() {
+    private mutating func updateTarget(at time: MediaTime) {
         var rate = min(loss.rate, maximum)
         if configuration.usesTransportFeedback { rate = min(rate, delay.rate) }
         if let remb { rate = min(rate, remb) }
@@ -227,6 +233,7 @@ package struct BandwidthEstimator: Sendable {
         statistics.target = target
         statistics.loss = loss.loss
         statistics.received = received.bitrate.map { Int($0) }
+        atMaximumSince = target < configuration.maximum ? nil : atMaximumSince ?? time.milliseconds / 1000
     }
 }
 

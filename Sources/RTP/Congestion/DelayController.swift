@@ -14,11 +14,15 @@ struct DelayController {
     }
 
     private static let decrease = 0.85
-    private static let growthPerSecond = 1.08
+    /// The logarithms of the growth per second: of 8 %, and of a half at the start.
+    private static let growth = 0.0769610411
+    private static let firstGrowth = 0.405465
     /// More than what is sent is never allowed by much, so that a source that idles proves nothing.
     private static let allowance = 1.5
 
     private var state = State.increase
+    /// Until the link has shown what it takes: by a queue that grows, or by a probe.
+    private var isStarting = true
     private var lastUpdate: Double?
     private var link = LinkCapacity()
 
@@ -51,6 +55,7 @@ struct DelayController {
 
     private mutating func lower(_ received: Double?, _ recent: Double?, _ isBurst: Bool, _ now: Double) {
         state = .hold
+        isStarting = false
         // What is sent after a decrease, until the encoder has followed, is not one.
         let isBurst = isBurst && now - (lastDecrease ?? -.infinity) > 1
         lastDecrease = now
@@ -74,20 +79,26 @@ struct DelayController {
             let packet = frame / (frame / 9600).rounded(.up)
             raised = rate + max(4000, packet / (roundTrip + 0.1), 0.04 * rate) * elapsed
         } else {
-            raised = rate * DelayController.growth(elapsed)
+            raised =
+                rate
+                * DelayController.growth(
+                    elapsed, isStarting ? DelayController.firstGrowth : DelayController.growth)
         }
         rate = min(raised, limit)
     }
 
     /// Adopts what a probe has shown, when that is more.
-    mutating func adopt(_ measured: Double) { rate = max(rate, measured) }
+    mutating func adopt(_ measured: Double) {
+        rate = max(rate, measured)
+        isStarting = false
+    }
 
     /// Lowers the rate for another reason.
     mutating func limit(to other: Double) { rate = min(rate, other) }
 
-    /// 1.08 to the power of `elapsed`, of at most a second, to the thousandth.
-    private static func growth(_ elapsed: Double) -> Double {
-        let exponent = elapsed * 0.0769610411
+    /// The factor after `elapsed`, of at most a second, to the hundredth.
+    private static func growth(_ elapsed: Double, _ logarithm: Double) -> Double {
+        let exponent = elapsed * logarithm
         return 1 + exponent + exponent * exponent / 2
     }
 }

@@ -1,5 +1,5 @@
-/// The rate that losses allow: raised by 5 % a second below 2 % of loss, lowered by half of the loss above 10 %
-/// (draft-ietf-rmcat-gcc-02, 6), as long as a lower rate makes the loss less.
+/// The rate that losses allow: raised by 5 % a second below 2 % of loss, before the first such loss by a half; lowered by half
+/// of the loss above 10 % (draft-ietf-rmcat-gcc-02, 6), as long as a lower rate makes the loss less.
 ///
 /// A radio link loses packets at any rate. To lower the rate there would end at the minimum; so a loss that did not become
 /// less while the rate was lowered by a sixth counts as one that the link has anyway, of 15 % at most, and only what
@@ -16,12 +16,14 @@ struct LossController {
     private static let low = 0.02
     private static let high = 0.1
     private static let growth = 1.05
+    private static let firstGrowth = 1.5
     private static let weight = 0.3
     private static let maximumInherentLoss = 0.15
 
     private var lost = 0
     private var total = 0
     private var periodBegin: Double?
+    private var hasFoundLoss = false
     /// The loss and the rate when it began to be lowered.
     private var trial: (loss: Double, rate: Double)?
 
@@ -58,9 +60,11 @@ struct LossController {
         let excess = loss - inherentLoss
         if excess < LossController.low {
             trial = nil
-            rate = min(max(rate, min(rate, limit) * LossController.growth), max(limit, rate))
-        } else if excess > LossController.high {
-            lower(from: current)
+            let growth = hasFoundLoss ? LossController.growth : LossController.firstGrowth
+            rate = min(max(rate, min(rate, limit) * growth), max(limit, rate))
+        } else {
+            hasFoundLoss = true
+            if excess > LossController.high { lower(from: current) }
         }
     }
 

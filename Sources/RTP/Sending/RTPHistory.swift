@@ -98,6 +98,16 @@ package final class RTPHistory {
         return (UnsafeRawBufferPointer(rebasing: self[memory: slot][..<Int(entry.size)]), entry)
     }
 
+    /// The newest packet; nil for one that is too old.
+    func last(at now: MediaTime) -> (bytes: UnsafeRawBufferPointer, entry: Entry)? {
+        guard let slot = newest?.slot else { return nil }
+        let entry = entries[slot]
+        guard entry.size > 0, now.nanoseconds(since: entry.sentAt) <= RTPHistory.maximumAge.nanoseconds else {
+            return nil
+        }
+        return (UnsafeRawBufferPointer(rebasing: self[memory: slot][..<Int(entry.size)]), entry)
+    }
+
     private subscript(memory slot: Int) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: memory[slot * slotSize..<(slot + 1) * slotSize])
     }

@@ -217,22 +217,50 @@ package final class RTPSender: @unchecked Sendable {
                     stamps: RTPPacket.Stamps()))
             return
         }
-        // RFC 4588, 4: the original number stands before the payload.
-        let header = RTPHeader(
-            payloadType: payloadType, isMarked: bytes[1] & 0x80 != 0, sequenceNumber: resendNumber,
-            timestamp: bytes.bigEndian32(at: 4), ssrc: ssrc)
-        let (size, stamps) = header.write(into: scratch, configuration.extensions, mid: mid, orientation: nil)
-        let payload = bytes.slice(Int(entry.headerSize)..<bytes.count)
-        scratch.write(number, at: size)
-        scratch.write(payload, at: size + 2)
-        let count = size + 2 + payload.count
+        let resent = resendNumber
+        let (headerSize, count, stamps) = writeRetransmission(
+            of: bytes, entry, payloadType: payloadType, ssrc: ssrc, into: scratch)
         counters.bytesResent += UInt64(count)
         output(
             RTPPacket(
                 bytes: UnsafeRawBufferPointer(rebasing: scratch[..<count]), ssrc: ssrc,
-                sequenceNumber: resendNumber, payloadSize: 2 + payload.count,
-                isLastOfFrame: header.isMarked, isKeyFrame: entry.isKeyFrame, isResent: true, isProtected: false,
+                sequenceNumber: resent, payloadSize: count - headerSize,
+                isLastOfFrame: bytes[1] & 0x80 != 0, isKeyFrame: entry.isKeyFrame, isResent: true, isProtected: false,
                 stamps: stamps))
+    }
+
+    /// RFC 4588, 4: the original number stands before the payload.
+    private func writeRetransmission(
+        of bytes: UnsafeRawBufferPointer, _ entry: RTPHistory.Entry, payloadType: UInt8, ssrc: UInt32,
+        into memory: UnsafeMutableRawBufferPointer
+    ) -> (headerSize: Int, size: Int, stamps: RTPPacket.Stamps) {
+        let header = RTPHeader(
+            payloadType: payloadType, isMarked: bytes[1] & 0x80 != 0, sequenceNumber: resendNumber,
+            timestamp: bytes.bigEndian32(at: 4), ssrc: ssrc)
         resendNumber &+= 1
+        let (size, stamps) = header.write(into: memory, configuration.extensions, mid: mid, orientation: nil)
+        let payload = bytes.slice(Int(entry.headerSize)..<bytes.count)
+        memory.write(entry.sequenceNumber, at: size)
+        memory.write(payload, at: size + 2)
+        return (size, size + 2 + payload.count, stamps)
+    }
+
+    /// Writes a packet that the receiver has, or will soon have, and leaves out: the newest one, in the stream of
+    /// retransmissions.
+    ///
+    /// - Parameters:
+    ///   - memory: takes it; of the maximum size of a packet.
+    ///   - now: the time.
+    /// - Returns: its size, and the places of what is written when it leaves; nil without such a stream, or before a packet.
+    package func writePadding(
+        into memory: UnsafeMutableRawBufferPointer, at now: MediaTime
+    ) -> (size: Int, stamps: RTPPacket.Stamps)? {
+        guard case .rtx(let payloadType, let ssrc) = configuration.resending,
+            let (bytes, entry) = history?.last(at: now)
+        else { return nil }
+        let (_, size, stamps) = writeRetransmission(
+            of: bytes, entry, payloadType: payloadType, ssrc: ssrc, into: memory)
+        counters.paddingPackets += 1
+        return (size, stamps)
     }
 }

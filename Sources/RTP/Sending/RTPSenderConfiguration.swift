@@ -93,6 +93,8 @@ extension RTPSender {
         package var bytesResent: UInt64 = 0
         /// Packets that were not sent again, since half of the target rate was used up.
         package var resendsWithheld: UInt64 = 0
+        /// Packets that were sent only to see whether the link takes more.
+        package var paddingPackets: UInt64 = 0
         /// Requests for a key frame, PLI and FIR.
         package var keyFrameRequests: UInt64 = 0
         /// Reports of the receiver.

@@ -6,18 +6,22 @@ import TestTools
 /// A WHIP endpoint on loopback that answers as a test says; it records what has come.
 final class WHIPServer: Sendable {
     typealias Answer = @Sendable (QuirkServer.Request, Connection) -> Void
+    typealias BodyAnswer = @Sendable (QuirkServer.Request, Connection, String) -> Void
 
     let server: QuirkServer
     private let received: Locked<[String]>
 
     /// - Parameter answer: called for each request, once its body has been read.
-    init(_ answer: @escaping Answer) {
+    convenience init(_ answer: @escaping Answer) { self.init { request, connection, _ in answer(request, connection) } }
+
+    /// - Parameter answer: called with each request and its body.
+    init(_ answer: @escaping BodyAnswer) {
         let received = Locked<[String]>([])
         self.received = received
         server = QuirkServer { request, connection in
             let body = String(decoding: connection.readBody(of: request), as: UTF8.self)
             received.withLock { $0.append(body) }
-            answer(request, connection)
+            answer(request, connection, body)
         }
     }
 

@@ -5,8 +5,9 @@ import WebRTCTransport
 
 /// Keeps a stream published: connects, waits, and connects again with growing delays, on a thread of its own.
 ///
-/// Each connection is a session of its own at the server, which is notified of every end: by BYE and by DTLS at
-/// the peer, then by the signalling.
+/// A path that is lost is looked for again within the session, where the server can (ICE restart). Otherwise each
+/// connection is a session of its own at the server, which is notified of every end: by BYE and by DTLS at the peer, then
+/// by the signalling.
 final class PublishingLoop: Sendable {
     private struct Shared {
         var state = WebRTCOutput.State.idle
@@ -94,9 +95,10 @@ final class PublishingLoop: Sendable {
 
     var statistics: WebRTCOutput.Statistics {
         let (session, totals, state) = shared.withLock { ($0.session, $0.totals, $0.state) }
-        var result = totals
-        result.state = state
-        if let session { result.add(session.statistics) }
+        // What is measured is of the present session, what is counted of all.
+        var result = session?.statistics ?? WebRTCOutput.Statistics()
+        result.addCounters(of: totals)
+        (result.state, result.reconnects) = (state, totals.reconnects)
         return result
     }
 
@@ -147,15 +149,16 @@ final class PublishingLoop: Sendable {
         }
         var session: WebRTCSession?
         defer {
-            let feedback = shared.withLock { shared in
+            let (feedback, isEnding) = shared.withLock { shared in
                 shared.session = nil
                 shared.asking = nil
-                return shared.feedback
+                return (shared.feedback, shared.isEnding)
             }
             if let session {
+                if isEnding { session.drain(for: PublishingLoop.drainTimeout) }
                 let last = session.statistics
                 session.close()
-                shared.withLock { $0.totals.addTotals(last) }
+                shared.withLock { $0.totals.addCounters(of: last) }
             }
             // Encoders go on at the bitrate of their configuration, until the next peer is known.
             feedback?.requestBitrate(nil)
@@ -193,7 +196,7 @@ final class PublishingLoop: Sendable {
                 made.add(servers.compactMap(\.forTransport))
             }
             shared.withLock { $0.session = made }
-            return wait(for: made, live)
+            return wait(for: made, attempt, live)
         } catch {
             return (Loss(error: error, isFinal: error.code == .formatUnsupported), false)
         }
@@ -207,6 +210,7 @@ final class PublishingLoop: Sendable {
             isControlling: true, localAddresses: addresses, servers: configuration.servers.compactMap(\.forTransport))
         peer.isRelayOnly = configuration.isRelayOnly
         peer.connectTimeout = configuration.connectTimeout
+        peer.canRestart = true
         var session = WebRTCSession.Configuration(tracks, peer: peer)
         if let maximum = feedback?.maximumBitrate { session.maximumBitrate = maximum }
         for track in tracks {
@@ -235,18 +239,72 @@ final class PublishingLoop: Sendable {
         shared.wakeAll()
     }
 
-    private func wait(for session: WebRTCSession, _ live: () -> Void) -> (loss: Loss, wasLive: Bool) {
-        var isLive = false
+    /// More waits only where the peer is too slow anyway.
+    private static let drainTimeout = Duration.milliseconds(500)
+
+    /// What happens to a session.
+    private enum Event {
+        case isLive
+        case isInterrupted(CaptureError)
+        case isOver(Loss)
+    }
+
+    /// Waits until the session is over, for all interruptions that a restart ends.
+    private func wait(
+        for session: WebRTCSession, _ attempt: any PublishingAttempt, _ live: () -> Void
+    ) -> (loss: Loss, wasLive: Bool) {
+        var (isLive, wasLive) = (false, false)
         while true {
-            let loss: Loss?? = shared.wait { shared -> Loss?? in
-                if shared.isEnding { return .some(Loss(error: .closedSession)) }
-                if let loss = shared.loss { return .some(loss) }
-                return !isLive && session.state == .live ? .some(nil) : nil
+            let event: Event? = shared.wait { shared in
+                if shared.isEnding { return .isOver(Loss(error: .closedSession)) }
+                if let loss = shared.loss { return .isOver(loss) }
+                switch session.state {
+                case .live: return isLive ? nil : .isLive
+                case .interrupted(let reason): return .isInterrupted(reason)
+                // The reason of an end comes as a loss.
+                case .connecting, .closed: return nil
+                }
             }
-            if case .some(.some(let loss)) = loss { return (loss, isLive) }
-            isLive = true
-            live()
-            setState(.live)
+            switch event {
+            case .isOver(let loss): return (loss, wasLive)
+            case .isLive, nil:
+                if wasLive { shared.withLock { $0.totals.reconnects += 1 } }
+                (isLive, wasLive) = (true, true)
+                live()
+                setState(.live)
+            case .isInterrupted(let reason):
+                isLive = false
+                guard attempt.canRestart else { return (Loss(error: reason), wasLive) }
+                setState(.reconnecting(after: .zero, reason))
+                guard restart(session, attempt) else { return (Loss(error: reason), wasLive) }
+            }
         }
+    }
+
+    /// Longer than the checks of a path that stands take.
+    private static let restartTimeout = Duration.seconds(10)
+
+    /// Looks for another path to the peer.
+    ///
+    /// - Returns: whether the session goes on. False when the server refuses, or no path is found in time.
+    private func restart(_ session: WebRTCSession, _ attempt: any PublishingAttempt) -> Bool {
+        // Its sockets have the address that this machine had.
+        if !configuration.offersAllAddresses, let used = session.configuration.peer.localAddresses.first,
+            (try? localAddress(towards: server.host, port: server.port)) != used
+        {
+            return false
+        }
+        let mayAsk = shared.withLock { shared in
+            if !shared.isEnding { shared.asking = attempt }
+            return !shared.isEnding
+        }
+        guard mayAsk, let request = session.makeRestart(), let answer = attempt.restart(request) else { return false }
+        shared.withLock { $0.asking = nil }
+        session.restart(answer)
+        let deadline = MonotonicClock().now.advanced(by: PublishingLoop.restartTimeout)
+        return shared.wait(until: deadline) { shared -> Bool? in
+            if shared.isEnding || shared.loss != nil { return true }
+            return session.state == .live ? true : nil
+        } ?? false
     }
 }

@@ -20,6 +20,12 @@ protocol PublishingServer: Sendable {
 /// One attempt to publish. Its methods block, and come from any thread.
 protocol PublishingAttempt: AnyObject, Sendable {
     func publish(offer: String) throws(SignallingError) -> PublishingAnswer
+    /// Whether the server may find another path to the same session.
+    var canRestart: Bool { get }
+    /// Asks for that.
+    ///
+    /// - Returns: what the peer has described; nil when the server refuses, or does not answer.
+    func restart(_ fragment: ICEFragment) -> ICEFragment?
     /// Ends the session at the server, and a request that is in flight. May be repeated.
     func close()
 }
@@ -53,6 +59,13 @@ struct WHIPServer: PublishingServer {
             case .accepted(let session):
                 .accepted(sdp: session.answer, candidates: [], servers: session.iceServers)
             }
+        }
+
+        var canRestart: Bool { client.canRestart }
+
+        func restart(_ fragment: ICEFragment) -> ICEFragment? {
+            guard case .restarted(let answer) = client.restart(fragment) else { return nil }
+            return answer
         }
 
         func close() { client.close() }
@@ -96,6 +109,10 @@ struct JanusServer: PublishingServer {
             let answer = try client.publish(offer: offer)
             return .accepted(sdp: answer.sdp, candidates: answer.candidates, servers: [])
         }
+
+        // Janus has lost the publisher by then, too.
+        var canRestart: Bool { false }
+        func restart(_ fragment: ICEFragment) -> ICEFragment? { nil }
 
         func close() { client.close() }
     }

@@ -1,5 +1,4 @@
 import CaptureCore
-import WebRTCTransport
 
 extension WebRTCOutput {
     /// What a ``WebRTCOutput`` has counted, over all its connections, and what it measures at present.
@@ -38,22 +37,12 @@ extension WebRTCOutput {
         /// Statistics with all counters zero.
         public init() {}
 
-        /// Adds what a session that goes on has counted, and what it measures.
-        mutating func add(_ session: WebRTCSession.Statistics) {
-            addTotals(session)
-            bitrate = session.bitrate
-            targetBitrate = session.target
-            roundTripTime = session.roundTripTime
-            loss = session.lossFraction
-            path = session.transport.path
-        }
-
-        /// Adds what a session has counted.
-        mutating func addTotals(_ session: WebRTCSession.Statistics) {
+        /// Adds what a session has counted; the state and the number of connections lost are of the output.
+        mutating func addCounters(of session: Self) {
             framesSent += session.framesSent
             framesDropped += session.framesDropped
-            packetsSent += session.transport.packetsSent
-            bytesSent += session.transport.bytesSent
+            packetsSent += session.packetsSent
+            bytesSent += session.bytesSent
             packetsResent += session.packetsResent
             nacks += session.nacks
             keyFrameRequests += session.keyFrameRequests

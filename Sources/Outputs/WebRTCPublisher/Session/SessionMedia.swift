@@ -68,10 +68,9 @@ final class SessionMedia {
         }
         if now >= nextUpdate { update(at: now) }
         while let output = pacer.next(at: now) {
-            // A link that takes more is found by what the encoder makes; nothing is sent only to fill it.
-            guard case .packet(let entry, _, let probe) = output else { continue }
             batch.add { memory in
-                let (size, stamps) = store.take(entry.token, into: memory)
+                let (size, stamps, probe) = write(output, into: memory, at: now)
+                guard size > 0 else { return 0 }
                 stamps.write(transportNumber: transportNumber, ntp: clock.time(at: now), into: memory)
                 if stamps.transportNumberIndex > 0 {
                     estimator.didSend(transportNumber, bytes: size, at: now, probe: probe)
@@ -84,6 +83,22 @@ final class SessionMedia {
         }
         if batch.count > 0 { send(batch) }
         return min(pacer.nextTime(after: now) ?? nextUpdate, nextUpdate)
+    }
+
+    /// Writes a packet that waited, or one that is sent only to see whether the link takes more.
+    private func write(
+        _ output: Pacer.Output, into memory: UnsafeMutableRawBufferPointer, at now: MediaTime
+    ) -> (size: Int, stamps: RTPPacket.Stamps, probe: UInt8) {
+        switch output {
+        case .packet(let entry, _, let probe):
+            let (size, stamps) = store.take(entry.token, into: memory)
+            return (size, stamps, probe)
+        case .padding(_, let probe):
+            guard let stream = streams.first(where: \.isVideo),
+                let (size, stamps) = stream.sender.writePadding(into: memory, at: now)
+            else { return (0, RTPPacket.Stamps(), 0) }
+            return (size, stamps, probe)
+        }
     }
 
     private func packetize(_ packet: MediaPacket, at now: MediaTime) {
@@ -100,13 +115,19 @@ final class SessionMedia {
         pacer.push(Pacer.Entry(token: token, bytes: packet.bytes.count), priority)
     }
 
+    /// Whether no packet waits for its time.
+    var hasSentAll: Bool { pacer.count == 0 }
+
     private func update(at now: MediaTime) {
         nextUpdate = now.advanced(by: SessionMedia.updateInterval)
         estimator.update(at: now)
         pacer.bitrate = estimator.pacingRate(at: now)
-        if let probe = estimator.takeProbe() { pacer.begin(probe) }
+        if canPad, let probe = estimator.takeProbe() { pacer.begin(probe) }
         for stream in streams { stream.sender.targetBitrate = estimator.target }
     }
+
+    /// Whether there is something to fill a probe with.
+    private var canPad: Bool { streams.contains { $0.isVideo && $0.sender.retransmissionSSRC != nil } }
 
     /// What the encoder is to be asked for.
     func takeRequests(at now: MediaTime) -> Requests {
@@ -163,6 +184,11 @@ final class SessionMedia {
         if asksForKeyFrame { requestKeyFrame(at: now) }
     }
 
+    /// Begins to estimate again: what was known of the old path may not hold for the new one.
+    func didChangePath() {
+        estimator = BandwidthEstimator(estimator.configuration)
+    }
+
     /// Asks for a key frame: at the next ``takeRequests(at:)``, or when the last one was long enough ago.
     func requestKeyFrame(at now: MediaTime) {
         if keyFrames.request(at: now) { isKeyFrameNeeded = true }
@@ -179,12 +205,13 @@ final class SessionMedia {
 
     // MARK: Statistics
 
-    func statistics(at now: MediaTime) -> WebRTCSession.Statistics {
-        var result = WebRTCSession.Statistics()
+    /// Without what the connection counts.
+    func statistics(at now: MediaTime) -> WebRTCOutput.Statistics {
+        var result = WebRTCOutput.Statistics()
         result.bitrate = rate.bitrate(at: now)
-        result.target = estimator.target
+        result.targetBitrate = estimator.target
         result.roundTripTime = estimator.statistics.roundTripTime
-        result.lossFraction = estimator.statistics.loss
+        result.loss = estimator.statistics.loss
         for stream in streams {
             let counters = stream.sender.statistics
             result.framesSent += stream.isVideo ? counters.frames : 0
@@ -193,7 +220,7 @@ final class SessionMedia {
             result.keyFrameRequests += counters.keyFrameRequests
             result.roundTripTime = result.roundTripTime ?? counters.roundTripTime
             if estimator.statistics.feedbackCount == 0 {
-                result.lossFraction = max(result.lossFraction, counters.fractionLost)
+                result.loss = max(result.loss, counters.fractionLost)
             }
         }
         result.keyFramesRequested = counts.keyFramesRequested

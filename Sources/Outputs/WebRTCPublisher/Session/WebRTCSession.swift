@@ -53,6 +53,9 @@ package final class WebRTCSession: SendClient {
         case connecting
         /// Media flows, from the next key frame on.
         case live
+        /// The peer no longer answers, for the reason; ``WebRTCSession/restart(_:)`` may find another path to it. Only with
+        /// `canRestart` of the peer's configuration.
+        case interrupted(CaptureError)
         /// For a reason, or since it was asked to.
         case closed(CaptureError?)
     }
@@ -61,6 +64,9 @@ package final class WebRTCSession: SendClient {
         var media: SessionMedia?
         var state = State.connecting
         var offer: LocalSession?
+        var remote: (transport: Negotiation.Transport, isServer: Bool)?
+        var restarted: PeerConnection.Parameters?
+        var isDraining = false
     }
 
     let configuration: Configuration
@@ -189,7 +195,6 @@ package final class WebRTCSession: SendClient {
         // Headers, retransmissions and sound come on top of what the encoder makes.
         var estimation = BandwidthEstimator.Configuration(
             maximum: configuration.maximumBitrate * 115 / 100 + configuration.audioBitrate * 3 / 2)
-        estimation.start = estimation.maximum
         estimation.usesTransportFeedback = usesTransportFeedback
         let media = SessionMedia(
             streams, BandwidthEstimator(estimation), clock: clock, audioBitrate: configuration.audioBitrate)
@@ -198,6 +203,7 @@ package final class WebRTCSession: SendClient {
     }
 
     private func connect(_ transport: Negotiation.Transport, isServer: Bool) {
+        shared.withLock { $0.remote = (transport, isServer) }
         peer?.connect(
             to: PeerConnection.Parameters(
                 user: transport.iceUser, password: transport.icePassword, candidates: transport.candidates,
@@ -205,6 +211,42 @@ package final class WebRTCSession: SendClient {
                     let digits = fingerprint.digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
                     return Fingerprint(algorithm: fingerprint.hash, value: digits.joined(separator: ":"))
                 }), isServer: isServer)
+    }
+
+    /// Makes credentials with which another path to the same peer can be found. Waits for a moment.
+    ///
+    /// - Returns: what the signalling server must know; nil where the session was not offered by this side, or is closed.
+    package func makeRestart() -> ICEFragment? {
+        shared.withLock { $0.restarted = nil }
+        peer?.restart { [weak self] parameters in
+            self?.shared.withLock { $0.restarted = parameters }
+            self?.shared.wakeAll()
+        }
+        let deadline = MonotonicClock().now.advanced(by: .seconds(5))
+        let found = shared.wait(until: deadline) { shared -> PeerConnection.Parameters?? in
+            if case .closed = shared.state { return .some(nil) }
+            return shared.restarted.map { .some($0) }
+        }
+        guard case .some(.some(let parameters)) = found, let offer = shared.withLock({ $0.offer })?.offer else {
+            return nil
+        }
+        var fragment = ICEFragment(ufrag: parameters.user, password: parameters.password)
+        let lines = offer.split(whereSeparator: \.isNewline)
+        fragment.mediaLine = lines.first { $0.hasPrefix("m=") }.map { String($0) } ?? ""
+        fragment.mids = lines.filter { $0.hasPrefix("a=mid:") }.map { String($0.dropFirst(6)) }
+        fragment.candidates = parameters.candidates
+        return fragment
+    }
+
+    /// Takes the peer's answer to ``makeRestart()``, and looks for a path.
+    package func restart(_ answer: ICEFragment) {
+        guard let remote = shared.withLock({ $0.remote }) else { return }
+        var transport = remote.transport
+        transport.iceUser = answer.ufrag
+        transport.icePassword = answer.password
+        // A server that names none has those that it had.
+        if !answer.candidates.isEmpty { transport.candidates = answer.candidates }
+        connect(transport, isServer: remote.isServer)
     }
 
     /// Uses servers that the signalling server has named.
@@ -220,11 +262,16 @@ package final class WebRTCSession: SendClient {
             queue.restart()
             let now = MonotonicClock().now
             shared.withLock { shared in
+                if case .interrupted = shared.state { shared.media?.didChangePath() }
                 shared.state = .live
                 shared.media?.requestKeyFrame(at: now)
             }
             sender.add(self)
             handlers.stateChanged(.live)
+        case .disconnected(let reason):
+            shared.withLock { $0.state = .interrupted(reason) }
+            sender.remove(self)
+            handlers.stateChanged(.interrupted(reason))
         case .closed(let reason): end(reason)
         }
     }
@@ -244,16 +291,18 @@ package final class WebRTCSession: SendClient {
 
     package func sendDue(at now: MediaTime, using batch: PacketBatch) -> MediaTime? {
         guard let peer else { return nil }
-        let (next, requests) = shared.withLock { shared -> (MediaTime?, SessionMedia.Requests) in
-            guard shared.state == .live, let media = shared.media else { return (nil, SessionMedia.Requests()) }
+        let (next, requests, hasWaiter) = shared.withLock { shared -> (MediaTime?, SessionMedia.Requests, Bool) in
+            guard shared.state == .live, let media = shared.media else { return (nil, SessionMedia.Requests(), false) }
             let next = media.sendDue(from: queue, at: now, using: batch) { peer.send($0) }
             media.sendReports(at: now) { peer.sendReport($0) }
             var requests = media.takeRequests(at: now)
             if media.takeKeyFrameRequest() { requests.keyFrame = true }
-            return (next, requests)
+            return (next, requests, shared.isDraining)
         }
-        if requests.keyFrame { handlers.keyFrameNeeded() }
+        // First the bitrate, so that the first key frame is not larger than the way can take.
         if let bitrate = requests.bitrate { handlers.bitrateChanged(bitrate) }
+        if requests.keyFrame { handlers.keyFrameNeeded() }
+        if hasWaiter { shared.wakeAll() }
         return next
     }
 
@@ -264,6 +313,17 @@ package final class WebRTCSession: SendClient {
     }
 
     // MARK: The end
+
+    /// Waits until what was written has been sent, or the time is over.
+    package func drain(for timeout: Duration) {
+        let deadline = MonotonicClock().now.advanced(by: timeout)
+        shared.withLock { $0.isDraining = true }
+        sender.wake()
+        _ = shared.wait(until: deadline) { shared in
+            guard shared.state == .live, let media = shared.media else { return true }
+            return queue.isEmpty && media.hasSentAll ? true : nil
+        }
+    }
 
     /// Ends the session, and notifies the peer. May be repeated.
     package func close() {
@@ -291,37 +351,14 @@ package final class WebRTCSession: SendClient {
 
     // MARK: Statistics
 
-    /// What was counted.
-    package struct Statistics: Sendable, Hashable {
-        /// What is sent at present, with headers, in bits per second.
-        package var bitrate = 0
-        /// What the way to the peer can take, in bits per second.
-        package var target = 0
-        /// Nil before a report has come.
-        package var roundTripTime: Duration?
-        /// Of the packets, lately: 0 to 1.
-        package var lossFraction = 0.0
-        /// Frames of video.
-        package var framesSent: UInt64 = 0
-        /// Requests of the peer for lost packets, and packets that were sent again.
-        package var nacks: UInt64 = 0
-        package var packetsResent: UInt64 = 0
-        /// Requests of the peer for a key frame, and how often the encoder was asked.
-        package var keyFrameRequests: UInt64 = 0
-        package var keyFramesRequested: UInt64 = 0
-        /// Frames that were left out, since the peer was too slow.
-        package var framesDropped: UInt64 = 0
-        /// Of the connection.
-        package var transport = PeerConnection.Statistics()
-
-        package init() {}
-    }
-
-    package var statistics: Statistics {
+    /// What this session has counted, and what it measures at present; without the state of the output.
+    package var statistics: WebRTCOutput.Statistics {
         let now = MonotonicClock().now
-        var result = shared.withLock { $0.media?.statistics(at: now) } ?? Statistics()
+        var result = shared.withLock { $0.media?.statistics(at: now) } ?? WebRTCOutput.Statistics()
         result.framesDropped = queue.counts.dropped
-        result.transport = peer?.statistics ?? PeerConnection.Statistics()
+        if let peer = peer?.statistics {
+            (result.packetsSent, result.bytesSent, result.path) = (peer.packetsSent, peer.bytesSent, peer.path)
+        }
         return result
     }
 }

@@ -119,6 +119,12 @@ package final class WHIPClient: Sendable {
 
     // MARK: ICE
 
+    /// Whether the endpoint may be asked for an ICE restart: it has named the session's resource, and has not said that it
+    /// takes no changes.
+    package var canRestart: Bool {
+        state.withLock { !$0.isClosed && $0.resource != nil && $0.takesPatches }
+    }
+
     /// Asks for an ICE restart. A refusal is no error of the session.
     package func restart(_ fragment: ICEFragment) -> RestartOutcome {
         do {

@@ -1,0 +1,131 @@
+import CaptureCore
+import CapturerTestKit
+import TestTools
+import Testing
+
+@testable import WebRTCPublisher
+
+/// An output whose endpoint has a real receiver behind it.
+@Suite struct OutputTests {
+    private static let track = TrackDescription(id: 0, codec: .vp8, media: .video(.init(width: 64, height: 48)))
+
+    private static func packet(_ number: Int, at time: MediaTime, isKeyFrame: Bool) -> MediaPacket {
+        let bytes = (0..<400).map { UInt8(truncatingIfNeeded: $0 &+ number) }
+        return MediaPacket(
+            data: bytes.withUnsafeBytes { PacketBuffer(copying: $0) }, track: 0, timestamp: time,
+            isKeyFrame: isKeyFrame,
+            width: 64, height: 48)
+    }
+
+    /// An output, and a thread that writes packets to it until the end: key frames where these are asked for.
+    private final class Run: Sendable {
+        let endpoint: ReceivingEndpoint
+        let output: WHIPOutput
+        private let asked = Locked(0)
+        private let isOver = Locked(false)
+        private let states = Locked<[WebRTCOutput.State]>([])
+
+        init(_ restart: ReceivingEndpoint.Restart) throws {
+            endpoint = ReceivingEndpoint(restart)
+            output = try WHIPOutput(endpoint.url)
+            output.connectFeedback(
+                PacketFeedback(onKeyFrame: { [asked] in asked.withLock { $0 += 1 } }, onBitrate: { _ in }))
+            let (output, asked, isOver, states) = (output, asked, isOver, states)
+            let stream = output.states
+            Task { for await state in stream { states.withLock { $0.append(state) } } }
+            try output.begin([OutputTests.track])
+            startThread {
+                var (number, answered) = (0, 0)
+                while !isOver.withLock({ $0 }) {
+                    let keys = asked.withLock { $0 }
+                    try? output.write(
+                        OutputTests.packet(number, at: MonotonicClock().now, isKeyFrame: keys > answered))
+                    (number, answered) = (number + 1, keys)
+                    MonotonicClock().wait(
+                        until: MonotonicClock().now.advanced(by: .milliseconds(20)), or: ManualResetEvent())
+                }
+            }
+        }
+
+        var keyFramesAsked: Int { asked.withLock { $0 } }
+        var words: [String] {
+            states.withLock { $0 }.map { state in String("\(state)".prefix { $0 != "(" }) }
+        }
+
+        func end() {
+            isOver.withLock { $0 = true }
+            output.finish()
+            endpoint.stop()
+        }
+    }
+
+    /// No datagram passes until the peer is given up, which takes ten seconds: the three at a time.
+    @Test func `A path that is lost is found again, or another session is begun`() throws {
+        let runs = [
+            try Run(.succeeds), try Run(.isRefused("405 Method Not Allowed")), try Run(.leadsNowhere),
+        ]
+        defer { for run in runs { run.end() } }
+        for run in runs { #expect(eventually { run.endpoint.frames > 10 }, "\(run.words)") }
+        let frames = runs.map(\.endpoint.frames)
+        let asked = runs.map(\.keyFramesAsked)
+        for run in runs { run.endpoint.cut() }
+        for (index, run) in runs.enumerated() {
+            #expect(eventually { run.output.statistics.reconnects == 1 }, "\(run.words)")
+            #expect(
+                eventually { run.endpoint.frames > frames[index] + 50 && run.output.state == .live }, "\(run.words)")
+            // It goes on with a key frame that was asked for.
+            #expect(run.keyFramesAsked > asked[index])
+            #expect(run.endpoint.matches == ["\"*\""])
+            #expect(run.words.contains("reconnecting"))
+        }
+        // The first one has the session that it had; the others have ended it and begun another one.
+        #expect(runs[0].endpoint.methods == ["POST", "PATCH"])
+        #expect(runs[1].endpoint.methods == ["POST", "PATCH", "DELETE", "POST"])
+        #expect(runs[2].endpoint.methods == ["POST", "PATCH", "DELETE", "POST"])
+    }
+
+    /// The output is begun once its peer receives, since what comes before is left out.
+    private final class ConnectedSink: PacketSink {
+        private let output: WHIPOutput
+
+        init(_ output: WHIPOutput) { self.output = output }
+
+        func begin(_ tracks: [TrackDescription]) throws {
+            try output.begin(tracks)
+            #expect(eventually { self.output.state == .live })
+        }
+
+        func write(_ packet: MediaPacket) throws { try output.write(packet) }
+        func finish() throws { output.finish() }
+    }
+
+    @Test func `The contract of sinks`() throws {
+        let refused = [
+            TrackDescription(id: 0, codec: .jpeg, media: .video(.init(width: 64, height: 48))),
+            TrackDescription(id: 0, codec: .pcm, media: .audio(.init(sampleRate: 48_000, channelCount: 1))),
+        ]
+        let endpoints = Locked<[ReceivingEndpoint]>([])
+        defer { for endpoint in endpoints.withLock({ $0 }) { endpoint.stop() } }
+        let suite = PacketSinkSuite(
+            tracks: [OutputTests.track], refused: refused,
+            makePacket: { track, number in
+                // 5 ms apart: what is older than a second is left out.
+                var packet = OutputTests.packet(
+                    number, at: MediaTime(nanoseconds: 5_000_000_000 + Int64(number) * 5_000_000),
+                    isKeyFrame: number % 10 == 0)
+                packet.track = track.id
+                return packet
+            },
+            makeTrial: {
+                let endpoint = ReceivingEndpoint()
+                endpoints.withLock { $0.append(endpoint) }
+                return PacketSinkSuite.Trial(sink: ConnectedSink(try WHIPOutput(endpoint.url))) {
+                    // What was sent before the end arrives before it.
+                    let isOver = endpoint.methods.isEmpty || eventually { endpoint.hasEnded }
+                    return isOver ? endpoint.frames : -1
+                }
+            })
+        let failures = suite.run()
+        #expect(failures.isEmpty, "\(failures)")
+    }
+}
