@@ -40,8 +40,9 @@ struct CapturerBench {
           show          a raw clip of NV12 in a window, until a signal ends it: --input CLIP --size WxH --fps N
                         [--from-memory]; prints frames shown and replaced, and the median latency in milliseconds
           publish       an IVF file of VP8 by WebRTC, without an encoder: --input FILE --to URL [--room R [--pin P]]
-                        [--peers N] [--seconds N]; prints peers, CPU ms per second, resident MB, Mbit/s of a peer, and
-                        how late packets were handed over, p99 in ms
+                        [--peers N] [--seconds N]; prints peers, CPU ms per second, resident MB, Mbit/s of a peer, how
+                        late packets were handed over, p99 in ms, and heap allocations per packet; with --due also
+                        when each was, with --stacks who allocates
         """
 
     static func main() {
