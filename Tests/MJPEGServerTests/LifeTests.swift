@@ -126,4 +126,47 @@ import VideoCapturing
         try test.show(1)
         #expect(try reader.next(from: 1).number == 1)
     }
+
+    // MARK: Sessions of another way
+
+    /// Answers its only offer when a test says so.
+    private final class SlowViewing: LiveViewing {
+        let mayAnswer = ManualResetEvent()
+        private let ended = Locked<[String]>([])
+
+        var viewerCount: Int { 0 }
+        var endedSessions: [String] { ended.withLock { $0 } }
+        func consumeFrame(_ frame: VideoFrame) {}
+        func setDemandHandler(_ handler: (@Sendable () -> Void)?) {}
+        func start() {}
+        func stop() { mayAnswer.raise() }
+
+        func answer(_ offer: String, localAddress: String) -> LiveViewingAnswer {
+            mayAnswer.wait(until: MonotonicClock().now.advanced(by: .seconds(60)))
+            return .accepted(identifier: "late", sdp: "v=0\r\n")
+        }
+
+        func end(_ identifier: String) -> Bool {
+            ended.withLock { $0.append(identifier) }
+            return true
+        }
+    }
+
+    /// Otherwise the answer would be taken for that of the next offer of the same connection.
+    @Test func anAnswerThatComesTooLateEndsTheConnection() throws {
+        let viewing = SlowViewing()
+        var configuration = MJPEGServer.Configuration()
+        configuration.sessionTimeout = .milliseconds(50)
+        let server = MJPEGServer(configuration: configuration, viewing: viewing)
+        let client = try Client(try server.start().port ?? 0)
+        defer { server.stop() }
+        client.send("POST /whep HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sdp\r\n")
+        client.send("Content-Length: 5\r\n\r\nv=0\r\n")
+        let answer = try client.readAnswer()
+        #expect(answer.status == 422)
+        #expect(answer.header("connection") == "close")
+        viewing.mayAnswer.raise()
+        #expect(eventually { viewing.endedSessions == ["late"] })
+        #expect(try client.readToEnd().isEmpty)
+    }
 }

@@ -79,6 +79,21 @@ import Testing
         #expect(read(padded) == ["PLI 5"])
     }
 
+    /// Receivers fill their feedback up by one to three bytes, which is less than RFC 3550 has.
+    @Test func feedbackIsReadWithItsPadding() {
+        for count in 1...40 {
+            var parser = RTCPParser()
+            var reports = 0
+            FeedbackWriter.write((0..<count).map { (UInt16($0), $0) }).withUnsafeBytes { bytes in
+                parser.parse(bytes, at: .zero) { event in
+                    guard case .transportFeedback(let packet) = event else { return }
+                    TransportFeedback(packet)?.forEachReport { _ in reports += 1 }
+                }
+            }
+            #expect(reports == count && parser.malformed == 0)
+        }
+    }
+
     @Test func estimates() {
         #expect(read(RTCPBytes.maximumBitrate(exponent: 3, mantissa: 250_000)) == ["REMB 2000000"])
         #expect(read(RTCPBytes.maximumBitrate(exponent: 63, mantissa: 1)) == ["REMB \(Int.max)"])

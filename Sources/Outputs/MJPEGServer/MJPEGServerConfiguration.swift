@@ -37,6 +37,8 @@ extension MJPEGServer {
         public var idleDelay: Duration = .seconds(5)
         /// The time that `/snapshot` waits for a first frame.
         public var snapshotTimeout: Duration = .seconds(3)
+        /// The time that the answer to the offer of a ``LiveViewing``'s viewer may take.
+        package var sessionTimeout: Duration = .seconds(30)
 
         /// The name and password that viewers need; nil, the default, for none.
         public var authentication: MJPEGServer.Configuration.Authentication?

@@ -11,7 +11,7 @@ package enum RTCPEvent {
     /// The receiver's estimate of the bitrate for all streams together, in bits per second (REMB,
     /// draft-alvestrand-rmcat-remb).
     case maximumBitrate(Int)
-    /// The transport-wide feedback (205/15), the whole packet with its header, which ``RTCPParser`` has not looked into.
+    /// The transport-wide feedback (205/15), the whole packet with header and padding, which ``RTCPParser`` has not looked into.
     case transportFeedback(UnsafeRawBufferPointer)
     /// The sender report of a peer's own stream: its NTP time, the RTP timestamp of the same moment.
     case senderReport(ssrc: UInt32, ntp: UInt64, timestamp: UInt32)

@@ -53,6 +53,11 @@ package struct RTCPParser: Sendable {
             guard size <= bytes.count - index else { return fail() }
             var packet = bytes.slice(index..<index + size)
             index += size
+            if packet[1] == 205, packet[0] & 0x1F == 15 {
+                // Chromium fills it up by one to three bytes, which only its own lengths tell from the rest.
+                body(.transportFeedback(packet))
+                continue
+            }
             if packet[0] & 0x20 != 0 {
                 // Padding, of the last packet alone; its last byte counts it.
                 let padding = Int(packet[size - 1])
@@ -84,9 +89,6 @@ package struct RTCPParser: Sendable {
             guard packet.count >= 16 else { return false }
             let end = min(packet.count & ~3, 12 + 4 * maximumLostEntries)
             body(.nack(ssrc: packet.bigEndian32(at: 8), RTCPLostPackets(packet.slice(12..<end))))
-        case (205, 15):
-            guard packet.count >= 20 else { return false }
-            body(.transportFeedback(packet))
         case (206, 1):
             guard packet.count >= 12 else { return false }
             body(.pictureLoss(ssrc: packet.bigEndian32(at: 8)))

@@ -61,7 +61,9 @@ extension ConnectionHandler {
         guard case .receiving(let body) = phase, let context, let viewing = service.broadcaster.viewing else { return }
         phase = .awaitingSession
         // The answer has a limit of its own; what a client waits for is the loop's.
-        setDeadline(after: .seconds(30)) { handler in
+        setDeadline(after: service.configuration.sessionTimeout) { handler in
+            // An answer that comes later must not be taken for that of the connection's next offer.
+            handler.staysOpen = false
             handler.finishSession(.refused("The answer could not be made in time; try again."))
         }
         let offer = String(buffer: body)

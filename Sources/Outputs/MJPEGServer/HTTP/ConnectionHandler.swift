@@ -34,7 +34,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     var phase = Phase.waiting
     private var deadline: Scheduled<Void>?
     private var isHeadOnly = false
-    private var staysOpen = false
+    var staysOpen = false
     private var crossOrigin: [(name: String, value: String)] = []
     /// The bytes of the last response, while the kernel has not taken all of it.
     private var waitingByteCount = 0
