@@ -92,8 +92,11 @@ struct MicrophoneSource: AudioSource {
         // A driver says itself that a device hangs, after as long as its buffer; a plug-in may say nothing.
         let limit = device.bufferDuration * 2 + .seconds(3)
         // A program that was suspended for as long gives the device a moment to show what it has.
-        let deadline = max(lastData.advanced(by: limit), MonotonicClock().now.advanced(by: .milliseconds(250)))
-        guard device.wait(stop: context.stopDescriptor, until: deadline) else {
+        guard
+            device.wait(stop: context.stopDescriptor, until: lastData.advanced(by: limit))
+                || device.wait(
+                    stop: context.stopDescriptor, until: MonotonicClock().now.advanced(by: .milliseconds(250)))
+        else {
             throw CaptureError(
                 .deviceLost, operation: "record", subject: device.name,
                 message: "It has given nothing for \(limit.seconds) s; plug it in again.")

@@ -98,13 +98,14 @@ package struct HTTPAddress: Sendable {
     private static func credential(_ text: ArraySlice<UInt8>) -> HTTPCredential {
         let colon = text.firstIndex(of: ASCII.colon)
         return HTTPCredential(
-            user: decoded(text[..<(colon ?? text.endIndex)]),
-            password: decoded(colon.map { text[($0 + 1)...] } ?? []))
+            user: percentDecoded(text[..<(colon ?? text.endIndex)]),
+            password: percentDecoded(colon.map { text[($0 + 1)...] } ?? []))
     }
 
-    private static func decoded(_ text: ArraySlice<UInt8>) -> String {
+    /// The text with `%41` and the like replaced; what is not valid stays.
+    package static func percentDecoded(_ text: some Collection<UInt8>) -> String {
         var result: [UInt8] = []
-        var rest = text
+        var rest = Array(text)[...]
         while let byte = rest.popFirst() {
             let digits = rest.prefix(2).compactMap { Character(UnicodeScalar($0)).hexDigitValue }
             if byte == UInt8(ascii: "%"), digits.count == 2 {

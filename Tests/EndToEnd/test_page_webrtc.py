@@ -6,8 +6,8 @@ import signal
 import time
 import urllib.parse
 
+from support import network
 from support.devtools import DevTools
-from support.namespace import ADDRESS, Namespace
 from support.tool import ToolTestCase
 
 WAY = "document.querySelector('#way').textContent"
@@ -66,17 +66,19 @@ LIMIT = 90
 class WebRTCPageTests(ToolTestCase):
     LATER = True
 
+    @classmethod
+    def setUpClass(cls):
+        network.enter()
+
     def setUp(self):
         super().setUp()
-        self.namespace = Namespace()
-        self.addCleanup(self.namespace.close)
-        self.browser = DevTools(prefix=self.namespace.prefix)
+        self.addCleanup(network.drop_nothing)
+        self.browser = DevTools()
         self.addCleanup(self.browser.close)
 
     def serve(self, *arguments, source=("noise",)):
         running = self.start(
-            "--source", *source, "--preset", "320x240", "--serve", f"{ADDRESS}:0", *arguments,
-            prefix=self.namespace.prefix)
+            "--source", *source, "--preset", "320x240", "--serve", f"{network.ADDRESS}:0", *arguments)
         deadline = time.monotonic() + 60
         while not (found := re.search(r"Serving (http://\S+/)", running.peek())):
             if running.process.poll() is not None or time.monotonic() > deadline:
@@ -151,7 +153,7 @@ class WebRTCPageTests(ToolTestCase):
         self.end(running)
 
     def test_falls_back_where_udp_is_blocked(self):
-        self.namespace.block_udp()
+        network.drop()
         running = self.serve()
         tab = self.open()
         tab.wait(f"{WAY} === 'MJPEG'", LIMIT)
@@ -163,7 +165,7 @@ class WebRTCPageTests(ToolTestCase):
         running = self.serve()
         tab = self.open()
         tab.wait(f"{DECODED} > 10", LIMIT)
-        self.namespace.block_udp()
+        network.drop()
         tab.wait(f"{WAY} === 'MJPEG'", LIMIT)
         self.end(running)
 

@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 
-from support import media
+from support import media, numbered
 from support.stream import StreamTestCase
 from support.tool import BUSY, NO_INPUT, OK, USAGE
 
@@ -36,29 +36,12 @@ def free_ports(count):
                 trial.close()
 
 
-def numbered_clip(path, count):
-    """A Y4M file whose pictures show their numbers, a black or white column for each of eight bits."""
-    with open(path, "wb") as file:
-        file.write(f"YUV4MPEG2 W{WIDTH} H{HEIGHT} F30:1 Ip A1:1 C420jpeg\n".encode())
-        for number in range(count):
-            row = b"".join(bytes([235 if number >> bit & 1 else 16]) * 20 for bit in range(8))
-            file.write(b"FRAME\n" + row * HEIGHT + b"\x80" * (WIDTH * HEIGHT // 2))
-
-
-def numbers(gray):
-    """The numbers that gray pictures show."""
-    size = WIDTH * HEIGHT
-    return [
-        sum((gray[start + 60 * WIDTH + bit * 20 + 10] > 128) << bit for bit in range(8))
-        for start in range(0, len(gray) - size + 1, size)]
-
-
 class RTPTests(StreamTestCase):
     LATER = True
 
     def setUp(self):
         super().setUp()
-        numbered_clip(self.folder / "numbers.y4m", 240)
+        numbered.write(self.folder / "numbers.y4m", 240, WIDTH, HEIGHT)
 
     def send_rtp(self, *options, query="", interval="1", source=("--input", "numbers.y4m", "--loop")):
         """A run that sends the numbers, and its first port; its description is in stream.sdp."""
@@ -92,7 +75,7 @@ class RTPTests(StreamTestCase):
                 sender, _ = self.send_rtp(query=f"&codec={codec}")
                 gray = self.read_with_ffmpeg(
                     "-frames:v", "40", "-fps_mode", "passthrough", "-pix_fmt", "gray", "-f", "rawvideo")
-                self.assertInOrder(numbers(gray), 40)
+                self.assertInOrder(numbered.read(gray, WIDTH, HEIGHT), 40)
                 run = self.end(sender)
                 report = self.output(run)
                 self.assertGreater(report["packetsSent"], 40)
@@ -118,7 +101,7 @@ class RTPTests(StreamTestCase):
             "gst-launch-1.0", "-q", *pipeline, "!", "videoconvert", "!", "video/x-raw,format=GRAY8", "!", "identity",
             "eos-after=31", "!", "filesink", f"location={out}")
         self.assertEqual(result.returncode, 0, (result.stdout + result.stderr).decode(errors="replace"))
-        return numbers(out.read_bytes())
+        return numbered.read(out.read_bytes(), WIDTH, HEIGHT)
 
     def test_gstreamer_asks_for_a_key_frame(self):
         # There is no second key frame unless it is asked for, and the receiver comes after the first.

@@ -1,13 +1,11 @@
-"""Publishing by WebRTC to browsers, through a WHIP endpoint of the test's own and through Janus; under loss; by relay only."""
+"""Publishing by WebRTC to browsers, through a WHIP endpoint of the test's own; under loss; by relay only; and to Pion."""
 
-import json
 import pathlib
 import subprocess
 
 from support import network
 from support.webrtc import LIMIT, Endpoint, Process, Viewer, WebRTCTestCase, free_port
 
-MODULES = pathlib.Path("/usr/lib/x86_64-linux-gnu/janus")
 PION = pathlib.Path(__file__).parent / "support" / "whip_pion.go"
 
 
@@ -23,7 +21,7 @@ class BrowserTests(WebRTCTestCase):
         viewer = self.ended(Viewer())
         running = self.publish_to(viewer, "--audio", "tone")
         self.wait("bars", lambda: viewer.last()["bars"] >= 6, running)
-        self.wait("sound", lambda: (viewer.last().get("audio") or {}).get("packetsReceived", 0) >= 50, running)
+        self.wait("a sound", lambda: (viewer.last().get("audio") or {}).get("totalAudioEnergy", 0) > 0, running)
         seen = viewer.last()
         self.assertEqual(seen["size"], "640x360")
         self.assertGreater(seen["reports"], 0)
@@ -40,11 +38,11 @@ class BrowserTests(WebRTCTestCase):
     def test_lost_packets_are_sent_again(self):
         viewer = self.ended(Viewer())
         running = self.publish_to(viewer, "--bitrate", "2M", frames=1)
-        self.addCleanup(network.lose, 0)
+        self.addCleanup(network.drop_nothing)
         network.lose(5)
         before = viewer.video()
         self.wait("frames", lambda: viewer.video() >= before + 240 and viewer.video("retransmittedPacketsReceived") > 20, running)
-        network.lose(0)
+        network.drop_nothing()
         output = next(output for output in self.end(running)["outputs"] if output["format"] == "whip")
         self.assertGreater(output["packetsResent"], 20, output)
         self.assertGreater(output["nacks"], 0, output)
@@ -53,65 +51,6 @@ class BrowserTests(WebRTCTestCase):
         viewer = self.ended(Viewer("firefox-esr"))
         running = self.publish_to(viewer)
         self.wait("bars", lambda: viewer.last()["bars"] >= 6, running)
-        self.end(running)
-
-
-class JanusTests(WebRTCTestCase):
-    LATER = True
-
-    def janus(self):
-        """A VideoRoom with the room 1234, whose pin is `secret-pin`."""
-        port = free_port()
-        folder = self.folder / "janus"
-        folder.mkdir()
-        (folder / "janus.jcfg").write_text(f"""
-general: {{ configs_folder = "{folder}"; plugins_folder = "{MODULES}/plugins"; transports_folder = "{MODULES}/transports"
-  events_folder = "{MODULES}/events"; loggers_folder = "{MODULES}/loggers"; debug_level = 4; session_timeout = 20 }}
-media: {{ ipv6 = false; rtp_port_range = "20000-20100"; dtls_mtu = 1200 }}
-nat: {{ full_trickle = false; ice_enforce_list = "{network.ADDRESS}" }}
-plugins: {{ disable = "libjanus_audiobridge.so,libjanus_duktape.so,libjanus_lua.so,libjanus_nosip.so,libjanus_recordplay.so,libjanus_sip.so,libjanus_textroom.so,libjanus_videocall.so,libjanus_voicemail.so,libjanus_streaming.so,libjanus_echotest.so" }}
-transports: {{ disable = "libjanus_rabbitmq.so,libjanus_mqtt.so,libjanus_nanomsg.so,libjanus_pfunix.so,libjanus_websockets.so" }}
-""")
-        (folder / "janus.transport.http.jcfg").write_text(
-            f'general: {{ http = true; port = {port}; base_path = "/janus" }}\nadmin: {{ admin_http = false }}\n')
-        (folder / "janus.plugin.videoroom.jcfg").write_text("""
-room-1234: { description = "test"; secret = "room-secret"; pin = "secret-pin"; publishers = 6; bitrate = 3000000
-  videocodec = "vp8,h264"; audiocodec = "opus"; transport_wide_cc_ext = true }
-""")
-        janus = self.ended(Process("janus", "-F", folder, "-o"))
-        janus.answers(port)
-        return janus, f"http://{network.ADDRESS}:{port}/janus", port
-
-    def test_a_room_and_its_viewer(self):
-        _, url, _ = self.janus()
-        running = self.publish("-o", f"janus:{url}?room=1234&pin=secret-pin", "--plain-http", "--audio", "tone")
-        viewer = self.ended(Viewer(query=f"?janus={url}&room=1234&pin=secret-pin"))
-        self.wait("decoded frames", lambda: viewer.video() >= 60 and viewer.last()["bars"] >= 6, running)
-        self.wait("sound", lambda: (viewer.last().get("audio") or {}).get("packetsReceived", 0) >= 50, running)
-        last = self.end(running)
-        output = next(output for output in last["outputs"] if output["format"] == "janus")
-        self.assertGreater(output["framesSent"], 60)
-        self.assertNotIn("secret-pin", json.dumps(last))
-
-    def test_a_wrong_pin_and_no_room(self):
-        _, url, _ = self.janus()
-        for query, words in [("room=1234&pin=wrong-pin", "pin"), ("room=77&pin=wrong-pin", "no room 77")]:
-            run = self.run_tool("--source", "pattern", "-o", f"janus:{url}?{query}", "--plain-http", limit=LIMIT)
-            self.assertNotEqual(run.code, 0, str(run))
-            self.assertIn(words, run.stderr)
-            self.assertNotIn("wrong-pin", run.stderr)
-
-    def test_janus_restarts(self):
-        janus, url, port = self.janus()
-        running = self.publish("-o", f"janus:{url}?room=1234&pin=secret-pin", "--plain-http")
-        self.wait("live", lambda: self.output(running, "janus").get("framesSent", 0) > 30, running)
-        janus.close()
-        self.wait("the loss", lambda: self.output(running, "janus").get("state") == "reconnecting", running)
-        again = self.ended(Process(*janus.command))
-        again.answers(port)
-        sent = self.output(running, "janus")["framesSent"]
-        self.wait("live again", lambda: self.output(running, "janus").get("state") == "live", running)
-        self.wait("frames again", lambda: self.output(running, "janus")["framesSent"] > sent + 30, running)
         self.end(running)
 
 

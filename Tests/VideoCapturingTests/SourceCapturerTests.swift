@@ -1,7 +1,8 @@
 import CapturerTestKit
-import TestTools
 import Testing
 import VideoCapturing
+
+import struct TestTools.Stopwatch
 
 @Suite struct SourceCapturerTests {
     /// Hangs before one frame until `gate` is raised, whatever is ordered.

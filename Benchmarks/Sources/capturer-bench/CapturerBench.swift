@@ -13,7 +13,7 @@ struct CapturerBench {
 
           noise         noise in CPU per frame, beside memset
           runtime       what a frame costs besides its pixels
-          allocations   heap allocations per frame; --stacks says who allocates
+          allocations   heap allocations per frame and per chunk of sound; --stacks says who allocates
           memory        resident memory over a million frames
           latency       timestamp to packet, beyond the encoder's own time
           screen        a screen of which little changes: CPU and bytes per frame
@@ -35,13 +35,16 @@ struct CapturerBench {
                         [--latency --frames N]; to null in the camera's own format; with --latency prints
                         `FRAMES P50 P99 LARGEST`, in milliseconds from the driver's timestamp to the consumer, of
                         the frames after the first 90
+          decode-mp3    a file of MP3 to samples that go nowhere: --input FILE
+          encode-opus   raw 16-bit stereo of 48 kHz to Opus in WebM: --input FILE --output FILE [--bitrate BPS]
           take-stills   stills of a playing clip, one after the other: --input CLIP --folder DIR [--count N]
                         [--quality Q]; prints `P50 P99 RATE`, in milliseconds from request to file
           show          a raw clip of NV12 in a window, until a signal ends it: --input CLIP --size WxH --fps N
                         [--from-memory]; prints frames shown and replaced, and the median latency in milliseconds
           publish       an IVF file of VP8 by WebRTC, without an encoder: --input FILE --to URL [--room R [--pin P]]
-                        [--peers N] [--seconds N]; prints peers, CPU ms per second, resident MB, Mbit/s of a peer, and
-                        how late packets were handed over, p99 in ms
+                        [--peers N] [--seconds N]; prints peers, CPU ms per second, resident MB, Mbit/s of a peer, how
+                        late packets were handed over, p99 in ms, and heap allocations per packet; with --due also
+                        when each was, with --stacks who allocates
         """
 
     static func main() {
@@ -70,6 +73,11 @@ struct CapturerBench {
         case "jpeg": try JPEGBenchmark(Effort(&arguments)).run()
         case "h264": try H264Benchmark(Effort(&arguments)).run()
         case "stills": try StillBenchmark(Effort(&arguments)).run()
+        case "decode-mp3": try decodeMP3(arguments.required("input"))
+        case "encode-opus":
+            try encodeOpus(
+                input: arguments.required("input"), output: arguments.required("output"),
+                bitrate: arguments.count("bitrate", default: 128_000))
         case "take-stills": try takeStills(&arguments)
         case "make-noise": try makeNoise(&arguments)
         case "vp8": try encodeFile(Clip(&arguments), isOnOneThread: arguments.flag("one-thread"))

@@ -41,8 +41,11 @@ final class Reporter {
         }
     }
 
-    /// Measures the level of the sound, where there is any.
-    func measureSound() throws(CaptureError) { try publisher.audio?.add(meter, name: "level") }
+    /// Measures the level of the sound, where there is any, and something that shows it.
+    func measureSound() throws(CaptureError) {
+        guard !plan.isQuiet || file != nil || service != nil else { return }
+        try publisher.audio?.add(meter, name: "level")
+    }
 
     func begin(at start: MediaTime) {
         self.start = start

@@ -20,6 +20,8 @@ static inline int ossl_shim_accept_any(int ok, X509_STORE_CTX *context) { return
 static inline int ossl_shim_configure(SSL_CTX *context) {
     SSL_CTX_set_options(context, SSL_OP_NO_QUERY_MTU | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    // After the handshake there is next to nothing to read or write.
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(context, 1);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, ossl_shim_accept_any);
     return SSL_CTX_set_min_proto_version(context, DTLS1_2_VERSION) == 1 &&

@@ -2,6 +2,8 @@ import CLibV4L2
 import Testing
 import VideoCapturing
 
+import struct TestTools.Stopwatch
+
 @testable import CameraCapturer
 
 #if canImport(Glibc)

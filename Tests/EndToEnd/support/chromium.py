@@ -15,29 +15,13 @@ import tempfile
 import threading
 import urllib.parse
 
+from support.browsing import PageHandler, chromium
+
 PAGE = pathlib.Path(__file__).with_name("page.html")
 STARTUP = 30  # seconds that Chromium may take until it asks for its first job
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def answer(self, code, body=b"", kind="text/plain", **headers):
-        self.send_response(code)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        try:
-            self.wfile.write(body)
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the player has seen enough
-
+class Handler(PageHandler):
     def do_GET(self):
         url = urllib.parse.urlsplit(self.path)
         if url.path == "/":
@@ -67,8 +51,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             Content_Range=f"bytes {start}-{end}/{len(data)}")
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.server.results.put(json.loads(body))
+        self.server.results.put(json.loads(self.body()))
         self.answer(204)
 
 
@@ -91,16 +74,11 @@ class Browser:
         self.server.jobs, self.server.results, self.server.media = queue.Queue(), queue.Queue(), None
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.profile = tempfile.mkdtemp(prefix="chromium-")
-        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-        if program is None:
-            raise RuntimeError("chromium is not installed; try scripts/setup --tests")
         self.log = tempfile.TemporaryFile()
         # A session of its own, so that its own processes can be ended and no others.
         self.process = subprocess.Popen(
-            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
-             "--no-first-run", "--disable-extensions", "--disable-background-networking",
-             "--autoplay-policy=no-user-gesture-required", f"--user-data-dir={self.profile}",
-             f"http://127.0.0.1:{self.server.server_address[1]}/"],
+            chromium(self.profile, "--autoplay-policy=no-user-gesture-required",
+                     page=f"http://127.0.0.1:{self.server.server_address[1]}/"),
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True)
 
     def play(self, file, seeks=(), limit=60):

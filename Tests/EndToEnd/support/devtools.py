@@ -13,6 +13,8 @@ import tempfile
 import threading
 import time
 
+from support.browsing import chromium
+
 ANSWER = 30  # seconds that Chromium may take to answer a command on a busy machine
 
 
@@ -26,11 +28,7 @@ def high(descriptor):
 class DevTools:
     """One Chromium with a profile of its own. It ends with `close()`."""
 
-    def __init__(self, prefix=()):
-        """`prefix`: words before the command, as of a namespace."""
-        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-        if program is None:
-            raise RuntimeError("chromium is not installed; try scripts/setup --tests")
+    def __init__(self):
         self.profile = tempfile.mkdtemp(prefix="chromium-")
         self.log = tempfile.TemporaryFile()
         command_out, self.command = (high(end) for end in os.pipe())
@@ -39,9 +37,7 @@ class DevTools:
         # processes can be ended and no others.
         self.process = subprocess.Popen(
             ["bash", "-c", f'exec "$@" 3<&{command_out}- 4>&{answer_in}-', "bash",
-             *prefix, program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
-             "--no-first-run", "--disable-extensions", "--disable-background-networking", "--hide-scrollbars",
-             "--remote-debugging-pipe", f"--user-data-dir={self.profile}", "about:blank"],
+             *chromium(self.profile, "--hide-scrollbars", "--remote-debugging-pipe")],
             pass_fds=[command_out, answer_in], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             start_new_session=True)
         os.close(command_out)

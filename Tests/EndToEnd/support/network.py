@@ -33,25 +33,69 @@ def enter():
 
 
 def command(*arguments):
+    arguments = [str(argument) for argument in arguments]
     done = subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(arguments)}: {done.stdout}")
 
 
+def drop(*conditions):
+    """Drops the datagrams of UDP that fulfill conditions of nftables, in place of those of the last call."""
+    drop_nothing()
+    command("nft", "add", "table", "ip", "test")
+    command("nft", "add", "chain", "ip", "test", "in", "{ type filter hook input priority 0; }")
+    command("nft", "add", "rule", "ip", "test", "in", "meta", "l4proto", "udp", *conditions, "drop")
+
+
+def drop_nothing():
+    subprocess.run(["nft", "delete", "table", "ip", "test"], stderr=subprocess.DEVNULL, check=False)
+
+
 def lose(percent):
-    """Loses a part of all large datagrams, which are media, from here on; 0 for none."""
-    subprocess.run(["nft", "delete", "table", "ip", "loss"], stderr=subprocess.DEVNULL, check=False)
-    if not percent:
-        return
-    command("nft", "add", "table", "ip", "loss")
-    command("nft", "add", "chain", "ip", "loss", "in", "{ type filter hook input priority 0; }")
-    command("nft", "add", "rule", "ip", "loss", "in", "udp", "length", ">", "500", "numgen", "random", "mod", "100", "<",
-            str(percent), "drop")
+    """Loses a part of all large datagrams, which are media, from here on."""
+    drop("udp", "length", ">", 500, "numgen", "random", "mod", 100, "<", percent)
 
 
-def block_direct(port):
-    """Drops all datagrams but those from and to a port: those of a relay."""
-    command("nft", "add", "table", "ip", "direct")
-    command("nft", "add", "chain", "ip", "direct", "in", "{ type filter hook input priority 0; }")
-    command("nft", "add", "rule", "ip", "direct", "in", "meta", "l4proto", "udp", "udp", "sport", "!=", str(port), "udp",
-            "dport", "!=", str(port), "drop")
+class Other:
+    """Another machine on this network: programs that begin with the words of `prefix` run there. One at a time."""
+
+    ADDRESS = "10.77.0.2"
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            ["unshare", "--net", "sh", "-c", "echo ready; exec sleep infinity"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+        self.prefix = [f"nsenter", f"--target={self.process.pid}", "--net"]
+        command("ip", "link", "set", "there", "netns", self.process.pid)
+        self.command("ip", "link", "set", "lo", "up")
+        self.address = None
+        self.move(self.ADDRESS)
+        self.command("ip", "link", "set", "there", "up")
+
+    def command(self, *arguments):
+        command(*self.prefix, *arguments)
+
+    def move(self, address):
+        """Gives it another address, as a network of another place does."""
+        if self.address:
+            self.command("ip", "addr", "del", f"{self.address}/24", "dev", "there")
+        self.command("ip", "addr", "add", f"{address}/24", "dev", "there")
+        self.address = address
+
+    def limit(self, kilobits):
+        """Lets it send so much per second, through a queue that holds up to 400 ms of it."""
+        self.command(
+            "tc", "qdisc", "replace", "dev", "there", "root", "tbf", "rate", f"{kilobits}kbit", "burst", "16kb", "latency",
+            "400ms")
+
+    def close(self):
+        # The cable's end goes with its namespace, and this end with it; so both are laid again.
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        subprocess.run(["ip", "link", "del", "here"], stderr=subprocess.DEVNULL, check=False)
+        command("ip", "link", "add", "here", "type", "veth", "peer", "name", "there")
+        command("ip", "addr", "add", f"{ADDRESS}/24", "dev", "here")
+        for name in ("here", "there"):
+            command("ip", "link", "set", name, "up")

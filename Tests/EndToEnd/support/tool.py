@@ -68,6 +68,11 @@ class Running:
         """What it has written to standard error so far."""
         return os.pread(self.err.fileno(), 1 << 20, 0).decode(errors="replace")
 
+    def peek_at_end(self):
+        """The last of what it has written to standard error: enough for the newest report, however long it runs."""
+        size = os.fstat(self.err.fileno()).st_size
+        return os.pread(self.err.fileno(), 1 << 18, max(0, size - (1 << 18))).decode(errors="replace")
+
     def wait_for_file(self, file, size=1, limit=60):
         """Waits until a file it writes has grown to a size."""
         deadline = time.monotonic() + limit

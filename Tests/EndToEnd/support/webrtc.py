@@ -17,6 +17,7 @@ import urllib.request
 import uuid
 
 from support import network
+from support.browsing import PageHandler, chromium
 from support.tool import ToolTestCase
 
 FOLDER = pathlib.Path(__file__).parent
@@ -56,7 +57,8 @@ class WebRTCTestCase(ToolTestCase):
 
     @staticmethod
     def statistics(text):
-        objects = [line for line in text.splitlines() if line.startswith("{") and line.endswith("}")]
+        # There are other events, too.
+        objects = [line for line in text.splitlines() if line.startswith("{") and line.endswith("}") and '"outputs"' in line]
         return json.loads(objects[-1]) if objects else None
 
     def wait(self, what, condition, running=None, limit=LIMIT):
@@ -71,8 +73,11 @@ class WebRTCTestCase(ToolTestCase):
 
     def output(self, running, kind):
         """The newest statistics of an output of a run that goes on."""
-        found = self.statistics(running.peek())
-        return next((output for output in (found or {}).get("outputs", []) if output["format"] == kind), {})
+        return next(iter(self.outputs(running, kind)), {})
+
+    def outputs(self, running, kind):
+        found = self.statistics(running.peek_at_end())
+        return [output for output in (found or {}).get("outputs", []) if output["format"] == kind]
 
 
 class Process:
@@ -127,7 +132,8 @@ class Process:
 class Endpoint(Process):
     """aiortc behind a WHIP endpoint."""
 
-    def __init__(self, *options, port=None):
+    def __init__(self, *options, port=None, scheme="http"):
+        self.scheme = scheme
         if not os.access(AIORTC, os.X_OK):
             raise RuntimeError(f"{AIORTC} is not there; try scripts/setup --tests")
         self.port = port or free_port()
@@ -136,40 +142,27 @@ class Endpoint(Process):
 
     @property
     def url(self):
-        return f"whip:http://{network.ADDRESS}:{self.port}/whip"
+        return f"whip:{self.scheme}://{network.ADDRESS}:{self.port}/whip"
+
+    def ask(self, path):
+        """Asks it for one of its faults."""
+        urllib.request.urlopen(f"http://{network.ADDRESS}:{self.port}/{path}", b"", LIMIT).close()
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def answer(self, code, body=b"", kind="application/json", **headers):
-        self.send_response(code)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        try:
-            self.wfile.write(body)
-        except OSError:
-            self.close_connection = True
-
+class Handler(PageHandler):
     def do_GET(self):
         if self.path.split("?")[0] == "/":
             self.answer(200, (FOLDER / "webrtc_page.html").read_bytes(), "text/html")
         elif self.path == "/offer":
             try:
-                self.answer(200, json.dumps(self.server.viewer.offers.get(timeout=5)).encode())
+                self.answer(200, json.dumps(self.server.viewer.offers.get(timeout=5)).encode(), "application/json")
             except queue.Empty:
-                self.answer(200, b"{}")
+                self.answer(200, b"{}", "application/json")
         else:
             self.answer(404)
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.body()
         viewer = self.server.viewer
         if self.path == "/said":
             said = json.loads(body)
@@ -183,7 +176,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         viewer.offers.put({"id": name, "sdp": body.decode()})
         said = viewer.answers[name].get(timeout=LIMIT)
         if "error" in said:
-            return self.answer(406, said["error"].encode(), "text/plain")
+            return self.answer(406, said["error"].encode())
         self.answer(201, said["sdp"].encode(), "application/sdp", Location=f"/res/{name}")
 
     def do_DELETE(self):
@@ -204,10 +197,10 @@ class Viewer:
         self.profile = tempfile.mkdtemp(prefix=program)
         page = f"http://{network.ADDRESS}:{self.port}/{query}"
         if program == "chromium":
-            command = [
-                "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                "--mute-audio", "--disable-extensions", "--disable-background-networking",
-                "--autoplay-policy=no-user-gesture-required", f"--user-data-dir={self.profile}", page]
+            command = chromium(
+                self.profile, "--autoplay-policy=no-user-gesture-required",
+                # The API of single frames is for secure origins only.
+                f"--unsafely-treat-insecure-origin-as-secure=http://{network.ADDRESS}:{self.port}", page=page)
         else:
             pathlib.Path(self.profile, "user.js").write_text(
                 'user_pref("media.autoplay.default", 0);\nuser_pref("media.autoplay.blocking_policy", 0);\n')
@@ -226,6 +219,10 @@ class Viewer:
     def last(self, event="stats"):
         found = [said for said in list(self.events) if said["event"] == event]
         return found[-1] if found else {}
+
+    def frames(self):
+        """With `?numbers`, all frames so far: when each came in ms, its time of RTP, and the number that it shows."""
+        return [frame for said in list(self.events) for frame in said.get("frames", [])]
 
     def video(self, member="framesDecoded"):
         return (self.last().get("video") or {}).get(member) or 0

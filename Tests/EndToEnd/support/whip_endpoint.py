@@ -7,12 +7,13 @@ import argparse
 import array
 import asyncio
 import json
+import ssl
 import time
 import uuid
 
 from aiohttp import web
 from aiortc import RTCPeerConnection, RTCSessionDescription
-from aiortc.rtp import RtcpRrPacket
+from aiortc.rtp import RtcpRrPacket, RtcpSrPacket
 
 options = argparse.ArgumentParser()
 options.add_argument("--host", default="127.0.0.1")
@@ -22,6 +23,9 @@ options.add_argument("--redirect", action="store_true", help="answers with 307 f
 options.add_argument("--busy", type=int, default=0, help="answers the first offers with 503 and Retry-After: 1")
 options.add_argument("--answer", choices=["good", "garbage", "huge", "fingerprint", "no-candidates"], default="good")
 options.add_argument("--flood", choices=["none", "pli", "rr", "nack"], default="none", help="1,000 packets per second")
+options.add_argument("--clock", action="store_true", help="says when bright pictures and loud samples were taken")
+options.add_argument("--certificate", help="for https, in PEM, with --key")
+options.add_argument("--key")
 options = options.parse_args()
 resources = {}
 busy = options.busy
@@ -51,11 +55,56 @@ def bars(frame):
     return found
 
 
-async def consume(track, state):
+class SenderClock:
+    """Maps a stream's timestamps to the sender's wall clock, by its reports (RFC 3550, 6.4.1)."""
+
+    def __init__(self, receiver):
+        self.report, self.receiver = None, receiver
+        handle = receiver._handle_rtcp_packet
+
+        async def handle_report(packet):
+            if isinstance(packet, RtcpSrPacket):
+                self.report = packet.sender_info
+            await handle(packet)
+
+        receiver._handle_rtcp_packet = handle_report
+
+    def time(self, frame):
+        """In seconds; None before the first report."""
+        if not self.report:
+            return None
+        # aiortc counts from the first packet on.
+        origin = self.receiver._RTCRtpReceiver__timestamp_mapper._origin
+        ticks = (frame.pts + origin - self.report.rtp_timestamp + (1 << 31)) % (1 << 32) - (1 << 31)
+        return self.report.ntp_timestamp / (1 << 32) + ticks / frame.time_base.denominator
+
+
+def say_brightness(frame, time):
+    plane = frame.reformat(format="gray").planes[0]
+    say(event="picture", time=time, bright=bytes(plane)[plane.line_size * (frame.height // 2) + frame.width // 2] > 128)
+
+
+def say_beginning(frame, time, state):
+    """Says when a sound begins after silence."""
+    samples = array.array("h", bytes(frame.planes[0])[:frame.samples * 4])[::2]
+    for index, sample in enumerate(samples):
+        state["silent"] += 1
+        if abs(sample) > 3000:
+            if state["silent"] > 4800:
+                say(event="beep", time=time + index / frame.sample_rate)
+            state["silent"] = 0
+
+
+async def consume(track, state, clock):
     try:
         while True:
             frame = await track.recv()
             state[track.kind] += 1
+            if options.clock and clock.time(frame) is not None:
+                if track.kind == "video":
+                    say_brightness(frame, clock.time(frame))
+                else:
+                    say_beginning(frame, clock.time(frame), state)
             if track.kind == "video":
                 state["size"] = f"{frame.width}x{frame.height}"
                 if state["video"] % 15 == 1:
@@ -105,13 +154,14 @@ async def offer(request):
         return web.Response(status=201, text=body, content_type="application/sdp", headers={"Location": "/res/x"})
     connection = RTCPeerConnection()
     name = uuid.uuid4().hex[:12]
-    state = {"video": 0, "audio": 0, "size": None, "bars": 0, "peak": 0, "connection": connection}
+    state = {"video": 0, "audio": 0, "size": None, "bars": 0, "peak": 0, "silent": 0, "connection": connection}
     resources[name] = state
     ssrc = next((int(line.split(":")[1].split()[0]) for line in text.splitlines() if line.startswith("a=ssrc:")), 0)
 
     @connection.on("track")
     def on_track(track):
-        asyncio.ensure_future(consume(track, state))
+        receiver = next(found.receiver for found in connection.getTransceivers() if found.receiver.track is track)
+        asyncio.ensure_future(consume(track, state, SenderClock(receiver)))
 
     @connection.on("connectionstatechange")
     async def on_state():
@@ -140,11 +190,26 @@ async def delete(request):
     say(event="delete", known=state is not None)
     if state:
         await state["connection"].close()
+    return web.Response(status=200 if state else 404)
+
+
+async def drop(request):
+    """Ends all sessions, and is busy for some offers."""
+    global busy
+    busy = int(request.query.get("busy", 0))
+    states = list(resources.values())
+    resources.clear()
+    await asyncio.gather(*(state["connection"].close() for state in states))
     return web.Response(status=200)
 
 
 application = web.Application(client_max_size=65536)
 application.router.add_post("/whip", offer)
 application.router.add_post("/elsewhere", offer)
+application.router.add_post("/drop", drop)
 application.router.add_delete("/res/{name}", delete)
-web.run_app(application, host=options.host, port=options.port, print=None)
+tls = None
+if options.certificate:
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(options.certificate, options.key)
+web.run_app(application, host=options.host, port=options.port, ssl_context=tls, print=None)

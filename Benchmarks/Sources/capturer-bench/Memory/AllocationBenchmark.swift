@@ -19,14 +19,16 @@ struct AllocationBenchmark {
         Report.text(
             """
             Every malloc, calloc, realloc, posix_memalign, aligned_alloc and memalign of the process, libvpx and the
-            Swift runtime included, from frame \(first) to frame \(first + frames).
+            Swift runtime included, from frame \(first) to frame \(first + frames), or from one chunk of 20 ms of sound to
+            another.
             """)
-        let paths: [(String, () throws -> allocation_counts)] = [
+        let pictures: [(String, () throws -> allocation_counts)] = [
             ("noise → consumer", { try noiseToConsumer() }),
             ("noise → publisher → queue → consumer", { try noiseToQueue(policy: .block) }),
             ("the same, the newest frame wins", { try noiseToQueue(policy: .dropOldest) }),
             ("noise → publisher → queue → VP8 → consumer", { try noiseToVP8() }),
         ]
+        let paths = pictures + SoundAllocations(first: first, chunks: frames).paths
         var total: Int64 = 0
         var rows: [[String]] = []
         for (name, measure) in paths {
@@ -40,7 +42,7 @@ struct AllocationBenchmark {
             if printsStacks, counts.allocations > 0 { allocation_count_print_stacks(2) }
         }
         Report.table(["path", "allocations", "bytes", "per frame"], rows)
-        Report.goal("No allocation per frame", isMet: total == 0)
+        Report.goal("No allocation per frame, or per chunk of sound", isMet: total == 0)
     }
 
     private func noiseToConsumer() throws -> allocation_counts {

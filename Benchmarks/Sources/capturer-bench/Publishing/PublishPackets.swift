@@ -1,3 +1,4 @@
+import CAllocationCount
 import MediaContainers
 import VideoCapturing
 import WebRTCPublisher
@@ -9,8 +10,10 @@ import WebRTCPublisher
 /// The packets of an IVF file of VP8, again and again at 30 frames per second, live by WebRTC: what publishing costs
 /// without an encoder.
 ///
-/// Prints peers, CPU milliseconds per second, peak resident megabytes, megabits per second of a peer, and how late the thread
-/// that hands packets over was, p99, in milliseconds: on a machine with too much to do the figures mean nothing.
+/// Prints peers, CPU milliseconds per second, peak resident megabytes, megabits per second of a peer, how late the thread
+/// that hands packets over was, p99, in milliseconds (on a machine with too much to do the figures mean nothing), and heap
+/// allocations per packet, libnice's included. With `--due` the moments follow when each frame was handed over;
+/// `--stacks` says who allocates.
 func publishPackets(_ arguments: inout Arguments) throws {
     let path = try arguments.required("input")
     let url = try arguments.required("to")
@@ -18,6 +21,8 @@ func publishPackets(_ arguments: inout Arguments) throws {
     let pin = try arguments.value("pin")
     let peers = try arguments.count("peers", default: 1)
     let seconds = try arguments.count("seconds", default: 10)
+    let showsDue = arguments.flag("due")
+    let printsStacks = arguments.flag("stacks")
     var configuration = WebRTCOutput.Configuration()
     configuration.allowsPlainHTTP = true
 
@@ -45,6 +50,9 @@ func publishPackets(_ arguments: inout Arguments) throws {
     }
 
     var lateness: [Double] = []
+    var handedOver: [Double] = []
+    lateness.reserveCapacity(clip.count + seconds * 30)
+    handedOver.reserveCapacity(clip.count + seconds * 30)
     let begin = MonotonicClock().now
     func play(_ frames: Range<Int>) throws {
         for index in frames {
@@ -52,21 +60,39 @@ func publishPackets(_ arguments: inout Arguments) throws {
             let wait = due - MonotonicClock().now
             if wait > .zero { usleep(UInt32(wait.seconds * 1e6)) }
             lateness.append((MonotonicClock().now - due).seconds * 1e3)
+            handedOver.append(wallClock)
             var packet = clip[index % clip.count]
             packet.timestamp = due
             for output in outputs { try output.write(packet) }
         }
     }
-    // Until each has begun with a key frame.
-    try play(0..<clip.count)
-    let bytes = outputs.reduce(0) { $0 + $1.statistics.bytesSent }
-    lateness = []
-    let used = try Usage.of { try play(clip.count..<clip.count + seconds * 30) }
-    let sent = outputs.reduce(0) { $0 + $1.statistics.bytesSent } - bytes
+    // Until each has begun with a key frame, and has found the bitrate.
+    let warmUp = min(clip.count, 150)
+    try play(0..<warmUp)
+    let before = outputs.map(\.statistics)
+    lateness.removeAll(keepingCapacity: true)
+    handedOver.removeAll(keepingCapacity: true)
+    allocation_count_begin()
+    let used = try Usage.of { try play(warmUp..<warmUp + seconds * 30) }
+    let allocations = allocation_count_end().allocations
+    let after = outputs.map(\.statistics)
+    let sent = zip(after, before).reduce(0) { $0 + $1.0.bytesSent - $1.1.bytesSent }
+    let packets = zip(after, before).reduce(0) { $0 + $1.0.packetsSent - $1.1.packetsSent }
     let resident = Double(peakResidentBytes) / 1e6
     let late = lateness.sorted()[lateness.count * 99 / 100]
     print(
-        peers, used.cpu / used.wall * 1e3, resident, Double(sent) * 8 / used.wall * 1e3 / Double(peers), late)
+        peers, used.cpu / used.wall * 1e3, resident, Double(sent) * 8 / used.wall * 1e3 / Double(peers), late,
+        Double(allocations) / Double(packets))
+    if printsStacks { allocation_count_print_stacks(2) }
+    guard showsDue else { return }
+    for time in handedOver { print("due", time.fixed(6)) }
+}
+
+/// Seconds since 1970.
+private var wallClock: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
 /// The largest amount of memory so far.

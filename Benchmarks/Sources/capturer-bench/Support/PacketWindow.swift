@@ -15,13 +15,18 @@ final class PacketWindow: PacketSink, @unchecked Sendable {
     private let pauseAt: Int?
     private let atBegin: () -> Void
     private let atEnd: () -> Void
+    private let next: (any PacketSink)?
     private var seen = 0
     private let end = DispatchSemaphore(value: 0)
 
-    /// - Parameter pauseAt: as for ``WindowConsumer``.
+    /// - Parameters:
+    ///   - pauseAt: as for ``WindowConsumer``.
+    ///   - next: what takes the packets then.
     init(
-        skip: Int, count: Int, pauseAt: Int? = nil, atBegin: @escaping () -> Void, atEnd: @escaping () -> Void
+        skip: Int, count: Int, pauseAt: Int? = nil, to next: (any PacketSink)? = nil, atBegin: @escaping () -> Void,
+        atEnd: @escaping () -> Void
     ) {
+        self.next = next
         self.skip = skip
         self.count = count
         self.pauseAt = pauseAt
@@ -29,9 +34,15 @@ final class PacketWindow: PacketSink, @unchecked Sendable {
         self.atEnd = atEnd
     }
 
-    func begin(_ tracks: [TrackDescription]) {}
+    func begin(_ tracks: [TrackDescription]) throws { try next?.begin(tracks) }
 
-    func write(_ packet: MediaPacket) {
+    func write(_ packet: MediaPacket) throws {
+        try next?.write(packet)
+        step()
+    }
+
+    /// One of what is counted has come.
+    func step() {
         seen += 1
         if seen == pauseAt { usleep(50_000) }
         if seen == skip {
@@ -42,7 +53,7 @@ final class PacketWindow: PacketSink, @unchecked Sendable {
         }
     }
 
-    func finish() {}
+    func finish() throws { try next?.finish() }
 
     /// Blocks until the window has closed.
     func awaitEnd() { end.wait() }

@@ -1,3 +1,4 @@
+import HTTPTransport
 public import MediaPublishing
 import VideoCapturing
 
@@ -33,7 +34,8 @@ extension OutputEntry {
             var room = JanusOutput.Room("")
             for pair in parts.count > 1 ? parts[1].split(separator: "&") : [] {
                 let words = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                guard words.count == 2, let value = decoded(words[1]) else { continue }
+                guard words.count == 2 else { continue }
+                let value = HTTPAddress.percentDecoded(words[1].utf8)
                 switch words[0] {
                 case "room": room.name = value
                 case "pin": room.pin = value
@@ -64,21 +66,5 @@ extension OutputEntry {
         } catch {
             throw OptionError("output", maskingSecrets(inURL: request.target), error.message)
         }
-    }
-
-    /// Without percent-encoding.
-    private static func decoded(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard rest.count >= 2, let value = UInt8(String(rest.prefix(2)) ?? "", radix: 16) else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
     }
 }

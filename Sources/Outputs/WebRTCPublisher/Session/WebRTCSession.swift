@@ -77,7 +77,7 @@ package final class WebRTCSession: SendClient {
     private let peerBox = Locked<PeerConnection?>(nil)
     private let sender: SendThread
 
-    private static let queueLimits = PacketQueue.Limits(packets: 256, bytes: 4 << 20, duration: .seconds(1))
+    private static let queueLimits = PacketQueue.Limits(packets: 128, bytes: 4 << 20, duration: .seconds(1))
 
     /// A session that does nothing yet.
     ///
@@ -178,8 +178,7 @@ package final class WebRTCSession: SendClient {
             sending.mid = stream.mid
             sending.cname = local.cname
             sending.trailerSize = 16
-            sending.maximumBitrate =
-                isVideo ? configuration.maximumBitrate * 5 / 4 : max(configuration.audioBitrate, 64_000)
+            sending.maximumBitrate = isVideo ? configuration.maximumBitrate : max(configuration.audioBitrate, 64_000)
             if let type = stream.retransmissionType, let ssrc = local.streams[index].retransmissionSSRC {
                 sending.resending = .rtx(payloadType: type, ssrc: ssrc)
             }

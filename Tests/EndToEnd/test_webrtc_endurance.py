@@ -1,0 +1,65 @@
+"""Sessions that are made, dropped and made again in one process, which keeps its memory, threads and descriptors.
+
+    CAPTURER_SESSIONS=3000 Tests/EndToEnd/run test_webrtc_endurance       as many as some hours have; 150 otherwise
+"""
+
+import os
+import re
+import urllib.request
+
+from support import network
+from support.webrtc import Endpoint, WebRTCTestCase
+
+SESSIONS = int(os.environ.get("CAPTURER_SESSIONS", 150))
+OUTPUTS = 25
+# A peer that says goodbye; one whose server is busy afterwards, too; one that vanishes, which is noticed by its silence.
+WAYS = ("close", "busy", "vanish")
+
+
+class EnduranceTests(WebRTCTestCase):
+    LATER = True
+
+    def usage(self, running):
+        folder = f"/proc/{running.process.pid}"
+        with open(f"{folder}/status", encoding="utf-8") as file:
+            memory = int(re.search(r"RssAnon:\s+(\d+) kB", file.read())[1]) << 10
+        return len(os.listdir(f"{folder}/fd")), len(os.listdir(f"{folder}/task")), memory
+
+    def wait_for_frames(self, running):
+        """Waits until each output sends frames of a session that has begun since it was lost."""
+        sent = [output["framesSent"] for output in self.outputs(running, "whip")] or [0] * OUTPUTS
+        self.wait("frames of all", lambda: len(now := self.outputs(running, "whip")) == OUTPUTS and all(
+            output["state"] == "live" and output["framesSent"] > before + 5 for output, before in zip(now, sent)), running, 120)
+
+    def lose(self, way, endpoint, running):
+        before = [output["reconnects"] for output in self.outputs(running, "whip")]
+        if way == "vanish":
+            network.drop()
+        # What the server still has ends at once; where nothing arrives, the publishers do not notice.
+        endpoint.ask(f"drop?busy={OUTPUTS // 2 if way == 'busy' else 0}")
+        self.wait("the losses", lambda: all(
+            output["reconnects"] > count for output, count in zip(self.outputs(running, "whip"), before)), running)
+        network.drop_nothing()
+
+    def test_sessions_leave_nothing_behind(self):
+        self.addCleanup(network.drop_nothing)
+        endpoint = self.ended(Endpoint())
+        running = self.publish(
+            *(word for number in range(OUTPUTS) for word in ("-o", f"{endpoint.url}?{number}")), "--plain-http",
+            source=("--source", "pattern", "--preset", "64x48", "--fps", "10"))
+        self.wait_for_frames(running)
+        for way in WAYS:
+            self.lose(way, endpoint, running)
+            self.wait_for_frames(running)
+        before, count = self.usage(running), len(endpoint.all("offer"))
+        while len(endpoint.all("offer")) < SESSIONS:
+            self.lose(WAYS[len(endpoint.all("offer")) // OUTPUTS % 2], endpoint, running)
+            self.wait_for_frames(running)
+        made = len(endpoint.all("offer")) - count
+        self.wait("descriptors and threads as before", lambda: self.usage(running)[:2] == before[:2], running)
+        after = self.usage(running)
+        if "CAPTURER_SESSIONS" in os.environ:
+            print(f"descriptors, threads, bytes: {before}, {made} sessions later {after}")
+        # A session that stayed would take some hundred kilobytes.
+        self.assertLess(after[2] - before[2], (4 << 20) + made * 2048)
+        self.end(running)
