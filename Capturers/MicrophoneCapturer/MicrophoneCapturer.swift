@@ -91,7 +91,9 @@ struct MicrophoneSource: AudioSource {
     private mutating func read(_ device: PCMDevice, _ context: AudioContext) throws -> SourceAudio? {
         // A driver says itself that a device hangs, after as long as its buffer; a plug-in may say nothing.
         let limit = device.bufferDuration * 2 + .seconds(3)
-        guard device.wait(stop: context.stopDescriptor, until: lastData.advanced(by: limit)) else {
+        // A program that was suspended for as long gives the device a moment to show what it has.
+        let deadline = max(lastData.advanced(by: limit), MonotonicClock().now.advanced(by: .milliseconds(250)))
+        guard device.wait(stop: context.stopDescriptor, until: deadline) else {
             throw CaptureError(
                 .deviceLost, operation: "record", subject: device.name,
                 message: "It has given nothing for \(limit.seconds) s; plug it in again.")

@@ -125,9 +125,11 @@ struct CaptureRun {
     private func record(_ publisher: MediaPublisher, _ events: RunEvents, _ reporter: Reporter) -> ExitStatus {
         var status = ExitStatus.success
         let end = wait(for: events, publisher, reporter, &status)
-        // A script must not mistake a recording that the loss of a camera has cut short for a complete one.
+        // A script must not mistake a recording that the loss of a camera, or of a microphone alone, has cut short for a
+        // complete one.
         var wasInterrupted = false
-        if publisher.isActive, case .interrupted = publisher.video.capture.state { wasInterrupted = true }
+        let state = plan.isSoundAlone ? publisher.audio?.capture.state : publisher.video.capture.state
+        if publisher.isActive, case .interrupted = state { wasInterrupted = true }
         let stopFailure = stop(publisher)
         handle(events.takeFailures(), reporter, &status)
         if case .captureStopped(let stop) = end, let error = stop.error {
@@ -160,7 +162,8 @@ struct CaptureRun {
     private func wait(
         for events: RunEvents, _ publisher: MediaPublisher, _ reporter: Reporter, _ status: inout ExitStatus
     ) -> MediaPublisher.Event.End? {
-        let limit = timeLimit(publisher, reporter.start)
+        var limit = timeLimit(publisher, reporter.start)
+        var sound = SoundProgress()
         while true {
             let news = events.wait(until: min(reporter.nextTick, limit))
             handle(news.failures, reporter, &status)
@@ -170,18 +173,40 @@ struct CaptureRun {
             if !news.failures.isEmpty, !plan.keepsGoing { return nil }
             if !news.failures.isEmpty || news.hasCompletion, !publisher.isActive { return nil }
             let now = MonotonicClock().now
-            if now >= limit { return .limitReached }
+            if now >= limit {
+                guard plan.isSoundAlone, let audio = publisher.audio?.capture, sound.goesOn(audio, now) else {
+                    return .limitReached
+                }
+                limit = now.advanced(by: .milliseconds(100))
+            }
             if now >= reporter.nextTick { reporter.tick(at: now) }
         }
     }
 
-    /// When `--duration` ends a source that is slow or silent: slightly later than the frames' timestamps would.
+    /// When `--duration` ends a source that is slow or silent, but for sound alone that is late: slightly later than the frames' timestamps would.
     private func timeLimit(_ publisher: MediaPublisher, _ start: MediaTime) -> MediaTime {
         // A recording that is read as fast as possible has timestamps that do not follow the clock.
         guard let duration = plan.duration, publisher.settings.pacing != .playback(isPaced: false) else {
             return MediaTime(nanoseconds: .max)
         }
         return start.advanced(by: duration + .milliseconds(250))
+    }
+
+    /// Whether sound that is late still comes, such as from a sound server that begins slowly: its own times end it then.
+    private struct SoundProgress {
+        private var last: (frames: UInt64, time: MediaTime)?
+        /// How long nothing may come, unless the device is gone.
+        private static let timeout = Duration.seconds(5)
+
+        mutating func goesOn(_ capture: any AudioCapture, _ now: MediaTime) -> Bool {
+            switch capture.state {
+            case .running, .interrupted(.stalled): break
+            default: return false
+            }
+            let frames = capture.statistics.framesDelivered
+            if last?.frames != frames { last = (frames, now) }
+            return last.map { now - $0.time < SoundProgress.timeout } ?? false
+        }
     }
 
     private func handle(_ failures: [RunEvents.Failure], _ reporter: Reporter, _ status: inout ExitStatus) {

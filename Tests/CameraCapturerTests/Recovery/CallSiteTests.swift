@@ -64,10 +64,10 @@ import VideoCapturing
     private static func tryStart(_ fault: Fault) -> String? {
         let run = CaptureRun()
         run.camera.set { $0.refusals = [fault.refusal] }
-        let began = MonotonicClock().now
+        let watch = Stopwatch()
         var refusal: CaptureError?
         do throws(CaptureError) { try run.start() } catch { refusal = error }
-        let time = MonotonicClock().now - began
+        let time = watch.time
         if time > .seconds(3) { return "the start took \(time)" }
         if let refusal {
             guard refusal.message.count > 20, refusal.message.hasSuffix(".") else { return "no sentence: \(refusal)" }

@@ -1,5 +1,7 @@
-"""Sound servers as ordinary processes, without a sound card: a loudspeaker, and a microphone that is fed by playing."""
+"""Sound servers as ordinary processes, without a sound card: a loudspeaker, a microphone that is fed by playing, and another
+source."""
 
+import json
 import os
 import pathlib
 import signal
@@ -16,6 +18,7 @@ PULSE = """.fail
 load-module module-native-protocol-unix socket={socket} auth-anonymous=1
 load-module module-null-sink sink_name=speaker rate=48000 channels=2 norewinds=1
 load-module module-null-sink sink_name=feed rate=48000 channels=2 norewinds=1
+load-module module-null-sink sink_name=second rate=48000 channels=2 norewinds=1
 load-module module-remap-source source_name=microphone master=feed.monitor
 set-default-sink speaker
 set-default-source microphone
@@ -26,6 +29,8 @@ PIPEWIRE = """context.objects = [
   { factory = adapter args = { factory.name = support.null-audio-sink node.name = speaker
       media.class = Audio/Sink audio.position = [ FL FR ] object.linger = true } }
   { factory = adapter args = { factory.name = support.null-audio-sink node.name = feed
+      media.class = Audio/Sink audio.position = [ FL FR ] object.linger = true } }
+  { factory = adapter args = { factory.name = support.null-audio-sink node.name = second
       media.class = Audio/Sink audio.position = [ FL FR ] object.linger = true } }
 ]
 """
@@ -81,10 +86,21 @@ class SoundServer:
     def sources(self):
         return self.control("list", "short", "sources") if self.socket.exists() else ""
 
-    def feed(self, file):
-        """Plays a file to the microphone, until the end of the test."""
+    def source(self, name):
+        """The number of a source, or None."""
+        rows = [line.split("\t") for line in self.sources().splitlines()]
+        return next((int(row[0]) for row in rows if row[1] == name), None)
+
+    def feed(self, file, sink="feed"):
+        """Plays a file to the microphone, or to another sink, until the end of the test."""
         self.others.append(subprocess.Popen(
-            ["paplay", "--device=feed", str(file)], env=self.environment, stdin=subprocess.DEVNULL))
+            ["paplay", f"--device={sink}", str(file)], env=self.environment, stdin=subprocess.DEVNULL))
+
+    def recording(self, process):
+        """The stream in which a process records, as the server knows it, or None."""
+        found = json.loads(self.control("--format=json", "list", "source-outputs") or "[]")
+        return next((stream for stream in found
+                     if stream["properties"].get("application.process.id") == str(process.pid)), None)
 
     def hear(self, file):
         """Records the loudspeaker, as 16-bit stereo of 48 kHz, until the end of the test."""
