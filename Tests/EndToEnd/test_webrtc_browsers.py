@@ -41,7 +41,8 @@ class BrowserTests(WebRTCTestCase):
         self.addCleanup(network.drop_nothing)
         network.lose(5)
         before = viewer.video()
-        self.wait("frames", lambda: viewer.video() >= before + 240 and viewer.video("retransmittedPacketsReceived") > 20, running)
+        self.wait("frames", lambda: viewer.video() >= before + 240 and viewer.video("retransmittedPacketsReceived") > 20
+                  and self.output(running, "whip")["packetsResent"] > 20, running)
         network.drop_nothing()
         output = next(output for output in self.end(running)["outputs"] if output["format"] == "whip")
         self.assertGreater(output["packetsResent"], 20, output)

@@ -7,6 +7,9 @@ COUNT = 120  # pictures of the clip
 
 
 class LinkTestCase(WebRTCTestCase):
+    # It must have its share of a busy machine.
+    WAITS = False
+
     def setUp(self):
         super().setUp()
         self.other = self.ended(network.Other())
