@@ -112,7 +112,8 @@ class PublishingTests(IcecastTestCase):
         self.server.process.wait()
         # Long enough that more than one attempt fails.
         time.sleep(2)
-        self.server.begin()
+        self.server.begin_again(
+            lambda: self.server.wait(lambda: self.server.answers("/live.webm"), "live.webm has no source"))
         self.await_mount("live.webm", running)
         frames, errors = self.listen(self.server.url("live.webm"))
         self.assertGreater(frames, 30)

@@ -169,8 +169,7 @@ class IcecastTests(RadioTestCase):
         self.radio.kill()
         # Three attempts at nothing.
         self.await_status(running, lambda status: status.get("attempts", 0) > 3)
-        self.radio.begin()
-        self.radio.source("single.mp3", self.folder / "a.mp3")
+        self.radio.begin_again(lambda: self.radio.source("single.mp3", self.folder / "a.mp3"))
         back = self.status(running)["progress"]
         status = self.await_status(running, lambda status: status.get("progress", 0) > back + 3)
         self.assertGreater(status["connections"], 1)

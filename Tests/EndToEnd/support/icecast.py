@@ -3,6 +3,7 @@
 import base64
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import threading
@@ -109,6 +110,19 @@ class Icecast:
         self.sources.append(source)
         self.wait(lambda: self.answers(f"/{mount}"), f"{mount} has no source")
         return source
+
+    def begin_again(self, come_back):
+        """After `kill`: begins the server, and does what is to follow. Icecast 2.4.4 may crash (of a null pointer) while it
+        starts and others connect already; it is started once more then, as a machine's init would."""
+        for _ in range(5):
+            try:
+                self.begin()
+                return come_back()
+            except AssertionError:
+                if self.process.poll() != -signal.SIGSEGV:
+                    raise
+                self.kill()
+        raise AssertionError("Icecast crashed five times")
 
     def title(self, mount, text):
         query = urllib.parse.urlencode({"mount": f"/{mount}", "mode": "updinfo", "song": text, "charset": "UTF-8"})
