@@ -11,6 +11,7 @@ import v4l2
 import vivid
 
 TIME_TRAVEL = True
+LATER = True
 
 ENUM_FMT = 0xC0405602
 SIZE = (320, 180)
