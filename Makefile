@@ -51,11 +51,6 @@ build: setup ## build everything for debugging
 release: setup ## build the tool with optimization; with HTTPS: make release TLS=1
 	@$(STEP) "build (release)" scripts/tool
 
-# Neither keeps two processors busy.
-.PHONY: build-both
-build-both: setup
-	@$(STEP) "build (debug, release)" bash -c 'scripts/tool >/dev/null & swift build --build-tests; status=$$?; wait $$! && exit $$status'
-
 .PHONY: demo
 demo: release ## record white noise to capture.webm and say how to play it
 	@scripts/demo
@@ -78,11 +73,11 @@ install: ## install the tool, its manual and completions to PREFIX; after make r
 # The cheapest checks come first. A check that fails does not keep the others from running; the summary fails when
 # any did.
 QUICK_CHECKS := check-format check-structure unit
-USER_CHECKS := check-format check-structure build-both unit end-to-end-first camera-first
+USER_CHECKS := $(QUICK_CHECKS) end-to-end-first camera-first
 MORE_CHECKS := end-to-end-later camera-later docs thread-sanitizer address-sanitizer https fuzz examples matrix
 
 # What the later checks need is built while the earlier ones wait for something other than a processor.
-USER_BUILDS := kernel
+USER_BUILDS := build-release kernel
 MORE_BUILDS := build-thread-sanitizer build-address-sanitizer build-examples build-fuzz
 
 # $(call run-checks,BUILDS,CHECKS)
