@@ -15,7 +15,8 @@ import CaptureCore
 /// probe of three times that is due, and of twice its result as long as these succeed; so 8 Mbit/s are reached with the
 /// third. Later a probe of twice the rate is due when the rate was not lowered for five seconds and is below the maximum;
 /// after one that has failed twice as long is waited, at most a minute. Without probes the rate grows by a half per second
-/// until the link has shown its end, by growing delay or, without transport-wide feedback, by losses; then by 8 % or less.
+/// until the link has shown its end, by growing delay or, without transport-wide feedback, by losses or the round trip; then by
+/// 8 % or less.
 package struct BandwidthEstimator: Sendable {
     /// What is known before a packet was sent.
     package struct Configuration: Hashable, Sendable {
@@ -164,7 +165,8 @@ package struct BandwidthEstimator: Sendable {
         guard !configuration.usesTransportFeedback else { return }
         freshness.didReceive(at: time)
         loss.report(
-            Double(fractionLost) / 256, limit: min(remb ?? .infinity, maximum), current: Double(target))
+            Double(fractionLost) / 256, limit: min(remb ?? .infinity, maximum), current: Double(target),
+            isBlind: remb == nil, roundTrip: roundTripTime?.seconds)
         updateTarget(at: time)
     }
 

@@ -38,7 +38,8 @@ struct CongestionSimulation {
         case competitor
         case collect
         case feedback([UInt8])
-        case receiverReport(UInt8)
+        case receiverReport(UInt8, roundTrip: Double)
+        case senderReport
         case tick, sample
     }
 
@@ -53,6 +54,8 @@ struct CongestionSimulation {
     private var now = 0.0
     private var nextSequence = 0
     private var receiver = SimulatedReceiver()
+    /// As the last sender report had it, half a second before the receiver's.
+    private var roundTrip: Double
     private var sentBytes = 0
     private var receivedBytes = 0
     private var competitorBytes = 0
@@ -63,6 +66,7 @@ struct CongestionSimulation {
         self.settings = settings
         link = settings.link
         random = SeededGenerator(seed: settings.seed)
+        roundTrip = 2 * settings.link.delay
         var configuration = BandwidthEstimator.Configuration(maximum: settings.maximum)
         configuration.usesTransportFeedback = settings.usesTransportFeedback
         estimator = BandwidthEstimator(configuration)
@@ -70,6 +74,7 @@ struct CongestionSimulation {
         encoder = SimulatedEncoder(rate: Double(estimator.target), settings.keyFrameInterval, lag: settings.encoderLag)
         events.add(.frame, at: 0)
         events.add(.collect, at: settings.feedbackInterval)
+        events.add(.senderReport, at: settings.feedbackInterval + 0.5)
         events.add(.tick, at: 0)
         events.add(.sample, at: 0.1)
         if let start = settings.competitorStart { events.add(.competitor, at: start) }
@@ -110,8 +115,12 @@ struct CongestionSimulation {
                 pacer.begin(probe)
                 pace()
             }
-        case .receiverReport(let fraction):
-            estimator.handleReport(fractionLost: fraction, roundTripTime: nil, at: mediaTime)
+        case .receiverReport(let fraction, let roundTrip):
+            estimator.handleReport(
+                fractionLost: fraction, roundTripTime: .microseconds(Int64(roundTrip * 1e6)), at: mediaTime)
+        case .senderReport:
+            roundTrip = link.queueDelay(at: now) + 2 * link.delay
+            events.add(.senderReport, at: now + 1)
         case .tick:
             estimator.update(at: mediaTime)
             events.add(.tick, at: now + 0.1)
@@ -176,7 +185,9 @@ struct CongestionSimulation {
             for bytes in receiver.feedback() { events.add(.feedback(bytes), at: now + link.delay) }
             events.add(.collect, at: now + settings.feedbackInterval)
         } else {
-            if let fraction = receiver.fractionLost() { events.add(.receiverReport(fraction), at: now + link.delay) }
+            if let fraction = receiver.fractionLost() {
+                events.add(.receiverReport(fraction, roundTrip: roundTrip), at: now + link.delay)
+            }
             events.add(.collect, at: now + 1)
         }
     }

@@ -63,6 +63,23 @@ import Testing
         }
     }
 
+    /// Where nothing but a report each second tells of the link. Without a look at the round trip its queue of 400 ms is full, and
+    /// packets are lost, within three seconds.
+    @Test func aNarrowLinkIsNotFloodedWithReportsAlone() {
+        var settings = CongestionSimulation.Settings(link: SimulatedLink(rates: [(0, 1_500_000)]))
+        settings.maximum = 2_900_000
+        settings.usesTransportFeedback = false
+        CongestionTests.forEachRun(until: 8, settings) { simulation, run in
+            #expect(simulation.largestQueueDelay(0...8) <= 0.35, "\(run)")
+            #expect(simulation.estimator.statistics.loss == 0, "\(run)")
+            #expect(simulation.received(2...8) >= 0.6 * 1_500_000, "\(run)")
+        }
+        settings.link = SimulatedLink(rates: [(0, 20_000_000)])
+        CongestionTests.forEachRun(until: 11, settings) { simulation, run in
+            #expect(simulation.target(10...11) == 2_900_000, "\(run)")
+        }
+    }
+
     /// Five frames' worth at once, each ten seconds: they cost a little, and are no reason to give up the rate.
     @Test func keyFramesAreNoOveruse() {
         var settings = CongestionSimulation.Settings(link: SimulatedLink(rates: [(0, 1_500_000)]))
