@@ -7,7 +7,7 @@ public enum RTPParsing {
         streams: [
             .init(
                 formats: [
-                    .init(.vp8(temporalLayers: false), payloadType: 96, retransmissionType: 97),
+                    .init(.vp8, payloadType: 96, retransmissionType: 97),
                     .init(.h264, payloadType: 102, retransmissionType: 103),
                 ], retransmissionSSRC: 2), .init(formats: [.init(.opus, payloadType: 111)]),
         ], transport: .init(iceUser: "user", icePassword: "password", fingerprint: "sha-256 AA", candidates: []))

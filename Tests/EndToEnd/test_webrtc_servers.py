@@ -63,6 +63,29 @@ class JanusTests(WebRTCTestCase):
         output = next(output for output in self.end(running)["outputs"] if output["format"] == "rtp")
         self.assertGreater(output["keyFramesAsked"], 0, output)
 
+    def test_viewers_of_a_mountpoint_without_its_higher_layers(self):
+        running = self.publish("-o", f"rtp://{network.ADDRESS}:{Janus.LAYERS}", "--temporal-layers", "3")
+        # A quarter of the frames is of layer 0, a half of layers 0 and 1.
+        shares = {2: 1, 1: 0.5, 0: 0.25}
+        viewers = {
+            layer: self.ended(Viewer(query=f"?janus={self.janus.url}&mount=2&temporal={layer}")) for layer in shares}
+        for viewer in viewers.values():
+            self.wait("decoded frames", lambda: viewer.video() >= 30 and viewer.last()["bars"] >= 6, running)
+        # What is decoded is told twice a second, and a busy machine may be late.
+        for _ in range(6):
+            before = {layer: viewer.video() for layer, viewer in viewers.items()}
+            self.wait("frames", lambda: viewers[2].video() >= before[2] + 200, running)
+            decoded = {layer: viewer.video() - before[layer] for layer, viewer in viewers.items()}
+            found = {layer: count / decoded[2] for layer, count in decoded.items()}
+            if all(abs(found[layer] - share) < 0.2 * share for layer, share in shares.items()):
+                break
+        self.assertTrue(all(abs(found[layer] - share) < 0.2 * share for layer, share in shares.items()), found)
+        for viewer in viewers.values():
+            self.assertGreaterEqual(viewer.last()["bars"], 6)
+            # Nothing is missing that a key frame would have to replace: those of the beginning are all.
+            self.assertLess(viewer.video("pliCount"), 5)
+        self.end(running)
+
     def test_simple_whip_server(self):
         server = self.ended(SimpleWHIPServer(self.janus, self.folder / "whip"))
         url = server.make_endpoint("abc", "sesame")

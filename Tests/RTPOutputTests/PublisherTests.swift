@@ -22,8 +22,8 @@ import VideoCapturing
             : MediaPublisher(video: video, settings: settings)
     }
 
-    /// Whether a packet begins a key frame: bit 0 of the frame tag behind the descriptor of four bytes.
-    private func beginsKeyFrame(_ packet: [UInt8]) -> Bool { packet[12] & 0x10 != 0 && packet[16] & 1 == 0 }
+    /// Whether a packet begins a key frame: bit 0 of the frame tag behind the descriptor of six bytes.
+    private func beginsKeyFrame(_ packet: [UInt8]) -> Bool { packet[12] & 0x10 != 0 && packet[18] & 1 == 0 }
 
     @Test func aReceiverGetsAKeyFrameWhenItAsks() throws {
         let peer = try TestPeer()

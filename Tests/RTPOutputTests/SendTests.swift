@@ -25,7 +25,7 @@ import VideoCapturing
         #expect(headers.indices.allSatisfy { headers[$0].number == headers[0].number &+ UInt16($0) })
         // 33.3 ms are 3000 ticks.
         #expect(headers.indices.allSatisfy { headers[$0].time == headers[0].time &+ UInt32($0 / 4 * 3000) })
-        let content = peer.packets[0..<4].flatMap { $0[16...] }
+        let content = peer.packets[0..<4].flatMap { $0[18...] }
         #expect(content == (0..<3000).map { UInt8(truncatingIfNeeded: $0) })
         let source = try #require(peer.source)
         #expect(output.sessionDescription.contains("a=ssrc:\(source) cname:"))

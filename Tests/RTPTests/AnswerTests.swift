@@ -168,7 +168,7 @@ import Testing
             host: "127.0.0.1",
             streams: [
                 .init(
-                    format: .vp8(temporalLayers: false), payloadType: 96, port: 5004, reportPort: 5005, ssrc: 7,
+                    format: .vp8, payloadType: 96, port: 5004, reportPort: 5005, ssrc: 7,
                     cname: "c"),
                 .init(format: .opus, payloadType: 111, port: 5006, reportPort: 5010, ssrc: 8, cname: "c"),
             ])

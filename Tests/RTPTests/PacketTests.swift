@@ -15,18 +15,18 @@ import Testing
             packets == [
                 [
                     0x80, 0xE0, 0x7F, 0xFE, 0x00, 0x01, 0x5E, 0x90, 0x11, 0x22, 0x33, 0x44,  // RFC 3550, 5.1
-                    0x90, 0x80, 0xFF, 0xFF, 1, 2, 3,  // RFC 7741, 4.2: X and S; I; 15 bits
+                    0x90, 0xE0, 0xFF, 0xFF, 0, 0, 1, 2, 3,  // RFC 7741, 4.2: X and S; I, L and T; 15 bits; 0; TID 0
                 ]
             ])
         // The picture id and, two packets later, the number overflow; N on a frame that none refers to.
         let second = sender.packets(of: frame([4], isKeyFrame: false, isDroppable: true))
-        #expect(second[0][2...3] == [0x7F, 0xFF] && second[0][12...] == [0xB0, 0x80, 0x80, 0x00, 4])
+        #expect(second[0][2...3] == [0x7F, 0xFF] && second[0][12...] == [0xB0, 0xE0, 0x80, 0x00, 1, 0, 4])
         #expect(sender.packets(of: frame([5], isKeyFrame: false))[0][2...3] == [0x80, 0x00])
     }
 
     @Test func vp8Layers() throws {
-        let sender = RTPSender(.known(.vp8(temporalLayers: true)), clock: clock)
-        var depacketizer = Depacketizer(.vp8(temporalLayers: true))
+        let sender = RTPSender(.known(.vp8), clock: clock)
+        var depacketizer = Depacketizer(.vp8)
         for layer in [0, 2, 1, 2, 0, 2, 1, 2, 0] {
             for packet in sender.packets(of: frame(numbered(2500), isDroppable: layer == 2, layer: layer)) {
                 try depacketizer.add(try #require(ReadPacket(packet)))
@@ -36,18 +36,42 @@ import Testing
         #expect(depacketizer.descriptors.map(\.baseLayerIndex) == [0, 0, 0, 0, 1, 1, 1, 1, 2])
         #expect(depacketizer.descriptors.map(\.pictureID) == [0x7FFF] + Array(0..<8))
         #expect(depacketizer.descriptors.map(\.isUnreferenced) == [0, 2, 1, 2, 0, 2, 1, 2, 0].map { $0 == 2 })
+        // What refers to the base layer alone: all but the second frame of the topmost layer.
+        #expect(depacketizer.descriptors.map(\.isSync) == [0, 1, 1, 0, 0, 1, 1, 0, 0].map { $0 == 1 })
         #expect(depacketizer.frames.allSatisfy { $0 == numbered(2500) })
-        // TID in the two upper bits, Y not set.
-        let bytes = sender.packets(of: frame([9], layer: 2))[0]
-        #expect(bytes[12...] == [0x90, 0xE0, 0x80, 0x08, 2, 0x80, 9])
+        // TID in the two upper bits, then Y.
+        #expect(sender.packets(of: frame([9], layer: 2))[0][12...] == [0x90, 0xE0, 0x80, 0x08, 2, 0xA0, 9])
+        #expect(sender.packets(of: frame([9], layer: 2))[0][12...] == [0x90, 0xE0, 0x80, 0x09, 2, 0x80, 9])
+        #expect(sender.packets(of: frame([9], layer: 1))[0][12...] == [0x90, 0xE0, 0x80, 0x0A, 2, 0x60, 9])
+    }
+
+    /// A receiver of the lower layers alone finds no gap in any number.
+    @Test(arguments: [0, 1]) func vp8WithoutHigherLayers(highest: Int) throws {
+        let sender = RTPSender(.known(), clock: clock)
+        var depacketizer = Depacketizer(.vp8)
+        var numbers: [UInt16] = []
+        for layer in (0..<40).map({ [0, 2, 1, 2][$0 % 4] }) where layer <= highest {
+            for packet in sender.packets(of: frame(numbered(2500), isKeyFrame: false, layer: layer)) {
+                let read = try #require(ReadPacket(packet))
+                numbers.append(read.sequenceNumber)
+                try depacketizer.add(read)
+            }
+        }
+        #expect(numbers == (0..<UInt16(numbers.count)).map { 0x7FFE &+ $0 })
+        let count = depacketizer.descriptors.count
+        #expect(count == 10 * (highest + 1))
+        #expect(depacketizer.descriptors.map(\.pictureID) == [0x7FFF] + Array(0..<count - 1))
+        let baseFrames = depacketizer.descriptors.map { $0.baseLayerIndex.map { Int($0) } }
+        #expect(baseFrames == (0..<count).map { $0 / (highest + 1) })
+        #expect(depacketizer.descriptors.allSatisfy { $0.isSync == ($0.layer == 1) })
     }
 
     @Test func partsAreEqual() throws {
         let sender = RTPSender(.known(), clock: clock)
-        for size in [1, 1183, 1184, 1185, 2368, 2369, 10_000, 100_001] {
-            var depacketizer = Depacketizer(.vp8(temporalLayers: false))
+        for size in [1, 1181, 1182, 1183, 2364, 2365, 10_000, 100_001] {
+            var depacketizer = Depacketizer(.vp8)
             let packets = sender.packets(of: frame(numbered(size)))
-            #expect(packets.count == (size + 1183) / 1184)
+            #expect(packets.count == (size + 1181) / 1182)
             let sizes = packets.map(\.count)
             #expect(sizes.max()! <= 1200 && sizes.max()! - sizes.min()! <= 1, "\(size)")
             for packet in packets { try depacketizer.add(try #require(ReadPacket(packet))) }

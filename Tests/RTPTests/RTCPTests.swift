@@ -44,7 +44,7 @@ import Testing
             // 1900 to 1970, a million seconds, and a half.
             + RTCPBytes.big(UInt32(2_208_988_800 + 1_000_000)) + [0x80, 0, 0, 0]
             // Half a second after the epoch, whose timestamp is 0xFFFFFF00.
-            + RTCPBytes.big(UInt32(0xFFFF_FF00) &+ 45_000) + [0, 0, 0, 1, 0, 0, 0, 7]
+            + RTCPBytes.big(UInt32(0xFFFF_FF00) &+ 45_000) + [0, 0, 0, 1, 0, 0, 0, 9]
             // An item of six bytes and the zero that ends the chunk, filled up to a multiple of four.
             + [0x81, 202, 0, 3, 0x11, 0x22, 0x33, 0x44, 1, 4] + Array("name".utf8) + [0, 0]
         #expect(sender.report(at: half) == report)

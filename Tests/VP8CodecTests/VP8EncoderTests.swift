@@ -129,6 +129,39 @@ import VideoCapturing
         }
     }
 
+    /// A server that forwards fewer layers counts on it: a frame of a period needs nothing of the period before but layer 0.
+    @Test func aMiddleLayerThatWasLeftOutIsNotReferredTo() {
+        func flags(encodingMiddle: Bool) -> [Int] {
+            var pattern = TemporalLayerPattern(layerCount: 3)
+            return (0..<8).map { index in
+                let place = pattern.next(isKeyFrame: index == 0)
+                if index < 4 || place.layer != 1 || encodingMiddle { pattern.didEncode(layer: place.layer) }
+                return place.flags
+            }
+        }
+        let (whole, gap) = (flags(encodingMiddle: true), flags(encodingMiddle: false))
+        #expect(whole[1...3] == whole[5...7])
+        #expect(gap[..<7] == whole[..<7])
+        // As the first one of the topmost layer, which refers to layer 0 alone.
+        #expect(gap[7] == whole[5] && whole[7] != whole[5])
+    }
+
+    @Test func aNewSizeBeginsAPeriodOfLayers() throws {
+        var configuration = VP8Encoder.Configuration(bitrate: 500_000)
+        configuration.temporalLayers = 3
+        configuration.keyFrameInterval = nil
+        let encoder = try VP8Encoder(configuration)
+        let frames = try (0..<18).map { step in
+            let size = step < 6 ? (64, 64) : step < 11 ? (48, 48) : (64, 64)
+            return try movingFrame(width: size.0, height: size.1, step: step)
+        }
+        let packets = try encode(frames, with: encoder)
+        #expect(packets.map(\.temporalLayer) == [0, 2, 1, 2, 0, 2, 0, 2, 1, 2, 0, 0, 2, 1, 2, 0, 2, 1])
+        #expect(packets.indices.filter { packets[$0].isKeyFrame } == [0, 6, 11])
+        let pictures = try decode(packets.filter { $0.temporalLayer == 0 })
+        #expect(pictures.map(\.width) == [64, 64, 48, 48, 64, 64])
+    }
+
     @Test func settingsAreChecked() {
         func refused(_ change: (inout VP8Encoder.Configuration) -> Void, naming word: String) {
             var configuration = VP8Encoder.Configuration(bitrate: 500_000)

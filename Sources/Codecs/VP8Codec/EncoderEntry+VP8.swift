@@ -5,16 +5,24 @@ extension EncoderEntry {
     /// VP8 by libvpx.
     public static let vp8 = EncoderEntry(
         name: "vp8", codec: .vp8, summary: "VP8 by libvpx, in software",
-        options: [.encoderThreads] + EncoderQuality.options,
+        options: [.encoderThreads, .temporalLayers] + EncoderQuality.options,
         make: { request in
             var configuration = VP8Encoder.Configuration(
                 bitrate: request.bitrate, contentHint: request.contentHint, purpose: request.purpose)
             configuration.frameRate = request.frameRate
             if let interval = request.keyFrameInterval { configuration.keyFrameInterval = interval }
             configuration.threads = try request.threads(in: 1...64)
+            configuration.temporalLayers = try request.settings.options.count("temporal-layers", in: 1...3) ?? 1
             configuration.apply(try request.quality(quantizers: 0...63))
             return try VP8Encoder(configuration)
         })
+}
+
+extension OptionDescription {
+    /// The number of temporal layers: `--temporal-layers`. Outputs with a bandwidth of their own ask for layers by this name.
+    fileprivate static let temporalLayers = OptionDescription(
+        "temporal-layers", .text("N"), "temporal layers, of which servers can leave out the higher ones, 1 to 3",
+        default: "1; for WebRTC 3, of screens 1")
 }
 
 extension VP8Encoder.Configuration {

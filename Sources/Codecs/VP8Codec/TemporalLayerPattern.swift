@@ -3,7 +3,9 @@ import CLibVPX
 /// Which frames belong to which temporal layer, and which reference each may use and replace, so that the higher
 /// layers can be left out: the patterns of libvpx's `vpx_temporal_svc_encoder` and of WebRTC.
 ///
-/// The last frame belongs to layer 0, the golden frame to layer 1; the topmost layer replaces nothing.
+/// The last frame belongs to layer 0, the golden frame to layer 1; the topmost layer replaces nothing. A frame of a higher
+/// layer depends on the last frame of layer 0, and on those of its own and lower layers since; on nothing before. So layers
+/// can be left out from any frame on, and taken up again with any frame of layer 0.
 struct TemporalLayerPattern {
     struct Place {
         var layer: Int
@@ -12,6 +14,8 @@ struct TemporalLayerPattern {
 
     let layerCount: Int
     private var index = 0
+    /// Whether the golden frame is newer than the last frame.
+    private var hasMiddle = false
 
     init(layerCount: Int) {
         self.layerCount = layerCount
@@ -40,6 +44,11 @@ struct TemporalLayerPattern {
         index = 0
     }
 
+    /// A frame of a layer has become a packet: the encoder may also have left it out.
+    mutating func didEncode(layer: Int) {
+        if layer < 2 { hasMiddle = layer == 1 }
+    }
+
     mutating func next(isKeyFrame: Bool) -> Place {
         defer { index = (index + 1) % period }
         if isKeyFrame { return Place(layer: 0, flags: Int(VPX_EFLAG_FORCE_KF)) }
@@ -54,7 +63,7 @@ struct TemporalLayerPattern {
             return Place(
                 layer: 1,
                 flags: Int(seesLastOnly | VP8_EFLAG_NO_UPD_LAST | VP8_EFLAG_NO_UPD_ARF | VP8_EFLAG_NO_UPD_ENTROPY))
-        case (3, 3):
+        case (3, 3) where hasMiddle:
             return Place(layer: 2, flags: Int(VP8_EFLAG_NO_REF_ARF | keepsAll))
         default:
             return Place(layer: layerCount - 1, flags: Int(seesLastOnly | keepsAll))

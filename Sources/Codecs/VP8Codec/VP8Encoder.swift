@@ -105,10 +105,12 @@ public final class VP8Encoder: VideoEncoder {
         // was to be coded still is.
         while let packet = library.nextPacket() {
             if packet.isKeyFrame { lastKeyFrame = frame.timestamp }
+            let layer = packet.isKeyFrame ? 0 : place.layer
+            layers.didEncode(layer: layer)
             let made = MediaPacket(
                 data: packets.makeBuffer(copying: packet.bytes), timestamp: frame.timestamp,
                 duration: slot.nominalDuration, isKeyFrame: packet.isKeyFrame, isDroppable: packet.isDroppable,
-                temporalLayer: packet.isKeyFrame ? 0 : place.layer, width: frame.width, height: frame.height,
+                temporalLayer: layer, width: frame.width, height: frame.height,
                 sequenceNumber: frame.sequenceNumber, attributes: frame.attributes)
             if track == nil { track = describe(frame) }
             if screen != nil { try recordCoded(packet, library) }
@@ -134,6 +136,8 @@ public final class VP8Encoder: VideoEncoder {
                 try library.update(configuration, width: frame.width, height: frame.height)
             }
             if isSizeNew {
+                // libvpx makes a key frame of it, which is the first of the layers' period.
+                lastKeyFrame = nil
                 beginScreen(frame)
                 if let screen { try library.setDeblocking(true, of: screen) }
             }

@@ -26,7 +26,8 @@ extension VP8Encoder {
         public var dropFrameThreshold: Int
         /// Whether frames shall be decodable after a loss, at some cost in bits.
         public var isErrorResilient: Bool
-        /// 1 to 3 temporal layers: the higher ones can be left out to halve, or quarter, the rate.
+        /// 1 to 3 temporal layers: the higher ones can be left out to halve, or quarter, the rate. Layer 0 has 60 % of the
+        /// bitrate of two layers and 40 % of that of three, layers 0 and 1 have 60 % of that of three.
         public var temporalLayers: Int
         /// Changes below this are not encoded; 0 encodes all.
         public var staticThreshold: Int

@@ -3,8 +3,8 @@ import H264Bitstream
 
 /// How the packets of a codec are carried in RTP.
 package enum RTPFormat: Sendable, Hashable {
-    /// VP8 (RFC 7741). With temporal layers each packet says to which it belongs, so that a server can leave layers out.
-    case vp8(temporalLayers: Bool)
+    /// VP8 (RFC 7741). Each packet says to which temporal layer it belongs, so that a server can leave layers out.
+    case vp8
     /// H.264 with the packetization mode 1 (RFC 6184): single NAL units, parameter sets together in one packet (STAP-A),
     /// and fragments (FU-A).
     case h264
@@ -12,9 +12,9 @@ package enum RTPFormat: Sendable, Hashable {
     case opus
 
     /// The format of a codec; nil for a codec that is not carried.
-    package init?(_ codec: Codec, temporalLayers: Bool = false) {
+    package init?(_ codec: Codec) {
         switch codec {
-        case .vp8: self = .vp8(temporalLayers: temporalLayers)
+        case .vp8: self = .vp8
         case .h264: self = .h264
         case .opus: self = .opus
         default: return nil
@@ -57,7 +57,7 @@ struct Packetizer {
 
     init(_ format: RTPFormat, pictureID: UInt16) {
         self.format = format
-        vp8 = VP8Packetizer(pictureID: pictureID, hasLayers: format == .vp8(temporalLayers: true))
+        vp8 = VP8Packetizer(pictureID: pictureID)
     }
 
     /// Whether the next packet begins something, and is marked for that: sound after silence.

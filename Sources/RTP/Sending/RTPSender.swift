@@ -3,7 +3,7 @@ import CaptureCore
 /// One stream of RTP: cuts frames into packets, sends lost ones again, and writes the reports.
 ///
 /// ```swift
-/// let sender = RTPSender(.init(format: .vp8(temporalLayers: false), payloadType: 96), clock: NTPClock())
+/// let sender = RTPSender(.init(format: .vp8, payloadType: 96), clock: NTPClock())
 /// sender.send(frame, at: clock.now) { packet in transport.enqueue(packet) }      // nothing is allocated
 /// parser.parse(datagram, at: clock.now) { event in
 ///     if sender.handle(event, at: clock.now, output: { transport.enqueue($0) }) { feedback.requestKeyFrame() }

@@ -22,10 +22,11 @@ def modules(names):
 
 
 class Janus(Process):
-    """The room 1234, whose pin is `secret-pin`, and the mountpoint 1, whose first of four ports is `MOUNT`: as no other
-    program is in this network, the port is free."""
+    """The room 1234, whose pin is `secret-pin`, the mountpoint 1, whose first of four ports is `MOUNT`, and the mountpoint 2,
+    whose viewers may ask for lower temporal layers, at `LAYERS`: as no other program is in this network, the ports are free."""
 
     MOUNT = 15004
+    LAYERS = 15014
 
     def __init__(self, folder, port=None):
         self.folder, self.port = folder, port or free_port()
@@ -56,6 +57,11 @@ test: {{ type = "rtp"; id = 1; secret = "secret"
     {{ type = "video"; mid = "v"; label = "video"; iface = "{address}"; port = {self.MOUNT}; rtcpport = {self.MOUNT + 1}
       pt = 96; codec = "vp8"; bufferkf = true }},
     {{ type = "audio"; mid = "a"; label = "audio"; iface = "{address}"; port = {self.MOUNT + 2}; pt = 111; codec = "opus" }}
+  ) }}
+layers: {{ type = "rtp"; id = 2; secret = "secret"
+  media = (
+    {{ type = "video"; mid = "v"; label = "video"; iface = "{address}"; port = {self.LAYERS}; rtcpport = {self.LAYERS + 1}
+      port2 = {self.LAYERS + 2}; port3 = {self.LAYERS + 3}; simulcast = true; pt = 96; codec = "vp8" }}
   ) }}
 """,
         }.items():

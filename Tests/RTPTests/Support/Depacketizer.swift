@@ -57,6 +57,7 @@ struct Depacketizer {
         var isUnreferenced: Bool
         var baseLayerIndex: UInt8?
         var layer: UInt8?
+        var isSync = false
     }
 
     init(_ format: RTPFormat) { self.format = format }
@@ -86,6 +87,7 @@ struct Depacketizer {
         }
         if bits & 0x30 != 0 {
             descriptor.layer = payload[index] >> 6
+            descriptor.isSync = payload[index] & 0x20 != 0
             index += 1
         }
         let begins = payload[0] & 0x10 != 0

@@ -8,7 +8,7 @@ enum Descriptions {
     /// A session with video, and sound where it is asked for.
     static func local(audio: Bool = false, h264: Bool = false, rtx: Bool = true) -> LocalSession {
         var formats = [
-            LocalSession.Format(.vp8(temporalLayers: false), payloadType: 96, retransmissionType: rtx ? 97 : nil)
+            LocalSession.Format(.vp8, payloadType: 96, retransmissionType: rtx ? 97 : nil)
         ]
         if h264 {
             formats.append(

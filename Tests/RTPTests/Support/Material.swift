@@ -17,7 +17,7 @@ func numbered(_ count: Int) -> [UInt8] { (0..<count).map { UInt8($0 % 251 + 1) }
 
 extension RTPSender.Configuration {
     /// A configuration whose stream begins with known values.
-    static func known(_ format: RTPFormat = .vp8(temporalLayers: false), payloadType: UInt8 = 96) -> Self {
+    static func known(_ format: RTPFormat = .vp8, payloadType: UInt8 = 96) -> Self {
         var configuration = RTPSender.Configuration(format: format, payloadType: payloadType)
         configuration.ssrc = 0x1122_3344
         configuration.cname = "name"
