@@ -69,8 +69,8 @@ final class FrameConverter: Sendable {
     }
 }
 
-/// Converts the frames of a queue for a consumer that needs one format, and the size of the first frame; of a lower rate
-/// leaves frames out.
+/// Converts the frames of a queue for a consumer that needs one format, and the size of the first frame or the one that it
+/// wants; of a lower rate leaves frames out.
 final class ConvertingConsumer: FeedbackConsumer {
     private let converter: FrameConverter
     private let next: any VideoCaptureConsumer
@@ -78,19 +78,25 @@ final class ConvertingConsumer: FeedbackConsumer {
     private let size = Locked<PixelSize?>(nil)
     private let gate: Locked<FrameRateGate>
     private let fitter = FrameFitter()
+    private let processor = FrameProcessor()
+    /// What a consumer wants that follows changes of the size; nil for another one.
+    private let wants: Locked<CaptureWants?>
     private let passesFeedback: Bool
     private let onFailure: @Sendable (any Error) -> Void
 
     /// - Parameters:
     ///   - frameRate: the rate; nil for all frames.
+    ///   - keepsSize: whether the consumer needs the size of the first frame; otherwise it gets the size of each, or a smaller one
+    ///     that it wants, whatever the capture delivers for the others.
     ///   - passesFeedback: whether the consumer's feedback reaches the capture.
     ///   - onFailure: called at most once; no frame is passed on afterwards.
     init(
         _ converter: FrameConverter, to next: any VideoCaptureConsumer, frameRate: FrameRate? = nil,
-        passesFeedback: Bool = true,
+        keepsSize: Bool = true, passesFeedback: Bool = true,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) {
         self.passesFeedback = passesFeedback
+        wants = Locked(keepsSize ? nil : CaptureWants())
         gate = Locked(FrameRateGate(limit: frameRate))
         self.converter = converter
         self.next = next
@@ -98,24 +104,42 @@ final class ConvertingConsumer: FeedbackConsumer {
     }
 
     func connectFeedback(_ feedback: CaptureFeedback?) {
-        guard passesFeedback else { return }
-        (next as? any FeedbackConsumer)?.connectFeedback(feedback)
+        guard passesFeedback, let next = next as? any FeedbackConsumer else { return }
+        guard let feedback else { return next.connectFeedback(nil) }
+        next.connectFeedback(
+            CaptureFeedback(
+                onWants: { [weak self] wants in
+                    self?.wants.withLock { if $0 != nil { $0 = wants } }
+                    feedback.updateWants(wants)
+                }, onRefresh: { feedback.requestRefreshFrame() }))
     }
 
     func consumeFrame(_ given: VideoFrame) {
         guard !hasFailed.withLock({ $0 }), let frame = admit(given) else { return }
         do {
-            let converted = try converter.convert(frame)
-            let size = size.withLock { size in
-                let kept = size ?? PixelSize(width: converted.width, height: converted.height)
-                size = kept
-                return kept
-            }
-            next.consumeFrame(try fitter.fit(converted, width: size.width, height: size.height))
+            next.consumeFrame(try fit(try converter.convert(frame)))
         } catch {
             hasFailed.withLock { $0 = true }
             onFailure(error)
         }
+    }
+
+    private func fit(_ frame: VideoFrame) throws(CaptureError) -> VideoFrame {
+        if let wants = wants.withLock({ $0 }) {
+            var result = frame
+            if let limit = wants.maximumFrameRate, let rate = frame.estimatedFrameRate, rate > limit {
+                result.estimatedFrameRate = limit
+            }
+            let size = wants.adaptedSize(width: frame.width, height: frame.height)
+            guard size != (frame.width, frame.height) else { return result }
+            return try processor.scale(result, width: size.width, height: size.height, filter: .box)
+        }
+        let size = size.withLock { size in
+            let kept = size ?? PixelSize(width: frame.width, height: frame.height)
+            size = kept
+            return kept
+        }
+        return try fitter.fit(frame, width: size.width, height: size.height)
     }
 
     /// The frame, unless it comes too soon.

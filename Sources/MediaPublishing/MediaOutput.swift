@@ -115,7 +115,9 @@ extension OutputContext {
             public var codecs: [Codec]
             /// Whether they go to a file, or to somebody who waits for them.
             public var purpose: EncodingSettings.Purpose
-            /// Whether it has a bandwidth of its own, and so needs an encoder of its own.
+            /// Whether it has a bandwidth of its own, and so needs an encoder of its own. Its sink is to be a `FeedbackSink`: key
+            /// frames are made when it asks for them, rate and size of the frames follow the bitrate that it asks for, and
+            /// VP8 has three temporal layers, unless the settings say otherwise.
             public var needsOwnEncoder: Bool
 
             /// Packets; see the properties.

@@ -96,7 +96,7 @@ extension MediaPublisher {
     private func subscribe(_ stage: EncoderStage, isBounded: Bool) throws(CaptureError) {
         let entry = ConvertingConsumer(
             converter(to: encodedFormat, stage.key.frames), to: stage.encoding, frameRate: stage.key.frames.frameRate,
-            passesFeedback: passesFeedback,
+            keepsSize: stage.isShared, passesFeedback: passesFeedback,
             onFailure: { [weak self, weak stage] error in if let stage { self?.fail(stage, error) } })
         stage.subscription = try video.add(
             entry, name: stage.name, queue: queue(stage.key.purpose, isBounded: isBounded))
@@ -158,9 +158,12 @@ extension MediaPublisher {
             defer { state.stagesMade += 1 }
             return state.stagesMade
         }
-        let consumer = EncodingConsumer(try entry.makeEncoder(request)) { [weak self] failure in
-            self?.handle(failure, ofStage: number)
+        let onFailure: @Sendable (EncodingConsumer.Failure) -> Void = { [weak self] in self?.handle($0, ofStage: number)
         }
+        let consumer =
+            feed.needsOwnEncoder
+            ? EncodingConsumer(try AdaptiveEncoder(entry, request), onFailure: onFailure)
+            : EncodingConsumer(try entry.makeEncoder(request), onFailure: onFailure)
         let stage = EncoderStage(
             number, key, codec: entry.codec, bitrate: request.bitrate, isShared: !feed.needsOwnEncoder,
             encoding: consumer)

@@ -1,22 +1,38 @@
 import FrameProcessing
+import MediaPublishing
 import RTP
 import VideoCapturing
 import WebRTCPublisher
 
 /// One encoder for all viewers, on a thread of its own, which has the newest frame and works while there are viewers.
 ///
+/// A viewer whose network is slower than the others' gets the lower temporal layers alone; see ``LayerAllocation``.
+///
 /// Safe to use from any thread. No lock is held while it encodes or hands packets to viewers.
 final class SharedEncoder: Sendable {
+    /// A viewer, and what it gets.
+    fileprivate struct Receiver {
+        let viewer: Viewer
+        /// The highest temporal layer.
+        var layer: Int
+    }
+
     private struct State {
-        var viewers: [Viewer] = []
-        /// What the way to each viewer can take.
-        var bitrates: [String: Int] = [:]
+        var receivers: [Receiver] = []
+        var allocation: LayerAllocation
         /// To be encoded; nil while the encoder is up to date.
         var frame: VideoFrame?
         var keyFrames = KeyFrameLimiter()
         var isKeyFrameDue = false
         var isStopping = false
         var thread: CaptureThread?
+
+        /// Gives the viewers what is allocated to them.
+        mutating func allocate() {
+            for index in receivers.indices {
+                receivers[index].layer = allocation.layer(of: receivers[index].viewer.identifier)
+            }
+        }
 
         mutating func takeKeyFrameRequest(at now: MediaTime) -> Bool {
             defer { isKeyFrameDue = false }
@@ -27,13 +43,17 @@ final class SharedEncoder: Sendable {
     let codec: Codec
     private let entry: EncoderEntry
     private let maximumBitrate: Int
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let clock = MonotonicClock()
 
     init(_ entry: EncoderEntry, bitrate: Int) {
         codec = entry.codec
         self.entry = entry
         maximumBitrate = bitrate
+        state = Locked(
+            State(
+                allocation: LayerAllocation(
+                    maximumBitrate: bitrate, layerCount: AdaptiveEncoder.layerCount(of: entry))))
     }
 
     // MARK: What is wanted
@@ -41,7 +61,7 @@ final class SharedEncoder: Sendable {
     /// Takes a frame, if there is a viewer.
     func consume(_ frame: VideoFrame) {
         let isWanted = state.withLock { state in
-            guard !state.viewers.isEmpty else { return false }
+            guard !state.receivers.isEmpty else { return false }
             state.frame = frame
             return true
         }
@@ -50,15 +70,21 @@ final class SharedEncoder: Sendable {
 
     func setViewers(_ viewers: [Viewer]) {
         state.withLock { state in
-            state.viewers = viewers
-            let names = Set(viewers.map(\.identifier))
-            state.bitrates = state.bitrates.filter { names.contains($0.key) }
+            state.receivers = viewers.map { Receiver(viewer: $0, layer: 0) }
+            state.allocation.setViewers(viewers.map(\.identifier))
+            state.allocate()
             if viewers.isEmpty { state.frame = nil }
         }
         state.wakeAll()
     }
 
-    func setBitrate(_ bitrate: Int, of viewer: String) { state.withLock { $0.bitrates[viewer] = bitrate } }
+    /// Sets what the way to a viewer can take, in bits per second.
+    func setBitrate(_ bitrate: Int, of viewer: String) {
+        state.withLock { state in
+            state.allocation.setBitrate(bitrate, of: viewer)
+            state.allocate()
+        }
+    }
 
     /// Makes a key frame, at most three times per second.
     func requestKeyFrame() {
@@ -98,17 +124,17 @@ final class SharedEncoder: Sendable {
             let deadline = clock.now.advanced(by: .seconds(1))
             let next = state.wait(until: deadline) { state -> Task? in
                 if state.isStopping { return .stop }
-                if state.viewers.isEmpty { return .rest }
+                if state.receivers.isEmpty { return .rest }
                 guard let frame = state.frame.take() else { return nil }
                 let isKeyFrameWanted = state.takeKeyFrameRequest(at: clock.now)
-                let bitrate = state.viewers.reduce(maximumBitrate) { min($0, state.bitrates[$1.identifier] ?? $0) }
-                return .encode(frame, state.viewers, bitrate: bitrate, isKeyFrameWanted: isKeyFrameWanted)
+                return .encode(
+                    frame, state.receivers, bitrate: state.allocation.bitrate, isKeyFrameWanted: isKeyFrameWanted)
             }
             switch next {
             case .stop?: return false
             case .rest?: return waitForViewers()
-            case .encode(let frame, let viewers, let bitrate, let isKeyFrameWanted)?:
-                let hasKeyFrame = run.encode(frame, for: viewers, bitrate: bitrate, isKeyFrameWanted: isKeyFrameWanted)
+            case .encode(let frame, let receivers, let bitrate, let isWanted)?:
+                let hasKeyFrame = run.encode(frame, for: receivers, bitrate: bitrate, isKeyFrameWanted: isWanted)
                 if hasKeyFrame { state.withLock { $0.keyFrames.didSendKeyFrame() } }
             case nil: continue
             }
@@ -118,12 +144,12 @@ final class SharedEncoder: Sendable {
     private enum Task {
         case stop
         case rest
-        case encode(VideoFrame, [Viewer], bitrate: Int, isKeyFrameWanted: Bool)
+        case encode(VideoFrame, [Receiver], bitrate: Int, isKeyFrameWanted: Bool)
     }
 
     private func waitForViewers() -> Bool {
         state.wait(until: clock.now.advanced(by: .seconds(1))) { state in
-            state.isStopping ? false : state.viewers.isEmpty ? nil : true
+            state.isStopping ? false : state.receivers.isEmpty ? nil : true
         } ?? true
     }
 }
@@ -133,10 +159,12 @@ private final class Run {
     private let entry: EncoderEntry
     private let maximumBitrate: Int
     private let processor = FrameProcessor(capacity: 4)
-    private let transform = FrameTransform(appliesOrientation: true, pixelFormat: .i420)
-    private var encoder: (any VideoEncoder)?
+    private var gate = FrameRateGate()
+    private var encoder: AdaptiveEncoder?
     private var bitrate = 0
     private var hasFailed = false
+    /// Those that get packets, from the last frame of the base layer on.
+    private var receivers: [SharedEncoder.Receiver] = []
 
     init(_ entry: EncoderEntry, maximumBitrate: Int) {
         self.entry = entry
@@ -144,34 +172,59 @@ private final class Run {
     }
 
     /// - Returns: whether a key frame was made.
-    func encode(_ frame: VideoFrame, for viewers: [Viewer], bitrate: Int, isKeyFrameWanted: Bool) -> Bool {
+    func encode(
+        _ frame: VideoFrame, for receivers: [SharedEncoder.Receiver], bitrate: Int, isKeyFrameWanted: Bool
+    ) -> Bool {
         guard !hasFailed else { return false }
         do {
-            let frame = try processor.apply(transform, to: frame)
+            if isKeyFrameWanted { encoder?.requestKeyFrame() }
+            guard let frame = try adapt(frame) else { return false }
             let encoder = try encoder ?? makeEncoder(frame)
             self.encoder = encoder
             if bitrate != self.bitrate {
                 try encoder.setBitrate(bitrate)
                 self.bitrate = bitrate
             }
-            if isKeyFrameWanted { encoder.requestKeyFrame() }
             var hasKeyFrame = false
             try encoder.encode(frame) { packet in
                 hasKeyFrame = hasKeyFrame || packet.isKeyFrame
-                for viewer in viewers { viewer.session.write(packet) }
+                // Only there a layer can be taken up again.
+                if packet.temporalLayer == 0 { self.receivers = receivers }
+                for receiver in self.receivers where packet.temporalLayer <= receiver.layer {
+                    receiver.viewer.session.write(packet)
+                }
             }
             return hasKeyFrame
         } catch {
             // Viewers get nothing more, and their pages show MJPEG.
             hasFailed = true
-            for viewer in viewers { viewer.session.close() }
+            for receiver in receivers { receiver.viewer.session.close() }
             return false
         }
     }
 
-    private func makeEncoder(_ frame: VideoFrame) throws -> any VideoEncoder {
+    /// The frame as the encoder wants it, upright; nil when it comes too soon.
+    private func adapt(_ given: VideoFrame) throws -> VideoFrame? {
+        let wants = encoder?.wants ?? CaptureWants()
+        gate.limit = wants.maximumFrameRate
+        guard gate.admits(given) else { return nil }
+        var frame = given
+        if let limit = wants.maximumFrameRate, let rate = frame.estimatedFrameRate, rate > limit {
+            frame.estimatedFrameRate = limit
+        }
+        var transform = FrameTransform(appliesOrientation: true, pixelFormat: .i420)
+        let size = wants.adaptedSize(width: frame.width, height: frame.height)
+        if size != (frame.width, frame.height) {
+            let size = PixelSize(width: size.width, height: size.height)
+            transform.size = frame.orientation.swapsDimensions ? size.transposed : size
+        }
+        return try processor.apply(transform, to: frame)
+    }
+
+    private func makeEncoder(_ frame: VideoFrame) throws -> AdaptiveEncoder {
         bitrate = maximumBitrate
-        return try entry.makeEncoder(
+        return try AdaptiveEncoder(
+            entry,
             EncoderEntry.Request(
                 format: VideoFormat(frame.pixelFormat, width: frame.width, height: frame.height),
                 frameRate: frame.estimatedFrameRate ?? 30, purpose: .live,

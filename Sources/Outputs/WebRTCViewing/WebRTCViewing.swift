@@ -12,9 +12,10 @@ import WebRTCTransport
 /// let viewing = WebRTCViewing(encoder: .vp8)
 /// let server = MJPEGServer(configuration: configuration, viewing: viewing)
 /// ```
-/// **Encoding.** All viewers share one encoder, which works only while there are any. Its bitrate is what the slowest viewer
-/// can take, so a server for many viewers (Janus) is better where their networks differ. Key frames that viewers ask for are
-/// made at most three times per second.
+/// **Encoding.** All viewers share one encoder, which works only while there are any. A viewer whose network is much slower than
+/// that of the others gets fewer frames, where the encoder makes temporal layers, as VP8 does; otherwise the bitrate is what the
+/// slowest can take, and a server for many viewers (Janus) is better where their networks differ. Key frames that viewers ask
+/// for are made at most three times per second.
 ///
 /// **Connections.** A viewer is offered the one address of this machine at which it has reached the server, and no other. At
 /// loopback addresses, with which browsers make no connections, viewers are refused, and the page shows MJPEG.

@@ -26,9 +26,9 @@ def high(descriptor):
 
 
 class DevTools:
-    """One Chromium with a profile of its own. It ends with `close()`."""
+    """One Chromium with a profile of its own, behind the words of `prefix`. It ends with `close()`."""
 
-    def __init__(self):
+    def __init__(self, prefix=()):
         self.profile = tempfile.mkdtemp(prefix="chromium-")
         self.log = tempfile.TemporaryFile()
         command_out, self.command = (high(end) for end in os.pipe())
@@ -36,7 +36,7 @@ class DevTools:
         # Chromium reads commands from descriptor 3 and writes answers to 4. A session of its own, so that its own
         # processes can be ended and no others.
         self.process = subprocess.Popen(
-            ["bash", "-c", f'exec "$@" 3<&{command_out}- 4>&{answer_in}-', "bash",
+            [*prefix, "bash", "-c", f'exec "$@" 3<&{command_out}- 4>&{answer_in}-', "bash",
              *chromium(self.profile, "--hide-scrollbars", "--remote-debugging-pipe")],
             pass_fds=[command_out, answer_in], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             start_new_session=True)
