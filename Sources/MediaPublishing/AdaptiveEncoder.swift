@@ -59,13 +59,16 @@ package final class AdaptiveEncoder: VideoEncoder {
 extension CaptureWants {
     /// What satisfies both, of one consumer.
     fileprivate func limited(by other: CaptureWants) -> CaptureWants {
-        var result = self
-        result.maximumPixelCount = [maximumPixelCount, other.maximumPixelCount].compactMap { $0 }.min()
-        result.maximumFrameRate = [maximumFrameRate, other.maximumFrameRate].compactMap { $0 }.min()
-        result.sizeAlignment = max(sizeAlignment, other.sizeAlignment)
-        if let limit = result.maximumFrameRate, let minimum = minimumFrameRate {
-            result.minimumFrameRate = min(limit, minimum)
+        func lower<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
+            guard let first, let second else { return first ?? second }
+            return min(first, second)
         }
+        var result = self
+        result.maximumPixelCount = lower(maximumPixelCount, other.maximumPixelCount)
+        result.maximumFrameRate = lower(maximumFrameRate, other.maximumFrameRate)
+        result.sizeAlignment = max(sizeAlignment, other.sizeAlignment)
+        // A picture that is still to be refined does not come more often for that.
+        if minimumFrameRate != nil { result.minimumFrameRate = lower(minimumFrameRate, result.maximumFrameRate) }
         return result
     }
 }
