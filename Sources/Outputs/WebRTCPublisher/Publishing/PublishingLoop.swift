@@ -14,6 +14,8 @@ final class PublishingLoop: Sendable {
         var isEnding = false
         var tracks: [TrackDescription] = []
         var session: WebRTCSession?
+        /// What waits for STUN and TURN servers, which the end must not wait for either.
+        var gathering: WebRTCSession?
         /// What waits for an answer, which the end must not wait for.
         var asking: (any PublishingAttempt)?
         var feedback: PacketFeedback?
@@ -93,16 +95,17 @@ final class PublishingLoop: Sendable {
 
     /// Ends the session at the server, and waits for that.
     func end() {
-        let (asking, thread, hasEnded) = shared.withLock { shared in
-            if case .ended = shared.state { return (shared.asking, shared.thread, true) }
+        let (asking, gathering, thread, hasEnded) = shared.withLock { shared in
+            if case .ended = shared.state { return (shared.asking, shared.gathering, shared.thread, true) }
             if !shared.isEnding, shared.hasPackets, shared.state != .live { shared.failure = failure(shared) }
             shared.isEnding = true
-            return (shared.asking, shared.thread, false)
+            return (shared.asking, shared.gathering, shared.thread, false)
         }
         // The thread may be the caller: it reports the end, upon which the output is removed.
         guard !hasEnded else { return }
         shared.wakeAll()
         wake.raise()
+        gathering?.close()
         asking?.close()
         if let thread { thread.join() } else { setState(.ended(nil)) }
     }
@@ -180,6 +183,7 @@ final class PublishingLoop: Sendable {
         defer {
             let (feedback, isEnding) = shared.withLock { shared in
                 shared.session = nil
+                shared.gathering = nil
                 shared.asking = nil
                 return (shared.feedback, shared.isEnding)
             }
@@ -196,8 +200,14 @@ final class PublishingLoop: Sendable {
         do {
             let made = try makeSession()
             session = made
+            let mayGather = shared.withLock { shared in
+                if !shared.isEnding { shared.gathering = made }
+                return !shared.isEnding
+            }
+            guard mayGather else { return (Loss(error: .closedSession), false) }
             let offer = try made.makeOffer()
             let mayAsk = shared.withLock { shared in
+                shared.gathering = nil
                 if !shared.isEnding { shared.asking = attempt }
                 return !shared.isEnding
             }
