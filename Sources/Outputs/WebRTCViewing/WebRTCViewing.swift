@@ -220,6 +220,9 @@ extension OutputEntry {
                     "serve-webrtc", .text("N"), "viewers that are shown WebRTC, 0 to 100; further ones see MJPEG",
                     default: "\(configuration.maximumViewers)"),
                 .flag("serve-silent", "shows the pictures without the sound"),
+                OptionDescription(
+                    "serve-webrtc-bitrate", .text("BITS"), "at most, of the picture by WebRTC: 800k, 1.5M",
+                    default: "\(Double(configuration.bitrate) / 1e6)M"),
             ],
             viewing: { request throws(OptionError) in
                 var configuration = configuration
@@ -228,6 +231,7 @@ extension OutputEntry {
                     configuration.maximumViewers = count
                 }
                 configuration.includesSound = !request.options.contains("serve-silent")
+                if let bitrate = try request.options.bitrate("serve-webrtc-bitrate") { configuration.bitrate = bitrate }
                 return WebRTCViewing(encoder: encoder, configuration: configuration)
             })
     }
