@@ -48,9 +48,13 @@ package final class AdaptiveEncoder: VideoEncoder {
 
     package func encode(_ frame: VideoFrame, output: (MediaPacket) throws -> Void) throws {
         fullPixelCount = max(fullPixelCount, frame.width * frame.height)
-        try encoder.encode(frame, output: output)
+        var bytes = 0
+        try encoder.encode(frame) { packet in
+            bytes += packet.data.count
+            try output(packet)
+        }
         if let bitrate = encoder.bitrate {
-            adaptation.update(bitrate: bitrate, pixelCount: fullPixelCount, at: frame.timestamp)
+            adaptation.update(bitrate: bitrate, bytes: bytes, pixelCount: fullPixelCount, at: frame.timestamp)
         }
         wants = encoder.wants.limited(by: adaptation.wants(pixelCount: fullPixelCount))
     }

@@ -3,9 +3,11 @@ import VideoCapturing
 /// Decides which rate and size of frames a bitrate is enough for: first the rate is lowered, then the size, then both in
 /// turn, as libwebrtc's balanced degradation does. Of screens only the rate is lowered, so that text stays legible.
 ///
-/// Down when the bitrate has been too low for two seconds, at once as far as need be; up when it has been enough for five
-/// seconds, with a quarter to spare. A step up that did not hold doubles that wait, up to a minute, so nothing swings. A
-/// bitrate that is all that was configured is never too low.
+/// Down when the bitrate has been too low for two seconds, and all of it is used, at once as far as need be; up when it has been
+/// enough for five seconds, with a quarter to spare. Pictures that need less than others of their size count as that much
+/// smaller: without that, receivers that estimate not much more than they get would never see the full size again. A step up
+/// that did not hold doubles that wait, up to a minute, so nothing swings. A bitrate that is all that was configured is never
+/// too low.
 ///
 /// A value without clock: times come in, with the frames.
 struct BandwidthAdaptation {
@@ -33,6 +35,8 @@ struct BandwidthAdaptation {
 
     private static let timeout = Duration.seconds(2)
     private static let margin = 1.25
+    /// The part of the bitrate from which on it is all used.
+    private static let used = 0.8
     private static let firstRecovery = Duration.seconds(5)
     private static let longestRecovery = Duration.seconds(60)
 
@@ -40,6 +44,9 @@ struct BandwidthAdaptation {
     private let maximumBitrate: Int
     private let frameRate: Double
     private(set) var index = 0
+    /// What was made of the bitrate, smoothed over a second.
+    private var produced = 0.0
+    private var lastTime: MediaTime?
     private var starvedSince: MediaTime?
     /// Since when a higher rung is possible, and the lowest one that was all that time.
     private var relaxed: (since: MediaTime, index: Int)?
@@ -64,10 +71,14 @@ struct BandwidthAdaptation {
     /// Takes the bitrate at which a frame is encoded, in bits per second.
     ///
     /// - Parameters:
+    ///   - bitrate: what the encoder aims at.
+    ///   - bytes: what it has made of the frame.
     ///   - pixelCount: the pixels of a frame without any relief.
     ///   - time: of the frame.
-    mutating func update(bitrate: Int, pixelCount: Int, at time: MediaTime) {
-        guard bitrate >= needed(rung, pixelCount) else {
+    mutating func update(bitrate: Int, bytes: Int, pixelCount: Int, at time: MediaTime) {
+        measure(bytes, at: time)
+        let isEnough = bitrate >= needed(rung, pixelCount) || produced < BandwidthAdaptation.used * Double(bitrate)
+        guard isEnough else {
             relaxed = nil
             let since = starvedSince ?? time
             starvedSince = since
@@ -86,7 +97,8 @@ struct BandwidthAdaptation {
         }
         starvedSince = nil
         let spare = bitrate >= maximumBitrate ? .infinity : Double(bitrate) / BandwidthAdaptation.margin
-        let possible = highest(for: spare, pixelCount)
+        let share = min(1, produced / Double(needed(rung, pixelCount)))
+        let possible = highest(for: spare / max(share, 0.01), pixelCount)
         guard possible < index else {
             relaxed = nil
             return
@@ -113,6 +125,12 @@ struct BandwidthAdaptation {
             wants.sizeAlignment = 2
         }
         return wants
+    }
+
+    private mutating func measure(_ bytes: Int, at time: MediaTime) {
+        let elapsed = max(0.001, min(1, lastTime.map { (time - $0).seconds } ?? 1))
+        lastTime = time
+        produced += (Double(bytes * 8) / elapsed - produced) * elapsed
     }
 
     private mutating func move(to index: Int) {

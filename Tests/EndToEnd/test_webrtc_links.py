@@ -85,9 +85,9 @@ class BottleneckTests(LinkTestCase):
         self.assertEqual(viewer.last()["size"], small, "it does not change back and forth")
         self.other.limit(self.RATE // 1000)
         self.wait("full pictures", lambda: width() == 640, running)
-        # None but the first, those of a new size, and those that the viewer has asked for.
+        # None but the first, those of a new size, and those that the viewer has asked for: each two seconds it would be more.
         output = next(output for output in self.end(running)["outputs"] if output["format"] == "whip")
-        self.assertLessEqual(viewer.last()["video"]["keyFramesDecoded"], 1 + 4 + output["keyFrameRequests"])
+        self.assertLess(viewer.last()["video"]["keyFramesDecoded"], 10 + output["keyFrameRequests"])
 
 
 class SlowViewerTests(LinkTestCase):

@@ -125,11 +125,13 @@ import VideoCapturing
 
     /// The rungs that a bitrate leads to, one for each second.
     private static func rungs(
-        _ adaptation: inout BandwidthAdaptation, seconds: Range<Int>, pixelCount: Int = full, bitrate: (Int) -> Int
+        _ adaptation: inout BandwidthAdaptation, seconds: Range<Int>, used: Double = 1, bitrate: (Int) -> Int
     ) -> [Int] {
         seconds.map { second in
             for frame in second * 30..<(second + 1) * 30 {
-                adaptation.update(bitrate: bitrate(second), pixelCount: pixelCount, at: time(frame))
+                let bitrate = bitrate(second)
+                adaptation.update(
+                    bitrate: bitrate, bytes: Int(Double(bitrate) * used / 240), pixelCount: full, at: time(frame))
             }
             return adaptation.index
         }
@@ -172,6 +174,18 @@ import VideoCapturing
         var screen = BandwidthAdaptationTests.adaptation(.text)
         _ = BandwidthAdaptationTests.rungs(&screen, seconds: 0..<10) { _ in 50_000 }
         #expect(screen.wants(pixelCount: BandwidthAdaptationTests.full) == CaptureWants(maximumFrameRate: 10))
+    }
+
+    /// A receiver that estimates half more than it gets would otherwise never see the full size again.
+    @Test func `Pictures that need little stay as they are, and come back`() {
+        var easy = BandwidthAdaptationTests.adaptation()
+        let calm = BandwidthAdaptationTests.rungs(&easy, seconds: 0..<20, used: 0.5) { _ in 60_000 }
+        #expect(calm.allSatisfy { $0 == 0 })
+        var adaptation = BandwidthAdaptationTests.adaptation()
+        let low = BandwidthAdaptationTests.rungs(&adaptation, seconds: 0..<10) { _ in 60_000 }
+        #expect(low.last ?? 0 > 3)
+        let back = BandwidthAdaptationTests.rungs(&adaptation, seconds: 10..<60, used: 0.1) { _ in 60_000 }
+        #expect(back.last == 0)
     }
 
     @Test func `A bitrate that was configured so is enough`() {
