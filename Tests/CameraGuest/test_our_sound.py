@@ -11,6 +11,7 @@ import sync
 from microphone.remote import RemoteMicrophone
 
 TIME_TRAVEL = True
+LONG = True
 
 FLASHES = ("--size", "320x240", "--capture-format", "YUYV", "--fps", "10")
 APART = 0.005  # seconds between a picture and its sound, end to end
