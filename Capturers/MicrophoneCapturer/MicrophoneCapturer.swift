@@ -22,7 +22,7 @@ public final class MicrophoneCapturer: ForwardingAudioCapture {
     ///   - clock: the clock of the timestamps; the machine's, unless in a test.
     public init(
         _ device: String = "default", format: AudioFormat = .int16At48kStereo,
-        chunkDuration: Duration = .milliseconds(20), clock: any CaptureClock = MonotonicClock()
+        chunkDuration: Duration = .milliseconds(10), clock: any CaptureClock = MonotonicClock()
     ) {
         forwardedCapture = AudioSourceCapturer(
             MicrophoneSource(device, AudioSettings(format: format, chunkDuration: chunkDuration, sourceName: device)),
@@ -133,6 +133,7 @@ struct MicrophoneSource: AudioSource {
                 let opened = try PCMDevice(pcmName, wanted: settings.format, period: settings.chunkDuration)
                 try opened.start()
                 settings.format = opened.format
+                settings.chunkDuration = opened.format.duration(ofFrames: Int64(opened.framesPerPeriod))
                 device = opened
                 lastData = MonotonicClock().now
                 isAfterLoss = true
@@ -155,7 +156,8 @@ extension AudioCapturerEntry {
     public static let microphone = AudioCapturerEntry(
         name: "mic", summary: "A microphone, through ALSA: the default one, or a card by its name.",
         options: [
-            OptionDescription("mic-rate", .text("HZ"), "samples per second to ask the card for", default: "48000"),
+            OptionDescription(
+                "mic-rate", .text("HZ"), "samples per second to ask the card for; outputs have 48000", default: "48000"),
             OptionDescription("mic-channels", .text("NUMBER"), "channels to ask the card for", default: "2"),
         ],
         inputPlaceholder: "DEVICE", devices: MicrophoneDirectory.directory, check: { MicrophoneCheck.findings() },
