@@ -22,7 +22,7 @@ public final class MicrophoneCapturer: ForwardingAudioCapture {
     ///   - clock: the clock of the timestamps; the machine's, unless in a test.
     public init(
         _ device: String = "default", format: AudioFormat = .int16At48kStereo,
-        chunkDuration: Duration = .milliseconds(10), clock: any CaptureClock = MonotonicClock()
+        chunkDuration: Duration = .milliseconds(20), clock: any CaptureClock = MonotonicClock()
     ) {
         forwardedCapture = AudioSourceCapturer(
             MicrophoneSource(device, AudioSettings(format: format, chunkDuration: chunkDuration, sourceName: device)),

@@ -19,9 +19,9 @@ public final class AudioBufferPool: Sendable {
 
     /// An empty pool.
     ///
-    /// - Parameter capacity: the maximum number of buffers that are kept for reuse. The default serves more than
-    ///   two seconds of chunks of 10 ms, which is what queues and encoders hold.
-    public init(capacity: Int = 256) {
+    /// - Parameter capacity: the maximum number of buffers that are kept for reuse. The default serves more than two
+    ///   seconds of chunks of 20 ms, which is what queues and encoders hold.
+    public init(capacity: Int = 128) {
         self.capacity = max(1, capacity)
         var state = State()
         state.buffers.reserveCapacity(self.capacity)

@@ -18,7 +18,7 @@ final class AudioStage: AudioCaptureConsumer {
     /// How long sound may come later than pictures of its time before silence takes its place: less than the second for
     /// which containers hold pictures back.
     private static let lateness = Duration.milliseconds(500)
-    /// Chunks that wait for the first picture: a second of 10 ms; older ones are left out.
+    /// Chunks that wait for the first picture: two seconds of 20 ms; older ones are left out.
     private static let maximumWaiting = 100
 
     private struct State {

@@ -209,11 +209,11 @@ extension MediaPublisher {
     private func feed(
         _ stage: AudioStage, from audio: AudioPublisher, isLive: Bool, isBounded: Bool
     ) throws(CaptureError) {
-        // Two seconds of chunks of 10 ms, in which the sink may be busy with pictures.
+        // Two seconds, in which the sink may be busy with pictures.
         let queue =
             isLive
             ? AudioPublisher.liveQueue
-            : QueueSettings(capacity: 200, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)
+            : QueueSettings(capacity: 100, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)
         let isFirst = state.withLock { state in
             state.audioStages.append(stage)
             return state.audioStages.count == 1
