@@ -1,7 +1,10 @@
-// Publishes an IVF of VP8 by GStreamer's webrtcbin, to compare CPU, memory and delay with.
+// Publishes VP8 by GStreamer's webrtcbin, to compare CPU, memory and delay with.
 //
-//   publish_gst IVF SECONDS        writes the offer to standard output, a line with a dot after it, and reads the answer
-//                                  from standard input in the same way; then the result, and the moments when frames are due
+//   publish_gst SOURCE SECONDS
+//
+// SOURCE is a pipeline that gives VP8, with an element named pace. The offer is written to standard output, with a line with
+// a dot after it, and the answer is read from standard input in the same way; then come the result, and the moments when
+// frames are due.
 #define GST_USE_UNSTABLE_API
 #include <gst/gst.h>
 #include <gst/webrtc/webrtc.h>
@@ -93,7 +96,7 @@ int main(int count, char **arguments) {
     gst_init(NULL, NULL);
     seconds = atoi(arguments[2]);
     char *text = g_strdup_printf(
-        "filesrc location=%s ! ivfparse ! identity name=pace sync=true ! rtpvp8pay mtu=1200 picture-id-mode=2 pt=96 ! "
+        "%s ! rtpvp8pay mtu=1200 picture-id-mode=2 pt=96 ! "
         "application/x-rtp,media=video,encoding-name=VP8,payload=96 ! webrtcbin name=rtc bundle-policy=max-bundle",
         arguments[1]);
     GError *error = NULL;

@@ -87,6 +87,7 @@ import VideoCapturing
             (["--serve-login", "a:b"], "add --serve PORT"),
             (["--serve", "99999"], "--serve '99999': give [ADDRESS:]PORT"),
             (["--serve", "0", "--jpeg-quality", "101"], "from 1 to 100"),
+            (["--serve", "0", "--serve-webrtc-bitrate", "0"], "a bitrate is 1k to 2000M"),
             (["--serve", "0", "--serve-login", "geheim"], "give NAME:PASSWORD"),
         ] as [([String], String)])
     func whatDoesNotFitTogether(arguments: [String], reason: String) throws {

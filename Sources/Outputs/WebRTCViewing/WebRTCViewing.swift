@@ -195,7 +195,10 @@ extension OutputEntry {
             options: [
                 OptionDescription(
                     "serve-webrtc", .text("N"), "viewers that are shown WebRTC, 0 to 100; further ones see MJPEG",
-                    default: "\(configuration.maximumViewers)")
+                    default: "\(configuration.maximumViewers)"),
+                OptionDescription(
+                    "serve-webrtc-bitrate", .text("BITS"), "at most, of the picture by WebRTC: 800k, 1.5M",
+                    default: "\(Double(configuration.bitrate) / 1e6)M"),
             ],
             viewing: { request throws(OptionError) in
                 var configuration = configuration
@@ -203,6 +206,7 @@ extension OutputEntry {
                     guard count > 0 else { return nil }
                     configuration.maximumViewers = count
                 }
+                if let bitrate = try request.options.bitrate("serve-webrtc-bitrate") { configuration.bitrate = bitrate }
                 return WebRTCViewing(encoder: encoder, configuration: configuration)
             })
     }

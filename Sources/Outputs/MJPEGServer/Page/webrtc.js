@@ -43,7 +43,11 @@ async function startRTC() {
   const peer = rtc.peer = new RTCPeerConnection();
   const isOld = () => peer !== rtc.peer;
   rtc.timer = setTimeout(() => { if (!isOld()) fallBack(); }, RTC_LIMIT);
-  peer.ontrack = event => { if (!isOld()) attachRTC(peer, event.streams[0] || new MediaStream([event.track])); };
+  peer.ontrack = event => {
+    // Each picture as soon as it is there: without this, Chromium keeps some 7 ms more.
+    event.receiver.jitterBufferTarget = 0;
+    if (!isOld()) attachRTC(peer, event.streams[0] || new MediaStream([event.track]));
+  };
   peer.onconnectionstatechange = () => {
     if (isOld()) return;
     if (peer.connectionState === 'failed' || peer.connectionState === 'closed') lostRTC();
