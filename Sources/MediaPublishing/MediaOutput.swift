@@ -142,6 +142,8 @@ extension OutputContext {
     public enum Destination: Sendable {
         /// Frames, for a ``OutputContext/Feed/frames(_:)``.
         case consumer(any VideoCaptureConsumer)
+        /// Frames, and the packets of the sound, for an output that takes its pictures as frames and its sound encoded.
+        case consumerAndSink(any VideoCaptureConsumer, sound: any PacketSink)
         /// Packets, for a ``OutputContext/Feed/packets(_:)``, and for those of the sound.
         case sink(any PacketSink)
         /// Samples, for a ``OutputContext/AudioFeed/samples``.

@@ -79,9 +79,11 @@ extension MediaPublisher {
                 // With sound it is connected already.
                 case (.sink, _) where record.audio != nil, (.audioConsumer, _): break
                 case (.sink(let sink), _): record.stage?.encoding.add(sink, name: "\(record.id.index)")
-                case (.consumer(let consumer), .frames(let feed)):
+                case (.consumer(let consumer), .frames(let feed)),
+                    (.consumerAndSink(let consumer, _), .frames(let feed)):
                     try subscribe(consumer, feed, of: record, isBounded: count > 1 && !record.output.limitsOwnWaits)
-                case (.consumer, .packets), (.consumer, .noVideo):
+                case (.consumer, .packets), (.consumer, .noVideo), (.consumerAndSink, .packets),
+                    (.consumerAndSink, .noVideo):
                     preconditionFailure("an output without frames has opened for them")
                 }
             }

@@ -225,7 +225,7 @@ class PageTests(PageTestCase):
                 tab.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight, innerWidth]"),
                 [size[0], size[1], size[0]])
             self.assertTrue(tab.evaluate("(p => p.scrollWidth <= p.clientWidth)(document.querySelector('#panel'))"), size)
-            boxes = tab.evaluate("""[...document.querySelectorAll('#tools button, #panel, #status')].map(e => {
+            boxes = tab.evaluate("""[...document.querySelectorAll('#tools button:not([hidden]), #panel, #status')].map(e => {
                 const b = e.getBoundingClientRect();
                 return [e.id, e.tagName, b.left, b.top, b.right, b.bottom]; })""")
             for name, tag, left, top, right, bottom in boxes:

@@ -9,6 +9,7 @@ import urllib.parse
 from support import network
 from support.devtools import DevTools
 from support.tool import ToolTestCase
+from support.webrtc import WHEPViewers
 
 WAY = "document.querySelector('#way').textContent"
 DECODED = "document.querySelector('video') ? document.querySelector('video').getVideoPlaybackQuality().totalVideoFrames : 0"
@@ -60,6 +61,14 @@ LATENCIES = """(async () => {
   }));
   return [said.reduce((a, b) => a + b, 0) / said.length, ((began(shown) - began(captured)) % 4 + 4) % 4];
 })()"""
+# What the page's connections have received of the sound.
+PEERS = """const Original = RTCPeerConnection; window.peers = [];
+window.RTCPeerConnection = class extends Original { constructor(...words) { super(...words); peers.push(this); } };"""
+SOUND = """(async () => {
+  for (const entry of (await peers.at(-1).getStats()).values())
+    if (entry.type === 'inbound-rtp' && entry.kind === 'audio') return entry;
+})()"""
+BUTTON = "document.querySelector('#sound-button')"
 LIMIT = 90
 
 
@@ -91,8 +100,10 @@ class WebRTCPageTests(ToolTestCase):
         running.send(signal.SIGINT)
         self.assertEqual(running.finish(60).code, 0)
 
-    def open(self, url=None):
+    def open(self, url=None, script=None):
         tab = self.browser.open()
+        if script:
+            tab.send("Page.addScriptToEvaluateOnNewDocument", source=script)
         tab.go(url or self.url)
         return tab
 
@@ -110,6 +121,59 @@ class WebRTCPageTests(ToolTestCase):
         # No stream of JPEG is read beside it.
         self.assertFalse([url for url in tab.requests if "/stream" in url], tab.requests)
         self.end(running)
+
+    def test_sound_is_heard_once_it_is_asked_for(self):
+        running = self.serve("--audio", "tone")
+        tab = self.open(script=PEERS)
+        tab.viewport(1280, 800)  # with room for words
+        tab.wait(f"{WAY} === 'WebRTC'", LIMIT)
+        tab.wait(f"!{BUTTON}.hidden", LIMIT)
+        self.assertEqual(tab.evaluate(f"{BUTTON}.innerText.trim()"), "Sound on")
+        self.assertTrue(tab.evaluate("document.querySelector('video').muted"))
+        self.assertTrue(tab.evaluate("fetch('state').then(a => a.json()).then(a => a.result.viewer_page.sound)"))
+        tab.click("#sound-button")
+        tab.wait("!document.querySelector('video').muted && !document.querySelector('video').paused", LIMIT)
+        self.assertEqual(tab.evaluate(f"{BUTTON}.getAttribute('aria-label')"), "Sound off")
+        before = tab.evaluate(SOUND)
+        # A second of the tone that is not concealed.
+        tab.wait(f"{SOUND}.then(e => e.totalSamplesReceived - e.concealedSamples > "
+                 f"{before['totalSamplesReceived'] - before['concealedSamples'] + 48000} && "
+                 f"e.totalAudioEnergy > {before['totalAudioEnergy']} + .01)", LIMIT)
+        tab.wait(f"{DECODED} > 60", LIMIT)
+        # What was asked for is so after a pause, too. The focus is on the button, which the space bar would press.
+        tab.evaluate("document.activeElement.blur()")
+        tab.press(" ")
+        tab.wait(f"{BUTTON}.hidden", LIMIT)
+        tab.press(" ")
+        tab.wait(f"!{BUTTON}.hidden && !document.querySelector('video').muted", LIMIT)
+        tab.press("m")
+        tab.wait("document.querySelector('video').muted", LIMIT)
+        self.assertFalse(tab.complaints, tab.complaints)
+        self.end(running)
+
+    def test_who_gets_sound(self):
+        running = self.serve("--audio", "tone")
+        viewers = WHEPViewers(self.url)
+        self.addCleanup(viewers.close)
+        seen = viewers.view(1)[0]
+        self.assertEqual(seen["deleted"], 200, seen)
+        self.assertRegex(seen["answer"], r"m=audio 9 [\s\S]*opus/48000/2")
+        self.assertGreater(seen["peak"], 500, seen)
+        # A viewer that wants none.
+        seen = viewers.view(1, kinds=["video"])[0]
+        self.assertGreaterEqual(seen["video"], 5, seen)
+        self.assertNotIn("m=audio", seen["answer"])
+        self.end(running)
+        for arguments in ((), ("--audio", "tone", "--serve-silent", "-o", "beside.webm")):
+            with self.subTest(arguments):
+                running = self.serve(*arguments)
+                tab = self.open(script=PEERS)
+                tab.wait(f"{DECODED} > 10", LIMIT)
+                self.assertTrue(tab.evaluate(f"{BUTTON}.hidden"))
+                self.assertIn("m=audio 0 ", tab.evaluate("peers.at(-1).remoteDescription.sdp"))
+                self.assertFalse(tab.evaluate("fetch('state').then(a => a.json()).then(a => a.result.viewer_page.sound)"))
+                tab.close()
+                self.end(running)
 
     def test_pauses_and_zooms(self):
         running = self.serve()

@@ -5,6 +5,7 @@ import json
 import math
 import signal
 import socket
+import struct
 import time
 
 from support import media, numbered
@@ -194,3 +195,73 @@ class RTPTests(StreamTestCase):
         self.assertEqual((self.folder / "letter.txt").read_text(), "precious")
         run = self.run_tool(*NOISE, "--codec", "h264", "-o", "rtp://127.0.0.1:5004")
         self.assertRefused(run, USAGE, "--codec", "vp8")
+
+
+class FloodTests(StreamTestCase):
+    """A receiver that asks for all there is, a thousand times per second."""
+
+    LATER = True
+    BITRATE = 1_000_000
+
+    def flood(self, make_message, seconds=2):
+        """Sends messages, and reads what comes meanwhile."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for _ in range(20):
+                self.reports.sendto(make_message(), self.address)
+            self.read()
+            time.sleep(0.02)
+
+    def read(self):
+        while True:
+            try:
+                packet = self.receiver.recv(2000)
+            except BlockingIOError:
+                return
+            number = int.from_bytes(packet[2:4], "big")
+            if number in self.numbers:
+                self.resent += len(packet)
+            self.numbers.add(number)
+            self.newest = number
+
+    def message(self, kind, form, *words):
+        """A message of RTCP, of 32-bit words behind the header."""
+        return struct.pack(f">BBH{len(words)}I", 0x80 | form, kind, len(words), *words)
+
+    def lost(self):
+        """A request for the last thousand packets."""
+        first = (self.newest - 1020) & 0xFFFF
+        entries = [((first + 17 * index) & 0xFFFF) << 16 | 0xFFFF for index in range(60)]
+        return self.message(205, 1, 1, self.source, *entries)
+
+    def test_a_flood_of_requests(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as self.receiver, \
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as self.reports:
+            for one in (self.receiver, self.reports):
+                one.bind(("127.0.0.1", 0))
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+            self.reports.settimeout(60)
+            self.receiver.setblocking(False)
+            self.numbers, self.resent, self.newest = set(), 0, 0
+            begin = time.monotonic()
+            sender = self.start(
+                *NOISE, "--bitrate", str(self.BITRATE), "--keyframe-interval", "3600", "--stats", "json", "-o",
+                "rtp://127.0.0.1:{}?rtcp={}".format(*(one.getsockname()[1] for one in (self.receiver, self.reports))))
+            report, self.address = self.reports.recvfrom(2000)
+            self.source = int.from_bytes(report[4:8], "big")
+            self.flood(lambda: self.message(206, 1, 1, self.source))
+            self.flood(self.lost)
+            self.flood(lambda: self.message(201, 0, 1))
+            # The stream goes on.
+            self.numbers.clear()
+            self.wait_for_status(sender, lambda status: not self.read() and len(self.numbers) > 30)
+            output = json.loads(self.end(sender).stderr.splitlines()[-1])["outputs"][0]
+            elapsed = time.monotonic() - begin
+        # By time, whatever the machine does meanwhile: 200 messages per second, a key frame per 300 ms, half of the bitrate.
+        self.assertGreater(output["messagesIgnored"], 100, output)
+        self.assertGreater(output["keyFrameRequests"], 100, output)
+        self.assertLessEqual(output["keyFrameRequests"], 200 * (elapsed + 1), output)
+        self.assertGreater(output["keyFramesAsked"], 0, output)
+        self.assertLessEqual(output["keyFramesAsked"], elapsed / 0.3 + 1, output)
+        self.assertGreater(self.resent, 0, output)
+        self.assertLessEqual(self.resent, (elapsed + 1) * self.BITRATE / 16, output)

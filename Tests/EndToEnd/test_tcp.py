@@ -8,7 +8,7 @@ import time
 from support import media
 from support.mjpeg import free_port
 from support.stream import CLIP, StreamTestCase
-from support.tool import BUSY, NO_INPUT, OK, USAGE
+from support.tool import BUSY, IO, NO_INPUT, OK, USAGE
 
 NOISE = ("--source", "noise", "--preset", "160x120", "--fps", "30")
 # An access unit delimiter and the parameter sets behind it.
@@ -62,7 +62,11 @@ class TCPTests(StreamTestCase):
                 while "no longer receives the stream" not in sender.peek():
                     self.assertLess(time.monotonic(), deadline, sender.peek())
                     time.sleep(0.02)
-                self.end(sender)
+                # What it was to send to is gone at the end, which a script must not take for success.
+                sender.send(signal.SIGINT)
+                run = sender.finish()
+                self.assertEqual(run.code, IO, str(run))
+                self.assertIn("There was no receiver at the end", run.stderr)
 
     def test_ffmpeg_sends(self):
         for container in ("h264", "mpegts", "matroska"):

@@ -2,9 +2,9 @@
 
 import signal
 
-from support import media
+from support import media, network
 from support.tool import IO, OK
-from support.webrtc import LIMIT, Endpoint, WebRTCTestCase
+from support.webrtc import LIMIT, Endpoint, WebRTCTestCase, free_port
 
 
 class WHIPTests(WebRTCTestCase):
@@ -85,6 +85,31 @@ class WHIPTests(WebRTCTestCase):
         self.end(running)
         times = [event["time"] for event in endpoint.all("busy")] + [endpoint.last("offer")["time"]]
         self.assertGreaterEqual(min(later - earlier for earlier, later in zip(times, times[1:])), 1.0)
+
+    def test_nothing_published_is_no_success(self):
+        port = free_port()
+        for address, words in [(f"whip:http://{network.ADDRESS}:{port}/whip", "Nothing was published"),
+                               (f"janus:http://{network.ADDRESS}:{port}/janus?room=1234", "Nothing was published")]:
+            for more in ((), ("--keep-going", "-o", "beside.webm", "--force")):
+                with self.subTest(address, more=more):
+                    run = self.run_tool(
+                        "--source", "noise", "--preset", "64x48", "-o", address, "--plain-http", "--duration", "2", *more,
+                        limit=LIMIT)
+                    self.assertEqual(run.code, IO, str(run))
+                    self.assertIn(words, run.stderr)
+                    if more:
+                        self.assertGreater(len(media.times(self.folder / "beside.webm")), 0)
+
+    def test_a_server_that_is_gone_at_the_end(self):
+        endpoint = self.ended(Endpoint())
+        running = self.publish("-o", endpoint.url, "--plain-http")
+        self.wait("video", lambda: endpoint.last("stats").get("video", 0) > 0, running)
+        endpoint.close()
+        self.wait("the loss", lambda: self.output(running, "whip").get("state") == "reconnecting", running)
+        running.send(signal.SIGINT)
+        run = running.finish(LIMIT)
+        self.assertEqual(run.code, IO, str(run))
+        self.assertIn("not there again at the end", run.stderr)
 
     def test_a_server_that_goes_and_returns(self):
         first = self.ended(Endpoint())

@@ -3,17 +3,22 @@
     CAPTURER_SESSIONS=3000 Tests/EndToEnd/run test_webrtc_endurance       as many as some hours have; 120 otherwise
 """
 
+import json
 import os
 import re
+import time
 import urllib.request
 
 from support import network
-from support.webrtc import Endpoint, WebRTCTestCase
+from support.webrtc import LIMIT, Endpoint, WebRTCTestCase, WHEPViewers
 
 SESSIONS = int(os.environ.get("CAPTURER_SESSIONS", 120))
+# Viewers of the page that are there at a time.
+VIEWERS = 10
 OUTPUTS = 20
 # A peer that says goodbye; one whose server is busy afterwards, too; one that vanishes, which is noticed by its silence.
 WAYS = ("close", "busy", "vanish")
+WHEP_WAYS = ("delete", "close", "vanish")
 
 
 class EnduranceTests(WebRTCTestCase):
@@ -26,6 +31,19 @@ class EnduranceTests(WebRTCTestCase):
         with open(f"{folder}/status", encoding="utf-8") as file:
             memory = int(re.search(r"RssAnon:\s+(\d+) kB", file.read())[1]) << 10
         return len(os.listdir(f"{folder}/fd")), len(os.listdir(f"{folder}/task")), memory
+
+    def viewers(self, url):
+        with urllib.request.urlopen(url + "state", timeout=LIMIT) as answer:
+            return json.load(answer)["result"]["viewer_page"]["viewers"]
+
+    def assertNothingLeft(self, running, before, made):
+        self.wait("descriptors and threads as before", lambda: all(
+            now <= then for now, then in zip(self.usage(running)[:2], before[:2])), running)
+        after = self.usage(running)
+        if "CAPTURER_SESSIONS" in os.environ:
+            print(f"descriptors, threads, bytes: {before}, {made} sessions later {after}")
+        # A session that stayed would take some hundred kilobytes.
+        self.assertLess(after[2] - before[2], (4 << 20) + made * 2048)
 
     def wait_for_frames(self, running):
         """Waits until each output sends frames of a session that has begun since it was lost."""
@@ -58,10 +76,28 @@ class EnduranceTests(WebRTCTestCase):
             self.lose(WAYS[len(endpoint.all("offer")) // OUTPUTS % 2], endpoint, running)
             self.wait_for_frames(running)
         made = len(endpoint.all("offer")) - count
-        self.wait("descriptors and threads as before", lambda: self.usage(running)[:2] == before[:2], running)
-        after = self.usage(running)
-        if "CAPTURER_SESSIONS" in os.environ:
-            print(f"descriptors, threads, bytes: {before}, {made} sessions later {after}")
-        # A session that stayed would take some hundred kilobytes.
-        self.assertLess(after[2] - before[2], (4 << 20) + made * 2048)
+        self.assertNothingLeft(running, before, made)
+        self.end(running)
+
+    def test_viewers_leave_nothing_behind(self):
+        running = self.publish(
+            "--serve", f"{network.ADDRESS}:0", "--audio", "tone",
+            source=("--source", "pattern", "--preset", "64x48", "--fps", "10"))
+        url = self.wait("where it serves", lambda: self.output(running, "mjpeg").get("url"), running)
+        viewers = self.ended(WHEPViewers(url))
+
+        def view(way):
+            seen = viewers.view(VIEWERS, way)
+            self.assertTrue(all(viewer["status"] == 201 and viewer["video"] and viewer["audio"] for viewer in seen), seen)
+            # Also those that have vanished, whose silence is noticed.
+            self.wait("no viewer", lambda: self.viewers(url) == 0, running)
+
+        for way in WHEP_WAYS:
+            view(way)
+        # What is being closed may take a moment.
+        before, made = min((time.sleep(0.1), self.usage(running))[1] for _ in range(20)), 0
+        while made < SESSIONS:
+            view(WHEP_WAYS[made // VIEWERS % 2])
+            made += VIEWERS
+        self.assertNothingLeft(running, before, made)
         self.end(running)

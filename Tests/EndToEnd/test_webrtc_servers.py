@@ -82,6 +82,26 @@ class JanusTests(WebRTCTestCase):
         self.assertIn("check the token", run.stderr)
 
 
+    def test_another_path_at_simple_whip_server(self):
+        """No datagram passes until the peer is given up; then the session goes on over another path."""
+        self.addCleanup(network.drop_nothing)
+        server = self.ended(SimpleWHIPServer(self.janus, self.folder / "whip"))
+        running = self.publish("-o", server.make_endpoint("abc", "sesame"), "--plain-http", "--token", "sesame")
+        viewer = self.view_room()
+        self.wait("decoded frames", lambda: viewer.video() >= 30, running)
+        network.drop("udp", "dport", "!=", 53)
+        self.wait("the loss", lambda: self.output(running, "whip").get("state") == "reconnecting", running)
+        network.drop_nothing()
+        seen = viewer.video()
+        self.wait("live again", lambda: self.output(running, "whip").get("state") == "live", running)
+        self.wait("decoded frames again", lambda: viewer.video() > seen + 30, running)
+        said = "".join(server.text)
+        self.assertIn("Performing ICE restart", said)
+        self.assertEqual(said.count("Publishing to WHIP endpoint"), 1, "the session is the one that there was")
+        self.assertEqual(self.output(running, "whip")["reconnects"], 1)
+        self.end(running)
+
+
 class SecureTests(WebRTCTestCase):
     LATER = True
 

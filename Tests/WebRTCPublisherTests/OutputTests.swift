@@ -84,6 +84,22 @@ import Testing
         #expect(runs[2].endpoint.methods == ["POST", "PATCH", "DELETE", "POST"])
     }
 
+    @Test func `The end does not wait for a STUN server that does not answer`() throws {
+        let silent = try DatagramRelay(to: 9)
+        silent.isCut = true
+        var configuration = WebRTCOutput.Configuration()
+        configuration.iceServers = ["stun:127.0.0.1:\(silent.port)"]
+        let endpoint = ReceivingEndpoint()
+        defer { endpoint.stop() }
+        let output = try WHIPOutput(endpoint.url, configuration: configuration)
+        try output.begin([OutputTests.track])
+        #expect(eventually { output.state == .connecting })
+        MonotonicClock().wait(until: MonotonicClock().now.advanced(by: .milliseconds(300)), or: ManualResetEvent())
+        // It may take ten seconds.
+        #expect(Stopwatch.time { output.finish() } < .seconds(5))
+        #expect(endpoint.methods.isEmpty)
+    }
+
     /// The output is begun once its peer receives, since what comes before is left out.
     private final class ConnectedSink: PacketSink {
         private let output: WHIPOutput

@@ -18,6 +18,13 @@ final class AudioStage: AudioCaptureConsumer {
     /// How long sound may come later than pictures of its time before silence takes its place: less than the second for
     /// which containers hold pictures back.
     private static let lateness = Duration.milliseconds(500)
+    /// Live, sound that comes so much later than pictures of its time is left out, and what follows it until it is of the
+    /// present: this machine does not keep up, and the delay would stay.
+    private static let longestDelay = Duration.milliseconds(800)
+    /// The same once more than ``audibleHole`` is missing.
+    private static let longestDelayAfterHole = Duration.milliseconds(600)
+    private static let audibleHole = Duration.milliseconds(200)
+    private static let longestHole = Duration.seconds(3)
     /// Chunks that wait for the first picture: two seconds of 20 ms; older ones are left out.
     private static let maximumWaiting = 100
 
@@ -27,6 +34,8 @@ final class AudioStage: AudioCaptureConsumer {
         var waiting: [AudioChunk] = []
         /// The end of the newest chunk.
         var inputEnd: MediaTime?
+        /// The time of the newest picture.
+        var pictureTime: MediaTime?
         var statistics = AudioSynchronizer.Statistics()
         var subscription: AudioSubscription?
     }
@@ -35,6 +44,7 @@ final class AudioStage: AudioCaptureConsumer {
     private let line: Line
     private let next: any AudioCaptureConsumer
     private let startTime: @Sendable (AudioChunk?) -> MediaTime?
+    private let isLive: Bool
     private let maximumDuration: Duration?
     private let onLimit: @Sendable () -> Void
     private let onFailure: @Sendable (any Error) -> Void
@@ -43,6 +53,7 @@ final class AudioStage: AudioCaptureConsumer {
     ///   - format: that of the capture, whose channels are kept.
     ///   - encoder: what it feeds.
     ///   - consumer: what it feeds; the encoder's consumer where there is one.
+    ///   - isLive: whether it is better to lose sound than to delay it.
     ///   - startTime: the time of the first frame, which may follow from the first chunk; nil while it is unknown.
     ///   - maximumDuration: how much is given.
     ///   - onLimit: called, possibly more than once, when all of that has been given.
@@ -50,13 +61,14 @@ final class AudioStage: AudioCaptureConsumer {
     init(
         _ format: AudioFormat,
         encoder: (key: Key, codec: Codec, track: TrackDescription?, encoding: AudioEncodingConsumer)?,
-        to consumer: any AudioCaptureConsumer, maximumDuration: Duration?,
+        to consumer: any AudioCaptureConsumer, isLive: Bool, maximumDuration: Duration?,
         startTime: @escaping @Sendable (AudioChunk?) -> MediaTime?, onLimit: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) {
         line = Line(channels: format.channels)
         self.encoder = encoder
         next = consumer
+        self.isLive = isLive
         self.startTime = startTime
         self.maximumDuration = maximumDuration
         self.onLimit = onLimit
@@ -78,16 +90,43 @@ final class AudioStage: AudioCaptureConsumer {
                 if line.synchronizer == nil { state.waiting.append(chunk) }
             }
             state.wakeAll()
-            guard line.synchronizer == nil else { return try give { try $0.add(chunk, to: $1) } }
-            try begin(with: chunk)
+            guard let synchronizer = line.synchronizer else { return try begin(with: chunk) }
+            guard !isTooLate(chunk, line, synchronizer) else {
+                synchronizer.leaveOut(chunk)
+                return state.withLock { $0.statistics = synchronizer.statistics }
+            }
+            try give { try $0.add(chunk, to: $1) }
         }
     }
 
+    /// Whether a live chunk is left out. Then so much is, that the hole is jumped over: silence in its place would cost what
+    /// the sound does.
+    private func isTooLate(_ chunk: AudioChunk, _ line: Line, _ synchronizer: AudioSynchronizer) -> Bool {
+        guard isLive, let picture = state.withLock({ $0.pictureTime }) else { return false }
+        let delay = picture - chunk.endTimestamp
+        let hole = synchronizer.hole(before: chunk.timestamp)
+        if line.isLate {
+            line.isLate = delay > AudioStage.lateness || hole <= AudioSynchronizer.longestSilence
+        } else {
+            let isBehind = hole > AudioStage.audibleHole && delay > AudioStage.longestDelayAfterHole
+            line.isLate = isBehind || delay > AudioStage.longestDelay
+        }
+        return line.isLate
+    }
+
     /// A picture of a time has come: sound that is much later than that is given up.
-    func advance(to time: MediaTime) {
+    ///
+    /// - Parameter waiting: the chunks that wait in its queue; nil for those of its subscription.
+    func advance(to time: MediaTime, waiting: Int? = nil) {
+        state.withLock { $0.pictureTime = time }
         // What waits in the queue has come in time.
-        guard subscription?.statistics.waiting == 0 else { return }
+        guard (waiting ?? subscription?.statistics.waiting) == 0 else { return }
         exclusively { line in
+            if line.isLate, let synchronizer = line.synchronizer {
+                // The hole is jumped over, once sound of the present comes, or none.
+                guard synchronizer.hole(before: time) > AudioStage.longestHole else { return }
+                line.isLate = false
+            }
             if line.synchronizer == nil { try begin(with: nil) }
             try give { try $0.fill(until: time.advanced(by: .zero - AudioStage.lateness), to: $1) }
         }
@@ -118,7 +157,7 @@ final class AudioStage: AudioCaptureConsumer {
     /// Makes the time line, once its start is known, and gives what waited for that.
     private func begin(with chunk: AudioChunk?) throws {
         guard let start = startTime(chunk) else { return }
-        let synchronizer = AudioSynchronizer(from: start, channels: line.channels)
+        let synchronizer = AudioSynchronizer(from: start, channels: line.channels, mayJump: isLive)
         if let maximumDuration { synchronizer.setEnd(start.advanced(by: maximumDuration)) }
         line.synchronizer = synchronizer
         let waiting = state.withLock { state in
@@ -158,6 +197,8 @@ final class AudioStage: AudioCaptureConsumer {
     private final class Line: @unchecked Sendable {
         let channels: ChannelLayout
         @exclusivity(unchecked) var synchronizer: AudioSynchronizer?
+        /// Whether sound is left out until it is of the present.
+        @exclusivity(unchecked) var isLate = false
 
         init(channels: ChannelLayout) { self.channels = channels }
     }

@@ -17,6 +17,9 @@ import AudioCapturing
 /// chunks       |----------|----------|          |----------|      times of the card
 /// time line   T0 ─┬─┬─┬─┬─┬─┬─┬─┬─┬─┬─ silence ─┬─┬─┬─┬─┬─┬─▶     48,000 per second of the monotonic clock
 /// ```
+/// Live, a longer hole is jumped over: silence is encoded and sent as sound is, and a machine that cannot keep up would fall
+/// behind further with each.
+///
 /// A chunk is given as soon as it has come, but for the half millisecond that the filter reaches into the next one: how long
 /// it takes is known from those before it, and what that is off by is made good in the next one. Silence costs next to
 /// nothing. No allocation per chunk in steady state. Used by one thread at a time.
@@ -33,11 +36,14 @@ final class AudioSynchronizer {
 
     /// What it has done, in frames of 48 kHz and of the capture.
     struct Statistics: Sendable, Hashable {
-        /// Silence in place of sound that is missing.
+        /// Silence in place of sound that is missing, and holes that were jumped over.
         var framesOfSilence: Int64 = 0
         /// Sound that came too late, or twice.
         var framesLeftOut: Int64 = 0
     }
+
+    /// A hole that is longer is jumped over, where that is allowed: more than the gaps that Opus fills with silence.
+    static let longestSilence = Duration.milliseconds(1100)
 
     /// What it gives: `float32`, in the channels of the capture.
     let format: AudioFormat
@@ -45,6 +51,9 @@ final class AudioSynchronizer {
 
     private let channels: Int
     private let framesPerChunk: Int
+    private let mayJump: Bool
+    /// Whether the next frame follows a hole that was jumped over, and its length.
+    private var jumped: Int64 = 0
     private let pool = AudioBufferPool()
     /// The time of the first frame.
     private let start: MediaTime
@@ -90,8 +99,10 @@ final class AudioSynchronizer {
     ///   - channels: those of the capture. A capture that takes over is heard with the first of its channels, where it has
     ///     more, and with its last one on those that it lacks.
     ///   - framesPerChunk: how much it gives at a time.
-    init(from start: MediaTime, channels: ChannelLayout, framesPerChunk: Int = 960) {
+    ///   - mayJump: whether long holes are jumped over, which live listeners prefer to a growing delay.
+    init(from start: MediaTime, channels: ChannelLayout, framesPerChunk: Int = 960, mayJump: Bool = false) {
         self.start = start
+        self.mayJump = mayJump
         self.channels = channels.count
         self.framesPerChunk = framesPerChunk
         format = AudioSynchronizer.format(of: channels)
@@ -112,6 +123,11 @@ final class AudioSynchronizer {
     /// The end of the sound that was added, in nanoseconds from the start.
     private var inputEnd: Double { open.time + Double(open.count) * nanosecondsPerFrame }
 
+    /// How much is missing between the sound that was added and a time.
+    func hole(before time: MediaTime) -> Duration {
+        .nanoseconds(time.nanoseconds(since: start)) - Duration(clampingNanoseconds: inputEnd)
+    }
+
     private var nanosecondsPerFrame: Double { 1e9 / Double(max(1, inputRate)) }
 
     // MARK: Input
@@ -126,9 +142,9 @@ final class AudioSynchronizer {
         if open.count == 0 {
             // What comes before the start belongs to nothing.
             guard time + Double(chunk.frameCount) * nanosecondsPerFrame > inputEnd else { return }
-            if time > inputEnd { try addSilence(until: time, output) }
+            if time > inputEnd { try bridge(until: time, output) }
         } else if time - inputEnd > tolerance {
-            try addSilence(until: time, output)
+            try bridge(until: time, output)
         } else if inputEnd - time > tolerance {
             first = Int(min(Double(chunk.frameCount), (inputEnd - time) / nanosecondsPerFrame))
             statistics.framesLeftOut += Int64(first)
@@ -139,11 +155,14 @@ final class AudioSynchronizer {
         }
     }
 
+    /// Counts a chunk that came too late to be added.
+    func leaveOut(_ chunk: AudioChunk) { statistics.framesLeftOut += Int64(chunk.frameCount) }
+
     /// Gives silence up to a time, where no sound has come.
     func fill(until time: MediaTime, to output: (AudioChunk) throws -> Void) throws {
         if inputRate == 0 { try adopt(rate: AudioSynchronizer.sampleRate, output) }
         let end = Double(time.nanoseconds(since: start))
-        if end - inputEnd > AudioSynchronizer.tolerance { try addSilence(until: end, output) }
+        if end - inputEnd > AudioSynchronizer.tolerance { try bridge(until: end, output) }
     }
 
     /// Gives everything up to a time: silence where sound is missing, and nothing later.
@@ -169,6 +188,22 @@ final class AudioSynchronizer {
 
     private func limit(to end: Double) {
         endFrame = min(endFrame, Int64((end * Double(AudioSynchronizer.sampleRate) / 1e9).rounded()))
+    }
+
+    /// Gives silence up to a time, or nothing where the hole is long and may be jumped over.
+    private func bridge(until end: Double, _ output: (AudioChunk) throws -> Void) throws {
+        guard mayJump, end - inputEnd > Double(AudioSynchronizer.longestSilence.nanoseconds) else {
+            return try addSilence(until: end, output)
+        }
+        try drain(output)
+        try giveMade(output)
+        let first = Int64((end * Double(AudioSynchronizer.sampleRate) / 1e9).rounded(.up))
+        if first > nextFrame {
+            jumped += first - nextFrame
+            statistics.framesOfSilence += first - nextFrame
+            nextFrame = first
+        }
+        begin(at: end)
     }
 
     private func addSilence(
@@ -230,25 +265,34 @@ final class AudioSynchronizer {
     private func adopt(rate: Int, _ output: (AudioChunk) throws -> Void) throws {
         guard rate != inputRate, rate > 0 else { return }
         let end = inputEnd
-        if let resampler, open.count > 0 {
-            let kept = endFrame
-            limit(to: end)
-            try addSilence(until: end + Double(2 * resampler.reach + 2) * nanosecondsPerFrame, isCounted: false, output)
-            endFrame = kept
-        }
+        try drain(output)
         inputRate = rate
         period = nil
-        let made = FractionalResampler(ratio: Double(AudioSynchronizer.sampleRate) / Double(rate))
-        resampler = made
+        resampler = FractionalResampler(ratio: Double(AudioSynchronizer.sampleRate) / Double(rate))
+        begin(at: end)
+    }
+
+    /// Gives all that was added.
+    private func drain(_ output: (AudioChunk) throws -> Void) throws {
+        guard let resampler, open.count > 0 else { return }
+        let (end, kept) = (inputEnd, endFrame)
+        limit(to: end)
+        try addSilence(until: end + Double(2 * resampler.reach + 2) * nanosecondsPerFrame, isCounted: false, output)
+        endFrame = kept
+    }
+
+    /// Begins at a time, with nothing of what was before.
+    private func begin(at time: Double) {
+        guard let resampler else { return }
         // Silence precedes the first frame, for the filter to reach into.
         filled = 0
         open = Segment()
-        reserve(2 * made.reach)
-        filled = 2 * made.reach
+        reserve(2 * resampler.reach)
+        filled = 2 * resampler.reach
         for channel in 0..<channels { (samples + channel * capacity).update(repeating: 0, count: filled) }
         quiet = 0
-        open = Segment(frame: filled, time: end, stated: end, count: 0)
-        origin = (Double(filled), end)
+        open = Segment(frame: filled, time: time, stated: time, count: 0)
+        origin = (Double(filled), time)
         slope = 1 / nanosecondsPerFrame
     }
 
@@ -357,9 +401,11 @@ final class AudioSynchronizer {
             return count
         }
         let first = nextFrame - Int64(count)
+        let discontinuity: AudioChunk.Discontinuity? = first == 0 ? .start : jumped > 0 ? .lost(frames: jumped) : nil
+        jumped = 0
         try output(
             AudioChunk(
                 buffer: buffer, timestamp: start.advanced(by: format.duration(ofFrames: first)), firstFrame: first,
-                discontinuity: first == 0 ? .start : nil))
+                discontinuity: discontinuity))
     }
 }

@@ -64,7 +64,7 @@ extension MediaPublisher {
     ///
     /// - Returns: the new ones, which nothing feeds yet.
     func makeAudioStages(_ records: [OutputRecord]) throws -> [AudioStage] {
-        if !hasVideo, let record = records.first(where: { $0.output.audioFeed == nil }) {
+        if !hasVideo, let record = records.first(where: { $0.output.needsPictures }) {
             throw OptionError(
                 "output", record.output.name, "takes no sound, and there is nothing else; choose webm or wav.")
         }
@@ -95,8 +95,12 @@ extension MediaPublisher {
         _ record: OutputRecord, _ codecs: [Codec], _ format: AudioFormat, _ new: inout [AudioStage]
     ) throws -> AudioStage {
         let entry = try audioEncoder(for: record.output, codecs)
-        var isLive = false
-        if case .packets(let feed) = record.output.feed { isLive = feed.purpose == .live }
+        let isLive: Bool
+        switch record.output.feed {
+        case .packets(let feed): isLive = feed.purpose == .live
+        case .frames: isLive = true
+        case .noVideo: isLive = false
+        }
         let key = AudioStage.Key(encoder: entry.name, settings: settings.audioEncoding, isLive: isLive)
         let present = state.withLock { $0.audioStages } + new
         if let stage = present.first(where: { $0.encoder?.key == key && $0.encoder?.encoding.isActive ?? false }) {
@@ -131,7 +135,8 @@ extension MediaPublisher {
         // An output that comes later begins where the pictures are by then.
         let last = line.passed.last
         return AudioStage(
-            format, encoder: encoder, to: consumer, maximumDuration: settings.maximumDuration,
+            format, encoder: encoder, to: consumer, isLive: encoder?.key.isLive ?? false,
+            maximumDuration: settings.maximumDuration,
             startTime: { [weak self] chunk in
                 guard let self else { return nil }
                 guard hasVideo else {
@@ -198,6 +203,8 @@ extension MediaPublisher {
                 }
                 record.state.withLock { $0.audio = stage }
                 try feed(stage, from: audio, isLive: false, isBounded: isBounded)
+            case .consumerAndSink(_, let sink):
+                record.audio?.encoder?.encoding.add(sink, name: "\(record.id.index)")
             case .consumer: break
             }
         }
@@ -257,6 +264,13 @@ extension MediaPublisher {
     func removeAudio(_ stages: [AudioStage]) {
         guard let audio else { return }
         for stage in stages { end(stage, at: audio) }
+    }
+}
+
+extension MediaOutput {
+    /// Whether there is nothing that it can do with sound alone.
+    fileprivate var needsPictures: Bool {
+        if case .frames = feed { true } else { audioFeed == nil }
     }
 }
 

@@ -12,6 +12,18 @@ public protocol LiveViewing: AnyObject, Sendable {
     /// Takes a frame, whether or not there are viewers. It must not wait.
     func consumeFrame(_ frame: VideoFrame)
 
+    /// The codecs of sound that it can show with the pictures, the preferred one first; none, the default, for pictures
+    /// alone.
+    var soundCodecs: [Codec] { get }
+
+    /// Called before the server starts when there is sound: from then on offers are answered with sound, too.
+    ///
+    /// - Returns: what takes the packets of the sound, and never waits; nil, the default, for none.
+    func openSound() -> (any PacketSink)?
+
+    /// Whether viewers get sound.
+    var hasSound: Bool { get }
+
     /// Sets what is called when ``viewerCount`` has changed, or a viewer needs a fresh frame; on any thread.
     func setDemandHandler(_ handler: (@Sendable () -> Void)?)
 
@@ -30,6 +42,12 @@ public protocol LiveViewing: AnyObject, Sendable {
 
     /// Accepts sessions.
     func start()
+}
+
+extension LiveViewing {
+    public var soundCodecs: [Codec] { [] }
+    public func openSound() -> (any PacketSink)? { nil }
+    public var hasSound: Bool { false }
 }
 
 /// The answer to a viewer's offer.

@@ -22,12 +22,19 @@ extension MJPEGServer: MediaOutput {
         .frames(.init(isConverted: false, queue: .init(capacity: 1, policy: .dropOldest)))
     }
 
+    /// What the other way than MJPEG takes, which has no sound.
+    public var audioFeed: OutputContext.AudioFeed? {
+        let codecs = broadcaster.viewing?.soundCodecs ?? []
+        return codecs.isEmpty ? nil : .packets(codecs)
+    }
+
     /// Starts to serve, with the limit of open files raised; warnings go to the context.
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         warningList.setHandler(context.warn)
         raiseDescriptorLimit()
+        let sound = context.audioFormat == nil ? nil : broadcaster.viewing?.openSound()
         try start()
-        return .consumer(self)
+        return sound.map { .consumerAndSink(self, sound: $0) } ?? .consumer(self)
     }
 
     /// Disconnects the viewers.

@@ -16,7 +16,7 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     /// The configuration that it was made with.
     public let configuration: MJPEGServer.Configuration
 
-    private let broadcaster: Broadcaster
+    let broadcaster: Broadcaster
     private let connections: Connections
     private let listener = Locked<Listener?>(nil)
     let warningList: WarningList

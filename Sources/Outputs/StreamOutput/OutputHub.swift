@@ -21,9 +21,13 @@ final class OutputHub: Sendable {
         var totals = StreamOutput.Statistics()
         var feedback: PacketFeedback?
         var isKeyFrameNeeded = false
+        /// Whether there was anything to send.
+        var hasPackets = false
         var handler: (@Sendable (StreamOutput.Event) -> Void)?
         /// Why no further attempt to connect is made.
         var failure: CaptureError?
+        /// Whether it was to send when the end came, and had no receiver.
+        var isUnheard = false
         var thread: CaptureThread?
         /// Whether the run of a publisher is to end.
         var isStopRequested: (@Sendable () -> Bool)?
@@ -112,10 +116,24 @@ final class OutputHub: Sendable {
     /// Ends the sending thread, which sends what waits until then.
     func end(at deadline: MediaTime) {
         state.withLock { state in
+            if state.phase == .open, state.connecting != nil, state.hasPackets { state.isUnheard = true }
             if state.phase == .idle || state.phase == .open { state.phase = .finishing(deadline) }
         }
         stop.raise()
         wake.raise()
+    }
+
+    /// Why the receiver that it was to send to did not receive when the end came, which is said once.
+    func takeUnheard() -> CaptureError? {
+        state.withLock { state in
+            guard state.isUnheard else { return nil }
+            state.isUnheard = false
+            let reason = state.totals.lastLoss.map { " \($0)" } ?? ""
+            return CaptureError(
+                .deviceLost, operation: "send", subject: address.displayName,
+                message: "There was no receiver at the end, so it lacks what came last; check it, and the network."
+                    + reason)
+        }
     }
 
     // MARK: Packets
@@ -127,7 +145,10 @@ final class OutputHub: Sendable {
     }
 
     func write(_ packet: MediaPacket) throws(CaptureError) {
-        let (failure, hasReceivers) = state.withLock { ($0.failure, !$0.receivers.isEmpty) }
+        let (failure, hasReceivers) = state.withLock { state in
+            state.hasPackets = true
+            return (state.failure, !state.receivers.isEmpty)
+        }
         if let failure { throw failure }
         let shaped = try shaper.withLock { (shaper) throws(CaptureError) -> (MediaPacket, TrackDescription, Bool)? in
             guard let track = shaper?.track.id, track == packet.track else {

@@ -36,7 +36,12 @@ extension StreamOutput: MediaOutput {
     }
 
     /// Disconnects the receivers, once what waits for them is sent; see ``finish()``.
-    public func close(at end: MediaTime?) { finish() }
+    ///
+    /// - Throws: `deviceLost` when it connects, and was not connected at the end.
+    public func close(at end: MediaTime?) throws {
+        finish()
+        if let error = hub.takeUnheard() { throw error }
+    }
 
     /// Writing never waits; a stop that was requested ends the wait for the first connection.
     public func setWriteTimeout(_ timeout: Duration?) { hub.endOpeningIfStopped() }

@@ -16,6 +16,8 @@ import WebRTCTransport
 /// can take, so a server for many viewers (Janus) is better where their networks differ. Key frames that viewers ask for are
 /// made at most three times per second.
 ///
+/// **Sound.** Where the publisher has sound, viewers that offer to receive it get it as Opus.
+///
 /// **Connections.** A viewer is offered the one address of this machine at which it has reached the server, and no other. At
 /// loopback addresses, with which browsers make no connections, viewers are refused, and the page shows MJPEG.
 ///
@@ -27,6 +29,8 @@ public final class WebRTCViewing: LiveViewing {
         public var maximumViewers = 20
         /// The maximum bitrate of the encoder, in bits per second.
         public var bitrate = 2_500_000
+        /// Whether viewers get the sound, where there is some.
+        public var includesSound = true
 
         /// The defaults.
         public init() {}
@@ -44,6 +48,7 @@ public final class WebRTCViewing: LiveViewing {
     public let configuration: WebRTCViewing.Configuration
     private let state = Locked(State())
     private let encoder: SharedEncoder
+    private let sound = SoundFanOut()
 
     /// - Parameters:
     ///   - encoder: of VP8 or H.264; made when the first viewer comes.
@@ -65,6 +70,18 @@ public final class WebRTCViewing: LiveViewing {
 
     public func setDemandHandler(_ handler: (@Sendable () -> Void)?) { state.withLock { $0.onDemand = handler } }
 
+    // MARK: Sound
+
+    public var soundCodecs: [Codec] { configuration.includesSound ? [.opus] : [] }
+
+    public func openSound() -> (any PacketSink)? {
+        guard configuration.includesSound else { return nil }
+        sound.open()
+        return sound
+    }
+
+    public var hasSound: Bool { sound.isOpen }
+
     private func reportDemand() { state.withLock { $0.onDemand }?() }
 
     // MARK: Sessions
@@ -78,6 +95,7 @@ public final class WebRTCViewing: LiveViewing {
             return Array(state.viewers.values)
         }
         encoder.setViewers([])
+        sound.setViewers([])
         for viewer in viewers { viewer.session.close() }
         encoder.stop()
     }
@@ -122,12 +140,15 @@ public final class WebRTCViewing: LiveViewing {
         let encoder = self.encoder
         try encoder.start()
         let identifier = Viewer.randomIdentifier()
-        let track = TrackDescription(
-            id: 0, codec: encoder.codec, media: .video(TrackDescription.Video(width: 0, height: 0)))
+        var tracks = [
+            TrackDescription(id: 0, codec: encoder.codec, media: .video(TrackDescription.Video(width: 0, height: 0)))
+        ]
+        if hasSound { tracks.append(SoundFanOut.track) }
         var peer = PeerConnection.Configuration(isControlling: false, localAddresses: [address])
         peer.connectTimeout = .seconds(15)
-        var configuration = WebRTCSession.Configuration([track], peer: peer)
+        var configuration = WebRTCSession.Configuration(tracks, peer: peer)
         configuration.maximumBitrate = self.configuration.bitrate
+        configuration.audioBitrate = SoundFanOut.bitrate
         let session = try WebRTCSession(
             configuration,
             WebRTCSession.Handlers(
@@ -165,7 +186,9 @@ public final class WebRTCViewing: LiveViewing {
 
     /// The encoder works for all that there are.
     private func share() {
-        encoder.setViewers(state.withLock { Array($0.viewers.values) })
+        let viewers = state.withLock { Array($0.viewers.values) }
+        encoder.setViewers(viewers)
+        sound.setViewers(viewers)
         reportDemand()
     }
 }
@@ -196,6 +219,7 @@ extension OutputEntry {
                 OptionDescription(
                     "serve-webrtc", .text("N"), "viewers that are shown WebRTC, 0 to 100; further ones see MJPEG",
                     default: "\(configuration.maximumViewers)"),
+                .flag("serve-silent", "shows the pictures without the sound"),
                 OptionDescription(
                     "serve-webrtc-bitrate", .text("BITS"), "at most, of the picture by WebRTC: 800k, 1.5M",
                     default: "\(Double(configuration.bitrate) / 1e6)M"),
@@ -206,6 +230,7 @@ extension OutputEntry {
                     guard count > 0 else { return nil }
                     configuration.maximumViewers = count
                 }
+                configuration.includesSound = !request.options.contains("serve-silent")
                 if let bitrate = try request.options.bitrate("serve-webrtc-bitrate") { configuration.bitrate = bitrate }
                 return WebRTCViewing(encoder: encoder, configuration: configuration)
             })

@@ -38,6 +38,7 @@ package struct Pacer: Sendable {
     private static let paddingBytes = 1000
     /// What waits longer is no longer worth much: the caller should leave frames out.
     private static let longestWait = 2.0
+    private static let slowestProbe = 50_000.0
 
     /// The rate while packets wait, in bits per second: ``BandwidthEstimator/pacingRate(at:)``.
     package var bitrate: Int
@@ -95,7 +96,8 @@ package struct Pacer: Sendable {
     }
 
     private var rate: Double {
-        if let probe { return Double(probe.probe.bitrate) }
+        // The estimate that it was made of may be anything, by what a peer has stated.
+        if let probe { return max(Double(probe.probe.bitrate), Pacer.slowestProbe) }
         return max(Double(max(bitrate, 1)), Double(bytes) * 8 / Pacer.longestWait)
     }
 

@@ -83,12 +83,12 @@ class WebRTCTestCase(ToolTestCase):
 class Process:
     """A peer that says what happens, one JSON object a line."""
 
-    def __init__(self, *command, **options):
+    def __init__(self, *command, stdin=subprocess.DEVNULL, **options):
         self.command = command
         self.events, self.text = [], []
         # A session of its own, so that its own processes can be ended and no others.
         self.process = subprocess.Popen(
-            [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [str(word) for word in command], stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True, **options)
         self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
@@ -147,6 +147,31 @@ class Endpoint(Process):
     def ask(self, path):
         """Asks it for one of its faults."""
         urllib.request.urlopen(f"http://{network.ADDRESS}:{self.port}/{path}", b"", LIMIT).close()
+
+
+class WHEPViewers(Process):
+    """aiortc as any number of viewers of a server's page."""
+
+    def __init__(self, url):
+        if not os.access(AIORTC, os.X_OK):
+            raise RuntimeError(f"{AIORTC} is not there; try scripts/setup --tests")
+        super().__init__(AIORTC, "-u", FOLDER / "whep_viewer.py", url, stdin=subprocess.PIPE)
+
+    def view(self, count, leave="delete", kinds=("video", "audio")):
+        """Has viewers come, see five frames each and leave; what each has seen."""
+        before = len(self.all("batch"))
+        self.process.stdin.write(json.dumps({"count": count, "leave": leave, "kinds": kinds}) + "\n")
+        self.process.stdin.flush()
+        deadline = time.monotonic() + 2 * LIMIT
+        while len(self.all("batch")) == before:
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise AssertionError(f"the viewers do not answer: {''.join(self.text)[-2000:]}")
+            time.sleep(0.05)
+        return self.last("batch")["viewers"]
+
+    def close(self):
+        self.process.stdin.close()
+        super().close()
 
 
 class Handler(PageHandler):

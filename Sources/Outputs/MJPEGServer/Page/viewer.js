@@ -66,6 +66,14 @@ function render() {
   setText($('way'), state === 'live' ? (rtc.video ? 'WebRTC' : 'MJPEG') : '');
   plots[1].name = !rtc.video ? 'Latency of the server' : rtc.epoch === rtc.epoch ? 'Glass to glass' : 'Network latency';
   setText(plots[1].label, plots[1].name);
+  const isAudible = Boolean(rtc.video && rtc.hasSound), label = rtc.muted ? 'Sound on' : 'Sound off';
+  $('sound-button').hidden = !isAudible;
+  root.classList.toggle('muted', rtc.muted);
+  if ($('sound-button').getAttribute('aria-label') !== label) {
+    $('sound-button').setAttribute('aria-label', label);
+    $('sound-button').setAttribute('aria-pressed', String(!rtc.muted));
+    $('sound-button').title = `${label} (M)`;
+  }
   setText($('name'), title());
   const words = [title(), STATES[state].word, size, location.host].filter(Boolean).join(' \u00b7 ');
   if (document.title !== words) document.title = words;
@@ -375,7 +383,7 @@ help.addEventListener('click', event => { if (event.target === help) toggleHelp(
 
 const ACTIONS = {
   ' ': togglePause, '+': () => zoomBy(1.25), '=': () => zoomBy(1.25), '-': () => zoomBy(.8), 0: () => setView(1, 0, 0),
-  p: togglePanel, s: saveSnapshot, f: toggleScreen, t: toggleTheme, '?': toggleHelp,
+  p: togglePanel, m: toggleSound, s: saveSnapshot, f: toggleScreen, t: toggleTheme, '?': toggleHelp,
 };
 document.addEventListener('keydown', event => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || event.isComposing) return;
@@ -389,6 +397,7 @@ document.addEventListener('keydown', event => {
 });
 $('panel-button').addEventListener('click', togglePanel);
 $('pause-button').addEventListener('click', togglePause);
+$('sound-button').addEventListener('click', toggleSound);
 $('snapshot-button').addEventListener('click', saveSnapshot);
 $('screen-button').addEventListener('click', toggleScreen);
 $('theme-button').addEventListener('click', toggleTheme);

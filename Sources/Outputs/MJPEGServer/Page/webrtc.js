@@ -12,6 +12,8 @@ const rtc = {
   before: null,
   epoch: NaN,      // the RTP timestamp of the epoch of the server's clock, which the answer states (RFC 7273)
   ages: [],        // of the frames of the last second: from capture to display, in ms
+  hasSound: false, // the server sends sound with the picture
+  muted: true,     // browsers play sound only once the viewer has asked for it
 };
 
 // The server's clock. The quickest of the last answers says best how this page's clock differs.
@@ -43,10 +45,17 @@ async function startRTC() {
   const peer = rtc.peer = new RTCPeerConnection();
   const isOld = () => peer !== rtc.peer;
   rtc.timer = setTimeout(() => { if (!isOld()) fallBack(); }, RTC_LIMIT);
+  // One element plays both tracks, so that they stay together.
+  const media = new MediaStream();
   peer.ontrack = event => {
-    // Each picture as soon as it is there: without this, Chromium keeps some 7 ms more.
-    event.receiver.jitterBufferTarget = 0;
-    if (!isOld()) attachRTC(peer, event.streams[0] || new MediaStream([event.track]));
+    if (isOld()) return;
+    media.addTrack(event.track);
+    if (event.track.kind === 'video') {
+      // Each picture as soon as it is there: without this, Chromium keeps some 7 ms more.
+      event.receiver.jitterBufferTarget = 0;
+      attachRTC(peer, media);
+    } else rtc.hasSound = true;
+    render();
   };
   peer.onconnectionstatechange = () => {
     if (isOld()) return;
@@ -54,6 +63,7 @@ async function startRTC() {
   };
   try {
     peer.addTransceiver('video', { direction: 'recvonly' });
+    peer.addTransceiver('audio', { direction: 'recvonly' });
     await peer.setLocalDescription(await peer.createOffer());
     await new Promise(done => {
       const look = () => { if (peer.iceGatheringState === 'complete') done(); };
@@ -82,7 +92,8 @@ async function startRTC() {
 function attachRTC(peer, media) {
   const video = document.createElement('video');
   video.className = 'picture';
-  video.muted = video.autoplay = video.playsInline = true;
+  video.autoplay = video.playsInline = true;
+  video.muted = rtc.muted;
   video.setAttribute('role', 'img');
   video.setAttribute('aria-label', 'Live picture');
   video.srcObject = media;
@@ -102,9 +113,29 @@ function attachRTC(peer, media) {
   video.onresize = () => { if (video.videoWidth) shown(); };
   video.onerror = () => { if (peer === rtc.peer) lostRTC(); };
   stage.append(video);
-  const started = video.play();
-  if (started && started.catch) started.catch(() => {});
+  play(video);
 }
+
+// Muted where the browser plays no sound that was not asked for.
+function play(video) {
+  const started = video.play();
+  if (started && started.catch) started.catch(failure => {
+    if (video.muted || !failure || failure.name !== 'NotAllowedError') return;
+    setMuted(true);
+    play(video);
+  });
+}
+
+function setMuted(isMuted) {
+  rtc.muted = isMuted;
+  for (const video of stage.querySelectorAll('video')) {
+    video.muted = isMuted;
+    if (!isMuted) play(video);
+  }
+  render();
+}
+
+function toggleSound() { if (rtc.hasSound) setMuted(!rtc.muted); }
 
 function endRTC(resource) {
   if (!resource) return;
@@ -119,6 +150,7 @@ function stopRTC() {
   rtc.resource = '';
   rtc.epoch = NaN;
   rtc.ages = [];
+  rtc.hasSound = false;
   if (peer) { peer.ontrack = peer.onconnectionstatechange = null; peer.close(); }
   for (const element of stage.querySelectorAll('video')) { element.srcObject = null; element.remove(); }
   if (video) { known.streaming = false; root.classList.remove('pictured'); }

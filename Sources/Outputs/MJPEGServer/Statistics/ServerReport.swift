@@ -13,6 +13,8 @@ struct ServerReport {
     var isPassedThrough = false
     /// Of another way than MJPEG.
     var otherViewers = 0
+    /// Whether these get sound.
+    var hasSound = false
     var desiredRate: Double = 0
     /// The median of the last seconds.
     var recentLatency: Duration?
@@ -29,6 +31,7 @@ struct ServerReport {
         time = now
         readState(broadcaster, at: now)
         otherViewers = broadcaster.viewing?.viewerCount ?? 0
+        hasSound = broadcaster.viewing?.hasSound ?? false
         let counts = connections.current
         statistics.connections = counts.open
         statistics.connectionsAccepted = counts.accepted

@@ -14,12 +14,21 @@ final class PublishingLoop: Sendable {
         var isEnding = false
         var tracks: [TrackDescription] = []
         var session: WebRTCSession?
+        /// What waits for STUN and TURN servers, which the end must not wait for either.
+        var gathering: WebRTCSession?
         /// What waits for an answer, which the end must not wait for.
         var asking: (any PublishingAttempt)?
         var feedback: PacketFeedback?
         var thread: CaptureThread?
         /// Why the present session is over.
         var loss: Loss?
+        /// Why the last one is, before the end was asked for.
+        var lastError: CaptureError?
+        var hasBeenLive = false
+        /// Whether there was anything to publish.
+        var hasPackets = false
+        /// Why the peer does not receive at the end.
+        var failure: CaptureError?
         var totals = WebRTCOutput.Statistics()
         var listeners: [AsyncStream<WebRTCOutput.State>.Continuation] = []
     }
@@ -76,22 +85,44 @@ final class PublishingLoop: Sendable {
         shared.withLock { $0.thread = thread }
     }
 
-    func write(_ packet: MediaPacket) { shared.withLock { $0.session }?.write(packet) }
+    func write(_ packet: MediaPacket) {
+        let session = shared.withLock { shared in
+            shared.hasPackets = true
+            return shared.session
+        }
+        session?.write(packet)
+    }
 
     /// Ends the session at the server, and waits for that.
     func end() {
-        let (asking, thread, hasEnded) = shared.withLock { shared in
+        let (asking, gathering, thread, hasEnded) = shared.withLock { shared in
+            if case .ended = shared.state { return (shared.asking, shared.gathering, shared.thread, true) }
+            if !shared.isEnding, shared.hasPackets, shared.state != .live { shared.failure = failure(shared) }
             shared.isEnding = true
-            if case .ended = shared.state { return (shared.asking, shared.thread, true) }
-            return (shared.asking, shared.thread, false)
+            return (shared.asking, shared.gathering, shared.thread, false)
         }
         // The thread may be the caller: it reports the end, upon which the output is removed.
         guard !hasEnded else { return }
         shared.wakeAll()
         wake.raise()
+        gathering?.close()
         asking?.close()
         if let thread { thread.join() } else { setState(.ended(nil)) }
     }
+
+    /// What was published before the end has not reached a peer, or not all of it.
+    private func failure(_ shared: Shared) -> CaptureError {
+        let reason =
+            shared.lastError?.message ?? "The server or the peer had not answered; check both, and the network."
+        return CaptureError(
+            shared.lastError?.code ?? .stalled, operation: "publish", subject: server.name,
+            message: shared.hasBeenLive
+                ? "The connection was lost, and not there again at the end. \(reason)"
+                : "Nothing was published. \(reason)")
+    }
+
+    /// Why the peer did not receive when the end was asked for, which is said once; nil where it did, or has been said.
+    func takeFailure() -> CaptureError? { shared.withLock { $0.failure.take() } }
 
     var statistics: WebRTCOutput.Statistics {
         let (session, totals, state) = shared.withLock { ($0.session, $0.totals, $0.state) }
@@ -106,16 +137,17 @@ final class PublishingLoop: Sendable {
 
     private func run() {
         var backoff = BackoffPolicy(budget: configuration.connectTimeout)
-        var hasBeenLive = false
         while true {
             setState(.connecting)
             let (loss, wasLive) = publishOnce { backoff.didConnect(at: MonotonicClock().now) }
-            guard !shared.withLock({ $0.isEnding }) else { return setState(.ended(nil)) }
-            if wasLive, !hasBeenLive {
-                hasBeenLive = true
-                // A server that was there before is waited for.
-                backoff.budget = configuration.reconnectTimeout
+            let (isEnding, isFirst) = shared.withLock { shared in
+                if !shared.isEnding { shared.lastError = loss.error }
+                defer { shared.hasBeenLive = shared.hasBeenLive || wasLive }
+                return (shared.isEnding, wasLive && !shared.hasBeenLive)
             }
+            guard !isEnding else { return setState(.ended(nil)) }
+            // A server that was there before is waited for.
+            if isFirst { backoff.budget = configuration.reconnectTimeout }
             guard !loss.isFinal,
                 let delay = backoff.nextDelay(at: MonotonicClock().now, retryAfter: loss.retryAfter)
             else { return setState(.ended(loss.error)) }
@@ -151,6 +183,7 @@ final class PublishingLoop: Sendable {
         defer {
             let (feedback, isEnding) = shared.withLock { shared in
                 shared.session = nil
+                shared.gathering = nil
                 shared.asking = nil
                 return (shared.feedback, shared.isEnding)
             }
@@ -167,8 +200,14 @@ final class PublishingLoop: Sendable {
         do {
             let made = try makeSession()
             session = made
+            let mayGather = shared.withLock { shared in
+                if !shared.isEnding { shared.gathering = made }
+                return !shared.isEnding
+            }
+            guard mayGather else { return (Loss(error: .closedSession), false) }
             let offer = try made.makeOffer()
             let mayAsk = shared.withLock { shared in
+                shared.gathering = nil
                 if !shared.isEnding { shared.asking = attempt }
                 return !shared.isEnding
             }

@@ -136,7 +136,13 @@ extension WebRTCOutput: MediaOutput {
         return .sink(self)
     }
 
-    public func close(at end: MediaTime?) { finish() }
+    /// Ends the session; see ``finish()``.
+    ///
+    /// - Throws: why there was no connection when the end came.
+    public func close(at end: MediaTime?) throws {
+        finish()
+        if let failure = loop.takeFailure() { throw failure }
+    }
 
     public var limitsOwnWaits: Bool { true }
 

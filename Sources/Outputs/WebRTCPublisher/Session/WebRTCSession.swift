@@ -192,11 +192,11 @@ package final class WebRTCSession: SendClient {
                     sender: RTPSender(sending, clock: clock)))
         }
         // Headers, retransmissions and sound come on top of what the encoder makes.
+        let audioBitrate = streams.contains { !$0.isVideo } ? configuration.audioBitrate : 0
         var estimation = BandwidthEstimator.Configuration(
-            maximum: configuration.maximumBitrate * 115 / 100 + configuration.audioBitrate * 3 / 2)
+            maximum: configuration.maximumBitrate * 115 / 100 + audioBitrate * 3 / 2)
         estimation.usesTransportFeedback = usesTransportFeedback
-        let media = SessionMedia(
-            streams, BandwidthEstimator(estimation), clock: clock, audioBitrate: configuration.audioBitrate)
+        let media = SessionMedia(streams, BandwidthEstimator(estimation), clock: clock, audioBitrate: audioBitrate)
         nonisolated(unsafe) let made = media
         shared.withLock { $0.media = made }
     }
