@@ -12,6 +12,7 @@ import unit_tests
 from microphone.remote import RemoteMicrophone
 
 TIME_TRAVEL = True
+LONG = True
 
 FLASHES = ("--size", "320x240", "--capture-format", "YUYV", "--fps", "10")
 APART = 0.005  # seconds between a picture and its sound, end to end
