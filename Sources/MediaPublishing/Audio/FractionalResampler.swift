@@ -86,6 +86,17 @@ struct FractionalResampler {
         }
     }
 
+    /// Whether all of it is zero: between such samples there is nothing to compute.
+    static func isSilence(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let first = bytes.first, let base = bytes.baseAddress else { return true }
+        return first == 0 && memcmp(base, base + 1, bytes.count - 1) == 0
+    }
+
+    /// Makes samples zero.
+    static func silence(_ samples: UnsafeMutablePointer<Float>, _ count: Int) {
+        memset(samples, 0, count * MemoryLayout<Float>.stride)
+    }
+
     private static func sinc(_ x: Double) -> Double { abs(x) < 1e-9 ? 1 : sin(.pi * x) / (.pi * x) }
 
     /// Kaiser's window with β = 9: side lobes are 90 dB down.
