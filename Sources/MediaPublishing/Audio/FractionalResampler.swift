@@ -75,11 +75,13 @@ struct FractionalResampler {
                     let high = nextRow.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
                     let weights = low + (high - low) * weight
                     sum += weights * samples.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
-                    otherSum += weights * otherSamples.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
+                    if other > channel {
+                        otherSum += weights * otherSamples.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
+                    }
                     offset += 32
                 }
                 output[channel] = sum.sum()
-                output[other] = otherSum.sum()
+                if other > channel { output[other] = otherSum.sum() }
             }
         }
     }
