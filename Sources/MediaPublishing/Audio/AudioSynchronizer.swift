@@ -26,17 +26,6 @@ final class AudioSynchronizer {
     /// How much faster or slower sound may be played to follow the times, in parts of one: more than any clock is off.
     private static let maximumStretch = 0.0025
 
-    /// What it has done, in frames of 48 kHz and of the capture.
-    struct Statistics: Sendable, Hashable {
-        /// Silence in place of sound that is missing, and holes that were jumped over.
-        var framesOfSilence: Int64 = 0
-        /// Sound that came too late, or twice.
-        var framesLeftOut: Int64 = 0
-    }
-
-    /// A hole that is longer is jumped over, where that is allowed: more than the gaps that Opus fills with silence.
-    static let longestSilence = Duration.milliseconds(1100)
-
     /// What it gives: `float32`, in the channels of the capture.
     let format: AudioFormat
     private(set) var statistics = Statistics()
