@@ -42,8 +42,8 @@ class Pool:
         self.end()
 
     def run(self, commands, paced=()):
-        """Yields each command's number, exit code (negative: the signal), output and seconds, in the order in which
-        they end. Those whose numbers are in `paced` expect frames at their times: only the first worker runs them, and
+        """Yields each command's number, exit code (negative: the signal), output, seconds, and seconds of processor time
+        with that of the processes it waited for, in the order in which they end. Those whose numbers are in `paced` expect frames at their times: only the first worker runs them, and
         before all others."""
         ahead = deque(sorted(paced))
         others = deque(number for number in range(len(commands)) if number not in paced)
@@ -79,11 +79,15 @@ class Pool:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
                 self.running.add(process)
-            code = process.wait()
+            # Its number is not given to another process before it is reaped, under the lock under which it is signalled.
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             with self.lock:
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
                 self.running.discard(process)
             output.seek(0)
-            return code, output.read().decode(errors="replace"), time.monotonic() - began
+            return (process.returncode, output.read().decode(errors="replace"), time.monotonic() - began,
+                    usage.ru_utime + usage.ru_stime)
 
     def end(self):
         with self.lock:
@@ -91,10 +95,11 @@ class Pool:
             running = list(self.running)
         for number in (signal.SIGTERM, signal.SIGKILL):
             for process in running:
-                if process.poll() is None:
-                    os.killpg(process.pid, number)
+                with self.lock:
+                    if process.returncode is None:
+                        os.killpg(process.pid, number)
             limit = time.monotonic() + GRACE
-            while time.monotonic() < limit and any(process.poll() is None for process in running):
+            while time.monotonic() < limit and any(process.returncode is None for process in running):
                 time.sleep(0.05)
 
 

@@ -378,7 +378,7 @@ extension FileSource {
         case .formatUnsupported: .formatUnsupported
         case .limitExceeded: .invalidConfiguration
         case .interrupted: .invalidState
-        case .fileExists, .readOnly, .noSpace, .closedPipe, .unreachable, .stalled, .system: .system
+        case .fileExists, .fileInUse, .readOnly, .noSpace, .closedPipe, .unreachable, .stalled, .system: .system
         }
     }
 }

@@ -133,6 +133,7 @@ struct MicrophoneSource: AudioSource {
                 let opened = try PCMDevice(pcmName, wanted: settings.format, period: settings.chunkDuration)
                 try opened.start()
                 settings.format = opened.format
+                settings.chunkDuration = opened.format.duration(ofFrames: Int64(opened.framesPerPeriod))
                 device = opened
                 lastData = MonotonicClock().now
                 isAfterLoss = true
@@ -155,7 +156,8 @@ extension AudioCapturerEntry {
     public static let microphone = AudioCapturerEntry(
         name: "mic", summary: "A microphone, through ALSA: the default one, or a card by its name.",
         options: [
-            OptionDescription("mic-rate", .text("HZ"), "samples per second to ask the card for", default: "48000"),
+            OptionDescription(
+                "mic-rate", .text("HZ"), "samples per second to ask the card for; outputs have 48000", default: "48000"),
             OptionDescription("mic-channels", .text("NUMBER"), "channels to ask the card for", default: "2"),
         ],
         inputPlaceholder: "DEVICE", devices: MicrophoneDirectory.directory, check: { MicrophoneCheck.findings() },

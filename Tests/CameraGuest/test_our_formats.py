@@ -12,6 +12,7 @@ import vivid
 
 TIME_TRAVEL = True
 LATER = True
+LONG = True
 
 ENUM_FMT = 0xC0405602
 SIZE = (320, 180)

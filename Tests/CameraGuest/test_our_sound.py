@@ -1,9 +1,13 @@
 """Sound cards, and sound beside pictures: flash and beep at ±1000 ppm, hangs, pulls, overruns, and the cards of the kernel."""
 
 import array
+import functools
+import http.server
 import os
+import pty
 import signal
 import subprocess
+import threading
 import time
 
 import ours
@@ -11,6 +15,7 @@ import sync
 from microphone.remote import RemoteMicrophone
 
 TIME_TRAVEL = True
+LONG = True
 
 FLASHES = ("--size", "320x240", "--capture-format", "YUYV", "--fps", "10")
 APART = 0.005  # seconds between a picture and its sound, end to end
@@ -112,7 +117,8 @@ class SyncTests(SoundTestCase):
         self.assertTogether(6)
 
     def test_after_a_long_time(self):
-        """An hour, if CAPTURER_SYNC_MINUTES says so: a microphone that is pulled in the middle, and its last 20 seconds."""
+        """An hour, if CAPTURER_SYNC_MINUTES says so: a microphone that is pulled in the middle, and its last 20 seconds, or
+        those from CAPTURER_SYNC_SINCE on."""
         minutes = float(os.environ.get("CAPTURER_SYNC_MINUTES", 1))
         for ppm in os.environ.get("CAPTURER_SYNC_PPM", "-1000").split(","):
             with self.subTest(ppm=ppm), RemoteMicrophone(ppm=float(ppm)) as microphone:
@@ -126,7 +132,8 @@ class SyncTests(SoundTestCase):
                 running.interrupt()
                 self.webcam.__exit__()
                 self.assertEqual(running.process.returncode, ours.OK, running.text())
-                times = self.assertTogether(17, since=minutes * 60 - 20)
+                since = float(os.environ.get("CAPTURER_SYNC_SINCE", minutes * 60 - 20))
+                times = self.assertTogether(17, since=since)
                 self.assertGreater(times[-1], minutes * 60)
                 audio = ours.summary(running.events())["audio"]
                 # All that is missing is what was not recorded.
@@ -178,6 +185,30 @@ class CardTests(SoundTestCase):
         self.assertEqual(running.finish(60), ours.OK, running.text())
         self.assertGreater(max(self.samples()), 5000)
         self.assertEqual(ours.summary(running.events())["audio"]["lost"], 0)
+
+    def test_a_pause_at_the_end_of_a_file(self):
+        """A card that cannot pause: what it had not played is played after the pause, though nothing more is written."""
+        subprocess.run(
+            ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "sine=1000:duration=3", str(self.folder / "a.mp3")],
+            check=True)
+        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(self.folder))
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        master, terminal = pty.openpty()
+        player = subprocess.Popen(
+            [os.environ["CAPTURER_DEMO"], "play", f"http://127.0.0.1:{server.server_port}/a.mp3", "--sound", "hw:CARD=Dummy",
+             "--quiet"], stdin=terminal, stdout=terminal, stderr=terminal)
+        self.addCleanup(player.wait)
+        self.addCleanup(player.kill)
+        # Pauses everywhere, and so within the last 200 ms, which the card holds.
+        for _ in range(600):
+            if player.poll() is not None:
+                break
+            os.write(master, b" ")
+            time.sleep(0.06)
+        self.assertEqual(player.poll(), ours.OK, "it waits for sound that is never played")
 
     def test_a_card_in_use(self):
         microphone = f"mic:{self.plugged_microphone().CARD}"

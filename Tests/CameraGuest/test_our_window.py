@@ -40,7 +40,8 @@ class WindowTests(ours.CameraTestCase):
         self.screen = Screen(f"{WIDTH}x{HEIGHT}")
         self.addCleanup(self.screen.close)
 
-    def test_every_frame_of_a_camera_is_shown_over_tcp(self):
+    def show_over_tcp(self):
+        """A webcam, a run that sends its frames, and one that shows them."""
         webcam = self.plugged_webcam()
         sender = self.start(
             "--device", webcam.node(), "--size", f"{WIDTH}x{HEIGHT}", "--fps", "30", "-o", "tcp://127.0.0.1:9000?listen")
@@ -50,6 +51,10 @@ class WindowTests(ours.CameraTestCase):
             folder=self.folder)
         self.addCleanup(receiver.end)
         receiver.wait_for_frames(30)
+        return webcam, sender, receiver
+
+    def test_every_frame_of_a_camera_is_shown_over_tcp(self):
+        webcam, sender, receiver = self.show_over_tcp()
         numbers = []
         # Only waiting takes time here, so each look comes as many frames after the one before, if none is shown late.
         for _ in range(20):
@@ -66,15 +71,7 @@ class WindowTests(ours.CameraTestCase):
         self.assertEqual(sum(ours.summary(sender.events())["capture"]["dropped"].values()), 0)
 
     def test_the_camera_is_pulled_and_the_window_goes_on(self):
-        webcam = self.plugged_webcam()
-        sender = self.start(
-            "--device", webcam.node(), "--size", f"{WIDTH}x{HEIGHT}", "--fps", "30", "-o", "tcp://127.0.0.1:9000?listen")
-        sender.wait_for_frames(1)
-        receiver = ours.Running(
-            "--input", "tcp://127.0.0.1:9000", "-o", "window", "--display", self.screen.display, "--stats", "json",
-            folder=self.folder)
-        self.addCleanup(receiver.end)
-        receiver.wait_for_frames(30)
+        webcam, sender, receiver = self.show_over_tcp()
         webcam("pull")
         sender.wait_for_message("The camera was unplugged")
         webcam.wait_until_gone()

@@ -27,7 +27,7 @@ import VideoCapturing
     @Test(arguments: [
         (MediaFileError.Code.fileExists, CaptureTool.ExitStatus.usage), (.notFound, .noInput),
         (.permissionDenied, .noPermission),
-        (.readOnly, .noPermission), (.noSpace, .inputOutput), (.system, .inputOutput),
+        (.readOnly, .noPermission), (.fileInUse, .busy), (.noSpace, .inputOutput), (.system, .inputOutput),
     ])
     func outputsThatCannotBeOpened(code: MediaFileError.Code, status: CaptureTool.ExitStatus) {
         #expect(
@@ -41,6 +41,7 @@ import VideoCapturing
             ExitError(writing: MediaFileError(.permissionDenied, operation: "write", message: "")).status
                 == .inputOutput)
         #expect(ExitError(writing: CodecError(.library, operation: "encode", message: "")).status == .unavailable)
+        #expect(ExitError(writing: CodecError(.formatUnsupported, operation: "encode", message: "")).status == .usage)
         let damaged = CaptureError(.corruptData, operation: "read", message: "")
         #expect(ExitError(whileRunning: damaged).status == .inputOutput)
     }

@@ -123,13 +123,13 @@ private let hasFish = shell("command -v fish").code == 0
     }
 
     @Test(.enabled(if: hasZsh)) func zshTakesTheScript() throws {
-        let (_, path) = try write(.zsh)
-        #expect(shell("zsh -n '\(path)'") == ("", 0))
+        let (folder, path) = try write(.zsh)
+        withExtendedLifetime(folder) { #expect(shell("zsh -n '\(path)'") == ("", 0)) }
     }
 
     @Test(.enabled(if: hasFish)) func fishTakesTheScript() throws {
-        let (_, path) = try write(.fish)
-        #expect(shell("fish -n '\(path)'") == ("", 0))
+        let (folder, path) = try write(.fish)
+        withExtendedLifetime(folder) { #expect(shell("fish -n '\(path)'") == ("", 0)) }
     }
 
     /// Help texts have quotes and brackets in them.

@@ -39,6 +39,11 @@ import VideoCapturing
         #expect(line.hasPrefix("01:23 playing ▮▮▮▮▮▮▮▮▮▯ -6 dB buf 4.1 s 128 kb/s Artist?[31m - Title"))
         #expect(line.unicodeScalars.count <= 101)
         #expect(RadioStatusText.meter(0) == "▯▯▯▯▯▯▯▯▯▯" && RadioStatusText.meter(1) == "▮▮▮▮▮▮▮▮▮▮")
+        let narrow = RadioStatusText.line(status, volume: 0.8, columns: 44)
+        #expect(narrow == "01:23 playing ▮▮▮▮▯ buf 4.1 s vol 80 % Artis")
+        // Ideographs take two columns.
+        status.title = String(repeating: "字", count: 100)
+        #expect(RadioStatusText.line(status, volume: 1, columns: 39) == "01:23 playing ▮▮▮▮▯ buf 4.1 s 字字字字")
         #expect(RadioStatusText.json(status).text.contains("\"state\":\"playing\""))
     }
 }

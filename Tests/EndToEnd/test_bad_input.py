@@ -57,6 +57,8 @@ def with_duration(webm, milliseconds):
 
 
 class BadInputTests(ToolTestCase):
+    WAITS = True
+
     def convert(self, file, *more):
         run = self.run_tool(
             "--source", "file", "--input", file, "--fps", "max", "--output", "out.y4m", "--force", *more)

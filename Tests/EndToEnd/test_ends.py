@@ -90,6 +90,8 @@ class SignalTests(ToolTestCase):
 
 
 class OutputFailureTests(ToolTestCase):
+    WAITS = True
+
     def assertStopped(self, run, kept):
         """It ended with one sentence, and the other output plays."""
         self.assertEqual(run.code, IO, str(run))

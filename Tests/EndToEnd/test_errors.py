@@ -5,7 +5,7 @@ import os
 import subprocess
 
 from support import media
-from support.tool import IO, NO_INPUT, PERMISSION, USAGE, ToolTestCase
+from support.tool import BUSY, IO, NO_INPUT, PERMISSION, USAGE, ToolTestCase
 
 # What must be refused as a usage error.
 BAD_VALUES = {
@@ -25,6 +25,8 @@ BAD_VALUES = {
 
 
 class OptionTests(ToolTestCase):
+    WAITS = True
+
     def test_bad_values(self):
         for option, values in BAD_VALUES.items():
             for value in values:
@@ -35,6 +37,10 @@ class OptionTests(ToolTestCase):
                     self.assertRefused(run, USAGE)
                     self.assertOneLine(run)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_size_that_an_encoder_does_not_take(self):
+        run = self.run_tool("--source", "noise", "--size", "8x8", "--codec", "h264", "--output", "a.mp4")
+        self.assertRefused(run, USAGE, "16x16", "8x8")
 
     def test_the_nearest_name_is_named(self):
         for arguments, nearest in (
@@ -70,6 +76,8 @@ class OptionTests(ToolTestCase):
 
 
 class PlaceTests(ToolTestCase):
+    WAITS = True
+
     def record(self, output, *more):
         return self.run_tool(
             "--source", "noise", "--size", "64x48", "--frames", 3, "--output", output, *more)
@@ -109,6 +117,17 @@ class PlaceTests(ToolTestCase):
         self.assertEqual(self.record(file, "--force").code, 0)
         self.assertEqual(media.decode(file), (3, ""))
 
+    def test_two_runs_do_not_write_one_file(self):
+        file = self.folder / "a.webm"
+        first = self.start("--source", "noise", "--size", "64x48", "--output", file)
+        first.wait_for_file(file)
+        self.assertRefused(self.record(file, "--force"), BUSY, "a.webm", "recording to this file")
+        first.send(2)
+        self.assertEqual(first.finish().code, 0)
+        self.assertEqual(media.decode(file)[1], "")
+        self.assertEqual(self.record(file, "--force").code, 0)
+        self.assertEqual(media.decode(file), (3, ""))
+
     def test_one_bad_output_of_two_leaves_nothing_behind(self):
         run = self.run_tool(
             "--source", "noise", "--frames", 3, "--output", "good.webm", "--output", "no/bad.webm")
@@ -118,6 +137,8 @@ class PlaceTests(ToolTestCase):
 
 class CameraTests(ToolTestCase):
     """What is said of cameras on any machine."""
+
+    WAITS = True
 
     def test_a_device_that_is_no_camera(self):
         for arguments in (["--device", "/dev/null"], ["--source", "camera", "--device", "/dev/null"],
@@ -168,6 +189,8 @@ class CameraTests(ToolTestCase):
 
 
 class HelpTests(ToolTestCase):
+    WAITS = True
+
     def test_help_has_examples_and_stays_short(self):
         run = self.succeed("--help")
         text = run.stdout.decode()

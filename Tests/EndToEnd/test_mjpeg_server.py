@@ -63,25 +63,6 @@ class ServerTests(MJPEGTestCase):
             self.end(server)
             self.assertLess(time.monotonic() - began, 60)
 
-    def test_leaves_out_what_shows_the_same(self):
-        clip = self.folder / "still.y4m"
-        self.run_program("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=red:size=64x48:rate=30", "-frames:v", "30",
-                         "-pix_fmt", "yuv420p", str(clip))
-        counts = []
-        for options in ([], ["--drop-same-frames", "29"]):
-            server, url = self.serve(*options, source=("--input", clip, "--loop"))
-            end = time.monotonic() + 3
-            with urllib.request.urlopen(url + "stream", timeout=60) as viewer:
-                read = b""
-                while time.monotonic() < end:
-                    read += viewer.read1(65536)
-            counts.append(read.count(b"Content-Type"))
-            self.end(server)
-        every, some = counts
-        self.assertGreater(every, 45)
-        # One a second, and those at the beginning.
-        self.assertIn(some, range(2, 8))
-
     def test_password(self):
         secret = self.folder / "secret"
         secret.write_text("ann:pass word\n")
@@ -115,6 +96,47 @@ class ServerTests(MJPEGTestCase):
                 self.assertRefused(run, code or run.code, *words)
                 self.assertNotIn("secret", run.stderr)
         self.end(server)
+
+    def test_warns_of_everyone(self):
+        server = self.start("--source", "noise", "--serve", "0.0.0.0:0", "--duration", "1")
+        run = server.finish()
+        self.assertEqual(run.code, OK, str(run))
+        self.assertRegex(run.stderr, r"(?i)warning: .*password")
+        # Shown is an address that others can use.
+        self.assertRegex(run.stderr, r"Serving http://(?!0\.0\.0\.0)[\d.]+:\d+/")
+
+    def test_counts_what_it_did(self):
+        server, url = self.serve("--duration", "6")
+        while "0 viewers, idle" not in server.peek():
+            self.assertIsNone(server.process.poll(), "it says so every five seconds")
+            time.sleep(0.05)
+        for _ in range(3):
+            self.fetch(url + "snapshot")
+        run = self.end(server)
+        self.assertRegex(run.stderr, r"Served 0 frames and 3 snapshots, 0 B; encoded [123], skipped 0")
+
+
+class ServerEnduranceTests(MJPEGTestCase):
+    LATER = True
+
+    def test_leaves_out_what_shows_the_same(self):
+        clip = self.folder / "still.y4m"
+        self.run_program("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=red:size=64x48:rate=30", "-frames:v", "30",
+                         "-pix_fmt", "yuv420p", str(clip))
+        counts = []
+        for options in ([], ["--drop-same-frames", "29"]):
+            server, url = self.serve(*options, source=("--input", clip, "--loop"))
+            end = time.monotonic() + 3
+            with urllib.request.urlopen(url + "stream", timeout=60) as viewer:
+                read = b""
+                while time.monotonic() < end:
+                    read += viewer.read1(65536)
+            counts.append(read.count(b"Content-Type"))
+            self.end(server)
+        every, some = counts
+        self.assertGreater(every, 45)
+        # One a second, and those at the beginning.
+        self.assertIn(some, range(2, 8))
 
     def test_ten_thousand_connections(self):
         """Some ask for a picture, some for half of one, most for nothing; none leaves anything behind."""
@@ -150,24 +172,6 @@ class ServerTests(MJPEGTestCase):
 
     def is_wrapped(self, server):
         return os.readlink(f"/proc/{server.process.pid}/exe").endswith("prlimit")
-
-    def test_warns_of_everyone(self):
-        server = self.start("--source", "noise", "--serve", "0.0.0.0:0", "--duration", "1")
-        run = server.finish()
-        self.assertEqual(run.code, OK, str(run))
-        self.assertRegex(run.stderr, r"(?i)warning: .*password")
-        # Shown is an address that others can use.
-        self.assertRegex(run.stderr, r"Serving http://(?!0\.0\.0\.0)[\d.]+:\d+/")
-
-    def test_counts_what_it_did(self):
-        server, url = self.serve("--duration", "6")
-        while "0 viewers, idle" not in server.peek():
-            self.assertIsNone(server.process.poll(), "it says so every five seconds")
-            time.sleep(0.05)
-        for _ in range(3):
-            self.fetch(url + "snapshot")
-        run = self.end(server)
-        self.assertRegex(run.stderr, r"Served 0 frames and 3 snapshots, 0 B; encoded [123], skipped 0")
 
 
 class HTTPSTests(MJPEGTestCase):

@@ -120,28 +120,6 @@ class PageTests(PageTestCase):
         self.assertRegex(tab.evaluate("document.title"), r"Live · 320×240 · 127\.0\.0\.1:\d+")
         self.assertContent(tab)
 
-    def test_a_plot_shows_the_lowest_and_highest_of_the_minute(self):
-        self.serve()
-        rates = itertools.chain([10, 20.5, 40], itertools.repeat(30))
-        drops = itertools.chain([1000, 1002, 1005], itertools.repeat(1005))
-        tab = self.open(state=lambda: state(stream_fps=next(rates), dropped=next(drops)))
-        tab.press("p")
-        tab.wait("document.querySelector('#fps .value').textContent === '30.0fps'")
-        self.assertEqual(tab.evaluate("document.querySelector('#drops .value').textContent"), "5/ min")
-        range_of = "document.querySelector('#fps .range').innerText"
-        self.assertEqual(tab.evaluate(f"getComputedStyle(document.querySelector('#fps .range')).visibility"), "hidden")
-        tab.point("#fps canvas")
-        tab.wait("getComputedStyle(document.querySelector('#fps .range')).visibility === 'visible'")
-        self.assertEqual(tab.evaluate(range_of), "min 10.0 · max 40.0")
-        # By keyboard, and for those who listen.
-        tab.evaluate("document.querySelector('#fps').focus()")
-        tab.press("ArrowLeft")
-        tab.wait("/^\\d+ s ago$/.test(document.querySelector('#moment').textContent)")
-        self.assertRegex(
-            tab.evaluate("document.querySelector('#fps').getAttribute('aria-label')"),
-            r"Frame rate: .* in the last minute lowest 10\.0 fps, highest 40\.0 fps")
-        self.assertContent(tab)
-
     def test_the_buttons_and_the_keys(self):
         self.serve()
         tab = self.open()
@@ -259,20 +237,6 @@ class PageTests(PageTestCase):
         self.assertEqual([text for text in tab.complaints if "ERR_" not in text], [])
         self.assertEqual(tab.evaluate("document.querySelectorAll('.picture').length"), 1)
 
-    def test_a_stream_that_ends_without_a_word_is_opened_again(self):
-        self.serve()
-        tab = self.open(state=state())
-        streams = lambda: sum("/stream?" in url for url in tab.requests)
-        self.assertEqual(streams(), 1)
-        tab.answers = {"state": {"ok": True, "result": {**state()["result"], "stream": {"clients_stat": {}}}}}
-        deadline = time.monotonic() + 60
-        while streams() < 2:
-            self.assertLess(time.monotonic(), deadline, "the server no longer lists this viewer")
-            time.sleep(0.05)
-        tab.answers = {}
-        tab.wait(LIVE)
-        self.assertContent(tab)
-
     def test_one_document_without_handlers_and_outside_addresses(self):
         self.serve()
         with urllib.request.urlopen(self.url, timeout=60) as answer:
@@ -301,6 +265,61 @@ class PageTests(PageTestCase):
         tab.requests = [url for url in tab.requests if "@" not in url]
         self.assertContent(tab)
 
+    def test_the_reason_is_shown_while_the_source_is_away(self):
+        self.serve()
+        reason = "The camera was unplugged. <img src=x onerror=alert(1)>"
+        tab = self.open(state=state(online=False, reason=reason, latency_ms=None))
+        self.assertEqual(tab.evaluate("document.querySelector('#detail').textContent"), reason)
+        self.assertIn("No picture", tab.evaluate("document.title"))
+        self.assertEqual(tab.evaluate("document.querySelector('#latency .value').textContent"), "\u2013")
+        tab.answers = {}
+        tab.wait(LIVE)
+        self.assertTrue(tab.evaluate("document.querySelector('#notice').hidden"))
+        self.assertContent(tab)
+
+
+class PageCareTests(PageTestCase):
+    """What takes a minute of the page, or an hour."""
+
+    WAITS = True
+    LATER = True
+
+    def test_a_plot_shows_the_lowest_and_highest_of_the_minute(self):
+        self.serve()
+        rates = itertools.chain([10, 20.5, 40], itertools.repeat(30))
+        drops = itertools.chain([1000, 1002, 1005], itertools.repeat(1005))
+        tab = self.open(state=lambda: state(stream_fps=next(rates), dropped=next(drops)))
+        tab.press("p")
+        tab.wait("document.querySelector('#fps .value').textContent === '30.0fps'")
+        self.assertEqual(tab.evaluate("document.querySelector('#drops .value').textContent"), "5/ min")
+        range_of = "document.querySelector('#fps .range').innerText"
+        self.assertEqual(tab.evaluate(f"getComputedStyle(document.querySelector('#fps .range')).visibility"), "hidden")
+        tab.point("#fps canvas")
+        tab.wait("getComputedStyle(document.querySelector('#fps .range')).visibility === 'visible'")
+        self.assertEqual(tab.evaluate(range_of), "min 10.0 · max 40.0")
+        # By keyboard, and for those who listen.
+        tab.evaluate("document.querySelector('#fps').focus()")
+        tab.press("ArrowLeft")
+        tab.wait("/^\\d+ s ago$/.test(document.querySelector('#moment').textContent)")
+        self.assertRegex(
+            tab.evaluate("document.querySelector('#fps').getAttribute('aria-label')"),
+            r"Frame rate: .* in the last minute lowest 10\.0 fps, highest 40\.0 fps")
+        self.assertContent(tab)
+
+    def test_a_stream_that_ends_without_a_word_is_opened_again(self):
+        self.serve()
+        tab = self.open(state=state())
+        streams = lambda: sum("/stream?" in url for url in tab.requests)
+        self.assertEqual(streams(), 1)
+        tab.answers = {"state": {"ok": True, "result": {**state()["result"], "stream": {"clients_stat": {}}}}}
+        deadline = time.monotonic() + 60
+        while streams() < 2:
+            self.assertLess(time.monotonic(), deadline, "the server no longer lists this viewer")
+            time.sleep(0.05)
+        tab.answers = {}
+        tab.wait(LIVE)
+        self.assertContent(tab)
+
     def test_a_hidden_tab_rests(self):
         self.serve()
         hidden = "Object.defineProperty(document, 'hidden', { get: () => Boolean(window.isHidden) });"
@@ -319,18 +338,6 @@ class PageTests(PageTestCase):
         while count("state") < asked[0] + 3:
             self.assertLess(time.monotonic(), deadline, "it asks again")
             time.sleep(0.05)
-        self.assertContent(tab)
-
-    def test_the_reason_is_shown_while_the_source_is_away(self):
-        self.serve()
-        reason = "The camera was unplugged. <img src=x onerror=alert(1)>"
-        tab = self.open(state=state(online=False, reason=reason, latency_ms=None))
-        self.assertEqual(tab.evaluate("document.querySelector('#detail').textContent"), reason)
-        self.assertIn("No picture", tab.evaluate("document.title"))
-        self.assertEqual(tab.evaluate("document.querySelector('#latency .value').textContent"), "\u2013")
-        tab.answers = {}
-        tab.wait(LIVE)
-        self.assertTrue(tab.evaluate("document.querySelector('#notice').hidden"))
         self.assertContent(tab)
 
     def test_nothing_grows_while_the_page_stays_open(self):

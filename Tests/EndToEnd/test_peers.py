@@ -20,6 +20,7 @@ FFPLAY = ("ffplay", "-v", "error", "-an", "-fflags", "nobuffer", "-flags", "low_
 class ReceiverTests(StreamTestCase):
     """They read what the tool sends over TCP."""
 
+    WAITS = True
     LATER = True
 
     def end_of_good_sender(self, sender):
@@ -103,6 +104,7 @@ class ReceiverTests(StreamTestCase):
 class PlayerTests(StreamTestCase):
     """Players show what the tool sends; read from the screen. Needs Xvfb."""
 
+    WAITS = True
     LATER = True
 
     def setUp(self):
@@ -139,6 +141,7 @@ class PlayerTests(StreamTestCase):
 class SenderTests(StreamTestCase):
     """The tool reads what they send over TCP."""
 
+    WAITS = True
     LATER = True
 
     def connect(self, port, *options):

@@ -123,6 +123,9 @@ class SoundTests(ToolTestCase):
         self.assertEqual((data[:4], data[8:12]), (b"RIFF", b"WAVE"))
         self.assertEqual(struct.unpack("<I", data[4:8])[0], len(data) - 8)
         self.assertAlmostEqual(float(probe(wav)["format"]["duration"]), 2, delta=0.001)
+        many = self.folder / "many.wav"
+        self.succeed("--audio", "tone", "--tone-channels", 8, "--duration", 1, "-o", many)
+        self.assertEqual(probe(many)["stream"]["channels"], 8)
         weba = self.folder / "voice.weba"
         self.succeed("--audio", "tone", "--duration", 2, "-o", weba)
         found = probe(weba)
@@ -143,6 +146,10 @@ class SoundTests(ToolTestCase):
             (("--audio", "tone", "-o", "a.ivf"), "no output takes sound"),
             (("-o", "a.wav"), "--audio"),
             (("--audio-bitrate", "64k", "-o", "a.webm"), "--audio"),
+            (("--audio", "tone", "--audio-bitrate", "64k", "-o", "a.wav"), "no output encodes sound"),
+            (("--audio", "tone", "--opus-complexity", "3", "-o", "a.wav"), "no output encodes sound"),
+            (("--audio", "tone", "--tone-channels", "8", "-o", "a.weba"), "Opus has one or two channels"),
+            (("--audio", "tone", "--tone-sound", "beep", "--tone-frequency", "500", "-o", "a.wav"), "only a sine"),
             (("--audio", "tone", "--fps", "max", "-o", "a.webm", "--source", "noise"), "real time"),
         ):
             run = self.run_tool(*options, "--duration", 1)

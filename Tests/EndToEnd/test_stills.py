@@ -185,6 +185,8 @@ class KeyTests(ToolTestCase):
 
 
 class StillErrorTests(ToolTestCase):
+    WAITS = True
+
     def test_bad_values(self):
         for arguments in (
             ("-o", "shot-%d.jpg", "--still-bracket", "exposure"),

@@ -121,8 +121,8 @@ class FaultTests(BusyTestCase):
         choice = random.Random(1)
         for number in range(1000):
             with socket.create_connection(("127.0.0.1", port), 20) as receiver:
-                # Those that read wait for a key frame.
-                if number % 8 == 0:
+                # Those that read wait a quarter of a second for a key frame.
+                if number % 24 == 0:
                     receiver.recv(choice.randrange(1, 5000))
                 if number % 3:
                     receiver.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")

@@ -59,6 +59,8 @@ class InputTestCase(StreamTestCase):
 
 
 class RTSPTests(InputTestCase):
+    WAITS = True
+
     def test_plays(self):
         _, port = self.begin_rtsp_server()
         self.assertPlays(f"rtsp://127.0.0.1:{port}/live")
@@ -97,6 +99,7 @@ class RTSPTests(InputTestCase):
 
 
 class RTMPTests(InputTestCase):
+    WAITS = True
     LATER = True
 
     def begin_server(self, port):
@@ -157,6 +160,8 @@ class SRTTests(InputTestCase):
 
 
 class SecretTests(InputTestCase):
+    WAITS = True
+
     def test_no_message_shows_them(self):
         port = free_port()
         for url in (f"rtsp://bob:s3cret@127.0.0.1:{port}/live", f"rtmp://127.0.0.1:{port}/live/s3cret",

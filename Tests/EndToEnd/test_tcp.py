@@ -16,6 +16,7 @@ BEGINNING = b"\0\0\0\1\x09\xf0\0\0\0\1\x67"
 
 
 class TCPTests(StreamTestCase):
+    WAITS = True
     LATER = True
 
     def test_players_read_it(self):

@@ -34,6 +34,8 @@ class WindowTestCase(ToolTestCase):
 
 
 class WindowTests(WindowTestCase):
+    WAITS = True
+
     def make_screen(self):
         return Screen()
 

@@ -106,7 +106,7 @@ import VideoCapturing
         // Ten frames from one key frame to the next.
         #expect(boxes.fragmentEnds.count == 12)
         let cutPath = folder.file("cut.mp4")
-        for cut in stride(from: boxes.fragmentEnds[0], through: whole.count, by: 61) {
+        for cut in stride(from: boxes.fragmentEnds[0], through: whole.count, by: 127) {
             try writeBytes(Array(whole[..<cut]), to: cutPath)
             let complete = boxes.fragmentEnds.count { $0 <= cut } * 10
             let count = try boxes.headers.contains { $0.contains(cut - 1) } ? countPiped(cutPath) : countFrames(cutPath)

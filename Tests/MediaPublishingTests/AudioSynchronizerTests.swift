@@ -14,6 +14,8 @@ struct Card {
     var framesPerChunk = 960
     var channels = ChannelLayout.mono
 
+    var format: AudioFormat { AudioFormat(.float32, channels, sampleRate: nominalRate) }
+
     /// The time of a sample.
     func time(_ frame: Int) -> MediaTime {
         start.advanced(by: .nanoseconds(Int64((Double(frame) / rate * 1e9).rounded())))
@@ -76,6 +78,91 @@ final class Line {
         #expect(abs(line.samples.count - 2 * 48_000) < 100)
         let error = (960..<90_000).map { abs(line.samples[$0] - sine(Double($0) / 48_000)) }.max() ?? 1
         #expect(error < 0.5 * 1e-3, "\(error)")
+    }
+
+    /// Nothing is held back but what the filter reaches into the next chunk, once two chunks have told the clock's rate.
+    @Test func aChunkIsGivenWhenItHasCome() throws {
+        let card = Card(rate: 48_000 * 1.0003, framesPerChunk: 480)
+        let synchronizer = AudioSynchronizer(from: card.start, channels: .mono, framesPerChunk: 48)
+        let line = Line()
+        for index in 0..<100 {
+            try synchronizer.add(card.chunk(index * 480, sound: sine)) { line.take($0) }
+            let come = Double((index + 1) * 480) / 1.0003
+            #expect(index == 0 || come - Double(line.samples.count) < 24 + 48 + 2, "chunk \(index)")
+        }
+    }
+
+    @Test func allChannelsAreKept() throws {
+        let card = Card(rate: 48_000, channels: .discrete(5))
+        let synchronizer = AudioSynchronizer(from: card.start, channels: card.channels)
+        let line = Line()
+        let samples: [Float] = (0..<960 * 5).map { Float($0 % 5) / 8 }
+        for index in 0..<10 {
+            let buffer = try AudioBuffer(copying: samples, channels: card.channels, sampleRate: 48_000)
+            try synchronizer.add(AudioChunk(buffer: buffer, timestamp: card.time(index * 960))) { line.take($0) }
+        }
+        try synchronizer.finish(at: nil) { line.take($0) }
+        let all = [[Float]](repeating: samples, count: 10).flatMap { $0 }
+        #expect(line.samples == all)
+    }
+
+    /// Beeps at whole seconds of the clock are within half a millisecond of them after an hour, and after the microphone was
+    /// away in its middle. All else is silence, which takes next to no time, so that an hour does not take one.
+    @Test(arguments: [0.0, 100, -100, 1000, -1000]) func anHourLeavesNoDrift(ppm: Double) throws {
+        // None at the seam of two chunks of the line.
+        let beeps = [1, 601, 1501, 1799, 1803, 2402, 3598]
+        let away = 1800.2..<1802.7
+        var card = Card(rate: 48_000 * (1 + ppm * 1e-6))
+        let silence = try AudioBufferPool(capacity: 1).makeSilence(card.format, frameCount: 48_000)
+        let synchronizer = AudioSynchronizer(from: card.start, channels: .mono, framesPerChunk: 40_000)
+        var found: [Double] = []
+        func listen(_ chunk: AudioChunk) {
+            let isSilent = chunk.buffer.withUnsafeBytes { bytes in
+                bytes[0] == 0 && memcmp(bytes.baseAddress!, bytes.baseAddress! + 1, bytes.count - 1) == 0
+            }
+            if isSilent { return }
+            let begin = (chunk.timestamp - card.start).seconds
+            chunk.buffer.withSamples(as: Float.self) { span in
+                if let first = span.indices.first(where: { abs(span[$0]) > 0.2 }) {
+                    found.append(begin + Double(first) / 48_000)
+                }
+            }
+        }
+        func beep(_ time: Double) -> Float {
+            let inside = time - time.rounded(.down)
+            guard beeps.contains(Int(time)), inside < 0.03 else { return 0 }
+            return Float(0.7 * cos(2 * .pi * 1000 * inside))
+        }
+        var frame = 0
+        var lost: AudioChunk.Discontinuity?
+        while Double(frame) / card.rate < 3600 {
+            let time = Double(frame) / card.rate
+            if away.contains(time) {
+                let next = Int(away.upperBound * card.rate) + 1
+                lost = .lost(frames: Int64(next - frame))
+                frame = next
+                continue
+            }
+            // A beep comes in chunks of 20 ms.
+            if beeps.contains(where: { (-1.1...0.1).contains(time - Double($0)) }) {
+                card.framesPerChunk = 960
+                try synchronizer.add(card.chunk(frame, discontinuity: lost.take(), sound: beep)) { listen($0) }
+            } else {
+                card.framesPerChunk = 48_000
+                let chunk = AudioChunk(
+                    buffer: silence, timestamp: card.time(frame), firstFrame: Int64(frame), discontinuity: lost.take())
+                try synchronizer.add(chunk) { listen($0) }
+            }
+            frame += card.framesPerChunk
+        }
+        try synchronizer.finish(at: card.start.advanced(by: .seconds(3600))) { listen($0) }
+        #expect(found.count == beeps.count)
+        for (found, beep) in zip(found, beeps) {
+            #expect(abs(found - Double(beep)) < 0.0005, "\((found - Double(beep)) * 1000) ms at \(beep) s")
+        }
+        #expect(synchronizer.statistics.framesLeftOut == 0)
+        let silent = Double(synchronizer.statistics.framesOfSilence) / 48_000
+        #expect(abs(silent - 2.5) < 1.1, "what lies between the chunks is the hole alone")
     }
 
     /// A sample of the same rate and time is passed on as it is.

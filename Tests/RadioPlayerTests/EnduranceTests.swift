@@ -37,6 +37,19 @@ import Testing
         return (start, start + 0.5 + Double(number * 37 % 140) / 10, number % 3 != 0)
     }
 
+    /// Sound of the connection that was lost is still played during the first attempts, and must not count as theirs.
+    @Test func `Attempts wait although sound of the connection before is still there`() throws {
+        let listener = Self.listener()
+        listener.server.configure { $0.isDown = { (10..<20).contains($0) } }
+        listener.player.start()
+        #expect(listener.eventually { listener.server.time > 25 })
+        let statistics = listener.player.status.statistics
+        listener.player.stop()
+        #expect(statistics.connections == 2)
+        // At once, and after 0.25, 0.5, 1 and each further 2 s.
+        #expect((9...11).contains(statistics.attempts), "\(statistics.attempts) attempts in 10 s")
+    }
+
     @Test func `After 200 outages it is never silent longer than 5 s once the server is back, and memory is flat`()
         throws
     {

@@ -111,7 +111,7 @@ import ToneCapturer
         #expect(try settings(["tone-sound": ["BEEP"]]).sourceName == "beeps")
         for bad in [
             ["tone-sound": ["loud"]], ["tone-frequency": ["0"]], ["tone-frequency": ["30000"]], ["tone-level": ["-3"]],
-            ["tone-channels": ["65"]], ["tone-rate": ["1.5"]],
+            ["tone-channels": ["65"]], ["tone-rate": ["1.5"]], ["tone-sound": ["beep"], "tone-frequency": ["500"]],
         ] {
             #expect(throws: OptionError.self) { try settings(bad) }
         }

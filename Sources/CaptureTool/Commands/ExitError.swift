@@ -1,7 +1,7 @@
 import VideoCapturing
 
 /// The tool's exit codes, those of `<sysexits.h>`.
-public enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
+enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     /// Success.
     case success = 0
     /// The command line is invalid.
@@ -76,8 +76,15 @@ extension ExitError {
         self.init(status, "\(error)")
     }
 
-    /// An output or the encoder that has failed while the capture ran.
+    /// An output or the encoder that has failed while the capture ran. What an encoder does not take, such as a size, is a
+    /// matter of the command line.
     init(writing error: any Error) {
-        self.init(error is CodecError ? .unavailable : .inputOutput, "\(error)")
+        let status: ExitStatus =
+            switch (error as? CodecError)?.category {
+            case .usage, .unsupported: .usage
+            case .unavailable: .unavailable
+            default: .inputOutput
+            }
+        self.init(status, "\(error)")
     }
 }

@@ -49,6 +49,22 @@ struct AudioPlan: Sendable {
         encoders = sound.encoders
     }
 
+    /// Refuses options of encoders of sound that no output uses.
+    static func check(
+        _ outputs: [PlannedOutput], _ values: OptionValues, _ catalog: ToolCatalog
+    ) throws(OptionError) {
+        var codecs: [Codec] = []
+        for output in outputs {
+            if case .packets(let taken) = try output.makeOutput().audioFeed { codecs += taken }
+        }
+        let unused = catalog.audioEncoders.filter { !codecs.contains($0.codec) }
+        let isEncoded = codecs.contains { $0 != .pcm }
+        let names = unused.flatMap(\.options).map(\.name) + (isEncoded ? [] : ["audio-bitrate"])
+        guard let name = names.first(where: { values.contains($0) }) else { return }
+        throw OptionError(
+            name, values[name], "no output encodes sound so; leave it out, or add an output such as -o voice.weba.")
+    }
+
     fileprivate static func encoding(
         _ values: OptionValues, _ catalog: ToolCatalog
     ) throws(OptionError) -> AudioEncodingSettings {

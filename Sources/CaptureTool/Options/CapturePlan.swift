@@ -63,6 +63,7 @@ extension CapturePlan {
         outputs = try CapturePlan.outputs(values, catalog, source)
         let mayHaveOwn = source.mayHaveSound && values["audio"] == nil
         audio = try AudioPlan(values, catalog, mayHaveOwn: mayHaveOwn)
+        try AudioPlan.check(outputs, values, catalog)
         isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio, mayHaveOwn: mayHaveOwn)
         ownSound = try OwnSound(values, catalog, of: source, outputs: outputs)
         keyStills = outputs.contains(where: \.entry.hasKeys) ? catalog.keyStills : nil

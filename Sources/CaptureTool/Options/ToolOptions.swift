@@ -129,7 +129,7 @@ enum ToolOptions {
 }
 
 /// How the tool reports statistics while it runs.
-public enum StatisticsStyle: String, Sendable, Hashable, CaseIterable {
+enum StatisticsStyle: String, Sendable, Hashable, CaseIterable {
     /// Text for people.
     case text
     /// One JSON object on each line.

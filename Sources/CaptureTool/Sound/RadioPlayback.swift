@@ -38,7 +38,19 @@ struct RadioPlayback {
         guard let scheme = urlScheme(of: input), ["http", "https"].contains(scheme) else { return false }
         let path = input.prefix { $0 != "?" && $0 != "#" }.lowercased()
         if values.contains("sound") || [".mp3", ".pls", ".m3u"].contains(where: { path.hasSuffix($0) }) { return true }
-        return RadioProbe.isRadio(input)
+        return RadioProbe.isRadio(input, configuration: (try? configuration(input, values)) ?? RadioConfiguration())
+    }
+
+    /// How a radio is received, as the options say.
+    private static func configuration(_ input: String, _ values: OptionValues) throws(OptionError) -> RadioConfiguration
+    {
+        var configuration = RadioConfiguration()
+        var login = try values.login("login")
+        if login == nil, maskingUserInfo(in: input) == input { login = try loginFromEnvironment("CAPTURER_LOGIN") }
+        if let login { configuration.credential = .init(user: login.name, password: login.password) }
+        if let path = values["ca-file"] { configuration.trust = .authorities(path: path) }
+        if values.contains("insecure") { configuration.trust = .acceptsSelfSigned }
+        return configuration
     }
 
     init(_ input: String, _ values: OptionValues, _ context: ToolContext) throws(ExitError) {
@@ -48,20 +60,14 @@ struct RadioPlayback {
         }
         terminal = context.terminal
         isQuiet = values.contains("quiet")
-        var configuration = RadioConfiguration()
+        let configuration: RadioConfiguration
         do throws(OptionError) {
+            configuration = try RadioPlayback.configuration(input, values)
             limit = try values.time("duration")
             style = StatisticsStyle(rawValue: values["stats"] ?? "") ?? .text
-            var login = try values.login("login")
-            if login == nil, maskingUserInfo(in: input) == input { login = try loginFromEnvironment("CAPTURER_LOGIN") }
-            if let login {
-                configuration.credential = .init(user: login.name, password: login.password)
-            }
         } catch {
             throw ExitError(error)
         }
-        if let path = values["ca-file"] { configuration.trust = .authorities(path: path) }
-        if values.contains("insecure") { configuration.trust = .acceptsSelfSigned }
         let renderer = try RadioPlayback.renderer(
             values["sound"] ?? "default", values.contains("force"), context.catalog)
         player = RadioPlayer(input, renderer: renderer, configuration: configuration)
@@ -95,8 +101,13 @@ struct RadioPlayback {
             throw ExitError(.unavailable, "\(error)")
         }
         signals.watch { [wish] in wish.withLock { $0.isEnd = true } }
-        terminal.keyboard.begin { [wish, player] key in
-            if let action = wish.withLock({ $0.keys.take(key) }) { RadioPlayback.obey(action, player, wish) }
+        terminal.keyboard.begin { [wish, player, terminal] key in
+            guard let action = wish.withLock({ $0.keys.take(key) }) else { return }
+            do throws(RadioError) {
+                try RadioPlayback.obey(action, player, wish)
+            } catch {
+                terminal.writeLine(error.message)
+            }
         }
         defer { terminal.keyboard.end() }
         player.start()
@@ -119,14 +130,16 @@ struct RadioPlayback {
         MonotonicClock().wait(until: MonotonicClock().now.advanced(by: time), or: ManualResetEvent())
     }
 
-    private static func obey(_ action: KeySequence.Action, _ player: RadioPlayer, _ wish: Locked<Wish>) {
+    private static func obey(
+        _ action: KeySequence.Action, _ player: RadioPlayer, _ wish: Locked<Wish>
+    ) throws(RadioError) {
         switch action {
         case .quit: wish.withLock { $0.isEnd = true }
         case .pause: player.togglePause()
         case .louder: player.volume = min(2, player.volume + 0.1)
         case .quieter: player.volume -= 0.1
-        case .forward: try? player.seek(to: player.status.progress + .seconds(10))
-        case .backward: try? player.seek(to: max(.zero, player.status.progress - .seconds(10)))
+        case .forward: try player.seek(to: player.status.progress + .seconds(10))
+        case .backward: try player.seek(to: max(.zero, player.status.progress - .seconds(10)))
         }
     }
 
@@ -161,9 +174,10 @@ struct RadioPlayback {
             shown.title = title
             terminal.writeLine("\(clockText(status.progress)) \(title)", limit: 300)
         }
-        if let error = status.statistics.lastError, error != shown.lastError {
+        // What ends it is reported as the error of the program.
+        if let error = status.statistics.lastError, error != shown.lastError, player.error == nil {
             shown.lastError = error
-            terminal.writeLine("\(clockText(status.progress)) \(error.message)", limit: 500)
+            terminal.writeLine("\(clockText(status.progress)) Connecting again: \(error.message)", limit: 500)
         }
         guard terminal.isInteractive else { return }
         let volume = player.volume

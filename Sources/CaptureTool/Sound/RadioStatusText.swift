@@ -9,25 +9,53 @@ import VideoCapturing
 
 /// What the tool shows of a radio.
 enum RadioStatusText {
-    /// `00:12 playing ▮▮▮▮▮▯▯▯▯▯ -12 dB buf 4.1 s 128 kb/s vol 100 % Artist - Title`, cut to a number of columns.
+    /// `00:12 playing ▮▮▮▮▮▯▯▯▯▯ -12 dB buf 4.1 s 128 kb/s vol 100 % Artist - Title`, cut to a number of columns; in few
+    /// columns without what says little, so that there is room for the title.
     static func line(_ status: RadioPlayer.Status, volume: Float, columns: Int) -> String {
+        let isNarrow = columns < 60
         var parts = [clockText(status.progress) + (status.duration.map { "/\(clockText($0))" } ?? "")]
         parts.append(name(of: status.state))
         let peak = status.peaks.max() ?? 0
-        parts.append(meter(peak) + (peak > 0 ? " \(fixed(Double(20 * log10(peak)), 0)) dB" : " silent"))
+        parts.append(meter(peak, blocks: isNarrow ? 5 : 10))
+        if !isNarrow { parts.append(peak > 0 ? "\(fixed(Double(20 * log10(peak)), 0)) dB" : "silent") }
         parts.append("buf \(fixed(status.buffered.seconds, 1)) s")
-        if status.bitrate > 0 { parts.append(scaled(status.bitrate, "b/s")) }
+        if status.bitrate > 0, !isNarrow { parts.append(scaled(status.bitrate, "b/s")) }
         if volume != 1 { parts.append("vol \(fixed(Double(volume * 100), 0)) %") }
-        if status.statistics.connections > 1 { parts.append("conn \(status.statistics.connections)") }
+        if status.statistics.connections > 1, !isNarrow { parts.append("conn \(status.statistics.connections)") }
         if let title = status.title { parts.append(title) }
-        return printable(String(parts.joined(separator: " ").prefix(max(0, columns))), limit: columns)
+        return cut(printable(parts.joined(separator: " "), limit: 1000), columns: columns)
     }
 
-    /// Ten blocks over 60 dB.
-    static func meter(_ peak: Float) -> String {
+    /// Blocks over 60 dB.
+    static func meter(_ peak: Float, blocks: Int = 10) -> String {
         let level = peak > 0 ? 20 * log10(Double(peak)) : -60
-        let full = Int(min(max((level + 60) / 6, 0), 10).rounded())
-        return String(repeating: "▮", count: full) + String(repeating: "▯", count: 10 - full)
+        let full = Int((min(max((level + 60) / 60, 0), 1) * Double(blocks)).rounded())
+        return String(repeating: "▮", count: full) + String(repeating: "▯", count: blocks - full)
+    }
+
+    /// The beginning of a text that fits into a number of columns: a line that wraps could not be rewritten.
+    private static func cut(_ text: String, columns: Int) -> String {
+        var left = columns
+        var end = text.unicodeScalars.startIndex
+        for scalar in text.unicodeScalars {
+            left -= width(of: scalar)
+            guard left >= 0 else { break }
+            end = text.unicodeScalars.index(after: end)
+        }
+        return String(text.unicodeScalars[..<end])
+    }
+
+    /// The columns of a character: two of ideographs and emoji, none of marks over the one before.
+    private static func width(of scalar: Unicode.Scalar) -> Int {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format: return 0
+        default: break
+        }
+        let wide: [ClosedRange<UInt32>] = [
+            0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+            0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
+        ]
+        return wide.contains { $0.contains(scalar.value) } ? 2 : 1
     }
 
     /// The state in words.

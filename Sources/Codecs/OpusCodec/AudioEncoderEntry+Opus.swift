@@ -13,6 +13,12 @@ extension AudioEncoderEntry {
                 "opus-complexity", .text("N"), "how much processor time to spend, 0 to 10", default: "9"),
         ],
         make: { request in
+            guard request.format.channels.count <= 2 else {
+                throw OptionError(
+                    "audio", nil,
+                    "Opus has one or two channels, and the source gives \(request.format.channels.count); record two, or all of "
+                        + "them as samples, as in -o voice.wav.")
+            }
             var configuration = OpusEncoder.Configuration(
                 format: request.format, bitrate: request.settings.bitrate,
                 rateControl: request.isLive ? .constrained : .variable)

@@ -3,9 +3,6 @@ import VideoCapturing
 
 /// Sends packets to a peer on a thread of its own, and connects again when the connection is lost.
 final class NetworkSender: Sendable {
-    /// The wait before the first attempt to reconnect; doubled after each, up to the longest.
-    private static let firstWait = Duration.milliseconds(500)
-    private static let longestWait = Duration.seconds(30)
     /// After a connection that took longer, the packets that wait are of no interest any more.
     private static let longestFreshness = Duration.seconds(1)
 
@@ -71,44 +68,45 @@ final class NetworkSender: Sendable {
     }
 
     private func run() {
-        var lost: (time: MediaTime, error: MediaFileError)?
+        var backoff = BackoffPolicy(budget: configuration.reconnectTimeout)
+        // The first error since there was a connection.
+        var lost: MediaFileError?
         var attempt = 0
         while true {
             let isFirst = lost == nil
             if isFirst { status.change(to: .connecting) }
-            var wasLive = false
+            var liveSince: MediaTime?
             do throws(MediaFileError) {
-                try sendUntilEnd(isFirst: isFirst, wasLive: &wasLive)
+                try sendUntilEnd(isFirst: isFirst, liveSince: &liveSince)
                 status.change(to: .ended(nil))
                 return
             } catch {
                 let now = MonotonicClock().now
-                if wasLive {
+                if let liveSince {
+                    backoff.didConnect(at: liveSince)
                     lost = nil
                     attempt = 0
                 }
-                let since = lost?.time ?? now
-                guard wasLive || !isFirst, isTemporary(error), !limit.isCancelled, !stop.isRaised,
-                    configuration.reconnectTimeout.map({ now - since < $0 }) ?? true
+                guard liveSince != nil || !isFirst, isTemporary(error), !limit.isCancelled, !stop.isRaised,
+                    let delay = backoff.nextDelay(at: now)
                 else {
                     queue.close(discardingWaitingPackets: true)
                     // While reconnecting was stopped, what had been lost is the reason.
-                    status.change(to: .ended(stop.isRaised ? lost?.error ?? error : error))
+                    status.change(to: .ended(stop.isRaised ? lost ?? error : error))
                     return
                 }
-                lost = (since, lost?.error ?? error)
+                lost = lost ?? error
                 attempt += 1
                 status.change(to: .reconnecting(after: error, attempt: attempt))
-                let factor = 1 << min(attempt - 1, 16)
-                stop.wait(until: now.advanced(by: min(NetworkSender.longestWait, NetworkSender.firstWait * factor)))
+                stop.wait(until: now.advanced(by: delay))
             }
         }
     }
 
     /// One connection, from its making to its end.
     ///
-    /// - Parameter wasLive: set once packets have gone out.
-    private func sendUntilEnd(isFirst: Bool, wasLive: inout Bool) throws(MediaFileError) {
+    /// - Parameter liveSince: set once packets have gone out.
+    private func sendUntilEnd(isFirst: Bool, liveSince: inout MediaTime?) throws(MediaFileError) {
         let begin = MonotonicClock().now
         let writer = try ContainerWriter(
             target, tracks, file: nil, options: configuration.options, limit: limit,
@@ -121,8 +119,8 @@ final class NetworkSender: Sendable {
         }
         while let packet = queue.pop() {
             do { try writer.write(packet) } catch { throw asMediaFileError(error) }
-            if !wasLive, writer.hasBegun {
-                wasLive = true
+            if liveSince == nil, writer.hasBegun {
+                liveSince = MonotonicClock().now
                 status.change(to: .live)
             }
             status.add(packet)

@@ -1,5 +1,11 @@
 import AudioCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// Puts the sound of a capture on the time line of the pictures: 48 kHz by the monotonic clock, without a gap, from one
 /// moment to another.
 ///
@@ -11,11 +17,12 @@ import AudioCapturing
 /// chunks       |----------|----------|          |----------|      times of the card
 /// time line   T0 ─┬─┬─┬─┬─┬─┬─┬─┬─┬─┬─ silence ─┬─┬─┬─┬─┬─┬─▶     48,000 per second of the monotonic clock
 /// ```
-/// Live, a longer hole is jumped over: silence in its place costs what sound does, and a machine that cannot keep up would
-/// fall behind further with each.
+/// Live, a longer hole is jumped over: silence is encoded and sent as sound is, and a machine that cannot keep up would fall
+/// behind further with each.
 ///
-/// One chunk is held back, since its length in time is known once the next one begins. No allocation per chunk in steady
-/// state. Used by one thread at a time.
+/// A chunk is given as soon as it has come, but for the half millisecond that the filter reaches into the next one: how long
+/// it takes is known from those before it, and what that is off by is made good in the next one. Silence costs next to
+/// nothing. No allocation per chunk in steady state. Used by one thread at a time.
 final class AudioSynchronizer {
     /// The rate of the time line.
     static let sampleRate = 48_000
@@ -38,7 +45,7 @@ final class AudioSynchronizer {
     /// A hole that is longer is jumped over, where that is allowed: more than the gaps that Opus fills with silence.
     static let longestSilence = Duration.milliseconds(1100)
 
-    /// What it gives: `float32`, mono or stereo.
+    /// What it gives: `float32`, in the channels of the capture.
     let format: AudioFormat
     private(set) var statistics = Statistics()
 
@@ -58,6 +65,8 @@ final class AudioSynchronizer {
     private var samples: UnsafeMutablePointer<Float>
     private var capacity = 32_768
     private var filled = 0
+    /// The index from which on all of them are zero.
+    private var quiet = 0
     private var inputRate = 0
     private var resampler: FractionalResampler?
 
@@ -69,8 +78,9 @@ final class AudioSynchronizer {
     private struct Segment {
         /// The index of its first frame in `samples`.
         var frame = 0
-        /// The time of it, in nanoseconds from `start`.
+        /// The time of it, in nanoseconds from `start`, and that which its chunk states, which is followed slowly.
         var time = 0.0
+        var stated = 0.0
         var count = 0
         /// Whether it may have any length, since it is inaudible.
         var isSilence = false
@@ -78,19 +88,22 @@ final class AudioSynchronizer {
 
     /// The newest stretch, whose end in time is not known yet.
     private var open = Segment()
-    /// The one before, from which output is taken, and its frames per nanosecond.
-    private var origin = Segment()
+    /// How long a frame of the card takes, in nanoseconds, by the last two chunks; nil before the second one.
+    private var period: Double?
+    /// From where on output is taken: an index in `samples`, its time, and frames per nanosecond.
+    private var origin = (frame: 0.0, time: 0.0)
     private var slope = 0.0
 
     /// - Parameters:
     ///   - start: the time of the first frame.
-    ///   - channels: those of the capture; of more than two the first two are used.
+    ///   - channels: those of the capture. A capture that takes over is heard with the first of its channels, where it has
+    ///     more, and with its last one on those that it lacks.
     ///   - framesPerChunk: how much it gives at a time.
     ///   - mayJump: whether long holes are jumped over, which live listeners prefer to a growing delay.
     init(from start: MediaTime, channels: ChannelLayout, framesPerChunk: Int = 960, mayJump: Bool = false) {
         self.start = start
         self.mayJump = mayJump
-        self.channels = min(2, channels.count)
+        self.channels = channels.count
         self.framesPerChunk = framesPerChunk
         format = AudioSynchronizer.format(of: channels)
         samples = .allocate(capacity: capacity * self.channels)
@@ -104,7 +117,7 @@ final class AudioSynchronizer {
 
     /// What a time line gives for a capture of these channels.
     static func format(of channels: ChannelLayout) -> AudioFormat {
-        AudioFormat(.float32, ChannelLayout(count: min(2, channels.count)), sampleRate: sampleRate)
+        AudioFormat(.float32, channels, sampleRate: sampleRate)
     }
 
     /// The end of the sound that was added, in nanoseconds from the start.
@@ -199,11 +212,7 @@ final class AudioSynchronizer {
         while end - inputEnd >= nanosecondsPerFrame {
             // In stretches, so that an hour of it takes no memory.
             let count = Int(min((end - inputEnd) / nanosecondsPerFrame, 4800))
-            try append(count: count, at: inputEnd, isSilence: true, output) {
-                for channel in 0..<channels {
-                    (samples + channel * capacity + filled).update(repeating: 0, count: count)
-                }
-            }
+            try append(count: count, at: inputEnd, isSilence: true, output) { zero(count) }
             if isCounted {
                 statistics.framesOfSilence += Int64(count * AudioSynchronizer.sampleRate / max(1, inputRate))
             }
@@ -217,22 +226,39 @@ final class AudioSynchronizer {
         reserve(count)
         write()
         let before = open
-        open = Segment(frame: filled, time: time, count: count, isSilence: isSilence)
+        open = Segment(frame: filled, time: time, stated: time, count: count, isSilence: isSilence)
         filled += count
-        guard before.count > 0 else {
-            origin = open
-            slope = 1 / nanosecondsPerFrame
-            return
+        if before.count > 0 {
+            if !isSilence, !before.isSilence {
+                period = stretched((time - before.stated) / Double(before.count), from: nanosecondsPerFrame)
+            }
+            // What is left of the stretch before ends where this one begins.
+            let rest = Double(open.frame) - origin.frame
+            let nominal = rest * nanosecondsPerFrame
+            let length =
+                before.isSilence
+                ? min(max(time - origin.time, 0.1 * nominal), 1.9 * nominal + nanosecondsPerFrame)
+                : stretched(time - origin.time, from: nominal)
+            open.time = origin.time + length
+            slope = rest / length
+            try give(until: open.time, output)
         }
-        // The clock may be off by much less; a larger step is followed slowly, since it would be heard.
-        let nominal = Double(before.count) * nanosecondsPerFrame
-        let limit = nominal * (before.isSilence ? 0.9 : AudioSynchronizer.maximumStretch)
-        let slack = before.isSilence ? nanosecondsPerFrame : 0
-        let length = min(max(time - before.time, nominal - limit), nominal + limit + slack)
-        open.time = before.time + length
-        origin = before
-        slope = Double(before.count) / length
-        try give(until: open.time, output)
+        origin = (Double(open.frame), open.time)
+        slope = 1 / nanosecondsPerFrame
+        guard !isSilence, let period else { return }
+        slope =
+            Double(count)
+            / stretched(time + Double(count) * period - open.time, from: Double(count) * nanosecondsPerFrame)
+        try give(until: .infinity, output)
+        let reached = self.time(of: nextFrame)
+        if reached > origin.time { origin = (origin.frame + (reached - origin.time) * slope, reached) }
+    }
+
+    /// A length in time, as far as sound may be played faster or slower for it: the clock may be off by much less, and a
+    /// larger step is followed slowly, since it would be heard.
+    private func stretched(_ length: Double, from nominal: Double) -> Double {
+        let limit = nominal * AudioSynchronizer.maximumStretch
+        return min(max(length, nominal - limit), nominal + limit)
     }
 
     /// Another rate begins where the sound before ends.
@@ -241,6 +267,7 @@ final class AudioSynchronizer {
         let end = inputEnd
         try drain(output)
         inputRate = rate
+        period = nil
         resampler = FractionalResampler(ratio: Double(AudioSynchronizer.sampleRate) / Double(rate))
         begin(at: end)
     }
@@ -263,16 +290,17 @@ final class AudioSynchronizer {
         reserve(2 * resampler.reach)
         filled = 2 * resampler.reach
         for channel in 0..<channels { (samples + channel * capacity).update(repeating: 0, count: filled) }
-        open = Segment(frame: filled, time: time, count: 0)
-        origin = open
+        quiet = 0
+        open = Segment(frame: filled, time: time, stated: time, count: 0)
+        origin = (Double(filled), time)
         slope = 1 / nanosecondsPerFrame
     }
 
     /// Makes room, and gives up what output no longer needs.
     private func reserve(_ count: Int) {
         guard filled + count > capacity else { return }
-        let position = origin.frame + Int((time(of: nextFrame) - origin.time) * slope)
-        let spare = max(0, min(position - (resampler?.reach ?? 0) - 1, origin.frame))
+        let position = Int(origin.frame + (time(of: nextFrame) - origin.time) * slope)
+        let spare = max(0, min(position - (resampler?.reach ?? 0) - 1, Int(origin.frame)))
         let kept = filled - spare
         if kept + count > capacity {
             let newCapacity = 2 * (kept + count)
@@ -289,7 +317,8 @@ final class AudioSynchronizer {
             }
         }
         filled = kept
-        origin.frame -= spare
+        quiet = max(0, quiet - spare)
+        origin.frame -= Double(spare)
         open.frame -= spare
     }
 
@@ -297,6 +326,8 @@ final class AudioSynchronizer {
     private func copy(_ chunk: AudioChunk, from first: Int) {
         let count = chunk.frameCount - first
         let given = chunk.format.channels.count
+        guard !chunk.buffer.withUnsafeBytes({ AudioSynchronizer.isZero($0) }) else { return zero(count) }
+        quiet = filled + count
         func store(_ value: (Int) -> Float) {
             for channel in 0..<channels {
                 let target = samples + channel * capacity + filled
@@ -311,7 +342,18 @@ final class AudioSynchronizer {
         }
     }
 
+    private func zero(_ count: Int) {
+        for channel in 0..<channels { memset(samples + channel * capacity + filled, 0, count * 4) }
+    }
+
+    private static func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let first = bytes.first, let base = bytes.baseAddress else { return true }
+        return first == 0 && memcmp(base, base + 1, bytes.count - 1) == 0
+    }
+
     // MARK: Output
+
+    private static let framesPerNanosecond = Double(AudioSynchronizer.sampleRate) / 1e9
 
     private func time(of frame: Int64) -> Double { Double(frame) * (1e9 / Double(AudioSynchronizer.sampleRate)) }
 
@@ -321,18 +363,29 @@ final class AudioSynchronizer {
         while nextFrame < endFrame {
             let due = time(of: nextFrame)
             guard due < end else { return }
-            var position = (due - origin.time) * slope
+            let position = origin.frame + (due - origin.time) * slope
+            var frame = Int(position)
+            var fraction = position - Double(frame)
             // A sample that is due exactly is passed on as it is, whatever the rounding.
-            if abs(position - position.rounded()) < 1e-6 { position = position.rounded() }
-            let whole = position.rounded(.down)
-            let frame = origin.frame + Int(whole)
+            if fraction < 1e-6 { fraction = 0 }
+            if fraction > 1 - 1e-6 { (frame, fraction) = (frame + 1, 0) }
             guard frame + resampler.reach < filled else { return }
             precondition(frame - resampler.reach + 1 >= 0, "the filter reaches before its input")
-            resampler.interpolate(
-                at: frame, position - whole, channels: samples, stride: capacity, count: channels,
-                into: made + madeCount * channels)
-            madeCount += 1
-            nextFrame += 1
+            let target = made + madeCount * channels
+            var count = 1
+            if frame - resampler.reach + 1 >= quiet {
+                // All up to the last one that the filter can make is silence.
+                let last = min(end, origin.time + (Double(filled - resampler.reach - 1) - origin.frame) / slope)
+                count = max(
+                    1, min(framesPerChunk - madeCount, Int((last - due) * AudioSynchronizer.framesPerNanosecond)))
+                count = Int(min(Int64(count), endFrame - nextFrame))
+                memset(target, 0, count * channels * 4)
+            } else {
+                resampler.interpolate(
+                    at: frame, fraction, channels: samples, stride: capacity, count: channels, into: target)
+            }
+            madeCount += count
+            nextFrame += Int64(count)
             if madeCount == framesPerChunk { try giveMade(output) }
         }
     }

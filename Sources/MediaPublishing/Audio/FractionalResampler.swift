@@ -62,18 +62,24 @@ struct FractionalResampler {
         table.withUnsafeBufferPointer { table in
             let row = UnsafeRawPointer(table.baseAddress! + phase * taps)
             let nextRow = row + taps * 4
-            for channel in 0..<count {
+            // Two channels at a time, since to weigh two rows costs as much as to apply them.
+            for channel in Swift.stride(from: 0, to: count, by: 2) {
+                let other = min(channel + 1, count - 1)
                 let samples = UnsafeRawPointer(channels + channel * stride + first)
+                let otherSamples = UnsafeRawPointer(channels + other * stride + first)
                 var sum = SIMD8<Float>.zero
+                var otherSum = SIMD8<Float>.zero
                 var offset = 0
                 while offset < taps * 4 {
                     let low = row.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
                     let high = nextRow.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
-                    let sample = samples.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
-                    sum += (low + (high - low) * weight) * sample
+                    let weights = low + (high - low) * weight
+                    sum += weights * samples.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
+                    otherSum += weights * otherSamples.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
                     offset += 32
                 }
                 output[channel] = sum.sum()
+                output[other] = otherSum.sum()
             }
         }
     }

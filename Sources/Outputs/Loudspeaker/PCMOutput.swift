@@ -82,16 +82,19 @@ final class PCMOutput: @unchecked Sendable {
 
     func write(_ samples: UnsafeRawBufferPointer) throws(AudioRendererError) -> Int {
         let frames = samples.count / format.bytesPerFrame
-        guard frames > 0 else { return 0 }
-        if !held.isEmpty {
-            let again = held
-            let taken = try again.withUnsafeBufferPointer { (bytes) throws(AudioRendererError) in
-                try put(UnsafeRawBufferPointer(bytes))
-            }
-            held.removeFirst(taken * format.bytesPerFrame)
-            guard held.isEmpty else { return 0 }
-        }
+        guard frames > 0, try putHeld() else { return 0 }
         return try put(samples)
+    }
+
+    /// Plays again what a pause has held; false while there is not room for all of it.
+    private func putHeld() throws(AudioRendererError) -> Bool {
+        guard !held.isEmpty else { return true }
+        let again = held
+        let taken = try again.withUnsafeBufferPointer { (bytes) throws(AudioRendererError) in
+            try put(UnsafeRawBufferPointer(bytes))
+        }
+        held.removeFirst(taken * format.bytesPerFrame)
+        return held.isEmpty
     }
 
     private func put(_ samples: UnsafeRawBufferPointer) throws(AudioRendererError) -> Int {
@@ -142,7 +145,11 @@ final class PCMOutput: @unchecked Sendable {
     }
 
     func resume() throws(AudioRendererError) {
-        guard snd_pcm_state(pcm) == SND_PCM_STATE_PAUSED else { return }
+        guard snd_pcm_state(pcm) == SND_PCM_STATE_PAUSED else {
+            // At once, since at the end of a file nothing more is written.
+            _ = try putHeld()
+            return
+        }
         let code = snd_pcm_pause(pcm, 0)
         guard code >= 0 else { throw PCMOutput.failure("resume", name, code) }
     }

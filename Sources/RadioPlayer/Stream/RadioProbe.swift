@@ -2,7 +2,7 @@ import AudioCapturing
 import HTTPTransport
 
 /// Asks a server what is at an address, for programs that play more than radios.
-public enum RadioProbe {
+package enum RadioProbe {
     /// Whether an address is a radio or an MP3 file: by the headers of the answer, or of a playlist by its type. Waits for
     /// the answer.
     ///
@@ -11,7 +11,7 @@ public enum RadioProbe {
     ///   - configuration: how it is received.
     ///   - limit: how long to wait for the answer.
     /// - Returns: true for sound; false for all else, and without an answer.
-    public static func isRadio(
+    package static func isRadio(
         _ url: String, configuration: RadioConfiguration = RadioConfiguration(), limit: Duration = .seconds(5)
     ) -> Bool {
         guard let address = try? RadioStream.address(url), let transport = try? HTTPRadioTransport(configuration) else {

@@ -10,6 +10,7 @@ extension RadioStream {
         demuxer = ICYDemuxer(interval: nil)
         playlistBytes = []
         connectionGaveSound = false
+        connectionStart = parser.endPosition
         connectionBytes = 0
         garbageAtBegin = parser.findings.garbageBytes
         lastData = clock.now
@@ -46,7 +47,10 @@ extension RadioStream {
         if let fileLength, isPart || response.contentLength == fileLength {
             if !isPart { bytesToDrop = received }
         } else if !isStation, let length = response.contentLength, length > 0, !isPart {
-            if received > 0 { parser.reset(position: 0) }
+            if received > 0 {
+                parser.reset(position: 0)
+                connectionStart = 0
+            }
             fileLength = length
             received = 0
         } else {

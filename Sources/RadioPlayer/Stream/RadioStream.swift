@@ -64,6 +64,8 @@ package final class RadioStream {
     /// Whether there ever was sound, and whether this connection gave some.
     var hasGivenSound = false
     var connectionGaveSound = false
+    /// Where the sound of this connection begins: frames before it are of the one before, and wait to be played.
+    var connectionStart: Int64 = 0
     /// The bytes of sound that came with this connection.
     var connectionBytes = 0
     /// When something last came, or the request was made.
@@ -163,7 +165,7 @@ package final class RadioStream {
             return nil
         }
         statistics.framesDecoded &+= 1
-        if !connectionGaveSound, case .active = phase {
+        if !connectionGaveSound, case .active = phase, frame.position >= connectionStart {
             connectionGaveSound = true
             hasGivenSound = true
             attempts = 0

@@ -77,7 +77,8 @@ import VideoCapturing
         #expect(run.leak == nil)
     }
 
-    @Test func decodesJPEG() throws {
+    /// A capture of a camera that gives JPEG.
+    private func jpegRun() -> CaptureRun {
         let machine = StreamingMachine([FakeCamera.Mode(fourCC: .mjpeg, width: 19, height: 9, rate: 100)])
         machine.camera.set {
             $0.content = TestJPEG.yuv420.bytes
@@ -85,6 +86,11 @@ import VideoCapturing
         }
         let run = CaptureRun(machine)
         run.probe.set { $0.keeps = 1 }
+        return run
+    }
+
+    @Test func decodesJPEG() throws {
+        let run = jpegRun()
         try run.start()
         #expect(run.probe.waitForMore(5))
         _ = try run.stop()
@@ -96,13 +102,7 @@ import VideoCapturing
 
     /// For who takes JPEG nothing is decoded; who does not is given pixels again.
     @Test func givesTheJPEGItselfWhereThatIsEnough() throws {
-        let machine = StreamingMachine([FakeCamera.Mode(fourCC: .mjpeg, width: 19, height: 9, rate: 100)])
-        machine.camera.set {
-            $0.content = TestJPEG.yuv420.bytes
-            $0.bufferLength = 4096
-        }
-        let run = CaptureRun(machine)
-        run.probe.set { $0.keeps = 1 }
+        let run = jpegRun()
         run.capture.adapt(to: CaptureWants(acceptsCompressed: true))
         try run.start()
         #expect(run.probe.waitForMore(5))
@@ -120,13 +120,7 @@ import VideoCapturing
 
     /// A recording needs pixels, and a still beside it the JPEG.
     @Test func keepsTheJPEGNextToThePixels() throws {
-        let machine = StreamingMachine([FakeCamera.Mode(fourCC: .mjpeg, width: 19, height: 9, rate: 100)])
-        machine.camera.set {
-            $0.content = TestJPEG.yuv420.bytes
-            $0.bufferLength = 4096
-        }
-        let run = CaptureRun(machine)
-        run.probe.set { $0.keeps = 1 }
+        let run = jpegRun()
         run.capture.adapt(to: CaptureWants(usesCompressed: true))
         try run.start()
         #expect(run.probe.waitForMore(5))

@@ -55,12 +55,13 @@ class MJPEGTestCase(ToolTestCase):
         return run.stdout
 
 
-class HastyCamera:
-    """Serves a picture as fast as it is taken, and hangs up after so many."""
+class Camera:
+    """Serves a picture again and again."""
 
-    def __init__(self, picture, frames):
+    def __init__(self, picture):
         self.connections = 0
-        part = (b"--x\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(picture)) + picture + b"\r\n"
+        self.part = (
+            b"--x\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(picture) + picture + b"\r\n")
         camera = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -70,8 +71,7 @@ class HastyCamera:
                 self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=x")
                 self.end_headers()
                 try:
-                    for _ in range(frames // 20):
-                        self.wfile.write(part * 20)
+                    camera.send(self.wfile)
                 except OSError:
                     pass
 
@@ -88,37 +88,31 @@ class HastyCamera:
         self.server.server_close()
 
 
-class SteadyCamera:
-    """Serves a picture so many times a second, and says nothing of the rate."""
+class HastyCamera(Camera):
+    """Serves a picture as fast as it is taken, and hangs up after a number of them."""
+
+    def __init__(self, picture, frames):
+        self.frames = frames
+        super().__init__(picture)
+
+    def send(self, connection):
+        for _ in range(self.frames // 20):
+            connection.write(self.part * 20)
+
+
+class SteadyCamera(Camera):
+    """Serves a picture a number of times per second, and says nothing of the rate."""
 
     def __init__(self, picture, rate):
-        part = (b"--x\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(picture)) + picture + b"\r\n"
+        self.rate = rate
+        super().__init__(picture)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(200)
-                self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=x")
-                self.end_headers()
-                due = time.monotonic()
-                try:
-                    while True:
-                        self.wfile.write(part)
-                        due += 1 / rate
-                        time.sleep(max(0, due - time.monotonic()))
-                except OSError:
-                    pass
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+    def send(self, connection):
+        due = time.monotonic()
+        while True:
+            connection.write(self.part)
+            due += 1 / self.rate
+            time.sleep(max(0, due - time.monotonic()))
 
 
 def free_port(kind=socket.SOCK_STREAM):

@@ -13,6 +13,8 @@ public typealias MediaFileError = MediaError<MediaFileErrorCode>
 public enum MediaFileErrorCode: String, MediaErrorCode {
     /// The file to be written exists already.
     case fileExists
+    /// Another program is recording to the file.
+    case fileInUse
     /// There is no such file or folder.
     case notFound
     /// The user may not read or write there.
@@ -41,6 +43,7 @@ public enum MediaFileErrorCode: String, MediaErrorCode {
     public var category: ErrorCategory {
         switch self {
         case .fileExists: .usage
+        case .fileInUse: .busy
         case .notFound: .notFound
         case .permissionDenied, .readOnly: .noPermission
         case .noSpace: .noSpace

@@ -71,14 +71,15 @@ public final class OutputFile: Sendable {
     /// Creates a file, or opens standard output for `-`.
     ///
     /// An existing file is an error unless `overwrite` is true; an existing pipe or device is written to, since that
-    /// destroys nothing. Waits for the reader of a FIFO.
+    /// destroys nothing. A file that another process is recording to is left to it: it is locked while it is written
+    /// (`F_SETLK`). Waits for the reader of a FIFO.
     ///
     /// - Parameters:
     ///   - path: the file, or `-` for standard output.
     ///   - overwrite: whether an existing file is truncated.
     ///   - isWanted: called 50 times per second while a FIFO has no reader; false ends the wait.
-    /// - Throws: `interrupted` when the wait for a reader was ended; another `MediaFileError` when the file cannot be
-    ///   created.
+    /// - Throws: `interrupted` when the wait for a reader was ended, `fileInUse` when the file is being written; another
+    ///   `MediaFileError` when it cannot be created.
     public convenience init(
         path: String, overwrite: Bool = false, isWanted: () -> Bool = { true }
     ) throws(MediaFileError) {
@@ -249,9 +250,14 @@ extension OutputFile {
     ) throws(MediaFileError) -> Int32 {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO { return try openFIFO(path, isWanted) }
-        let mode = overwrite ? O_TRUNC : O_EXCL
-        let descriptor = openFile(path, O_WRONLY | O_CREAT | mode)
-        if descriptor >= 0 { return descriptor }
+        let descriptor = openFile(path, O_WRONLY | O_CREAT | (overwrite ? 0 : O_EXCL))
+        if descriptor >= 0 {
+            do throws(MediaFileError) { try claim(descriptor, path, empties: overwrite) } catch {
+                _ = closeDescriptor(descriptor)
+                throw error
+            }
+            return descriptor
+        }
         guard descriptor == -EEXIST else {
             throw MediaFileError(errno: -descriptor, operation: operation, subject: path)
         }
@@ -260,6 +266,24 @@ extension OutputFile {
         if existing >= 0, fstat(existing, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return existing }
         if existing >= 0 { _ = closeDescriptor(existing) }
         throw MediaFileError(errno: existing == -EISDIR ? EISDIR : EEXIST, operation: operation, subject: path)
+    }
+
+    /// Locks a regular file against other processes until it is closed, and removes its content if wanted.
+    private static func claim(_ descriptor: Int32, _ path: String, empties: Bool) throws(MediaFileError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        // File systems that have no locks are written to as they are.
+        if fcntl(descriptor, F_SETLK, &lock) != 0, errno == EAGAIN || errno == EACCES {
+            throw MediaFileError(
+                .fileInUse, operation: operation, subject: path, errno: errno,
+                message: "Another program is recording to this file; wait until it has ended, or choose another name.")
+        }
+        if empties, ftruncate(descriptor, 0) != 0 {
+            throw MediaFileError(errno: errno, operation: operation, subject: path)
+        }
     }
 
     /// Without blocking, which only a signal could end. There is no event for the arrival of a reader.
