@@ -22,7 +22,9 @@ def flashes(file, since):
     """When white pictures begin."""
     pictures, told = ffmpeg(
         file, since, "-map", "0:v:0", "-vf", "scale=16:16,format=gray,showinfo", "-fps_mode", "passthrough", "-f", "rawvideo")
-    times = [float(time) for time in re.findall(r"pts_time:\s*(-?[\d.]+)", told)]
+    # Not its pts_time, which has six digits: 10 ms from a thousand seconds on.
+    unit = [int(number) for number in re.search(r"config in time_base: (\d+)/(\d+)", told).groups()]
+    times = [int(time) * unit[0] / unit[1] for time in re.findall(r"pts:\s*(-?\d+) ", told)]
     light = [sum(pictures[at:at + 256]) / 256 for at in range(0, len(pictures), 256)]
     return [time for time, before, now in zip(times[1:], light, light[1:]) if now > LIGHT >= before]
 
@@ -31,9 +33,9 @@ def beeps(file, since):
     """When beeps begin, by the times that the file states."""
     data, told = ffmpeg(file, since, "-map", "0:a:0", "-af", "pan=mono|c0=c0,ashowinfo", "-f", "s16le")
     places, starts, place = [], [], 0
-    for time, count in re.findall(r"pts_time:(-?[\d.]+).*?nb_samples:(\d+)", told):
+    for time, count in re.findall(r"pts:(-?\d+) .*?nb_samples:(\d+)", told):
         places.append(place)
-        starts.append(float(time))
+        starts.append(int(time) / RATE)
         place += int(count)
     samples = array.array("h", data)
     found, quiet = [], 2 * QUIET

@@ -1,17 +1,14 @@
 """Sound cards, and sound beside pictures: flash and beep at ±1000 ppm, hangs, pulls, overruns, and the cards of the kernel."""
 
 import array
-import functools
-import http.server
 import os
-import pty
 import signal
 import subprocess
-import threading
 import time
 
 import ours
 import sync
+import unit_tests
 from microphone.remote import RemoteMicrophone
 
 TIME_TRAVEL = True
@@ -186,29 +183,14 @@ class CardTests(SoundTestCase):
         self.assertGreater(max(self.samples()), 5000)
         self.assertEqual(ours.summary(running.events())["audio"]["lost"], 0)
 
-    def test_a_pause_at_the_end_of_a_file(self):
+    def test_a_pause_at_the_end(self):
         """A card that cannot pause: what it had not played is played after the pause, though nothing more is written."""
-        subprocess.run(
-            ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "sine=1000:duration=3", str(self.folder / "a.mp3")],
-            check=True)
-        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(self.folder))
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        master, terminal = pty.openpty()
-        player = subprocess.Popen(
-            [os.environ["CAPTURER_DEMO"], "play", f"http://127.0.0.1:{server.server_port}/a.mp3", "--sound", "hw:CARD=Dummy",
-             "--quiet"], stdin=terminal, stdout=terminal, stderr=terminal)
-        self.addCleanup(player.wait)
-        self.addCleanup(player.kill)
-        # Pauses everywhere, and so within the last 200 ms, which the card holds.
-        for _ in range(600):
-            if player.poll() is not None:
-                break
-            os.write(master, b" ")
-            time.sleep(0.06)
-        self.assertEqual(player.poll(), ours.OK, "it waits for sound that is never played")
+        answer = subprocess.run(
+            [unit_tests.bundle(self), "--testing-library", "swift-testing", "--filter", "LoudspeakerCardTests"],
+            env={**os.environ, "CAPTURER_LOUDSPEAKER": "hw:CARD=Dummy"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=300)
+        self.assertEqual(answer.returncode, 0, answer.stdout)
+        self.assertRegex(answer.stdout, "Test run with 1 test .*passed")
 
     def test_a_card_in_use(self):
         microphone = f"mic:{self.plugged_microphone().CARD}"

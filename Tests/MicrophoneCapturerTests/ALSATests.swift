@@ -125,6 +125,27 @@ private struct Configuration {
     }
 }
 
+/// On a card that cannot pause, which CAPTURER_LOUDSPEAKER names: that of the guest's kernel.
+@Suite(.enabled(if: getenv("CAPTURER_LOUDSPEAKER") != nil)) struct LoudspeakerCardTests {
+    /// At the end of a file nothing is written after a pause that would take its rest along.
+    @Test func whatAPauseHoldsIsPlayedAfterIt() throws {
+        let loudspeaker = Loudspeaker(String(cString: try #require(getenv("CAPTURER_LOUDSPEAKER"))))
+        let format = try loudspeaker.open(.int16At48kStereo)
+        let frames = loudspeaker.bufferFrames / 2
+        let samples = [UInt8](repeating: 0, count: frames * format.bytesPerFrame)
+        #expect(try samples.withUnsafeBytes { try loudspeaker.write($0) } == frames)
+        try loudspeaker.pause()
+        #expect(try loudspeaker.queuedFrames() > 0)
+        try loudspeaker.resume()
+        let limit = MonotonicClock().now.advanced(by: .seconds(60))
+        while try loudspeaker.queuedFrames() > 0 {
+            try #require(MonotonicClock().now < limit, "it is never played")
+            usleep(1000)
+        }
+        loudspeaker.close()
+    }
+}
+
 /// Counts frames.
 private final class ChunkLog: AudioCaptureConsumer {
     private let count = Locked(0)

@@ -217,3 +217,16 @@ final class PictureClock: FeedbackConsumer {
 
     func consumeFrame(_ frame: VideoFrame) { onFrame(frame.timestamp) }
 }
+
+extension AudioSynchronizer {
+    /// What it has done, in frames of 48 kHz and of the capture.
+    struct Statistics: Sendable, Hashable {
+        /// Silence in place of sound that is missing, and holes that were jumped over.
+        var framesOfSilence: Int64 = 0
+        /// Sound that came too late, or twice.
+        var framesLeftOut: Int64 = 0
+    }
+
+    /// A hole that is longer is jumped over, where that is allowed: more than the gaps that Opus fills with silence.
+    static let longestSilence = Duration.milliseconds(1100)
+}

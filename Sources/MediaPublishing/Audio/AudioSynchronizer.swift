@@ -1,11 +1,5 @@
 import AudioCapturing
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
 /// Puts the sound of a capture on the time line of the pictures: 48 kHz by the monotonic clock, without a gap, from one
 /// moment to another.
 ///
@@ -17,9 +11,7 @@ import AudioCapturing
 /// chunks       |----------|----------|          |----------|      times of the card
 /// time line   T0 ─┬─┬─┬─┬─┬─┬─┬─┬─┬─┬─ silence ─┬─┬─┬─┬─┬─┬─▶     48,000 per second of the monotonic clock
 /// ```
-/// Live, a longer hole is jumped over: silence is encoded and sent as sound is, and a machine that cannot keep up would fall
-/// behind further with each.
-///
+/// Live, a longer hole is jumped over: silence is encoded and sent as sound is, and a slow machine would fall behind further.
 /// A chunk is given as soon as it has come, but for the half millisecond that the filter reaches into the next one: how long
 /// it takes is known from those before it, and what that is off by is made good in the next one. Silence costs next to
 /// nothing. No allocation per chunk in steady state. Used by one thread at a time.
@@ -33,17 +25,6 @@ final class AudioSynchronizer {
     private static let statedTolerance = 1e6
     /// How much faster or slower sound may be played to follow the times, in parts of one: more than any clock is off.
     private static let maximumStretch = 0.0025
-
-    /// What it has done, in frames of 48 kHz and of the capture.
-    struct Statistics: Sendable, Hashable {
-        /// Silence in place of sound that is missing, and holes that were jumped over.
-        var framesOfSilence: Int64 = 0
-        /// Sound that came too late, or twice.
-        var framesLeftOut: Int64 = 0
-    }
-
-    /// A hole that is longer is jumped over, where that is allowed: more than the gaps that Opus fills with silence.
-    static let longestSilence = Duration.milliseconds(1100)
 
     /// What it gives: `float32`, in the channels of the capture.
     let format: AudioFormat
@@ -289,7 +270,7 @@ final class AudioSynchronizer {
         open = Segment()
         reserve(2 * resampler.reach)
         filled = 2 * resampler.reach
-        for channel in 0..<channels { (samples + channel * capacity).update(repeating: 0, count: filled) }
+        for channel in 0..<channels { FractionalResampler.silence(samples + channel * capacity, filled) }
         quiet = 0
         open = Segment(frame: filled, time: time, stated: time, count: 0)
         origin = (Double(filled), time)
@@ -326,7 +307,7 @@ final class AudioSynchronizer {
     private func copy(_ chunk: AudioChunk, from first: Int) {
         let count = chunk.frameCount - first
         let given = chunk.format.channels.count
-        guard !chunk.buffer.withUnsafeBytes({ AudioSynchronizer.isZero($0) }) else { return zero(count) }
+        guard !chunk.buffer.withUnsafeBytes({ FractionalResampler.isSilence($0) }) else { return zero(count) }
         quiet = filled + count
         func store(_ value: (Int) -> Float) {
             for channel in 0..<channels {
@@ -343,12 +324,7 @@ final class AudioSynchronizer {
     }
 
     private func zero(_ count: Int) {
-        for channel in 0..<channels { memset(samples + channel * capacity + filled, 0, count * 4) }
-    }
-
-    private static func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let first = bytes.first, let base = bytes.baseAddress else { return true }
-        return first == 0 && memcmp(base, base + 1, bytes.count - 1) == 0
+        for channel in 0..<channels { FractionalResampler.silence(samples + channel * capacity + filled, count) }
     }
 
     // MARK: Output
@@ -379,7 +355,7 @@ final class AudioSynchronizer {
                 count = max(
                     1, min(framesPerChunk - madeCount, Int((last - due) * AudioSynchronizer.framesPerNanosecond)))
                 count = Int(min(Int64(count), endFrame - nextFrame))
-                memset(target, 0, count * channels * 4)
+                FractionalResampler.silence(target, count * channels)
             } else {
                 resampler.interpolate(
                     at: frame, fraction, channels: samples, stride: capacity, count: channels, into: target)

@@ -75,13 +75,26 @@ struct FractionalResampler {
                     let high = nextRow.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
                     let weights = low + (high - low) * weight
                     sum += weights * samples.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
-                    otherSum += weights * otherSamples.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
+                    if other > channel {
+                        otherSum += weights * otherSamples.loadUnaligned(fromByteOffset: offset, as: SIMD8<Float>.self)
+                    }
                     offset += 32
                 }
                 output[channel] = sum.sum()
-                output[other] = otherSum.sum()
+                if other > channel { output[other] = otherSum.sum() }
             }
         }
+    }
+
+    /// Whether all of it is zero: between such samples there is nothing to compute.
+    static func isSilence(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let first = bytes.first, let base = bytes.baseAddress else { return true }
+        return first == 0 && memcmp(base, base + 1, bytes.count - 1) == 0
+    }
+
+    /// Makes samples zero.
+    static func silence(_ samples: UnsafeMutablePointer<Float>, _ count: Int) {
+        memset(samples, 0, count * MemoryLayout<Float>.stride)
     }
 
     private static func sinc(_ x: Double) -> Double { abs(x) < 1e-9 ? 1 : sin(.pi * x) / (.pi * x) }

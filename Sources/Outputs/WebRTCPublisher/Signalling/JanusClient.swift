@@ -40,6 +40,8 @@ package final class JanusClient: Sendable {
     /// Janus answers to a wait for events after 30 s at the latest.
     private static let pollTimeout = Duration.seconds(50)
     private static let maximumCandidates = 32
+    /// What all requests of the end may take together.
+    private static let farewellTimeout = Duration.seconds(3)
 
     /// - Parameters:
     ///   - server: Janus's HTTP API, as in `http://127.0.0.1:8088/janus`.
@@ -229,17 +231,19 @@ package final class JanusClient: Sendable {
     private func leave(_ last: State) {
         guard let session = last.session else { return }
         let message = JSONValue.string("message")
+        let deadline = MonotonicClock().now.advanced(by: JanusClient.farewellTimeout)
         do {
             if let handle = last.handle {
                 let path = "/\(session)/\(handle)"
                 let leaving: JSONValue = .object([("request", .string("leave"))])
-                _ = try send(path, [("janus", message), ("body", leaving)], isFarewell: true)
+                _ = try send(path, [("janus", message), ("body", leaving)], farewellUntil: deadline)
                 if let secret = last.roomSecret {
                     _ = try send(
-                        path, [("janus", message), ("body", room.destructionBody(secret: secret))], isFarewell: true)
+                        path, [("janus", message), ("body", room.destructionBody(secret: secret))],
+                        farewellUntil: deadline)
                 }
             }
-            _ = try send("/\(session)", [("janus", .string("destroy"))], isFarewell: true)
+            _ = try send("/\(session)", [("janus", .string("destroy"))], farewellUntil: deadline)
         } catch {
             // Janus is gone, and ends the session itself after a while without requests.
         }
@@ -260,15 +264,17 @@ extension JanusClient {
 
     private func send(
         _ path: String, _ members: [(name: String, value: JSONValue)], transaction: String = token(),
-        isFarewell: Bool = false
+        farewellUntil deadline: MediaTime? = nil
     ) throws(SignallingError) -> JanusMessage {
         var members = members + [("transaction", JSONValue.string(transaction))]
         if let apiSecret { members.append(("apisecret", .string(apiSecret))) }
         var request = try self.request("POST", path)
         request.headerLines = ["Content-Type: application/json"]
         request.body = Array(JSONValue.object(members).text.utf8)
-        if isFarewell { request.timeout = min(server.timeout, .seconds(3)) }
-        guard let reply = try messages(isFarewell ? farewell : client, request).first else { throw noMessage }
+        if let deadline {
+            request.timeout = min(server.timeout, max(deadline - MonotonicClock().now, .milliseconds(100)))
+        }
+        guard let reply = try messages(deadline == nil ? client : farewell, request).first else { throw noMessage }
         return reply
     }
 
