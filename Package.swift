@@ -69,6 +69,9 @@ let package = Package(
             path: "Sources/Codecs/OpusCodec", swiftSettings: strict),
         // Sound between formats and clocks, apart since it links libswresample; and where sound is played.
         .target(name: "AudioResampling", dependencies: ["AudioCapturing", "CSWResample"], swiftSettings: strict),
+        .target(
+            name: "CSWResample", path: "Sources/System/CSWResample",
+            linkerSettings: [.linkedLibrary("swresample"), .linkedLibrary("avutil")]),
         .target(name: "AudioRendering", dependencies: ["AudioCapturing"], swiftSettings: strict),
         .target(
             name: "MP3Codec", dependencies: ["AudioCapturing", "CMPG123"], path: "Sources/Codecs/MP3Codec",
@@ -271,7 +274,6 @@ let package = Package(
         system("COpus", pkgConfig: "opus", ["libopus-dev"]),
         system("CALSA", pkgConfig: "alsa", ["libasound2-dev"]),
         system("CMPG123", pkgConfig: "libmpg123", ["libmpg123-dev"]),
-        system("CSWResample", pkgConfig: "libswresample", ["libswresample-dev"]),
         system("CNice", pkgConfig: "gobject-2.0", ["libnice-dev"]),
         system("COpenSSL", pkgConfig: "openssl", ["libssl-dev"]),
         system("CSRTP", pkgConfig: "libsrtp2", ["libsrtp2-dev"]),

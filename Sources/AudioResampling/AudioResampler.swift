@@ -40,9 +40,8 @@ public final class AudioResampler {
         var result: Int32 = 0
         guard
             let context = cswresample_make(
-                AudioResampler.libraryFormat(input.sampleType), Int32(input.channels.count), Int32(input.sampleRate),
-                AudioResampler.libraryFormat(output.sampleType), Int32(output.channels.count), Int32(output.sampleRate),
-                &result)
+                input.sampleType == .float32 ? 1 : 0, Int32(input.channels.count), Int32(input.sampleRate),
+                output.sampleType == .float32 ? 1 : 0, Int32(output.channels.count), Int32(output.sampleRate), &result)
         else {
             guard result != cswresample_out_of_memory else {
                 throw CodecError(
@@ -60,7 +59,7 @@ public final class AudioResampler {
     public var delay: Duration {
         // In units of both rates, so that nothing is rounded.
         let base = Int64(input.sampleRate) * Int64(output.sampleRate)
-        return .nanoseconds(Int64(Double(swr_get_delay(context, base)) * 1e9 / Double(base)))
+        return .nanoseconds(Int64(Double(cswresample_delay(context, base)) * 1e9 / Double(base)))
     }
 
     /// The room that the output of an input needs, in frames.
@@ -69,7 +68,7 @@ public final class AudioResampler {
     /// - Returns: the largest number of frames that ``convert(_:into:)`` gives for them.
     public func outputCapacity(forInput frames: Int) -> Int {
         // The library counts what it holds; compensation and rounding are beside that.
-        let bound = swr_get_out_samples(context, Int32(clamping: frames))
+        let bound = cswresample_output_frames(context, Int32(clamping: frames))
         return Int(max(0, bound)) + Int(max(0, bound)) / 100 + 32
     }
 
@@ -103,8 +102,7 @@ public final class AudioResampler {
     ///
     /// - Throws: `library` when the library fails.
     public func reset() throws(CodecError) {
-        swr_close(context)
-        try check(swr_init(context))
+        try check(cswresample_reset(context))
         applied = 0
     }
 
@@ -126,8 +124,7 @@ public final class AudioResampler {
         guard compensation != applied || (applied != 0 && framesUntilRefresh <= 0) else { return }
         let distance = output.sampleRate * 60
         let frames = Int32((compensation * Double(distance) / 1e6).rounded())
-        // A failure leaves the rate as it is.
-        _ = swr_set_compensation(context, frames, frames == 0 ? 0 : Int32(distance))
+        cswresample_compensate(context, frames, frames == 0 ? 0 : Int32(distance))
         applied = compensation
         framesUntilRefresh = output.sampleRate * 10
     }
@@ -137,13 +134,6 @@ public final class AudioResampler {
         throw CodecError(
             result == cswresample_out_of_memory ? .outOfMemory : .library, operation: "resample", libraryCode: result,
             message: "The sound cannot be converted from \(input) to \(output); restart the program.")
-    }
-
-    private static func libraryFormat(_ type: SampleType) -> AVSampleFormat {
-        switch type {
-        case .int16: AV_SAMPLE_FMT_S16
-        case .float32: AV_SAMPLE_FMT_FLT
-        }
     }
 
     private static func unsupported(_ input: AudioFormat, _ output: AudioFormat, _ code: Int32?) -> CodecError {
