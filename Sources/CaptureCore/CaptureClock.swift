@@ -22,7 +22,7 @@ public struct MonotonicClock: CaptureClock {
     public var now: MediaTime {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
-        return MediaTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+        return MediaTime(nanoseconds: nanoseconds(of: time))
     }
 
     public func wait(until deadline: MediaTime, or wake: ManualResetEvent) {
@@ -35,5 +35,8 @@ public struct MonotonicClock: CaptureClock {
 package func wallClockTime() -> Duration {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    return .nanoseconds(nanoseconds(of: time))
 }
+
+/// All of a time of the system in nanoseconds.
+package func nanoseconds(of time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }

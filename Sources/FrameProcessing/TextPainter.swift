@@ -160,8 +160,6 @@ package final class TextPainter: Sendable {
 
     /// The time of the monotonic clock, and by the calendar.
     package static let now: @Sendable () -> (now: MediaTime, wall: Int64) = {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return (MonotonicClock().now, Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+        (MonotonicClock().now, wallClockTime().nanoseconds)
     }
 }

@@ -123,8 +123,7 @@ struct SplitName: Sendable, Hashable {
             guard lstat(folder + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
             files.append(
                 File(
-                    path: folder + name, bytes: Int64(status.st_size),
-                    changed: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec),
+                    path: folder + name, bytes: Int64(status.st_size), changed: nanoseconds(of: status.st_mtim),
                     number: number < 0 ? nil : number))
         }
         return files.sorted { ($0.changed, $0.number ?? 0) < ($1.changed, $1.number ?? 0) }
