@@ -12,12 +12,14 @@ SHELL := /bin/bash
 STEP := scripts/step
 # Where `scripts/tool` builds it.
 TOOL := $(CURDIR)/.build-release/release/capturer-demo
-# Which unit tests to run: a regular expression for names like `Module.Suite/test()`.
+# Which unit tests to run: a regular expression for names like `Module.Suite/test()`. By default all but `LATER`.
 FILTER ?= .
 UNIT_TESTS := scripts/unit-tests --filter '$(FILTER)'
+# Tests that simulate hours and many links, for a minute of a processor: `make test-all` alone runs them.
+HOURS := EnduranceTests/`(After|The level)
+LATER := $(HOURS)|CongestionTests/aDownload|AudioSynchronizerTests/theClockOfTheCard|FFmpegVideoEncoderTests/bitrate
 # The sanitizers' tests run three at a time: they need the processors more than others do, and wait as often.
 # ThreadSanitizer without the modules and suites that start no thread; both without the hours of radio.
-HOURS := EnduranceTests/`(After|The level)
 BUILD_TSAN := swift build --build-tests --sanitize=thread --scratch-path .build-tsan
 TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream|RTP)Tests[.]|[.](AudioSynchronizer|MultipartParser|ConstantRateSchedule|OutputFormat)Tests/|$(HOURS)'
 TSAN := TSAN_OPTIONS="halt_on_error=1"
@@ -74,7 +76,7 @@ install: ## install the tool, its manual and completions to PREFIX; after make r
 # any did.
 QUICK_CHECKS := check-format check-structure unit
 USER_CHECKS := $(QUICK_CHECKS) end-to-end-first camera-first
-MORE_CHECKS := end-to-end-later camera-later docs thread-sanitizer address-sanitizer https fuzz examples matrix
+MORE_CHECKS := unit-later end-to-end-later camera-later docs thread-sanitizer address-sanitizer https fuzz examples matrix
 
 # What the later checks need is built while the earlier ones wait for something other than a processor.
 USER_BUILDS := build-release kernel
@@ -129,7 +131,11 @@ check-api: setup ## compare the public API with that of the last tag
 
 .PHONY: unit
 unit: build ## run the unit tests
-	@$(STEP) "unit tests" $(UNIT_TESTS)
+	@$(STEP) "unit tests" $(UNIT_TESTS) $(if $(filter .,$(FILTER)),--skip '$(LATER)')
+
+.PHONY: unit-later
+unit-later: build ## run the unit tests that simulate hours
+	@$(STEP) "unit tests, later" scripts/unit-tests --filter '$(LATER)'
 
 # Minutes of waiting: each flaw through every rule, in four shares. The unit tests put each through its own rule only.
 .PHONY: matrix
