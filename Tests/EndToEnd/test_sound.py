@@ -7,6 +7,7 @@ import struct
 import threading
 
 from support.devtools import DevTools
+from support.icecast import QuirkServer, make_mp3
 from support.media import command, probe
 from support.tool import USAGE, ToolTestCase
 
@@ -64,14 +65,37 @@ def serve(test, file):
     return f"http://127.0.0.1:{server.server_port}/"
 
 
-class SoundTests(ToolTestCase):
-    def record(self, name, *options, seconds=3):
+class SoundTestCase(ToolTestCase):
+    def record(self, name, *options, audio="tone", seconds=3):
         file = self.folder / name
         run = self.succeed(
-            "--source", "noise", "--size", "160x120", "--fps", 30, "--audio", "tone", "--duration", seconds, *options, "-o",
+            "--source", "noise", "--size", "160x120", "--fps", 30, "--audio", audio, "--duration", seconds, *options, "-o",
             file)
         return file, run
 
+    def assertChromiumPlays(self, file, seconds):
+        """By `src` and by Media Source Extensions, where a viewer stalls at each hole and where the first track ends."""
+        browser = DevTools()
+        self.addCleanup(browser.close)
+        tab = browser.open()
+        tab.go(serve(self, file))
+        tab.wait("typeof bySource === 'function' && document.body !== null || document.readyState === 'complete'")
+        # With sound only after somebody has touched the page.
+        played = tab.send(
+            "Runtime.evaluate", expression="bySource()", returnByValue=True, awaitPromise=True,
+            userGesture=True)["result"]["value"]
+        self.assertEqual((played["error"], played["ended"]), (None, True), played)
+        self.assertAlmostEqual(played["duration"], seconds, delta=0.1)
+        self.assertGreater(played["sound"], 1000)
+        appended = tab.evaluate("byMediaSource()")
+        self.assertIsNone(appended["error"], appended)
+        # One range, without a hole, as long as the film.
+        self.assertEqual(len(appended["ranges"]), 1, appended)
+        self.assertAlmostEqual(appended["ranges"][0][0], 0, delta=0.05)
+        self.assertAlmostEqual(appended["ranges"][0][1], seconds, delta=0.1)
+
+
+class SoundTests(SoundTestCase):
     def test_a_file_has_both(self):
         file, run = self.record("a.webm", "--keyframe-interval", 1)
         self.assertIn("with sound of tone", run.stderr)
@@ -91,23 +115,7 @@ class SoundTests(ToolTestCase):
 
     def test_chromium_plays_it(self):
         file, _ = self.record("a.webm", "--keyframe-interval", 1)
-        browser = DevTools()
-        self.addCleanup(browser.close)
-        tab = browser.open()
-        tab.go(serve(self, file))
-        tab.wait("typeof bySource === 'function' && document.body !== null || document.readyState === 'complete'")
-        # With sound only after somebody has touched the page.
-        played = tab.send(
-            "Runtime.evaluate", expression="bySource()", returnByValue=True, awaitPromise=True,
-            userGesture=True)["result"]["value"]
-        self.assertEqual((played["error"], played["ended"]), (None, True), played)
-        self.assertAlmostEqual(played["duration"], 3, delta=0.1)
-        self.assertGreater(played["sound"], 1000)
-        appended = tab.evaluate("byMediaSource()")
-        self.assertIsNone(appended["error"], appended)
-        # One range, without a hole, as long as the film.
-        self.assertEqual(len(appended["ranges"]), 1, appended)
-        self.assertAlmostEqual(appended["ranges"][0][1], 3, delta=0.1)
+        self.assertChromiumPlays(file, 3)
 
     def test_other_containers(self):
         for name in ("a.mkv", "a.mp4", "a.ts"):
@@ -171,3 +179,36 @@ class SoundTests(ToolTestCase):
         doctor = self.run_tool("doctor").stdout.decode()
         self.assertTrue(re.search(r"ok\s+libopus", doctor), doctor)
         self.assertIn("microphone", doctor)
+
+
+class UnevenSoundTests(SoundTestCase):
+    """Radios whose sound is late, has a hole or ends early: silence is in its place, so that browsers do not stall there."""
+
+    WAITS = True
+    LATER = True
+
+    def silences(self, file):
+        """Where nothing is heard for a fifth of a second or longer, as (from, to) in seconds, and the length of all."""
+        heard = command(
+            "ffmpeg", "-v", "error", "-i", file, "-vn", "-f", "s16le", "-ac", "1", "-ar", "8000", "-").stdout
+        samples = struct.unpack(f"<{len(heard) // 2}h", heard)
+        windows = [max(map(abs, samples[at:at + 160])) < 100 for at in range(0, len(samples), 160)]
+        found = []
+        for at, is_silent in enumerate([*windows, False]):
+            if is_silent and (at == 0 or not windows[at - 1]):
+                begin = at
+            elif not is_silent and at and windows[at - 1] and at - begin >= 10:
+                found.append((begin / 50, at / 50))
+        return found, len(samples) / 8000
+
+    def test_silence_is_in_its_place(self):
+        server = QuirkServer(make_mp3(self.folder / "a.mp3", seconds=20).read_bytes())
+        self.addCleanup(server.end)
+        for fault in ("late", "hole", "early"):
+            with self.subTest(fault):
+                file, run = self.record(f"{fault}.webm", "--keyframe-interval", 1, audio=server.url(fault), seconds=8)
+                silences, seconds = self.silences(file)
+                self.assertAlmostEqual(seconds, 8, delta=0.1)
+                if fault != "late":
+                    self.assertTrue(any(end - begin > 2 and begin > 2.9 for begin, end in silences), f"{silences}\n{run}")
+                self.assertChromiumPlays(file, 8)

@@ -141,7 +141,8 @@ class Icecast:
 
 
 class QuirkServer:
-    """Answers as SHOUTcast 1 and others do; the path chooses how. Sends at four times the speed of sound."""
+    """Answers as SHOUTcast 1 and others do; the path chooses how. Sends at four times the speed of sound; what is late, or
+    has a hole or an early end, at its speed."""
 
     ICY = "ICY 200 OK\r\nicy-notice1:<BR>\r\nicy-name:Fake\r\ncontent-type:audio/mpeg\r\nicy-br:128\r\n"
 
@@ -197,6 +198,9 @@ class QuirkServer:
         if path == "ghost":
             time.sleep(60)
             return
+        speed = 16000 if path in ("late", "hole", "early") else 64000
+        if path == "late":
+            time.sleep(2)
         sent, began, count, step = 0, time.monotonic(), 0, interval or 4096
         while True:
             piece = bytes(self.sound[(sent + index) % len(self.sound)] for index in range(step))
@@ -208,7 +212,10 @@ class QuirkServer:
                 client.sendall(bytes([(len(text) + 15) // 16]) + text.ljust((len(text) + 15) // 16 * 16, b"\0"))
             if path == "short" and sent > 64000:
                 return
-            time.sleep(max(0, began + sent / 64000 - time.monotonic()))
+            if path in ("hole", "early") and 48000 <= sent < 48000 + step:
+                time.sleep(60 if path == "early" else 3)
+                began += 3
+            time.sleep(max(0, began + sent / speed - time.monotonic()))
 
     def end(self):
         self.listener.close()
