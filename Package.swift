@@ -370,7 +370,8 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "RadioCapturerTests",
-            dependencies: ["RadioCapturer", "RadioPlayer", "AudioCapturing", "TestTools"], swiftSettings: strict),
+            dependencies: ["RadioCapturer", "RadioPlayer", "AudioCapturing", "CapturerTestKit", "TestTools"],
+            swiftSettings: strict),
         .testTarget(
             name: "MP3CodecTests", dependencies: ["MP3Codec", "AudioCapturing", "TestTools"], swiftSettings: strict),
         .testTarget(
@@ -456,7 +457,8 @@ let package = Package(
         .testTarget(
             name: "MicrophoneCapturerTests",
             dependencies: [
-                "MicrophoneCapturer", "Loudspeaker", "AudioCapturing", "AudioRendering", "CALSA", "TestTools",
+                "MicrophoneCapturer", "Loudspeaker", "AudioCapturing", "AudioRendering", "CALSA", "CapturerTestKit",
+                "TestTools",
             ], swiftSettings: strict),
         .testTarget(
             name: "ToneCapturerTests",

@@ -1,12 +1,6 @@
 import AudioCapturing
 import CALSA
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
 /// A device of a sound card that records.
 public struct Microphone: Sendable, Hashable {
     /// The identifier of its card, which stays when the card is plugged in again: `Mic`.
@@ -29,7 +23,9 @@ public struct Microphone: Sendable, Hashable {
     }
 
     /// ALSA's name of it, with conversion: `plughw:CARD=Mic,DEV=0`.
-    public var pcmName: String { "plughw:CARD=\(cardID),DEV=\(device)" }
+    public var pcmName: String { Microphone.pcmName(cardID: cardID, device: device) }
+
+    static func pcmName(cardID: String, device: Int) -> String { "plughw:CARD=\(cardID),DEV=\(device)" }
 }
 
 /// The microphones of this machine, as ALSA knows them.
@@ -101,13 +97,6 @@ enum MicrophoneDirectory {
             all.first { $0.cardID.lowercased() == wanted } ?? all.first { $0.name.lowercased().contains(wanted) }
         // A name of the user's own configuration otherwise.
         return found?.pcmName ?? text
-    }
-
-    /// Whether the card of a name of ALSA is there; true where the name has no card.
-    static func isPresent(_ pcmName: String) -> Bool {
-        guard let range = pcmName.firstRange(of: "CARD=") else { return true }
-        let id = pcmName[range.upperBound...].prefix { $0 != "," }
-        return access("/proc/asound/\(id)", F_OK) == 0
     }
 
     /// The devices for listings.

@@ -8,25 +8,12 @@ import CALSA
 #endif
 
 /// An open device of ALSA that records, in non-blocking mode. Used by one thread at a time.
-final class PCMDevice {
-    /// What comes of a read.
-    enum Reading {
-        /// Frames, and when the first one was at the microphone; nil where the device does not tell.
-        case frames(Int, timestamp: MediaTime?)
-        /// Nothing yet.
-        case none
-        /// Sound was lost, and recording goes on: the last read was longer ago than the buffer holds.
-        case overrun
-    }
-
-    /// The name that it was opened by.
+final class PCMDevice: RecordingDevice {
     let name: String
-    /// What it delivers.
     private(set) var format: AudioFormat
-    /// The frames of one of its interrupts.
     private(set) var framesPerPeriod = 0
-    /// How much it holds before sound is lost.
     private(set) var bufferDuration = Duration.zero
+    private(set) var place: (card: Int, device: Int)?
     /// Whether its times can be trusted.
     private(set) var hasTimes = true
 
@@ -53,6 +40,7 @@ final class PCMDevice {
         // From here on the deinitializer closes.
         try configure(wanted, period)
         hasTimes = !PCMDevice.description(of: pcm).contains("PulseAudio")
+        place = PCMDevice.place(of: pcm)
     }
 
     deinit {
@@ -105,7 +93,6 @@ final class PCMDevice {
         bufferDuration = format.duration(ofFrames: Int64(bufferFrames))
     }
 
-    /// Begins to record, also after a loss.
     func start() throws(CaptureError) {
         for code in [snd_pcm_prepare(pcm), snd_pcm_start(pcm)] where code < 0 {
             throw PCMDevice.failure("start the microphone", name, code)
@@ -114,9 +101,6 @@ final class PCMDevice {
 
     func stop() { snd_pcm_drop(pcm) }
 
-    /// Sleeps until there may be something to read, or a stop, or the time is over.
-    ///
-    /// - Returns: false when the time was over.
     func wait(stop: Int32, until deadline: MediaTime) -> Bool {
         let count = max(0, Int(snd_pcm_poll_descriptors_count(pcm)))
         return withUnsafeTemporaryAllocation(of: pollfd.self, capacity: count + 1) { descriptors in
@@ -133,10 +117,7 @@ final class PCMDevice {
         }
     }
 
-    /// Reads what there is.
-    ///
-    /// - Throws: `deviceLost` for a device that is gone or hangs.
-    func read(into samples: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Reading {
+    func read(into samples: UnsafeMutableRawBufferPointer) throws(CaptureError) -> DeviceReading {
         let capacity = samples.count / format.bytesPerFrame
         let count = snd_pcm_readi(pcm, samples.baseAddress, snd_pcm_uframes_t(capacity))
         switch Int32(clamping: count) {
@@ -165,6 +146,16 @@ final class PCMDevice {
             return nil
         }
         return time.advanced(by: .zero - format.duration(ofFrames: delay + Int64(count)))
+    }
+
+    /// The card behind the plug-ins, and its device; nil for a sound server.
+    private static func place(of pcm: OpaquePointer) -> (card: Int, device: Int)? {
+        var info: OpaquePointer?
+        guard snd_pcm_info_malloc(&info) >= 0, let info else { return nil }
+        defer { snd_pcm_info_free(info) }
+        guard snd_pcm_info(pcm, info) >= 0 else { return nil }
+        let card = snd_pcm_info_get_card(info)
+        return card < 0 ? nil : (Int(card), Int(snd_pcm_info_get_device(info)))
     }
 
     /// What the library says of a device and the plug-ins around it.

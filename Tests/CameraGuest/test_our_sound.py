@@ -185,12 +185,20 @@ class CardTests(SoundTestCase):
 
     def test_a_pause_at_the_end(self):
         """A card that cannot pause: what it had not played is played after the pause, though nothing more is written."""
+        self.run_unit_test("LoudspeakerCardTests", CAPTURER_LOUDSPEAKER="hw:CARD=Dummy")
+
+    def run_unit_test(self, suite, **environment):
+        """One of those that need a card."""
         answer = subprocess.run(
-            [unit_tests.bundle(self), "--testing-library", "swift-testing", "--filter", "LoudspeakerCardTests"],
-            env={**os.environ, "CAPTURER_LOUDSPEAKER": "hw:CARD=Dummy"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [unit_tests.bundle(self), "--testing-library", "swift-testing", "--filter", suite],
+            env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, timeout=300)
         self.assertEqual(answer.returncode, 0, answer.stdout)
         self.assertRegex(answer.stdout, "Test run with 1 test .*passed")
+
+    def test_a_card_that_is_named_by_its_number(self):
+        """That it is gone is seen, and that it is back."""
+        self.run_unit_test("UnpluggedCardTests", CAPTURER_SOUND_DRIVER=LOOPBACK)
 
     def test_a_card_in_use(self):
         microphone = f"mic:{self.plugged_microphone().CARD}"

@@ -1,0 +1,177 @@
+import AudioCapturing
+
+/// The source behind it; all on the capture's thread.
+struct MicrophoneSource: AudioSource {
+    private(set) var settings: AudioSettings
+    private let name: String
+    private let system: SoundSystem
+    private var pcmName = ""
+    /// The card that is recorded, and a name of ALSA that finds it whatever its number; nil for a sound server.
+    private var card: SoundCard?
+    private var nameOfCard: String?
+    private var device: (any RecordingDevice)?
+    private var isAfterLoss = false
+    /// The interruption that was reported last; nil while there is sound.
+    private var reported: CaptureState.InterruptionReason?
+    /// When the device has last given something.
+    private var lastData = MediaTime.zero
+
+    /// How long to wait between two looks for a card that is gone.
+    private static let retryInterval = Duration.milliseconds(500)
+
+    init(_ name: String, _ settings: AudioSettings, _ system: SoundSystem) {
+        self.name = name
+        self.settings = settings
+        self.system = system
+    }
+
+    var pacing: AudioPacing { .device }
+
+    mutating func open(_ context: AudioContext) throws {
+        pcmName = MicrophoneDirectory.pcmName(of: name)
+        let opened = try system.open(pcmName, settings.format, settings.chunkDuration)
+        // While it is open, no other card can have its number.
+        if let place = opened.place, let found = system.card(place.card) {
+            card = found
+            pcmName = SoundCards.name(pcmName, of: found)
+            nameOfCard = Microphone.pcmName(cardID: found.id, device: place.device)
+        }
+        adopt(opened)
+    }
+
+    mutating func start(_ context: AudioContext) throws {
+        // One that was unplugged while it was stopped is opened again.
+        do { try device?.start() } catch { device = nil }
+        if device == nil {
+            let opened = try openAgain()
+            try opened.start()
+            adopt(opened)
+        }
+        isAfterLoss = false
+        reported = nil
+        lastData = MonotonicClock().now
+    }
+
+    private mutating func adopt(_ opened: any RecordingDevice) {
+        settings.format = opened.format
+        settings.chunkDuration = opened.format.duration(ofFrames: Int64(opened.framesPerPeriod))
+        device = opened
+    }
+
+    mutating func nextChunk(_ context: AudioContext) throws -> SourceAudio? {
+        while !context.isStopping {
+            guard let device else {
+                reopen(context)
+                continue
+            }
+            do {
+                if let audio = try read(device, context) { return audio }
+            } catch let error as CaptureError {
+                guard error.code == .deviceLost || error.code == .deviceNotFound else { throw error }
+                self.device = nil
+                report(isCardPresent ? .stalled : .deviceDisconnected, context)
+            }
+        }
+        return nil
+    }
+
+    private var isCardPresent: Bool { card.map { system.isPresent($0) } ?? true }
+
+    private mutating func report(_ reason: CaptureState.InterruptionReason, _ context: AudioContext) {
+        guard reported != reason else { return }
+        reported = reason
+        context.reportInterruption(reason)
+    }
+
+    private mutating func read(_ device: any RecordingDevice, _ context: AudioContext) throws -> SourceAudio? {
+        // A driver says itself that a device hangs, after as long as its buffer; a plug-in may say nothing.
+        let limit = device.bufferDuration * 2 + .seconds(3)
+        // A program that was suspended for as long gives the device a moment to show what it has.
+        guard
+            device.wait(stop: context.stopDescriptor, until: lastData.advanced(by: limit))
+                || device.wait(
+                    stop: context.stopDescriptor, until: MonotonicClock().now.advanced(by: .milliseconds(250)))
+        else {
+            throw CaptureError(
+                .deviceLost, operation: "record", subject: device.name,
+                message: "It has given nothing for \(limit.seconds) s; plug it in again.")
+        }
+        guard !context.isStopping else { return nil }
+        var timestamp: MediaTime?
+        var reading = DeviceReading.none
+        let audio = try context.makeAudio(settings.format, frameCapacity: device.framesPerPeriod) { samples in
+            reading = try samples.withUnsafeBytes { bytes in try device.read(into: bytes) }
+            guard case .frames(let count, let time) = reading else { return 0 }
+            timestamp = time
+            return count
+        }
+        switch reading {
+        case .none: return nil
+        case .overrun:
+            isAfterLoss = true
+            return nil
+        case .frames:
+            lastData = MonotonicClock().now
+            reported = nil
+            var audio = audio
+            audio.timestamp = timestamp
+            audio.isAfterGap = isAfterLoss
+            audio.estimatedCaptureDelay = timestamp.map { lastData - $0 - audio.buffer.duration }
+            isAfterLoss = false
+            return audio
+        }
+    }
+
+    /// Opens the device again, once it is back; otherwise waits.
+    private mutating func reopen(_ context: AudioContext) {
+        if isCardPresent {
+            do throws(CaptureError) {
+                let opened = try openAgain()
+                try opened.start()
+                adopt(opened)
+                lastData = MonotonicClock().now
+                isAfterLoss = true
+                return
+            } catch {
+                if error.code == .deviceBusy { report(.deviceBusy, context) }
+            }
+        } else {
+            // A driver may report the end before the card is gone.
+            report(.deviceDisconnected, context)
+        }
+        context.wait(until: context.now.advanced(by: MicrophoneSource.retryInterval))
+    }
+
+    /// Opens the device of the card that was opened first, and no other.
+    private func openAgain() throws(CaptureError) -> any RecordingDevice {
+        let first: CaptureError
+        do throws(CaptureError) {
+            let opened = try system.open(pcmName, settings.format, settings.chunkDuration)
+            if isOfCard(opened) { return opened }
+            first = CaptureError(
+                .deviceNotFound, operation: "open the microphone", subject: pcmName,
+                message: "Another card is there in its place; plug in the one that was recorded.")
+        } catch {
+            first = error
+        }
+        // A name such as `default` may be that of another card by now.
+        guard let nameOfCard, first.code == .deviceNotFound, isCardPresent else { throw first }
+        let opened = try system.open(nameOfCard, settings.format, settings.chunkDuration)
+        guard isOfCard(opened) else { throw first }
+        return opened
+    }
+
+    private func isOfCard(_ opened: any RecordingDevice) -> Bool {
+        guard let card else { return true }
+        return opened.place.flatMap { system.card($0.card) } == card
+    }
+
+    mutating func stop() { device?.stop() }
+
+    mutating func close() {
+        device = nil
+        // What is opened next may be another card.
+        card = nil
+        nameOfCard = nil
+    }
+}
