@@ -17,17 +17,19 @@ FILTER ?= .
 UNIT_TESTS := scripts/unit-tests --filter '$(FILTER)'
 # Tests that simulate hours and many links, for a minute of a processor: `make test-all` alone runs them.
 HOURS := EnduranceTests/`(After|The level)
+# Two minutes of sound and pictures in `make test`, and an hour in `make test-all`.
+SYNC := [.]LongSyncTests/
 LATER := $(HOURS)|CongestionTests/aDownload|AudioSynchronizerTests/theClockOfTheCard|FFmpegVideoEncoderTests/bitrate
 # The sanitizers' tests run three at a time: they need the processors more than others do, and wait as often.
 # ThreadSanitizer without the modules and suites that start no thread; both without the hours of radio.
 BUILD_TSAN := swift build --build-tests --sanitize=thread --scratch-path .build-tsan
-TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream|RTP)Tests[.]|[.](AudioSynchronizer|MultipartParser|ConstantRateSchedule|OutputFormat)Tests/|$(HOURS)'
+TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream|RTP)Tests[.]|[.](AudioSynchronizer|MultipartParser|ConstantRateSchedule|OutputFormat)Tests/|$(HOURS)|$(SYNC)'
 TSAN := TSAN_OPTIONS="halt_on_error=1"
 # AddressSanitizer with HTTPS, whose only build this is, and without the modules that touch no memory of C. Windows on
 # Wayland are left out too: Mesa and SDL leave memory behind in libraries that are unloaded by then, which has no name
 # that could be suppressed.
 BUILD_ASAN := swift build --build-tests --sanitize=address --scratch-path .build-asan --traits TLS
-ASAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-asan --skip '^(CapturerTestKit|CaptureTool)Tests[.]|^RTPTests[.]Congestion|[.]AudioSynchronizerTests/|/Wayland|$(HOURS)' -- scripts/leak-checked
+ASAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-asan --skip '^(CapturerTestKit|CaptureTool)Tests[.]|^RTPTests[.]Congestion|[.]AudioSynchronizerTests/|/Wayland|$(HOURS)|$(SYNC)' -- scripts/leak-checked
 ASAN := ASAN_OPTIONS="detect_leaks=1:quarantine_size_mb=16" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0"
 # How long each fuzz target runs.
@@ -135,7 +137,7 @@ unit: build ## run the unit tests
 
 .PHONY: unit-later
 unit-later: build ## run the unit tests that simulate hours
-	@$(STEP) "unit tests, later" scripts/unit-tests --filter '$(LATER)'
+	@CAPTURER_SYNC_MINUTES=60 $(STEP) "unit tests, later" scripts/unit-tests --filter '$(LATER)|$(SYNC)'
 
 # Minutes of waiting: each flaw through every rule, in four shares. The unit tests put each through its own rule only.
 .PHONY: matrix
