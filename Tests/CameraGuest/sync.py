@@ -9,19 +9,20 @@ RATE = 48_000
 LIGHT, LOUD, QUIET = 125, 6000, 2400  # luma, level of 32767, samples
 
 
-def ffmpeg(file, since, *arguments):
+def ffmpeg(file, since, length, *arguments):
+    part = ["-ss", str(since)] + ([] if length is None else ["-t", str(length)])
     answer = subprocess.run(
-        ["ffmpeg", "-hide_banner", "-nostdin", "-copyts", "-ss", str(since), "-i", str(file), *arguments, "-"],
+        ["ffmpeg", "-hide_banner", "-nostdin", "-copyts", *part, "-i", str(file), *arguments, "-"],
         capture_output=True, timeout=300)
     if answer.returncode != 0:
         raise AssertionError(answer.stderr.decode(errors="replace"))
     return answer.stdout, answer.stderr.decode(errors="replace")
 
 
-def flashes(file, since):
+def flashes(file, since, length):
     """When white pictures begin."""
     pictures, told = ffmpeg(
-        file, since, "-map", "0:v:0", "-vf", "scale=16:16,format=gray,showinfo", "-fps_mode", "passthrough", "-f", "rawvideo")
+        file, since, length, "-map", "0:v:0", "-vf", "scale=16:16,format=gray,showinfo", "-fps_mode", "passthrough", "-f", "rawvideo")
     # Not its pts_time, which has six digits: 10 ms from a thousand seconds on.
     unit = [int(number) for number in re.search(r"config in time_base: (\d+)/(\d+)", told).groups()]
     times = [int(time) * unit[0] / unit[1] for time in re.findall(r"pts:\s*(-?\d+) ", told)]
@@ -29,9 +30,10 @@ def flashes(file, since):
     return [time for time, before, now in zip(times[1:], light, light[1:]) if now > LIGHT >= before]
 
 
-def beeps(file, since):
+def beeps(file, since, length):
     """When beeps begin, by the times that the file states."""
-    data, told = ffmpeg(file, since, "-map", "0:a:0", "-af", "pan=mono|c0=c0,ashowinfo", "-f", "s16le")
+    data, told = ffmpeg(
+        file, since, length, "-map", "0:a:0", "-af", "pan=mono|c0=c0,ashowinfo", "-f", "s16le")
     places, starts, place = [], [], 0
     for time, count in re.findall(r"pts:(-?\d+) .*?nb_samples:(\d+)", told):
         places.append(place)
@@ -50,8 +52,10 @@ def beeps(file, since):
     return found
 
 
-def offsets(file, since=0):
-    """Sound minus picture, in seconds, of each beep from a time on that has a flash within half a second; and when it was."""
-    lights = flashes(file, since)
-    pairs = [(min(lights, key=lambda light: abs(light - beep)), beep) for beep in beeps(file, since)] if lights else []
+def offsets(file, since=0, length=None):
+    """Sound minus picture, in seconds, of each beep from a time on, to the end or as many seconds as `length`, that has a
+    flash within half a second; and when it was."""
+    lights = flashes(file, since, length)
+    heard = beeps(file, since, length) if lights else []
+    pairs = [(min(lights, key=lambda light: abs(light - beep)), beep) for beep in heard]
     return [(light, beep - light) for light, beep in pairs if abs(beep - light) < 0.5]
