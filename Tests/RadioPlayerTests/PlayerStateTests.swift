@@ -234,6 +234,73 @@ import Testing
         #expect(listener.player.error?.code == .rendererFlushFailed)
     }
 
+    @Test func `The first of two errors wins`() throws {
+        // Of the renderer first, while the server begins to refuse.
+        let listener = Listener(Self.clip)
+        listener.player.start()
+        _ = listener.awaitState(.playing)
+        listener.renderer.before(.write) { [server = listener.server, renderer = listener.renderer] in
+            server.configure { state in
+                state.isDown = { _ in true }
+                state.answer = { _, _ in .status(403) }
+            }
+            renderer.fail([.write, .queued, .pause, .resume, .flush])
+        }
+        #expect(listener.awaitState(.initialized) != nil)
+        #expect(listener.player.error?.code == .rendererWriteFailed)
+        // Of the server first, while the renderer begins to fail.
+        let other = Listener(Self.clip)
+        other.server.configure { state in
+            state.closesAfter = 5
+            state.answer = { [renderer = other.renderer] _, request in
+                guard request > 0 else { return .sound }
+                renderer.fail([.write, .queued, .pause, .resume, .flush])
+                return .status(403)
+            }
+        }
+        other.player.start()
+        let changes = try #require(other.awaitState(.initialized))
+        let error = try #require(other.player.error)
+        #expect(error.code == .permissionDenied)
+        #expect(changes.suffix(3).allSatisfy { $0.reason == .failure(error) })
+        // Neither a stop nor time changes it.
+        other.player.stop()
+        #expect(other.player.error == error && other.player.stopReason == .error)
+    }
+
+    @Test func `An error after the order to stop is not told`() throws {
+        let listener = Listener(Self.clip)
+        listener.player.start()
+        _ = listener.awaitState(.playing)
+        listener.renderer.before(.write) { [player = listener.player, renderer = listener.renderer] in
+            player.stop()
+            renderer.fail([.write])
+        }
+        let changes = try #require(listener.awaitState(.initialized))
+        #expect(changes.suffix(3).allSatisfy { $0.reason == .requested })
+        #expect(listener.player.error == nil && listener.player.stopReason == .userAction)
+    }
+
+    @Test func `A stop between the order to seek and the seek is a stop of the user`() throws {
+        let listener = Listener(try mp3(seconds: 60))
+        listener.server.configure { $0.isFile = true }
+        listener.player.start()
+        _ = listener.awaitState(.playing)
+        #expect(listener.eventually { listener.player.status.duration != nil })
+        // Both orders are obeyed at once, the pause first; the stop comes in between.
+        listener.renderer.before(.write) { [player = listener.player, renderer = listener.renderer] in
+            try? player.seek(to: .seconds(30))
+            player.pause()
+            renderer.before(.pause) {
+                if player.stopReason == .temporarily { player.stop() }
+            }
+        }
+        let changes = try #require(listener.awaitState(.initialized))
+        #expect(changes.suffix(3).map(\.new) == [.stopping, .stopped, .initialized])
+        #expect(changes.suffix(3).allSatisfy { $0.reason == .requested })
+        #expect(listener.player.stopReason == .userAction)
+    }
+
     @Test func `A restart clears the error and plays`() throws {
         let listener = Listener(Self.clip)
         listener.renderer.fail([.write])

@@ -170,7 +170,10 @@ final class RadioEngine: @unchecked Sendable {
     }
 
     private func seek(to time: Duration, _ sound: RadioSound) throws(RadioError) {
-        control.update { $0.stopReason = .none }
+        // A stop, or another seek, may have been ordered meanwhile.
+        control.update { contents in
+            if contents.stopReason == .temporarily, contents.seek == nil { contents.stopReason = .none }
+        }
         guard sound.seek(to: time) else { return }
         if output != nil {
             try render(.rendererFlushFailed) { () throws(AudioRendererError) in try renderer.flush() }

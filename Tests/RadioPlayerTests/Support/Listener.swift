@@ -38,6 +38,8 @@ final class ListeningRenderer: AudioRenderer {
         var silences: [(from: MediaTime, to: MediaTime)] = []
         var lastWrite: MediaTime?
         var failing: Set<Call> = []
+        /// Called with each call before it is obeyed, on the player's thread.
+        var before: @Sendable (Call) -> Void = { _ in }
     }
 
     let name = "listener"
@@ -53,6 +55,7 @@ final class ListeningRenderer: AudioRenderer {
     }
 
     private func check(_ call: Call) throws(AudioRendererError) {
+        heard.withLock { $0.before }(call)
         if heard.withLock({ $0.failing.contains(call) }) {
             throw AudioRendererError(
                 .deviceLost, operation: "\(call)", subject: name, message: "It was pulled; plug it in.")
@@ -60,6 +63,17 @@ final class ListeningRenderer: AudioRenderer {
     }
 
     func fail(_ calls: Set<Call>) { heard.withLock { $0.failing = calls } }
+
+    /// Does something once, on the player's thread, before a call is obeyed.
+    func before(_ call: Call, _ body: @escaping @Sendable () -> Void) {
+        heard.withLock { heard in
+            heard.before = { [weak self] called in
+                guard called == call else { return }
+                self?.heard.withLock { $0.before = { _ in } }
+                body()
+            }
+        }
+    }
 
     func open(_ wanted: AudioFormat) throws(AudioRendererError) -> AudioFormat {
         try check(.open)
