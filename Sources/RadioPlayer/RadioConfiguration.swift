@@ -19,7 +19,8 @@ public struct RadioConfiguration: Sendable, Hashable {
     /// How long nothing may come before a new connection is made.
     public var noDataTimeout: Duration = .seconds(8)
     /// How long the sound may be missing, while a connection is there that has given some, before a new one is made: a
-    /// server that sends at the speed of sound never fills an empty buffer, but a new connection gets its burst.
+    /// server that sends at the speed of sound never fills an empty buffer, but a new connection gets its burst. Sound
+    /// that has come meanwhile, and is not enough to be played, extends it by its own length.
     public var silenceTimeout: Duration = .seconds(2)
     /// How much sound must be there before it is played, at the beginning and after an underrun.
     public var startLevel: Duration = .seconds(1)
@@ -31,7 +32,8 @@ public struct RadioConfiguration: Sendable, Hashable {
     public var attemptsBeforeSound = 3
     /// How often in a row a connection is tried that gave no sound, after the stream has once played; nil for no limit.
     public var attemptsAfterLoss: Int?
-    /// The delays before further attempts; the last one is repeated. The first attempt after a loss is made at once.
+    /// The delays before further attempts; the last one is repeated. The first attempt after the loss of a connection that
+    /// has lasted for ten seconds is made at once.
     public var retryDelays: [Duration] = [.milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2)]
 
     /// Creates the default configuration.

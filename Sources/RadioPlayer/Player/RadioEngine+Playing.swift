@@ -38,7 +38,7 @@ extension RadioEngine {
         }
         let isLong = pausedSince.map { clock.now - $0 > RadioEngine.longestPause } ?? false
         pausedSince = nil
-        silentSince = nil
+        sound.endSilence()
         sound.restartLevel()
         if isHeld {
             isHeld = false
@@ -86,7 +86,7 @@ extension RadioEngine {
         case .flushingEnd: return sound.ring.count == 0 ? try queuedFrames() == 0 : false
         default: break
         }
-        silentSince = nil
+        sound.endSilence()
         return false
     }
 
@@ -98,31 +98,14 @@ extension RadioEngine {
                     .audioDataNotFound, operation: "play", subject: maskingUserInfo(in: url),
                     message: "There is no MP3 sound in it; give the address of an MP3 stream.")
             }
-            try watchSilence(sound)
+            sound.watchSilence()
             return false
         }
-        silentSince = nil
+        sound.endSilence()
         if phase == .waitingForData { advance(to: .waitingForRendererToStart) }
         advance(to: sound.hasEnded ? .flushingEnd : .playing)
         try play(sound)
         return false
-    }
-
-    /// A server that sends at the speed of sound never fills an empty buffer; a new connection gets a burst.
-    private func watchSilence(_ sound: RadioSound) throws(RadioError) {
-        guard sound.stream.isDelivering, sound.ring.count == 0 else {
-            silentSince = nil
-            return
-        }
-        let now = clock.now
-        let since = silentSince ?? now
-        silentSince = since
-        guard now - since >= configuration.silenceTimeout else { return }
-        silentSince = nil
-        sound.stream.renew(
-            RadioError(
-                .networkStalled, operation: "play", subject: maskingUserInfo(in: url),
-                message: "Too little comes to be played; check the network."))
     }
 
     /// Tells what there is to show, and the titles that are due.
@@ -156,7 +139,7 @@ extension RadioEngine {
         let now = clock.now
         var deadline = now.advanced(by: .milliseconds(500))
         if let next = sound.stream.deadline { deadline = min(deadline, next) }
-        if let silentSince { deadline = min(deadline, silentSince.advanced(by: configuration.silenceTimeout)) }
+        if let end = sound.silenceEnd { deadline = min(deadline, end) }
         if isSounding {
             let half = min(max(try queued() / 2, .milliseconds(5)), .milliseconds(100))
             deadline = min(deadline, now.advanced(by: half))

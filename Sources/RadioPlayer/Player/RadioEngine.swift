@@ -24,8 +24,6 @@ final class RadioEngine: @unchecked Sendable {
     var pausedSince: MediaTime?
     /// The frames of the ring at the last seek, and the time of the file there.
     var base: (frame: Int64, time: Duration) = (0, .zero)
-    /// Since when nothing is there to be heard; nil while something is.
-    var silentSince: MediaTime?
     /// The volume that is wanted, and that of the last sample.
     var gain: Float = 1
     var appliedGain: Float = 1
@@ -92,7 +90,6 @@ final class RadioEngine: @unchecked Sendable {
             self.sound = sound
             phase = .starting
             base = (0, .zero)
-            silentSince = nil
             isHeld = false
             pausedSince = nil
             peaks = []
@@ -179,7 +176,7 @@ final class RadioEngine: @unchecked Sendable {
             try render(.rendererFlushFailed) { () throws(AudioRendererError) in try renderer.flush() }
         }
         base = (sound.ring.written, min(time, sound.duration ?? time))
-        silentSince = nil
+        sound.endSilence()
         advance(to: .waitingForData, .seek)
     }
 

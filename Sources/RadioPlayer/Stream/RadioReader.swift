@@ -7,8 +7,6 @@ package final class RadioReader {
     private let sound: RadioSound
     private let format: AudioFormat
     private let clock: any CaptureClock
-    private let configuration: RadioConfiguration
-    private var silentSince: MediaTime?
 
     /// - Parameters:
     ///   - url: the address.
@@ -23,7 +21,6 @@ package final class RadioReader {
         try configuration.validate()
         self.format = format
         self.clock = clock
-        self.configuration = configuration
         let used: any RadioTransport
         if let transport { used = transport } else { used = try HTTPRadioTransport(configuration) }
         stream = RadioStream(configuration, clock: clock, transport: used)
@@ -32,21 +29,14 @@ package final class RadioReader {
     }
 
     /// Takes what has come, decodes it, and looks after the connection.
-    package func work() throws(RadioError) {
+    ///
+    /// - Parameter isAwaiting: whether there is too little sound to be read.
+    package func work(isAwaiting: Bool = false) throws(RadioError) {
         stream.work()
         if let failure = stream.failure { throw failure }
         try sound.fill { (_) throws(RadioError) in format }
         sound.holdLevel(played: 0)
-        guard stream.isDelivering, sound.ring.count == 0 else {
-            silentSince = nil
-            return
-        }
-        let since = silentSince ?? clock.now
-        silentSince = since
-        guard clock.now - since >= configuration.silenceTimeout else { return }
-        silentSince = nil
-        stream.renew(
-            RadioError(.networkStalled, operation: "read the radio", message: "Too little comes; check the network."))
+        if isAwaiting { sound.watchSilence() } else { sound.endSilence() }
     }
 
     /// The decoded frames that there are.
@@ -84,7 +74,8 @@ package final class RadioReader {
 
     /// Waits until something has come, there is something to do, `stop` is readable, or the time has come.
     package func wait(until deadline: MediaTime, stop: Int32) {
-        let limit = max(min(deadline, stream.deadline ?? deadline), clock.now.advanced(by: .microseconds(200)))
+        let work = min(stream.deadline ?? deadline, sound.silenceEnd ?? deadline)
+        let limit = max(min(deadline, work), clock.now.advanced(by: .microseconds(200)))
         stream.transport.wait(until: limit, stop: stop, event: nil)
     }
 

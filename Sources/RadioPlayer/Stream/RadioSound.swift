@@ -30,6 +30,8 @@ package final class RadioSound {
     private var recentSeconds = 0.0
     private var recentFrames = 0
     private var hasFinished = false
+    /// Since when too little is there to be played, although a connection is there that has given sound.
+    private var silentSince: MediaTime?
 
     /// The frames over which the bitrate is averaged.
     private static let averagedFrames = 5000
@@ -98,6 +100,23 @@ package final class RadioSound {
             channels: format.channels.count,
             capacity: Int(format.frames(in: stream.configuration.decodedLimit)))
     }
+
+    /// Makes a new connection when sound has been missing for too long: a server that sends at the speed of sound never
+    /// fills an empty buffer, and a new connection gets a burst. Called while sound is awaited.
+    func watchSilence() {
+        guard stream.isDelivering else { return endSilence() }
+        silentSince = silentSince ?? clock.now
+        guard let end = silenceEnd, clock.now >= end else { return }
+        endSilence()
+        stream.renew(stream.error(.networkStalled, "Too little comes to be played; check the network."))
+    }
+
+    /// Sound is no longer awaited.
+    func endSilence() { silentSince = nil }
+
+    /// When a new connection is made if sound is still missing. What has come, and is not enough to be played, extends the
+    /// wait by its own length: a connection that gave a little and died is found out like one that gave none.
+    var silenceEnd: MediaTime? { silentSince?.advanced(by: stream.configuration.silenceTimeout + decoded) }
 
     /// Trims the rate, so that the level stays; once a second or more.
     ///

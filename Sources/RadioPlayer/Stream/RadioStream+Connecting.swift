@@ -3,6 +3,13 @@ import HTTPTransport
 import MP3Codec
 
 extension RadioStream {
+    /// How long a connection with sound must have lasted for the next to be made at once: a server that sends a few frames
+    /// and hangs up is not asked at full speed.
+    private static let recoveryTime = Duration.seconds(10)
+
+    /// Whether the current candidate is the playlist that has named the others.
+    private var isAtPlaylist: Bool { candidates.count > 1 && candidate == candidates.count - 1 }
+
     /// Makes a request to the current candidate.
     func connect() {
         statistics.attempts &+= 1
@@ -13,11 +20,12 @@ extension RadioStream {
         connectionStart = parser.endPosition
         connectionBytes = 0
         garbageAtBegin = parser.findings.garbageBytes
-        lastData = clock.now
+        connectionBegin = clock.now
+        lastData = connectionBegin
         phase = .active
         var request = RadioRequest(address: candidates[candidate])
         request.wantsMetadata = wantsMetadata
-        if fileLength != nil { request.offset = received }
+        if fileLength != nil, !isAtPlaylist { request.offset = received }
         do throws(RadioError) { try transport.begin(request) } catch { fail(error) }
     }
 
@@ -151,20 +159,26 @@ extension RadioStream {
             guard playlistDepth <= 4 else {
                 throw error(.streamParseFailed, "The playlists lead to each other; give the address of the stream.")
             }
+            if let original { found.append(original) }
             candidates = found
             candidate = 0
+            isPlaylistFresh = true
             connect()
         } catch {
             fail(error)
         }
     }
 
-    /// Makes a further attempt, or gives up. Only attempts in a row that gave no sound count.
+    /// Makes a further attempt, or gives up. Only attempts in a row that gave no sound count for giving up; the delay grows
+    /// with each connection that did not last.
     func reconnect(after reason: RadioError) {
         transport.cancel()
         statistics.lastError = reason
         // What came may not have been looked at yet, where much is held.
-        if connectionGaveSound || (connectionBytes >= 16 * 1024 && parser.count >= 8 * 1024) {
+        let gaveSound = connectionGaveSound || (connectionBytes >= 16 * 1024 && parser.count >= 8 * 1024)
+        let hasLasted = gaveSound && clock.now - connectionBegin >= RadioStream.recoveryTime
+        shortConnections = hasLasted ? 0 : min(shortConnections + 1, configuration.retryDelays.count)
+        if gaveSound {
             attempts = 0
         } else {
             attempts += 1
@@ -173,9 +187,8 @@ extension RadioStream {
             candidate = (candidate + 1) % candidates.count
         }
         connectionGaveSound = false
-        let delay =
-            attempts == 0
-            ? Duration.zero : configuration.retryDelays[min(attempts, configuration.retryDelays.count) - 1]
+        playlistDepth = 0
+        let delay = shortConnections == 0 ? Duration.zero : configuration.retryDelays[shortConnections - 1]
         phase = .waiting(clock.now.advanced(by: delay))
     }
 
@@ -185,11 +198,13 @@ extension RadioStream {
         phase = .failed(reason)
     }
 
-    /// Whether another attempt would end the same way. A station whose source has gone answers 404 until it is back.
+    /// Whether another attempt would end the same way. A station whose source has gone answers 404 until it is back, and an
+    /// entry that a playlist has named long ago may be refused where a new one is not.
     private func isLasting(_ reason: RadioError) -> Bool {
         switch reason.code {
         case .networkConnectionFailed, .networkStalled: false
-        case .streamNotFound: !hasGivenSound && candidates.count == 1
+        case .streamNotFound: !hasGivenSound && candidates.count <= 2
+        case .permissionDenied: candidates.count == 1 || !hasGivenSound || isPlaylistFresh
         default: true
         }
     }

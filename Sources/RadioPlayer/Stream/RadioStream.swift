@@ -45,10 +45,13 @@ package final class RadioStream {
     var body = Body.undecided
     var demuxer = ICYDemuxer(interval: nil)
     var playlistBytes: [UInt8] = []
-    /// The addresses to try: that which was given, or the entries of a playlist.
+    /// The addresses to try in turn: that which was given, or the entries of a playlist and then the given one again, since
+    /// entries with a token expire.
     var candidates: [HTTPAddress] = []
     var candidate = 0
     var original: HTTPAddress?
+    /// Whether no sound has come since the playlist was read: it names what the server would name now.
+    var isPlaylistFresh = false
     /// Playlists that led to each other.
     var playlistDepth = 0
     /// Off once a server has stated a wrong interval.
@@ -61,6 +64,8 @@ package final class RadioStream {
     var bytesToDrop: Int64 = 0
     /// Attempts in a row that gave no sound.
     var attempts = 0
+    /// Losses in a row of connections that did not last: the delay before the next attempt.
+    var shortConnections = 0
     /// Whether there ever was sound, and whether this connection gave some.
     var hasGivenSound = false
     var connectionGaveSound = false
@@ -68,6 +73,8 @@ package final class RadioStream {
     var connectionStart: Int64 = 0
     /// The bytes of sound that came with this connection.
     var connectionBytes = 0
+    /// When the request was made.
+    var connectionBegin = MediaTime.zero
     /// When something last came, or the request was made.
     var lastData = MediaTime.zero
     var garbageAtBegin: UInt64 = 0
@@ -168,6 +175,7 @@ package final class RadioStream {
         if !connectionGaveSound, case .active = phase, frame.position >= connectionStart {
             connectionGaveSound = true
             hasGivenSound = true
+            isPlaylistFresh = false
             attempts = 0
             statistics.connections &+= 1
         }

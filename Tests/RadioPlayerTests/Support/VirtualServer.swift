@@ -16,6 +16,8 @@ final class VirtualServer: Sendable {
         case silence
         /// With a status and an empty body.
         case status(Int)
+        /// With a playlist of these addresses.
+        case playlist([String])
     }
 
     struct State: Sendable {
@@ -36,6 +38,10 @@ final class VirtualServer: Sendable {
         var ignoresRanges = false
         var contentType = "audio/mpeg"
         var requests: [RadioRequest] = []
+        /// When each request was made.
+        var requestTimes: [Double] = []
+        /// What is different for one request.
+        var adapt: @Sendable (_ request: Int, _ state: inout State) -> Void = { _, _ in }
         /// Whether nothing comes although there is a connection; what was due comes after.
         var isStalled: @Sendable (_ time: Double) -> Bool = { _ in false }
         /// Whether the server is down, and cuts the connections that there are.
@@ -88,9 +94,12 @@ final class VirtualTransport: RadioTransport {
     func begin(_ request: RadioRequest) throws(RadioError) {
         let number = server.state.withLock { state in
             state.requests.append(request)
+            state.requestTimes.append(server.time)
             return state.requests.count - 1
         }
         state = server.state.withLock { $0 }
+        let adapt = state.adapt
+        adapt(number, &state)
         began = server.time
         answer = state.isDown(began) ? .refused : state.answer(began, number)
         end = nil
@@ -118,6 +127,7 @@ final class VirtualTransport: RadioTransport {
             response.status = status
             response.statusText = "\(status)"
         }
+        if case .playlist = answer { response.contentType = "audio/x-mpegurl" }
     }
 
     func cancel() { isActive = false }
@@ -131,6 +141,10 @@ final class VirtualTransport: RadioTransport {
         case .refused: return fail("refused")
         case .status: end = .complete
         case .silence: isConnected = true
+        case .playlist(let entries):
+            isConnected = true
+            _ = Array(entries.joined(separator: "\n").utf8).withUnsafeBytes { onBody($0) }
+            end = .complete
         case .sound:
             isConnected = true
             if state.isDown(server.time) { return fail("cut") }
