@@ -16,7 +16,8 @@ import RadioPlayer
 /// **Errors.** `initCapture` connects and waits for the first sound. It throws `invalidConfiguration` for an address that
 /// cannot be read, `deviceNotFound` when no server answers or there is no such stream, `permissionDenied`,
 /// `formatUnsupported` for what is not MP3, `stalled`. After a later loss the state is `interrupted`, and the capture makes
-/// new connections until one gives sound. The end of a file is the end of the stream.
+/// new connections until one gives sound. The end of a file is the end of the stream. Each start after a stop, an error or
+/// an end makes a new connection, without waiting for its sound, and begins with what is sent then; a file begins again.
 public final class RadioCapturer: ForwardingAudioCapture {
     public let forwardedCapture: AudioSourceCapturer
     private let status: Locked<RadioCaptureStatus>
@@ -40,7 +41,7 @@ public final class RadioCapturer: ForwardingAudioCapture {
             name: "radio", clock: clock, timeout: .seconds(10), openTimeout: timeout)
     }
 
-    /// What happened to the stream since the capture was initialized.
+    /// What happened to the stream since the capture was initialized, or started again after a stop.
     public var streamStatistics: RadioStatistics { status.withLock { $0.statistics } }
 
     /// What the server says of the stream; nil before its answer.

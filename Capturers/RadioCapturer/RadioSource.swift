@@ -27,25 +27,27 @@ struct RadioSource: AudioSource {
     }
 
     mutating func open(_ context: AudioContext) throws {
-        status.withLock { status in
-            status.statistics = RadioStatistics()
-            status.information = nil
-            status.title = nil
-        }
-        let reader: RadioReader
         do {
-            reader = try RadioReader(url, format: settings.format, configuration: configuration, clock: clock)
+            let reader = try connect()
             try waitForSound(reader, .nanoseconds(1), context)
+            self.reader = reader
         } catch {
             throw RadioSource.captureError(error)
         }
-        self.reader = reader
         guard !context.isStopping else {
             throw CaptureError(.invalidState, operation: "open the radio", message: "It was released meanwhile.")
         }
     }
 
-    mutating func start(_ context: AudioContext) { due = nil }
+    mutating func start(_ context: AudioContext) throws {
+        due = nil
+        guard reader == nil else { return }
+        do {
+            reader = try connect()
+        } catch {
+            throw RadioSource.captureError(error)
+        }
+    }
 
     mutating func nextChunk(_ context: AudioContext) throws -> SourceAudio? {
         guard let reader else { return nil }
@@ -85,11 +87,23 @@ struct RadioSource: AudioSource {
         }
     }
 
-    mutating func stop() { due = nil }
+    /// The next start makes a new connection: what this one holds is long past by then, and its error or end are of this
+    /// session.
+    mutating func stop() { close() }
 
     mutating func close() {
+        if let reader { publish(reader) }
         reader?.close()
         reader = nil
+    }
+
+    private func connect() throws(RadioError) -> RadioReader {
+        status.withLock { status in
+            status.statistics = RadioStatistics()
+            status.information = nil
+            status.title = nil
+        }
+        return try RadioReader(url, format: settings.format, configuration: configuration, clock: clock)
     }
 
     /// Waits until there is so much sound, or no more comes.
@@ -98,7 +112,7 @@ struct RadioSource: AudioSource {
     ) throws(RadioError) {
         let wanted = max(1, Int(settings.format.frames(in: level)))
         while !context.isStopping {
-            try reader.work()
+            try reader.work(isAwaiting: true)
             if reader.availableFrames >= wanted || reader.hasEnded { return }
             wait(reader, until: context.now.advanced(by: .milliseconds(500)), context)
         }
