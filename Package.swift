@@ -19,8 +19,8 @@ let libraries = [
     "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
     "StreamOutput", "RTPOutput", "IcecastOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer",
-    "FileCapturer",
-    "Loudspeaker", "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
+    "FileCapturer", "Loudspeaker", "LoudspeakerOutput",
+    "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
     "WebRTCPublisher", "WebRTCViewing",
 ]
@@ -71,7 +71,8 @@ let package = Package(
         .target(
             name: "CSWResample", path: "Sources/System/CSWResample",
             linkerSettings: [.linkedLibrary("swresample"), .linkedLibrary("avutil")]),
-        .target(name: "AudioRendering", dependencies: ["AudioCapturing"], swiftSettings: strict),
+        .target(
+            name: "AudioRendering", dependencies: ["AudioCapturing", "AudioResampling"], swiftSettings: strict),
         .target(
             name: "MP3Codec", dependencies: ["AudioCapturing", "CMPG123"], path: "Sources/Codecs/MP3Codec",
             swiftSettings: strict),
@@ -166,6 +167,11 @@ let package = Package(
         .target(
             name: "Loudspeaker", dependencies: ["AudioCapturing", "AudioRendering", "CALSA"],
             path: "Sources/Outputs/Loudspeaker", swiftSettings: strict),
+        // The same as an output of a publisher.
+        .target(
+            name: "LoudspeakerOutput",
+            dependencies: ["AudioCapturing", "AudioRendering", "Loudspeaker", "MediaPublishing", "VideoCapturing"],
+            path: "Sources/Outputs/LoudspeakerOutput", swiftSettings: strict),
         // Encoded video over TCP, to one receiver or to any number.
         .target(
             name: "StreamOutput",
@@ -253,8 +259,8 @@ let package = Package(
                 "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
                 "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
                 "StreamCapturer", "StreamOutput", "RTPOutput", "IcecastOutput", "SDLPreview", "V4L2Codec",
-                "WindowPreview", "AudioRendering", "Loudspeaker", "RadioCapturer", "RadioPlayer", "WebRTCPublisher",
-                "WebRTCViewing",
+                "WindowPreview", "AudioRendering", "Loudspeaker", "LoudspeakerOutput", "RadioCapturer", "RadioPlayer",
+                "WebRTCPublisher", "WebRTCViewing",
             ], swiftSettings: strict),
         system(
             "CLibAV", pkgConfig: "libavformat",

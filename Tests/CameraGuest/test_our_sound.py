@@ -185,6 +185,23 @@ class CardTests(SoundTestCase):
         self.assertGreater(max(self.samples()), 5000)
         self.assertEqual(ours.summary(running.events())["audio"]["lost"], 0)
 
+    def test_a_loudspeaker_is_heard(self):
+        """What the tool plays into one end of a card is recorded at the other, without a hole."""
+        player = self.sound(
+            "--audio", "tone", "--tone-sound", "sine", "--tone-frequency", 1000, "--tone-level", 6, "-o",
+            "loudspeaker:plughw:CARD=Loopback,DEV=0")
+        time.sleep(1)
+        running = self.sound("--audio", "mic:plughw:CARD=Loopback,DEV=1", "--duration", 5, "-o", "voice.wav")
+        self.assertEqual(running.finish(60), ours.OK, running.text())
+        player.interrupt()
+        self.assertEqual(player.process.returncode, ours.OK, player.text())
+        left = self.samples()[48_000::2]
+        quiet = [start for start in range(0, len(left) - 480, 480) if max(left[start:start + 480]) < 5000]
+        self.assertEqual(quiet, [], player.text())
+        played = ours.summary(player.events())["outputs"][0]
+        self.assertEqual((played["underruns"], played["failures"], played["framesDropped"]), (0, 0, 0), played)
+        self.assertLess(abs(played["levelMilliseconds"] - 150), 60, played)
+
     def test_a_pause_at_the_end(self):
         """A card that cannot pause: what it had not played is played after the pause, though nothing more is written."""
         self.run_unit_test("LoudspeakerCardTests", CAPTURER_LOUDSPEAKER="hw:CARD=Dummy")

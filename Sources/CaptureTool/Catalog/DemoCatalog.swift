@@ -10,6 +10,7 @@ import FrameProcessing
 import H264Codec
 import IcecastOutput
 import Loudspeaker
+import LoudspeakerOutput
 import MJPEGCapturer
 import MJPEGServer
 import MediaPublishing
@@ -53,6 +54,7 @@ let demoCatalog = ToolCatalog(
             .whip,
             .janus,
             .rtp,
+            .loudspeaker,
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),

@@ -1,4 +1,5 @@
 import AudioCapturing
+import AudioRendering
 import AudioResampling
 import MP3Codec
 

@@ -1,14 +1,14 @@
-/// Decoded sound that waits to be played: a ring of floating-point samples, interleaved. Confined to one thread.
-final class SampleRing {
-    let channels: Int
+/// Sound that waits to be played: a ring of floating-point samples, interleaved. Confined to one thread.
+package final class SampleRing {
+    package let channels: Int
     /// The number of frames that it holds at most.
-    let capacity: Int
+    package let capacity: Int
     /// All frames ever written and read.
-    private(set) var written: Int64 = 0
-    private(set) var read: Int64 = 0
+    package private(set) var written: Int64 = 0
+    package private(set) var read: Int64 = 0
     private let memory: UnsafeMutableBufferPointer<Float>
 
-    init(channels: Int, capacity: Int) {
+    package init(channels: Int, capacity: Int) {
         self.channels = channels
         self.capacity = max(1, capacity)
         memory = .allocate(capacity: self.capacity * channels)
@@ -18,12 +18,12 @@ final class SampleRing {
     deinit { memory.deallocate() }
 
     /// The number of frames held.
-    var count: Int { Int(written - read) }
+    package var count: Int { Int(written - read) }
     /// The number of frames that there is room for.
-    var room: Int { capacity - count }
+    package var room: Int { capacity - count }
 
     /// Writes frames; what there is no room for is left out.
-    func write(_ samples: UnsafeBufferPointer<Float>) {
+    package func write(_ samples: UnsafeBufferPointer<Float>) {
         var rest = UnsafeRawBufferPointer(samples)
         var frames = min(samples.count / channels, room)
         while frames > 0 {
@@ -39,15 +39,15 @@ final class SampleRing {
     }
 
     /// The frames that come next and stand in one piece, up to a number.
-    func next(upTo limit: Int) -> UnsafeBufferPointer<Float> {
+    package func next(upTo limit: Int) -> UnsafeBufferPointer<Float> {
         let start = Int(read % Int64(capacity))
         let frames = max(0, min(limit, count, capacity - start))
         return UnsafeBufferPointer(rebasing: memory[(start * channels)..<((start + frames) * channels)])
     }
 
     /// Removes frames.
-    func consume(_ frames: Int) { read += Int64(min(frames, count)) }
+    package func consume(_ frames: Int) { read += Int64(min(frames, count)) }
 
     /// Removes all frames; the counts stay.
-    func clear() { read = written }
+    package func clear() { read = written }
 }
