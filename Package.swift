@@ -306,7 +306,7 @@ let package = Package(
             name: "MediaPublishingTests",
             dependencies: [
                 "MediaPublishing", "FileOutput", "MediaContainers", "VP8Codec", "NoiseCapturer", "FrameProcessing",
-                "AudioCapturing", "OpusCodec", "CapturerTestKit", "TestTools", "VideoCapturing",
+                "AudioCapturing", "OpusCodec", "CapturerTestKit", "TestTools", "ToneCapturer", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",

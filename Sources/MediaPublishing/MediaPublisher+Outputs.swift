@@ -35,10 +35,21 @@ extension MediaPublisher {
         return record.id
     }
 
-    /// Removes an output and completes it, while the others go on. What that throws comes as an event.
+    /// Removes an output and completes it, while the others go on. What that throws comes as an event. Called from inside
+    /// an output or the event handler, it does so once that call has returned.
     public func remove(_ id: OutputID) {
-        guard let record = state.withLock({ $0.records.first { $0.id == id } }) else { return }
-        disconnect(record)
+        let (records, stages) = state.withLock { ($0.records, $0.stages) }
+        guard let record = records.first(where: { $0.id == id }) else { return }
+        let isCalledByOutput =
+            records.contains(where: \.isOnOwnThread) || stages.contains { $0.subscription?.isOnOwnThread ?? false }
+        guard isCalledByOutput else {
+            endSupply(of: record)
+            return complete(removed: record)
+        }
+        disconnect(record) { [self] in complete(removed: record) }
+    }
+
+    private func complete(removed record: OutputRecord) {
         record.close(at: nil, hasFrames: hasMedia, reportingTo: self)
         _ = record.markFailed()
     }
@@ -260,9 +271,7 @@ extension MediaPublisher {
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
         if let name = failure.sink {
             guard let record = records.first(where: { "\($0.id.index)" == name }), record.markFailed() else { return }
-            record.stage?.retireIfIdle(at: video)
-            // It takes both, or neither.
-            disconnectAudio(record)
+            disconnect(record)
             post(.outputsFailed([record.id], failure.error))
         } else if let stage = stages.first(where: { $0.number == number }) {
             fail(stage, failure.error)
@@ -291,7 +300,24 @@ extension MediaPublisher {
         post(.outputsFailed(failed.map(\.id), error))
     }
 
-    private func disconnect(_ record: OutputRecord) {
+    /// Ends the supply of an output on a thread of its own: most calls come from a thread that delivers to outputs, and such
+    /// a one must not wait for another one, which may be waiting for it.
+    private func disconnect(_ record: OutputRecord, then next: @escaping @Sendable () -> Void = {}) {
+        record.beginEnding()
+        do {
+            try CaptureThread(name: "end output") { [self] in
+                endSupply(of: record)
+                record.endEnding()
+                next()
+            }
+        } catch {
+            // It is fed on, and takes nothing, until the end of the run.
+            record.endEnding()
+        }
+    }
+
+    /// Waits for calls of the output that are running.
+    private func endSupply(of record: OutputRecord) {
         if let subscription = record.subscription { video.remove(subscription) }
         disconnectAudio(record)
         guard let stage = record.stage else { return }

@@ -16,6 +16,8 @@ final class OutputRecord: Sendable {
         var isOpen = false
         var hasFailed = false
         var hasCompleted = false
+        /// The threads that end its supply.
+        var endings = 0
         /// Of an output that takes frames.
         var subscription: PublisherSubscription?
         /// Of an output that takes packets.
@@ -41,6 +43,19 @@ final class OutputRecord: Sendable {
     var audio: AudioStage? { state.withLock { $0.audio } }
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
     var takesMore: Bool { state.withLock { !$0.hasFailed && !$0.hasCompleted } }
+
+    /// Whether the caller is this output.
+    var isOnOwnThread: Bool {
+        subscription?.isOnOwnThread ?? false || audio?.subscription?.isOnOwnThread ?? false
+    }
+
+    /// Something ends its supply, until ``endEnding()``; it is not closed meanwhile.
+    func beginEnding() { state.withLock { $0.endings += 1 } }
+
+    func endEnding() {
+        state.withLock { $0.endings -= 1 }
+        state.wakeAll()
+    }
 
     /// Marks it as failed; false when it is already.
     func markFailed() -> Bool {
@@ -77,7 +92,11 @@ final class OutputRecord: Sendable {
             defer { state.isOpen = false }
             return (state.isOpen, state.hasFailed)
         }
-        guard wasOpen, !(subscription?.statistics.isStalled ?? false), !(stage?.isStalled ?? false) else { return }
+        let isStalled =
+            subscription?.statistics.isStalled ?? false || stage?.isStalled ?? false
+            || audio?.subscription?.statistics.isStalled ?? false
+        guard wasOpen, !isStalled else { return }
+        _ = state.wait { $0.endings == 0 ? () : nil }
         do {
             try output.close(at: end)
         } catch {

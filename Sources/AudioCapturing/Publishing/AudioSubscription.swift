@@ -77,7 +77,8 @@ public final class AudioSubscription: Sendable {
         _ = delivery.wait { $0.hasEnded ? () : nil }
     }
 
-    private var isOnOwnThread: Bool { delivery.withLock { $0.thread == CaptureThread.currentIdentifier } }
+    /// Whether the caller is the consumer, or something that it calls.
+    package var isOnOwnThread: Bool { delivery.withLock { $0.thread == CaptureThread.currentIdentifier } }
 }
 
 extension AudioPublisher {

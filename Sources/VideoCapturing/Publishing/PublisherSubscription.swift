@@ -167,7 +167,8 @@ public final class PublisherSubscription: Sendable {
         _ = delivery.wait { $0.hasEnded ? () : nil }
     }
 
-    private var isOnOwnThread: Bool {
+    /// Whether the caller is the consumer, or something that it calls.
+    package var isOnOwnThread: Bool {
         delivery.withLock { $0.thread == CaptureThread.currentIdentifier } || queue.isDeliveringInlineHere
     }
 }
