@@ -5,7 +5,7 @@ import RadioPlayer
 import TestTools
 import Testing
 
-/// The contract on a station.
+/// The contract on a station, and on a file of a server.
 @Suite(.serialized) struct RadioConformanceTests {
     private static func clip(seconds: Double) throws -> [UInt8] {
         let folder = TemporaryFolder()
@@ -34,6 +34,18 @@ import Testing
         }
         defer { server.stop() }
         let report = await AudioConformanceSuite(name: "station") { Self.capture(server.url) }.runDetached()
+        #expect(report.failures.isEmpty, "\(report)")
+    }
+
+    @Test func aFileKeepsTheContract() async throws {
+        let clip = try Self.clip(seconds: 0.5)
+        let server = QuirkServer { _, connection in
+            connection.write(
+                "HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\nContent-Length: \(clip.count)\r\n\r\n")
+            connection.write(clip)
+        }
+        defer { server.stop() }
+        let report = await AudioConformanceSuite(name: "file") { Self.capture(server.url) }.runDetached()
         #expect(report.failures.isEmpty, "\(report)")
     }
 }
