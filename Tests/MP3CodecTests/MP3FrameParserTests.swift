@@ -81,6 +81,24 @@ import Testing
         #expect(parsed.bytes == Array(whole[..<40]))
     }
 
+    @Test func `A long tag is believed at the beginning of a file`() throws {
+        let whole = frames(try mp3Clip())
+        let some = Array(whole[..<40].joined())
+        func found(_ stream: [UInt8], _ maximum: Int) -> [[UInt8]] {
+            let parser = MP3FrameParser(capacity: stream.count)
+            parser.maximumFirstTagBytes = maximum
+            _ = stream.withUnsafeBytes { parser.append($0) }
+            parser.finish()
+            var given: [[UInt8]] = []
+            while let frame = parser.next() { given.append(Array(frame.bytes)) }
+            return given
+        }
+        #expect(found(id3(3_000_000) + some, 4_000_000) == Array(whole[..<40]))
+        // In mid-stream, and where the file is shorter, it is searched through.
+        #expect(found(some + id3(0, stated: 3_000_000) + some, 4_000_000).count >= 78)
+        #expect(found(id3(0, stated: 3_000_000) + some, 2_000_000) == Array(whole[..<40]))
+    }
+
     @Test func `A change of format in a clean seam loses no frame`() throws {
         let parts = try [mp3Clip(), mp3Clip(rate: 48_000, channels: 1), mp3Clip(rate: 22_050)].map { frames($0)[..<20] }
         let parsed = Parsed(parts.flatMap { $0 }.flatMap { $0 })

@@ -118,12 +118,15 @@ import Testing
         #expect(
             try entries("#EXTM3U\n#EXTINF:-1,Name\n/live\n\n//other/x\nhttps://s/y\n", .m3u)
                 == ["http://radio.example:8000/live", "http://other/x", "https://s/y"])
+        #expect(try entries("\u{FEFF}#EXTM3U\r\nlive\r\n", .m3u) == ["http://radio.example:8000/lists/live"])
     }
 
     @Test func `HLS is refused by its name, and an empty list for what it is`() {
         let hls = #expect(throws: RadioError.self) { try entries("#EXTM3U\n#EXT-X-VERSION:3\na.ts\n", .m3u) }
         #expect(hls?.code == .streamUnsupported)
         #expect(hls?.message.contains("HLS") == true)
+        let page = #expect(throws: RadioError.self) { try entries("\n<!DOCTYPE html><html>no</html>", .m3u) }
+        #expect(page?.message.contains("web page") == true)
         let empty = #expect(throws: RadioError.self) { try entries("[playlist]\nTitle1=x\n", .pls) }
         #expect(empty?.code == .audioDataNotFound)
     }

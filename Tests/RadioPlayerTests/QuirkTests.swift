@@ -149,6 +149,60 @@ import Testing
         #expect(error?.subject == server.url)
     }
 
+    @Test func `The cover of a file may have megabytes`() throws {
+        let cover = [UInt8](repeating: 0, count: 3 << 20)
+        let size = [21, 14, 7, 0].map { UInt8(cover.count >> $0 & 127) }
+        let server = QuirkServer { _, connection in
+            let tag = Array("ID3".utf8) + [4, 0, 0] + size
+            connection.write(
+                "HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\n"
+                    + "Content-Length: \(tag.count + cover.count + Self.clip.count)\r\n\r\n")
+            guard connection.write(tag), connection.write(cover) else { return }
+            connection.write(Self.clip)
+            connection.awaitEnd()
+        }
+        defer { server.stop() }
+        let (reader, error) = try read(server.url)
+        #expect(error == nil)
+        #expect(reader.availableFrames >= 44_100)
+        reader.close()
+    }
+
+    @Test func `A station that sends tags without end is given up`() throws {
+        let server = QuirkServer { _, connection in
+            connection.write("HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\n\r\n")
+            let tags = [UInt8](repeating: 0, count: 16 * 1024).enumerated().map { index, _ in
+                let place = index % 16
+                return place < 3 ? Array("ID3".utf8)[place] : place == 3 ? 4 : place == 9 ? 6 : 0
+            }
+            while connection.write(tags) {}
+        }
+        defer { server.stop() }
+        let (_, error) = try read(server.url)
+        #expect(error?.code == .audioDataNotFound)
+    }
+
+    @Test func `A playlist without an address of http names itself`() throws {
+        let server = QuirkServer { _, connection in
+            connection.write("HTTP/1.0 200 OK\r\nContent-Type: audio/x-mpegurl\r\n\r\nfile:///etc/passwd\n")
+        }
+        defer { server.stop() }
+        let (_, error) = try read(server.url)
+        #expect(error?.code == .streamUnsupported)
+        #expect(error?.subject == server.url)
+    }
+
+    @Test func `To ask what is at an address ends when it is to stop`() {
+        let server = QuirkServer { _, connection in connection.awaitEnd() }
+        defer { server.stop() }
+        var asked = 0
+        let isRadio = RadioProbe.isRadio(server.url, limit: .seconds(600)) {
+            asked += 1
+            return asked > 2
+        }
+        #expect(!isRadio && asked == 3)
+    }
+
     @Test func `A server that sends nothing is given up`() throws {
         let server = QuirkServer { _, connection in
             connection.write("HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\n\r\n")

@@ -59,8 +59,11 @@ public final class MP3FrameParser {
     private var isAfterGap = true
     private var hasEnded = false
 
-    /// Longer tags are not believed: a stream would be silent while they are skipped.
-    private static let maximumTagBytes = 1 << 20
+    /// The longest tag that is believed at position 0, where that of a file stands, with its cover.
+    public var maximumFirstTagBytes = MP3FrameParser.maximumTagBytes
+
+    /// Longer tags are not believed elsewhere: a stream would be silent while they are skipped.
+    public static let maximumTagBytes = 1 << 20
 
     /// Creates a parser.
     ///
@@ -296,7 +299,8 @@ public final class MP3FrameParser {
             guard bytes[3] != 0xFF, bytes[4] != 0xFF, bytes[6..<10].allSatisfy({ $0 < 0x80 }) else { return .none }
             let size = bytes[6..<10].reduce(0) { $0 << 7 | Int($1) }
             let footer = bytes[5] & 0x10 != 0 ? 10 : 0
-            return size <= MP3FrameParser.maximumTagBytes ? .length(10 + size + footer) : .none
+            let maximum = position == 0 && offset == head ? maximumFirstTagBytes : MP3FrameParser.maximumTagBytes
+            return size <= maximum ? .length(10 + size + footer) : .none
         }
         if let found = begins("APETAGEX") {
             guard case .length = found, bytes.count >= 32 else { return .needsMore }

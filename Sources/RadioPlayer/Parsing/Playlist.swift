@@ -43,9 +43,16 @@ package struct Playlist: Sendable, Hashable {
     ///   - bytes: the whole of it.
     ///   - kind: how it is written.
     ///   - base: its own address, to which relative ones refer.
-    /// - Throws: `streamUnsupported` for HLS, `audioDataNotFound` for a playlist without an address.
+    /// - Throws: `streamUnsupported` for HLS and web pages, `audioDataNotFound` for a playlist without an address.
     package init(_ bytes: [UInt8], kind: Kind, base: HTTPAddress) throws(RadioError) {
         var entries: [String] = []
+        // A byte order mark is no part of the first line.
+        let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
+        guard bytes.first(where: { $0 > 0x20 }) != UInt8(ascii: "<") else {
+            throw RadioError(
+                .streamUnsupported, operation: "read the playlist", subject: base.displayName,
+                message: "A web page comes in place of a playlist; give the address of the stream.")
+        }
         for line in decodeICYText(bytes.filter { $0 != 0 }).split(whereSeparator: \.isNewline) {
             let line = decodeICYText(line.utf8)
             if line.hasPrefix("#EXT-X") {

@@ -10,9 +10,11 @@ package enum RadioProbe {
     ///   - url: the address.
     ///   - configuration: how it is received.
     ///   - limit: how long to wait for the answer.
+    ///   - isStopped: asked at least each tenth of a second; true ends the wait.
     /// - Returns: true for sound; false for all else, and without an answer.
     package static func isRadio(
-        _ url: String, configuration: RadioConfiguration = RadioConfiguration(), limit: Duration = .seconds(5)
+        _ url: String, configuration: RadioConfiguration = RadioConfiguration(), limit: Duration = .seconds(5),
+        isStopped: () -> Bool = { false }
     ) -> Bool {
         guard let address = try? RadioStream.address(url), let transport = try? HTTPRadioTransport(configuration) else {
             return false
@@ -24,7 +26,7 @@ package enum RadioProbe {
         }
         guard (try? transport.begin(RadioRequest(address: address))) != nil else { return false }
         let end = MonotonicClock().now.advanced(by: limit)
-        while !hasBody, transport.end == nil, MonotonicClock().now < end {
+        while !hasBody, transport.end == nil, MonotonicClock().now < end, !isStopped() {
             transport.work()
             transport.wait(
                 until: min(end, MonotonicClock().now.advanced(by: .milliseconds(100))), stop: -1, event: nil)

@@ -22,6 +22,7 @@ extension RadioStream {
         garbageAtBegin = parser.findings.garbageBytes
         connectionBegin = clock.now
         lastData = connectionBegin
+        tagBytesAtBegin = parser.findings.tagBytes
         phase = .active
         var request = RadioRequest(address: candidates[candidate])
         request.wantsMetadata = wantsMetadata
@@ -64,6 +65,8 @@ extension RadioStream {
         } else {
             fileLength = nil
         }
+        // The cover of a file may have megabytes; a station that sends as much would be silent.
+        parser.maximumFirstTagBytes = fileLength.map { Int(clamping: $0) } ?? MP3FrameParser.maximumTagBytes
         var information = RadioInformation(response)
         information.contentLength = fileLength
         information.hasMetadata = demuxer.interval != nil
@@ -146,14 +149,10 @@ extension RadioStream {
         do throws(RadioError) {
             let base = transport.response.address ?? candidates[candidate]
             let playlist = try Playlist(playlistBytes, kind: kind, base: base)
-            var found: [HTTPAddress] = []
-            var refusal: RadioError?
-            for entry in playlist.entries {
-                do throws(RadioError) { found.append(try RadioStream.address(entry)) } catch { refusal = error }
-            }
+            var found = playlist.entries.compactMap { try? RadioStream.address($0) }
             guard !found.isEmpty else {
-                throw refusal
-                    ?? error(.audioDataNotFound, "The playlist names no stream; give the address of the stream.")
+                throw error(
+                    .streamUnsupported, "The playlist names no stream over http or https; give the address of one.")
             }
             playlistDepth += 1
             guard playlistDepth <= 4 else {

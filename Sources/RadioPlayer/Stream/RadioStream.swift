@@ -78,6 +78,7 @@ package final class RadioStream {
     /// When something last came, or the request was made.
     var lastData = MediaTime.zero
     var garbageAtBegin: UInt64 = 0
+    var tagBytesAtBegin: UInt64 = 0
 
     /// - Parameters:
     ///   - configuration: how the radio is received.
@@ -215,9 +216,10 @@ package final class RadioStream {
 
     /// Much came, and no frame is in it: the type was wrong.
     private func checkForSound() {
-        guard case .active = phase, !connectionGaveSound, case .sound = body,
-            parser.findings.garbageBytes - garbageAtBegin > 128 * 1024
-        else { return }
+        guard case .active = phase, !connectionGaveSound, case .sound = body else { return }
+        // A station that sends tags without end would never be heard; the tags of a file end with it.
+        let hasOnlyTags = isLive && parser.findings.tagBytes - tagBytesAtBegin > 2 << 20
+        guard hasOnlyTags || parser.findings.garbageBytes - garbageAtBegin > 128 * 1024 else { return }
         let reason =
             parser.findings.freeFormatHeaders > 64
             ? "This is MP3 in free format, which is not supported" : "What comes is not MP3"
