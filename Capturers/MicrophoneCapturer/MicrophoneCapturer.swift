@@ -73,7 +73,7 @@ private enum MicrophoneCheck {
             return [
                 Finding(
                     "devices", "microphone", .missing, "no sound card that records",
-                    remedy: "plug in a microphone, or use a sound server's default device: --audio mic.")
+                    remedy: "Plug in a microphone, or use a sound server's default device: --audio mic.")
             ]
         }
         return found.map { microphone in

@@ -174,6 +174,11 @@ final class PCMDevice: RecordingDevice {
     static func failure(_ operation: String, _ name: String, _ code: Int32) -> CaptureError {
         let (kind, message): (CaptureErrorCode, String) =
             switch -code {
+            case ENOENT where name == "default" && operation.hasPrefix("open"):
+                (
+                    .deviceNotFound,
+                    "This machine has neither a sound card that records nor a sound server; connect a microphone."
+                )
             case ENOENT,
                 ENODEV where operation.hasPrefix("open"), ENXIO:
                 (.deviceNotFound, "There is no such microphone; capturer-demo list shows those that there are.")

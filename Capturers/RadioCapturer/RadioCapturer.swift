@@ -79,7 +79,10 @@ extension AudioCapturerEntry {
             }
             let capture = RadioCapturer(url: url)
             var source = AudioCatalogSource(capture)
-            source.setNoticeHandler = { handler in capture.setTitleHandler { handler("Title: \($0)") } }
+            source.setNoticeHandler = { handler in
+                // A station states an empty one between two pieces.
+                capture.setTitleHandler { if !$0.isEmpty { handler("Title: \($0)") } }
+            }
             return source
         })
 }

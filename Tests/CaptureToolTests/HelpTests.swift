@@ -51,6 +51,7 @@ private let hasFish = shell("command -v fish").code == 0
         #expect(try HelpText.text("camera", demoCatalog).contains("--device CAMERA"))
         #expect(try HelpText.text("vp8", demoCatalog).contains("--threads N"))
         #expect(try HelpText.text("SERVE", demoCatalog).contains("--jpeg-quality N"))
+        #expect(try HelpText.text("play", demoCatalog).contains("  --sound DEVICE "))
         #expect(try HelpText.text("list", demoCatalog).contains("--modes"))
         #expect(try HelpText.text("file", demoCatalog).contains("(required)"))
         let all = try HelpText.text("all", demoCatalog)

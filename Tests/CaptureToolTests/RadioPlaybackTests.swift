@@ -4,6 +4,12 @@ import VideoCapturing
 
 @testable import CaptureTool
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 @Suite struct RadioPlaybackTests {
     @Test(arguments: [
         ("http://host/a.mp3", true), ("https://host:8000/A.MP3?x=1", true), ("http://host/list.pls", true),
@@ -20,11 +26,33 @@ import VideoCapturing
     @Test func `Keys are letters and arrows`() {
         var keys = KeySequence()
         let bytes =
-            Array(" q+-p".utf8) + [0x1B, 0x5B, 0x41, 0x1B, 0x5B, 0x42, 0x1B, 0x4F, 0x43, 0x1B, 0x5B, 0x44, 0x1B, 0x78]
+            Array(" q+-p".utf8) + [
+                0x1B, 0x5B, 0x41, 0x1B, 0x5B, 0x42, 0x1B, 0x4F, 0x43, 0x1B, 0x5B, 0x44, 0x1B, 0x78, 0x3F,
+            ]
         #expect(
             bytes.compactMap { keys.take($0) } == [
                 .pause, .quit, .louder, .quieter, .pause, .louder, .quieter, .forward, .backward,
+                .help,
             ])
+    }
+
+    @Test(arguments: [
+        (ENOENT, CaptureTool.ExitStatus.noInput), (EACCES, .noPermission), (EBUSY, .busy), (ENOSPC, .inputOutput),
+        (EIO, .inputOutput),
+    ])
+    func `A place for the sound that cannot be opened is no missing library`(
+        errno: Int32, status: CaptureTool.ExitStatus
+    ) {
+        let error = RadioError(.rendererCreationFailed, operation: "open a WAV file", errno: errno, message: "")
+        #expect(ExitError(playing: error).status == status)
+        #expect(ExitError(playing: RadioError(.decoderFailed, operation: "decode", message: "")).status == .unavailable)
+    }
+
+    @Test func `What was played is rounded to seconds`() {
+        var status = RadioPlayer.Status()
+        status.progress = .milliseconds(59_980)
+        #expect(RadioStatusText.summary(status) == "Played 01:00, 0 connections, 0 underruns.")
+        #expect(RadioStatusText.line(status, volume: 1, columns: 100).hasPrefix("00:59 "))
     }
 
     @Test func `The status fits into the columns, whatever the title is`() {

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from support.icecast import Icecast, QuirkServer, make_mp3
-from support.tool import IO, NO_INPUT, OK, USAGE, ToolTestCase
+from support.tool import IO, NO_INPUT, OK, USAGE, ToolTestCase, environment
 
 
 class RadioTestCase(ToolTestCase):
@@ -64,6 +64,27 @@ class QuirkTests(RadioTestCase):
         self.assertEqual((self.folder / "there.wav").read_text(), "mine")
         self.assertRefused(self.play(self.server.url("icy"), "--fps", "5"), USAGE, "--fps")
         self.assertRefused(self.run_tool("play", "a.y4m", "--sound", "null"), USAGE, "--sound")
+        self.assertRefused(self.play(self.server.url("icy"), "--stats", "xml"), USAGE, "--stats", "json")
+        self.assertRefused(self.play(self.server.url("icy"), sound="-"), USAGE, "-o wav:-")
+        self.assertRefused(self.play(self.server.url("icy"), sound="no/folder.wav"), NO_INPUT, "folder")
+        bare = environment(ALSA_CONFIG_PATH="/dev/null")
+        self.assertRefused(self.run_tool("play", self.server.url("a.mp3"), env=bare), NO_INPUT, "neither a sound card")
+
+    def test_an_empty_title_is_not_told(self):
+        run = self.run_tool("--audio", self.server.url("untitled"), "--duration", "2", "-o", "a.wav")
+        self.assertEqual(run.code, OK, str(run))
+        self.assertNotIn("Title", run.stderr)
+
+    def test_an_interrupt_while_a_server_is_asked_what_it_has(self):
+        running = self.start("play", self.server.url("silent"))
+        deadline = time.monotonic() + 60
+        while "silent" not in self.server.paths and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send(signal.SIGINT)
+        run = running.finish()
+        # Nothing else was tried after it.
+        self.assertEqual((run.code, run.stderr), (OK, ""))
+        self.assertEqual(self.server.paths, ["silent"])
 
     def test_a_capture_has_its_sound(self):
         run = self.run_tool(

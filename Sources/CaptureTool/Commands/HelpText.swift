@@ -159,8 +159,9 @@ enum HelpText {
         let isCapture = [ToolCommand.capture.name, ToolCommand.play.name].contains(command.name)
         let operand = command.operand.map { " [\($0.placeholder)]" } ?? ""
         let usage = "capturer-demo \(command.name)\(operand)"
-        let options =
+        var options =
             isCapture ? ToolOptions.sections(catalog).flatMap(\.options) : command.options(catalog).merged.map(\.option)
+        if command.name == ToolCommand.play.name { options.insert(RadioPlayback.soundOption, at: 0) }
         let text = entry(usage, command.summary, options)
         return command.discussion.isEmpty ? text : "\(text)\n\n\(command.discussion)"
     }

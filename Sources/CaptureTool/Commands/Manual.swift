@@ -24,6 +24,12 @@ enum Manual {
         for source in catalog.sources.entries {
             lines += heading("SOURCE \(source.name)", source.summary, source.options)
         }
+        for source in catalog.audioSources.entries {
+            lines += heading("SOUND \(source.name)", source.summary, source.options)
+        }
+        for encoder in catalog.audioEncoders {
+            lines += heading("SOUND ENCODER \(encoder.name)", encoder.summary, encoder.options)
+        }
         for encoder in catalog.encoders {
             lines += heading("ENCODER \(encoder.name)", encoder.summary, encoder.options)
         }
@@ -57,7 +63,7 @@ enum Manual {
     private static let environment = [
         ("DISPLAY", "the X display to capture, and to open windows on"),
         ("WAYLAND_DISPLAY", "the display to open windows on where there is no X display"),
-        ("CAPTURER_LOGIN", "the name and password of a network camera"),
+        ("CAPTURER_LOGIN", "the name and password of a network camera or a radio"),
         (
             "CAPTURER_BITRATE, CAPTURER_KEEP_GOING ...",
             "the value of each option of a capture, of a flag yes or no; the command line counts more"

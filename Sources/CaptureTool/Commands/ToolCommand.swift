@@ -35,6 +35,18 @@ struct ToolCommand: Sendable {
 struct ToolContext {
     let terminal: Terminal
     let catalog: ToolCatalog
+    /// What handles the signals already; nil while they wait for the command.
+    var signals: SignalWatcher?
+
+    /// What handles the signals, from now on at the latest.
+    func watchingSignals() throws(ExitError) -> SignalWatcher {
+        if let signals { return signals }
+        do throws(CaptureError) {
+            return try SignalWatcher(terminal)
+        } catch {
+            throw ExitError(.unavailable, "\(error)")
+        }
+    }
 }
 
 extension ToolCommand {
@@ -105,7 +117,6 @@ extension ToolCommand {
         options: captureOptions, handlesSignals: true,
         run: { (arguments, context) throws(ExitError) in
             let plan: CapturePlan
-            let signals: SignalWatcher
             var given: ParsedArguments
             do throws(OptionError) {
                 given = try withInput(arguments)
@@ -121,11 +132,7 @@ extension ToolCommand {
             } catch {
                 throw defaults.explained(error)
             }
-            do throws(CaptureError) {
-                signals = try SignalWatcher(context.terminal)
-            } catch {
-                throw ExitError(.unavailable, "\(error)")
-            }
+            let signals = try context.watchingSignals()
             var run = CaptureRun(plan: plan, terminal: context.terminal, signals: signals)
             return try run.run()
         })
@@ -173,9 +180,15 @@ extension ToolCommand {
             guard !arguments.values.contains("input") else {
                 throw ExitError(.usage, "--input: play has its input already; leave one out.")
             }
-            if RadioPlayback.isRadio(input, arguments.values) {
-                return try RadioPlayback(input, arguments.values, context).run()
-            }
+            // To ask a server may take seconds, in which an interrupt must be obeyed.
+            var context = context
+            let signals = try context.watchingSignals()
+            context.signals = signals
+            let isInterrupted = Locked(false)
+            signals.watch { isInterrupted.withLock { $0 = true } }
+            let isRadio = RadioPlayback.isRadio(input, arguments.values) { isInterrupted.withLock { $0 } }
+            guard !isInterrupted.withLock({ $0 }) else { return .success }
+            if isRadio { return try RadioPlayback(input, arguments.values, context).run() }
             guard !arguments.values.contains("sound") else {
                 throw ExitError(.usage, "--sound: is for radios, whose addresses begin with http; leave it out.")
             }

@@ -2,7 +2,7 @@
 struct KeySequence: Sendable {
     /// What a key means.
     enum Action: Sendable, Hashable {
-        case pause, quit, louder, quieter, forward, backward
+        case pause, quit, louder, quieter, forward, backward, help
     }
 
     /// The bytes of a sequence that has begun.
@@ -33,6 +33,7 @@ struct KeySequence: Sendable {
             case UInt8(ascii: "q"): .quit
             case UInt8(ascii: "+"), UInt8(ascii: "="): .louder
             case UInt8(ascii: "-"): .quieter
+            case UInt8(ascii: "?"), UInt8(ascii: "h"): .help
             default: nil
             }
         }

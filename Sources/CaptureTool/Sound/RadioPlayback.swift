@@ -16,12 +16,17 @@ struct RadioPlayback {
         default: "default")
 
     static let discussion = """
-        A radio is played with --sound, --duration, --login, --stats and --quiet.
-        Its keys: space pauses, left and right seek in a file, up and down set the volume, q ends.
+        A radio is MP3 over http or https. Of the options it takes --sound, --force, --duration,
+        --login, --insecure, --ca-file, --stats and --quiet.
+        \(keys)
         """
+
+    /// What the keys of the terminal do.
+    static let keys = "Keys: space pauses, left and right seek in a file, up and down set the volume, q ends."
 
     private let player: RadioPlayer
     private let terminal: Terminal
+    private let signals: SignalWatcher
     private let limit: Duration?
     private let isQuiet: Bool
     private let style: StatisticsStyle
@@ -33,12 +38,14 @@ struct RadioPlayback {
         var keys = KeySequence()
     }
 
-    /// Whether an input is a radio: by `--sound`, by its extension, or by what the server says.
-    static func isRadio(_ input: String, _ values: OptionValues) -> Bool {
+    /// Whether an input is a radio: by `--sound`, by its extension, or by what the server says, which is awaited until
+    /// `isStopped`.
+    static func isRadio(_ input: String, _ values: OptionValues, isStopped: () -> Bool = { false }) -> Bool {
         guard let scheme = urlScheme(of: input), ["http", "https"].contains(scheme) else { return false }
         let path = input.prefix { $0 != "?" && $0 != "#" }.lowercased()
         if values.contains("sound") || [".mp3", ".pls", ".m3u"].contains(where: { path.hasSuffix($0) }) { return true }
-        return RadioProbe.isRadio(input, configuration: (try? configuration(input, values)) ?? RadioConfiguration())
+        return RadioProbe.isRadio(
+            input, configuration: (try? configuration(input, values)) ?? RadioConfiguration(), isStopped: isStopped)
     }
 
     /// How a radio is received, as the options say.
@@ -64,12 +71,13 @@ struct RadioPlayback {
         do throws(OptionError) {
             configuration = try RadioPlayback.configuration(input, values)
             limit = try values.time("duration")
-            style = StatisticsStyle(rawValue: values["stats"] ?? "") ?? .text
+            style = try values.choice("stats", StatisticsStyle.allCases.map { ($0.rawValue, $0) }) ?? .text
         } catch {
             throw ExitError(error)
         }
         let renderer = try RadioPlayback.renderer(
             values["sound"] ?? "default", values.contains("force"), context.catalog)
+        signals = try context.watchingSignals()
         player = RadioPlayer(input, renderer: renderer, configuration: configuration)
     }
 
@@ -81,6 +89,10 @@ struct RadioPlayback {
         if text.hasPrefix("wav:") {
             let path = String(text.dropFirst(4))
             guard !path.isEmpty else { throw ExitError(.usage, "--sound wav: name the file, as in wav:radio.wav.") }
+            guard path != "-" else {
+                throw ExitError(
+                    .usage, "--sound wav:-: name a file; to standard output it is capturer-demo --audio URL -o wav:-.")
+            }
             guard force || access(path, F_OK) != 0 else {
                 throw ExitError(.usage, "\(path): the file exists; add --force to overwrite it.")
             }
@@ -94,16 +106,11 @@ struct RadioPlayback {
 
     /// Plays until the end, an error, the limit, Ctrl-C or the key q.
     func run() throws(ExitError) -> ExitStatus {
-        let signals: SignalWatcher
-        do throws(CaptureError) {
-            signals = try SignalWatcher(terminal)
-        } catch {
-            throw ExitError(.unavailable, "\(error)")
-        }
         signals.watch { [wish] in wish.withLock { $0.isEnd = true } }
-        terminal.keyboard.begin { [wish, player, terminal] key in
+        terminal.keyboard.begin(takesSequences: true) { [wish, player, terminal] key in
             guard let action = wish.withLock({ $0.keys.take(key) }) else { return }
             do throws(RadioError) {
+                if action == .help { return terminal.writeLine(RadioPlayback.keys) }
                 try RadioPlayback.obey(action, player, wish)
             } catch {
                 terminal.writeLine(error.message)
@@ -134,6 +141,7 @@ struct RadioPlayback {
         _ action: KeySequence.Action, _ player: RadioPlayer, _ wish: Locked<Wish>
     ) throws(RadioError) {
         switch action {
+        case .help: break
         case .quit: wish.withLock { $0.isEnd = true }
         case .pause: player.togglePause()
         case .louder: player.volume = min(2, player.volume + 0.1)
@@ -190,6 +198,14 @@ extension ExitError {
     init(playing error: RadioError) {
         let status: ExitStatus =
             switch error.category {
+            // The loudspeaker or the file of `--sound`; the system's code tells why.
+            case .unavailable where error.code == .rendererCreationFailed:
+                switch error.systemError {
+                case ENOENT, ENODEV, ENXIO: .noInput
+                case EACCES, EPERM, EROFS: .noPermission
+                case EBUSY: .busy
+                default: .inputOutput
+                }
             case .notFound, .unsupported, .invalidData: .noInput
             case .usage: .usage
             case .noPermission: .noPermission

@@ -75,7 +75,9 @@ enum RadioStatusText {
     static func summary(_ status: RadioPlayer.Status) -> String {
         func count(_ number: UInt64, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         let statistics = status.statistics
-        return "Played \(clockText(status.progress)), \(count(statistics.connections, "connection")), "
+        // The end of a file comes a few samples before its length.
+        let played = clockText(status.progress + .milliseconds(500))
+        return "Played \(played), \(count(statistics.connections, "connection")), "
             + "\(count(statistics.underruns, "underrun"))."
     }
 

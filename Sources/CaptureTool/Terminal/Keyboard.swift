@@ -15,7 +15,12 @@ final class Keyboard: Sendable {
         var usual: termios?
         var waiter: CaptureWaiter?
         var isSuspended = false
-        var handlers: [@Sendable (UInt8) -> Void] = []
+        var handlers: [Handler] = []
+    }
+
+    private struct Handler {
+        var takesSequences: Bool
+        var onKey: @Sendable (UInt8) -> Void
     }
 
     private let descriptor: Int32
@@ -25,13 +30,16 @@ final class Keyboard: Sendable {
 
     /// Reads keys from now on; does nothing where standard input is no terminal, or one that belongs to another program.
     ///
-    /// - Parameter onKey: called with each byte that a key sends, on a thread of its own, as those of earlier calls are.
-    func begin(_ onKey: @escaping @Sendable (UInt8) -> Void) {
+    /// - Parameters:
+    ///   - takesSequences: whether it takes the keys that send several bytes as well, such as arrows, of which the first is
+    ///     escape.
+    ///   - onKey: called with each byte that a key sends, on a thread of its own, as those of earlier calls are.
+    func begin(takesSequences: Bool = false, _ onKey: @escaping @Sendable (UInt8) -> Void) {
         var usual = termios()
         guard isOurs, tcgetattr(descriptor, &usual) == 0 else { return }
         let waiter = CaptureWaiter(clock: MonotonicClock())
         let isFirst = state.withLock { state in
-            state.handlers.append(onKey)
+            state.handlers.append(Handler(takesSequences: takesSequences, onKey: onKey))
             guard state.usual == nil else { return false }
             state.usual = usual
             state.waiter = waiter
@@ -41,8 +49,11 @@ final class Keyboard: Sendable {
         guard setSingleKeys(usual) else { return end() }
         do throws(CaptureError) {
             try CaptureThread(name: "keyboard") { [self] in
-                Keyboard.read(descriptor, waiter) { key in
-                    for handler in state.withLock({ $0.handlers }) { handler(key) }
+                Keyboard.read(descriptor, waiter) { keys in
+                    let isSequence = keys.first == 0x1B
+                    for handler in state.withLock({ $0.handlers }) where handler.takesSequences || !isSequence {
+                        keys.forEach(handler.onKey)
+                    }
                 }
             }
         } catch {
@@ -100,7 +111,7 @@ final class Keyboard: Sendable {
         tcsetattr(descriptor, TCSANOW, &settings)
     }
 
-    private static func read(_ descriptor: Int32, _ waiter: CaptureWaiter, _ onKey: (UInt8) -> Void) {
+    private static func read(_ descriptor: Int32, _ waiter: CaptureWaiter, _ onKeys: (UnsafeRawBufferPointer) -> Void) {
         // In the background a read fails then, rather than stopping the process.
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -122,10 +133,7 @@ final class Keyboard: Sendable {
                 else { return }
                 continue
             }
-            // A key such as an arrow sends several bytes, the first of them escape; it is none of ours.
-            withUnsafeBytes(of: bytes) { buffer in
-                if buffer[0] != 0x1B { buffer.prefix(count).forEach(onKey) }
-            }
+            withUnsafeBytes(of: bytes) { onKeys(UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
         }
     }
 }

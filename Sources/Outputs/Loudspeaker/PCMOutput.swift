@@ -169,6 +169,11 @@ final class PCMOutput: @unchecked Sendable {
     static func failure(_ operation: String, _ name: String, _ code: Int32) -> AudioRendererError {
         let (kind, message): (AudioRendererErrorCode, String) =
             switch -code {
+            case ENOENT where name == "default" && operation.hasPrefix("open"):
+                (
+                    .deviceNotFound,
+                    "This machine has neither a sound card nor a sound server; connect one, or write the sound to a file."
+                )
             case ENOENT, ENXIO,
                 ENODEV where operation.hasPrefix("open"):
                 (.deviceNotFound, "There is no such loudspeaker; aplay -L lists those that there are.")

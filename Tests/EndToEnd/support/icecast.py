@@ -149,6 +149,7 @@ class QuirkServer:
     def __init__(self, sound):
         self.sound = sound
         self.agents = []
+        self.paths = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -178,7 +179,11 @@ class QuirkServer:
             pass
 
     def answer(self, client, path, request):
-        interval = 8192 if path == "titles" and b"icy-metadata: 1" in request else 0
+        self.paths.append(path)
+        if path == "silent":
+            client.recv(1)  # until it hangs up
+            return
+        interval = 8192 if path in ("titles", "untitled") and b"icy-metadata: 1" in request else 0
         heads = {
             "lf": self.ICY.replace("\r\n", "\n"), "blank": "\r\n" + self.ICY,
             "redirect": f"HTTP/1.1 302 Found\r\nLocation: {self.url('icy')}\r\nContent-Length: 0\r\n",
@@ -207,7 +212,8 @@ class QuirkServer:
             sent += step
             client.sendall(piece)
             if interval:
-                text = b"" if count else "StreamTitle='It's Mötley; a test';".encode("latin-1")
+                title = "" if path == "untitled" else "It's Mötley; a test"
+                text = b"" if count else f"StreamTitle='{title}';".encode("latin-1")
                 count += 1
                 client.sendall(bytes([(len(text) + 15) // 16]) + text.ljust((len(text) + 15) // 16 * 16, b"\0"))
             if path == "short" and sent > 64000:
