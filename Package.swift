@@ -438,7 +438,8 @@ let package = Package(
         .testTarget(
             name: "CaptureToolTests",
             dependencies: [
-                "CaptureTool", "FileCapturer", "FileOutput", "FrameProcessing", "MediaContainers", "MediaPublishing",
+                "AudioCapturing", "CaptureTool", "FileCapturer", "FileOutput", "FrameProcessing", "MediaContainers",
+                "MediaPublishing",
                 "NoiseCapturer", "RadioPlayer", "TestTools", "VP8Codec", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(

@@ -1,8 +1,9 @@
-import MediaPublishing
+import AudioCapturing
 import Testing
 import VideoCapturing
 
 @testable import CaptureTool
+@testable import MediaPublishing
 
 @Suite struct ReportingTests {
     @Test func numbers() {
@@ -67,6 +68,17 @@ import VideoCapturing
         #expect(StatusLine(run).text(columns: columns).contains("waiting"))
         #expect(StatisticsJSON.line("status", run).contains(#""interrupted":true"#))
         #expect(!StatusLine(snapshot()).text(columns: columns).contains("waiting"))
+    }
+
+    @Test func soundThatWaitsIsNotSilent() {
+        var run = snapshot()
+        let statistics = MediaPublisher.Statistics.Audio(
+            capture: AudioStatistics(), format: nil, framesOfSilence: 0, framesLeftOut: 0, encoders: [])
+        run.sound = SoundSnapshot(
+            source: "mic", format: AudioFormat(.int16, .stereo, sampleRate: 48_000), statistics: statistics)
+        #expect(StatusLine(run).text(columns: 120).contains("fps snd silent 998"))
+        run.sound?.isInterrupted = true
+        #expect(StatusLine(run).text(columns: 120).contains("fps snd waiting 998"))
     }
 
     @Test func theProgressOfAFile() {

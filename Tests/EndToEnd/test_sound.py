@@ -9,7 +9,7 @@ import threading
 from support.devtools import DevTools
 from support.icecast import QuirkServer, make_mp3
 from support.media import command, probe
-from support.tool import USAGE, ToolTestCase
+from support.tool import NO_INPUT, USAGE, ToolTestCase, environment
 
 PAGE = b"""<!DOCTYPE html><title>sound</title><script>
 const wait = (target, name) => new Promise(resolve => target.addEventListener(name, resolve, { once: true }));
@@ -158,6 +158,8 @@ class SoundTests(SoundTestCase):
             (("--audio", "tone", "--opus-complexity", "3", "-o", "a.wav"), "no output encodes sound"),
             (("--audio", "tone", "--tone-channels", "8", "-o", "a.weba"), "Opus has one or two channels"),
             (("--audio", "tone", "--tone-sound", "beep", "--tone-frequency", "500", "-o", "a.wav"), "only a sine"),
+            (("--audio", "tone", "--frames", "5", "-o", "a.wav"), "--duration"),
+            (("--input", "clip.mp4", "--tone-level", "5", "-o", "a.webm"), "--audio tone"),
             (("--audio", "tone", "--fps", "max", "-o", "a.webm", "--source", "noise"), "real time"),
         ):
             run = self.run_tool(*options, "--duration", 1)
@@ -170,6 +172,20 @@ class SoundTests(SoundTestCase):
         self.assertNotEqual(run.code, 0)
         self.assertIn("no such microphone", run.stderr)
         self.assertFalse((self.folder / "a.webm").exists())
+
+    def test_a_machine_without_sound(self):
+        bare = environment(ALSA_CONFIG_PATH="/dev/null")
+        self.assertRefused(self.run_tool("--audio", "mic", "-o", "a.wav", env=bare), NO_INPUT, "neither a sound card")
+
+    def test_sound_alone_of_a_film_shows_no_progress_of_pictures(self):
+        film = self.folder / "film.mp4"
+        made = command(
+            "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=2:size=64x48:rate=25", "-f", "lavfi", "-i",
+            "sine=duration=2", "-c:v", "libx264", "-c:a", "aac", film)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        run = self.succeed("--input", film, "-o", self.folder / "a.wav", "--stats", "json")
+        for line in run.stderr.splitlines():
+            self.assertIsNone(json.loads(line)["progress"], str(run))
 
     def test_list_and_doctor(self):
         listed = json.loads(self.succeed("list", "--json").stdout)

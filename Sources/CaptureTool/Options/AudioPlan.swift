@@ -16,6 +16,7 @@ struct AudioPlan: Sendable {
     /// - Throws: the error of a value, and of an option that has no effect.
     init?(_ values: OptionValues, _ catalog: ToolCatalog, mayHaveOwn: Bool) throws(OptionError) {
         let isOwn = mayHaveOwn && values["audio"] == nil
+        if isOwn { try AudioPlan.refuseOptionsOfSources(values, catalog) }
         let names = isOwn ? [] : catalog.audioGroups.names + ["audio-bitrate"]
         guard let text = values["audio"], text.lowercased() != "none" else {
             // Options that outputs or sources of pictures have too are theirs.
@@ -39,6 +40,16 @@ struct AudioPlan: Sendable {
         self.request.options = values.filter { own.contains($0) }
         encoders = catalog.audioEncoders
         encoding = try AudioPlan.encoding(values, catalog)
+    }
+
+    /// Refuses options of sources of sound where the input's own sound is taken.
+    private static func refuseOptionsOfSources(_ values: OptionValues, _ catalog: ToolCatalog) throws(OptionError) {
+        for source in catalog.audioSources.entries {
+            guard let option = source.options.first(where: { values.contains($0.name) }) else { continue }
+            throw OptionError(
+                option.name, values[option.name], "has no effect on the sound of the input; add --audio \(source.name)."
+            )
+        }
     }
 
     /// The sound that belongs to the pictures of a source.

@@ -65,6 +65,9 @@ extension CapturePlan {
         audio = try AudioPlan(values, catalog, mayHaveOwn: mayHaveOwn)
         try AudioPlan.check(outputs, values, catalog)
         isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio, mayHaveOwn: mayHaveOwn)
+        if isSoundAlone, let frames = values["frames"] {
+            throw OptionError("frames", frames, "counts pictures, which no output takes; use --duration.")
+        }
         ownSound = try OwnSound(values, catalog, of: source, outputs: outputs)
         keyStills = outputs.contains(where: \.entry.hasKeys) ? catalog.keyStills : nil
         encoders = catalog.encoders

@@ -127,7 +127,8 @@ extension RunSnapshot {
         capturedTime = statistics.duration
         lost = statistics.capture.framesDropped
         if case .interrupted(let reason) = capture.state { interruption = reason.words }
-        var progress = catalogSource.progress()
+        // Without pictures nothing is read of them, and their progress stands still.
+        var progress = plan.isSoundAlone ? nil : catalogSource.progress()
         if let duration = plan.duration, !isHurried {
             let left = max(.zero, duration - capturedTime)
             let fileLeft = progress?.timeLeft ?? left

@@ -65,8 +65,11 @@ struct StatusLine: Sendable {
     /// The level, and what is wrong.
     private static func sound(_ sound: SoundSnapshot) -> [Part] {
         let level = sound.peak.map { "\(fixed($0, 0)) dB" } ?? "silent"
-        var parts = [Part(text: "snd \(level)", rank: 1)]
-        if sound.isInterrupted { parts.append(Part(text: "snd waiting", rank: 0, isAlarming: true)) }
+        // What is heard while none comes says nothing.
+        var parts = [
+            sound.isInterrupted
+                ? Part(text: "snd waiting", rank: 0, isAlarming: true) : Part(text: "snd \(level)", rank: 1)
+        ]
         if sound.silence >= 0.1 {
             parts.append(Part(text: "snd missing \(fixed(sound.silence, 1)) s", rank: 2, isAlarming: true))
         }
