@@ -130,6 +130,8 @@ class PublishingTests(IcecastTestCase):
         run = self.run_tool(*noise, "-o", self.address(password="hunter2"))
         self.assertRefused(run, PERMISSION, "password")
         self.assertNotIn("hunter2", run.stderr)
+        nameless = f"icecast://127.0.0.1:{self.server.port}/live.webm"
+        self.assertRefused(self.run_tool(*noise, "-o", nameless), PERMISSION, "asks for a password")
         running = self.publish()
         self.assertRefused(self.run_tool(*noise, "-o", self.address()), BUSY, "Another source")
         self.end(running)

@@ -163,6 +163,11 @@ struct IcecastConnection {
             let body = String(decoding: bytes.prefix(2000), as: UTF8.self)
             let (code, message): (CaptureError.Code, String) =
                 switch status {
+                case 401 where address.password.isEmpty:
+                    (
+                        .permissionDenied,
+                        "The server asks for a password; write it before the host, as source:PASSWORD@."
+                    )
                 case 401:
                     (
                         .permissionDenied,
