@@ -46,6 +46,8 @@ extension MediaPublisher {
         }
         watch(new)
         try audio.replaceCapture(with: new, timeout: timeout)
+        // What has happened to it before it was the capture of this publisher.
+        captureStateChanged(of: new, to: new.state)
     }
 
     /// Makes events of the states of a capture of the frames.

@@ -125,6 +125,8 @@ public final class MediaPublisher: Sendable {
         var stages: [EncoderStage] = []
         var stagesMade = 0
         var audioStages: [AudioStage] = []
+        /// Whether the pictures' times are handed to the sound: from the first output with sound until the end.
+        var hasPictureClock = false
         /// When the first sound came; for a run without pictures.
         var soundStart: MediaTime?
         var converters: [FrameConverter.Key: FrameConverter] = [:]

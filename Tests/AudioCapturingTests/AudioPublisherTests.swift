@@ -218,6 +218,20 @@ import Testing
         #expect(new.state == .idle)
     }
 
+    /// One that waits for the new capture's first chunk.
+    @Test(arguments: [false, true]) func aStopEndsAReplacement(isClosed: Bool) async throws {
+        let (old, publisher) = try started()
+        try publisher.start()
+        let new = PushAudioCapturer(format: mono)
+        let replacement = Task.detached { try publisher.replaceCapture(with: new, timeout: .seconds(60)) }
+        while !new.isCaptureStarted { await Task.yield() }
+        if isClosed { publisher.close() } else { try publisher.stop() }
+        await #expect { try await replacement.value } throws: { ($0 as? CaptureError)?.code == .invalidState }
+        #expect(new.state == .idle)
+        #expect(publisher.capture === old)
+        publisher.close()
+    }
+
     @Test func aReplacementThatFailsChangesNothing() throws {
         let (old, publisher) = try started()
         try publisher.start()

@@ -1,3 +1,4 @@
+import AudioCapturing
 import MediaPublishing
 import NoiseCapturer
 import OpusCodec
@@ -75,6 +76,28 @@ import VideoCapturing
         try other.waitForPackets(now.sound + 5, now.pictures + 5)
         publisher.close()
         #expect(other.calls == ["finish", "close"])
+    }
+
+    /// A capture of the sound that fails before it has taken over ends nothing.
+    @Test func aReplacementThatFailsEndsNothing() throws {
+        struct Broken: AudioSource {
+            var settings: AudioSettings { AudioSettings(format: .float48kStereo) }
+            var pacing: AudioPacing { .device }
+            mutating func nextChunk(_ context: AudioContext) throws -> SourceAudio? {
+                throw CaptureError(.deviceLost, operation: "test", message: "The card has been pulled.")
+            }
+        }
+        let publisher = MediaPublisher(audio: ToneCapturer(), settings: .init(audioEncoders: [.opus]))
+        let output = HookedOutput { _, _ in }
+        try publisher.add(output)
+        let log = RunLog(publisher)
+        try publisher.start()
+        #expect(throws: CaptureError.self) {
+            try publisher.replaceCapture(with: AudioSourceCapturer(Broken()), timeout: .milliseconds(50))
+        }
+        try output.waitForPackets(output.packets.sound + 5, 0)
+        #expect(log.end == nil)
+        publisher.close()
     }
 
     private struct TestError: Error {}

@@ -85,6 +85,28 @@ import VideoCapturing
         publisher.close()
     }
 
+    /// One that waits for the new capture's first frame.
+    @Test(arguments: [false, true]) func aStopEndsAReplacement(isClosed: Bool) async throws {
+        let (old, publisher) = try startedPublisher()
+        let consumer = CollectingConsumer()
+        try publisher.add(consumer, queue: .init(capacity: 8, policy: .block))
+        let new = PushCapturer(format: .nv12(width: 8, height: 6), policy: .block)
+        let replacement = Task.detached { try publisher.replaceCapture(with: new, timeout: .seconds(60)) }
+        while !new.isCaptureStarted { await Task.yield() }
+        if isClosed { publisher.close() } else { try publisher.stop() }
+        _ = new.push(try flatPicture(50))
+        await #expect { try await replacement.value } throws: { ($0 as? CaptureError)?.code == .invalidState }
+        #expect(new.state == .idle)
+        #expect(publisher.capture === old)
+        #expect(consumer.wait(for: 0).isEmpty)
+        guard !isClosed else { return }
+        // It can be started again, with the old one.
+        try publisher.start()
+        _ = old.push(try flatPicture(7))
+        #expect(consumer.wait(for: 1).map(firstLuma) == [7])
+        publisher.close()
+    }
+
     @Test func aReplacementThatFailsChangesNothing() throws {
         let (old, publisher) = try startedPublisher()
         let consumer = CollectingConsumer()

@@ -8,7 +8,8 @@ final class AudioFanOut: Sendable {
     private struct Settings {
         var subscriptions: [AudioSubscription] = []
         var isMuted = false
-        /// Where chunks are taken from. The publisher holds the inlet; an inlet holds this fan-out.
+        /// Where chunks are taken from; nil while the publisher is stopped. The publisher holds the inlet; an inlet holds this
+        /// fan-out.
         var inlet: ObjectIdentifier?
         /// Takes over with its first chunk.
         var nextInlet: ObjectIdentifier?
@@ -100,11 +101,33 @@ final class AudioFanOut: Sendable {
     /// Lets the first chunk of `inlet` take over. Called before its capture starts.
     func expect(_ inlet: AudioInlet) { settings.withLock { $0.nextInlet = ObjectIdentifier(inlet) } }
 
+    /// Takes chunks from this inlet, unless another one has taken over.
+    func open(_ inlet: AudioInlet) {
+        settings.withLock { $0.inlet = $0.inlet ?? ObjectIdentifier(inlet) }
+    }
+
+    /// Takes no chunks any more, and ends a hand-over.
+    func closeInlet() {
+        settings.withLock { settings in
+            settings.inlet = nil
+            settings.nextInlet = nil
+        }
+        settings.wakeAll()
+    }
+
     /// Blocks until the first chunk of `inlet` has taken over.
     func awaitHandOver(to inlet: AudioInlet, timeout: Duration) throws(CaptureError) {
         let deadline = MonotonicClock().now.advanced(by: timeout)
-        let hasTakenOver: Void? = settings.wait(until: deadline) { $0.inlet == ObjectIdentifier(inlet) ? () : nil }
-        guard hasTakenOver == nil else { return }
+        let hasTakenOver = settings.wait(until: deadline) { settings -> Bool? in
+            if settings.inlet == ObjectIdentifier(inlet) { return true }
+            return settings.nextInlet == ObjectIdentifier(inlet) ? nil : false
+        }
+        guard hasTakenOver != true else { return }
+        guard hasTakenOver == nil else {
+            throw CaptureError(
+                .invalidState, operation: "replace the capture",
+                message: "The publisher was stopped before the new capture had taken over.")
+        }
         throw CaptureError(
             .stalled, operation: "replace the capture",
             message: "The new capture has delivered no sound within \(timeout); the old one goes on.")

@@ -22,8 +22,11 @@ extension MediaPublisher {
     /// Makes events of the states of a capture of the sound.
     func watch(_ capture: any AudioCapture) {
         let states = capture.stateChanges()
-        Task.detached { [weak self] in
-            for await change in states { self?.audioStateChanged(to: change.new) }
+        Task.detached { [weak self, weak capture] in
+            for await change in states {
+                guard let self, let capture else { return }
+                captureStateChanged(of: capture, to: change.new)
+            }
         }
     }
 
@@ -51,7 +54,9 @@ extension MediaPublisher {
         }
     }
 
-    private func audioStateChanged(to new: CaptureState) {
+    func captureStateChanged(of capture: any AudioCapture, to new: CaptureState) {
+        // One that has been replaced, or has failed to take over, does not matter.
+        guard audio?.capture === capture else { return }
         guard case .stopped(let reason) = new, reason != .user else { return }
         guard hasVideo else { return eventList.end(.captureStopped(reason)) }
         let cause = reason.error.map { " \($0.message)" } ?? ""
@@ -223,7 +228,8 @@ extension MediaPublisher {
             : QueueSettings(capacity: 100, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)
         let isFirst = state.withLock { state in
             state.audioStages.append(stage)
-            return state.audioStages.count == 1
+            defer { state.hasPictureClock = true }
+            return !state.hasPictureClock
         }
         if isFirst, hasVideo {
             try video.add(

@@ -10,7 +10,8 @@ final class FrameFanOut: Sendable {
         var subscriptions: [PublisherSubscription] = []
         var mute: VideoPublisher.MuteMode?
         var minimumFrameRate: FrameRate?
-        /// Where frames are taken from. The publisher holds the inlet; an inlet holds this fan-out.
+        /// Where frames are taken from; nil while the publisher is stopped. The publisher holds the inlet; an inlet holds this
+        /// fan-out.
         var inlet: ObjectIdentifier?
         /// Takes over with its first frame.
         var nextInlet: ObjectIdentifier?
@@ -180,11 +181,33 @@ final class FrameFanOut: Sendable {
         settings.withLock { $0.nextInlet = ObjectIdentifier(inlet) }
     }
 
+    /// Takes frames from this inlet, unless another one has taken over.
+    func open(_ inlet: CaptureInlet) {
+        settings.withLock { $0.inlet = $0.inlet ?? ObjectIdentifier(inlet) }
+    }
+
+    /// Takes no frames any more, and ends a hand-over.
+    func closeInlet() {
+        settings.withLock { settings in
+            settings.inlet = nil
+            settings.nextInlet = nil
+        }
+        settings.wakeAll()
+    }
+
     /// Blocks until the first frame of `inlet` has taken over.
     func awaitHandOver(to inlet: CaptureInlet, timeout: Duration) throws(CaptureError) {
         let deadline = MonotonicClock().now.advanced(by: timeout)
-        let hasTakenOver: Void? = settings.wait(until: deadline) { $0.inlet == ObjectIdentifier(inlet) ? () : nil }
-        guard hasTakenOver == nil else { return }
+        let hasTakenOver = settings.wait(until: deadline) { settings -> Bool? in
+            if settings.inlet == ObjectIdentifier(inlet) { return true }
+            return settings.nextInlet == ObjectIdentifier(inlet) ? nil : false
+        }
+        guard hasTakenOver != true else { return }
+        guard hasTakenOver == nil else {
+            throw CaptureError(
+                .invalidState, operation: "replace the capture",
+                message: "The publisher was stopped before the new capture had taken over.")
+        }
         throw CaptureError(
             .stalled, operation: "replace the capture",
             message: "The new capture has delivered no frame within \(timeout); the old one goes on.")

@@ -24,6 +24,8 @@ public final class VideoPublisher: Sendable {
         /// Held here, since a capture holds its consumer weakly.
         var inlet: CaptureInlet
         var isReplacing = false
+        /// The one that is to take over.
+        var incoming: (any VideoCapture)?
         /// Between start and stop, even when the capture has ended on its own account.
         var isStarted = false
     }
@@ -53,6 +55,7 @@ public final class VideoPublisher: Sendable {
         let capture = self.capture
         for subscription in fanOut.subscriptions { subscription.queue.setStopping(false) }
         try capture.initCapture()
+        fanOut.open(current.withLock { $0.inlet })
         try capture.startCapture()
         current.withLock { $0.isStarted = true }
         fanOut.startRepeating()
@@ -69,7 +72,7 @@ public final class VideoPublisher: Sendable {
         // The capture may wait for room in a queue whose consumer is the one that calls this.
         for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
         fanOut.stopRepeating()
-        let stopped = Result { () throws(CaptureError) in try capture.stopCapture() }
+        let stopped = Result { () throws(CaptureError) in try stopCaptures() }
         let subscriptions = fanOut.subscriptions
         let start = MonotonicClock().now
         // First of all, so that no live queue is worked through while a file is waited for.
@@ -91,13 +94,22 @@ public final class VideoPublisher: Sendable {
         current.withLock { $0.isStarted = false }
         for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
         fanOut.stopRepeating()
-        let capture = self.capture
-        if capture.isCaptureStarted { try? capture.stopCapture() }
+        try? stopCaptures()
         capture.releaseCapture()
         let start = MonotonicClock().now
         for subscription in fanOut.removeAll() {
             subscription.end(discardingWaitingFrames: subscription.queue.policy == .dropOldest, since: start)
         }
+    }
+
+    /// Stops the capture, and one that is about to take over: then it does not.
+    private func stopCaptures() throws(CaptureError) {
+        let (capture, incoming) = current.withLock { ($0.capture, $0.incoming) }
+        defer {
+            fanOut.closeInlet()
+            try? incoming?.stopCapture()
+        }
+        try capture.stopCapture()
     }
 
     // MARK: Consumers
@@ -166,7 +178,8 @@ public final class VideoPublisher: Sendable {
     ///   - new: the capture that takes over.
     ///   - timeout: how long its first frame may take.
     /// - Throws: what the new capture throws, `stalled` when it delivers no frame in time, `invalidState` while
-    ///   another replacement is under way. The old capture then goes on.
+    ///   another replacement is under way, and when the publisher is stopped or closed
+    ///   meanwhile. The old capture then stays.
     public func replaceCapture(with new: any VideoCapture, timeout: Duration = .seconds(10)) throws(CaptureError) {
         let old = current.withLock { current -> (any VideoCapture)? in
             guard !current.isReplacing else { return nil }
@@ -178,29 +191,43 @@ public final class VideoPublisher: Sendable {
                 .invalidState, operation: "replace the capture",
                 message: "Another replacement is under way; wait for its end.")
         }
-        defer { current.withLock { $0.isReplacing = false } }
+        defer {
+            current.withLock { current in
+                current.isReplacing = false
+                current.incoming = nil
+            }
+        }
         guard new !== old else { return }
         let inlet = CaptureInlet(fanOut)
         new.videoCaptureConsumer = inlet
         new.adapt(to: fanOut.mergedWants)
-        if current.withLock({ $0.isStarted }) {
-            fanOut.expect(inlet)
-            do {
+        let isStarted = current.withLock { current in
+            current.incoming = new
+            return current.isStarted
+        }
+        do {
+            if isStarted {
+                fanOut.expect(inlet)
                 try new.initCapture()
                 try new.startCapture()
                 try fanOut.awaitHandOver(to: inlet, timeout: timeout)
-            } catch {
-                fanOut.setInlet(current.withLock { $0.inlet })
-                if new.isCaptureStarted { try? new.stopCapture() }
-                new.releaseCapture()
-                throw error
+            } else {
+                fanOut.setInlet(inlet)
             }
-        } else {
-            fanOut.setInlet(inlet)
-        }
-        current.withLock { current in
-            current.capture = new
-            current.inlet = inlet
+            try current.withLock { current throws(CaptureError) in
+                guard current.isStarted == isStarted else {
+                    throw CaptureError(
+                        .invalidState, operation: "replace the capture",
+                        message: "The publisher was \(isStarted ? "stopped" : "started") meanwhile; the old one stays.")
+                }
+                current.capture = new
+                current.inlet = inlet
+            }
+        } catch {
+            fanOut.setInlet(current.withLock { $0.inlet })
+            if new.isCaptureStarted { try? new.stopCapture() }
+            new.releaseCapture()
+            throw error
         }
         old.releaseCapture()
     }

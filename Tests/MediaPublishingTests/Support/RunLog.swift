@@ -28,6 +28,7 @@ final class RunLog: Sendable {
         }
     }
 
+    var end: MediaPublisher.Event.End? { state.withLock { $0.end } }
     var failures: [(outputs: [Int], error: any Error)] { state.withLock { $0.failures } }
     var completed: [Int] { state.withLock { $0.completed } }
 
