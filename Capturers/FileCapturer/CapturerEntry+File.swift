@@ -133,21 +133,5 @@ func localPath(ofURL input: String) -> String {
         // The part before the path is a host name, which means this machine.
         path = path.firstIndex(of: "/").map { path[$0...] } ?? path
     }
-    return removingPercentEncoding(path)
-}
-
-private func removingPercentEncoding(_ text: Substring) -> String {
-    var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-        if byte == UInt8(ascii: "%"), rest.count >= 2,
-            let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-        {
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        } else {
-            bytes.append(byte)
-        }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    return percentDecoded(path.utf8)
 }

@@ -75,7 +75,8 @@ package struct HTTPAddress: Sendable {
         isSecure = scheme == "https"
         let target = rest[authorityEnd...].prefix { $0 != UInt8(ascii: "#") }
         origin = "\(scheme)://\(host)"
-        requestURL = origin + String(decoding: HTTPAddress.encoded(target), as: UTF8.self)
+        // Blanks and non-ASCII characters are encoded, as browsers do.
+        requestURL = origin + percentEncoded(target) { $0 != ASCII.space && $0 < 0x80 }
         displayName = origin + HTTPAddress.masked(String(decoding: target, as: UTF8.self))
     }
 
@@ -100,31 +101,6 @@ package struct HTTPAddress: Sendable {
         return HTTPCredential(
             user: percentDecoded(text[..<(colon ?? text.endIndex)]),
             password: percentDecoded(colon.map { text[($0 + 1)...] } ?? []))
-    }
-
-    /// The text with `%41` and the like replaced; what is not valid stays.
-    package static func percentDecoded(_ text: some Collection<UInt8>) -> String {
-        var result: [UInt8] = []
-        var rest = Array(text)[...]
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(2).compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-            if byte == UInt8(ascii: "%"), digits.count == 2 {
-                rest = rest.dropFirst(2)
-                result.append(UInt8(digits[0] << 4 | digits[1]))
-            } else {
-                result.append(byte)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
-
-    /// Percent-encodes blanks and non-ASCII characters, as browsers do.
-    private static func encoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
-        text.flatMap { byte -> [UInt8] in
-            guard byte == ASCII.space || byte >= 0x80 else { return [byte] }
-            let digits = Array("0123456789ABCDEF".utf8)
-            return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
     }
 
     /// `/video?user=…&size=2`: cameras take passwords as parameters too.

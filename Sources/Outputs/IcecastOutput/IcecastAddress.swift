@@ -42,8 +42,8 @@ struct IcecastAddress: Sendable, Hashable {
         let at = place.lastIndex(of: "@")
         let login = at.map { rest[..<$0].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) } ?? []
         let authority = at.map { place[place.index(after: $0)...] } ?? place
-        user = login.isEmpty || login[0].isEmpty ? "source" : percentDecoded(login[0])
-        password = login.count > 1 ? percentDecoded(login[1]) : ""
+        user = login.isEmpty || login[0].isEmpty ? "source" : percentDecoded(login[0].utf8)
+        password = login.count > 1 ? percentDecoded(login[1].utf8) : ""
         let hasPort = authority.lastIndex(of: ":").map { !authority[$0...].contains("]") } ?? false
         do throws(CaptureError) {
             server = try StreamAddress("tcp://\(authority)\(hasPort ? "" : ":8000")", operation: "open the output")
@@ -62,7 +62,7 @@ struct IcecastAddress: Sendable, Hashable {
         var isAudioOnly = false
         for option in target.dropFirst(path.count + 1).split(separator: "&") {
             let pair = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let value = percentDecoded(pair.count > 1 ? pair[1] : "")
+            let value = pair.count > 1 ? percentDecoded(pair[1].utf8) : ""
             switch pair[0] {
             case "name": metadata.name = value
             case "description": metadata.description = value
@@ -92,20 +92,4 @@ struct IcecastAddress: Sendable, Hashable {
     private static func error(_ message: String) -> CaptureError {
         CaptureError(.invalidConfiguration, operation: "open the output", subject: "icecast://", message: message)
     }
-}
-
-/// The text with `%41` and the like replaced; what is not valid stays.
-private func percentDecoded(_ text: Substring) -> String {
-    var result: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-        let digits = rest.prefix(2).compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-        if byte == UInt8(ascii: "%"), digits.count == 2 {
-            rest = rest.dropFirst(2)
-            result.append(UInt8(digits[0] << 4 | digits[1]))
-        } else {
-            result.append(byte)
-        }
-    }
-    return String(decoding: result, as: UTF8.self)
 }

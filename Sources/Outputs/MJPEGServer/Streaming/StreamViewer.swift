@@ -219,7 +219,7 @@ struct StreamParameters: Sendable, Hashable {
     var zeroData = false
 
     init(_ query: Query = Query("")) {
-        key = query["key"].map { percentEncode(String($0.prefix(128))) }
+        key = query["key"].map { percentEncoded($0.prefix(128).utf8) }
         extraHeaders = query.isTrue("extra_headers")
         advanceHeaders = query.isTrue("advance_headers")
         dualFinalFrames = query.isTrue("dual_final_frames")

@@ -35,7 +35,7 @@ extension OutputEntry {
             for pair in parts.count > 1 ? parts[1].split(separator: "&") : [] {
                 let words = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 guard words.count == 2 else { continue }
-                let value = HTTPAddress.percentDecoded(words[1].utf8)
+                let value = percentDecoded(words[1].utf8)
                 switch words[0] {
                 case "room": room.name = value
                 case "pin": room.pin = value

@@ -157,7 +157,7 @@ package final class JanusClient: Sendable {
     private func events(_ session: Int64) throws(SignallingError) -> [JanusMessage] {
         // Counts as activity: Janus ends sessions without any after a minute.
         var query = "maxev=10&rid=\(JanusClient.token())"
-        if let apiSecret { query += "&apisecret=\(JanusClient.percentEncoded(apiSecret))" }
+        if let apiSecret { query += "&apisecret=\(percentEncoded(apiSecret.utf8))" }
         var request = try self.request("GET", "/\(session)", query: query)
         request.timeout = JanusClient.pollTimeout
         do {
@@ -322,11 +322,4 @@ extension JanusClient {
 
     /// A text that no other request has.
     private static func token() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
-
-    private static func percentEncoded(_ text: String) -> String {
-        text.utf8.map { byte in
-            ASCII.isLetter(byte) || ASCII.isDigit(byte)
-                ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
-    }
 }
