@@ -30,10 +30,16 @@ public protocol AudioCapture: AnyObject, Sendable {
     /// without a consumer are dropped and counted.
     var audioCaptureConsumer: (any AudioCaptureConsumer)? { get set }
 
-    /// Acquires the device and settles what it will deliver. Blocks until that is done.
+    /// Acquires the device and settles what it will deliver. Blocks until that is done, or until another thread releases
+    /// the capture.
+    ///
+    /// - Throws: what opening the device has met, such as `deviceNotFound`, `deviceBusy`, `permissionDenied` or
+    ///   `formatUnsupported`; the capture stays idle then.
     func initCapture() throws(CaptureError)
 
     /// Begins to deliver sound. Blocks until the device streams or has refused.
+    ///
+    /// - Throws: `invalidState` before init and after release; what starting the device has met.
     func startCapture() throws(CaptureError)
 
     /// Ends the delivery of sound and stops the device's streaming.

@@ -101,6 +101,10 @@ public struct AudioCapturerEntry: Sendable {
         public var options: OptionValues
 
         /// A request.
+        ///
+        /// - Parameters:
+        ///   - input: the device or URL; nil for the default.
+        ///   - options: the values of the capturer's options.
         public init(input: String? = nil, options: OptionValues = OptionValues()) {
             self.input = input
             self.options = options

@@ -23,6 +23,9 @@ public protocol AudioEncoder: AnyObject {
 
     /// Hands out what the encoder still holds back, padded with silence where packets have a fixed length. Chunks may
     /// follow.
+    ///
+    /// - Parameter output: takes each packet.
+    /// - Throws: `CodecError`, and what `output` throws.
     func flush(output: (MediaPacket) throws -> Void) throws
 }
 

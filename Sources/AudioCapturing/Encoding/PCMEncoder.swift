@@ -4,6 +4,8 @@
 /// A gap of lost frames becomes silence, so that what follows stays in its place; so does a first chunk after a restart
 /// where the times tell how long the pause was. Sound whose format changes cannot go on in the same track: it throws
 /// `formatUnsupported`.
+///
+/// Not to be used from two threads at once.
 public final class PCMEncoder: AudioEncoder {
     public private(set) var track: TrackDescription?
     private let pool = PacketBufferPool()

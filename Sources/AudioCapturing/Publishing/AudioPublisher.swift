@@ -52,7 +52,9 @@ public final class AudioPublisher: Sendable {
 
     // MARK: Life
 
-    /// Initializes the capture if need be, and starts it. Throws what the capture throws.
+    /// Initializes the capture if need be, and starts it.
+    ///
+    /// - Throws: what the capture throws.
     public func start() throws(CaptureError) {
         let capture = self.capture
         for subscription in fanOut.subscriptions { subscription.queue.setStopping(false) }

@@ -11,19 +11,29 @@ public protocol AudioSource {
     /// When chunks are due. The default is ``AudioPacing/clock``.
     var pacing: AudioPacing { get }
 
-    /// Acquires the device or file. What it throws is thrown by `initCapture`; ``close()`` is not called then. A release
-    /// meanwhile makes ``AudioContext/isStopping`` true; a source that waits then throws.
+    /// Acquires the device or file. A release meanwhile makes ``AudioContext/isStopping`` true; a source that waits then
+    /// throws.
+    ///
+    /// - Parameter context: ends waits.
+    /// - Throws: any error, which `initCapture` throws; ``close()`` is not called then.
     mutating func open(_ context: AudioContext) throws
 
-    /// Makes the device stream. What it throws is thrown by `startCapture`.
+    /// Makes the device stream.
+    ///
+    /// - Parameter context: makes samples, tells the time, and ends waits.
+    /// - Throws: any error, which `startCapture` throws.
     mutating func start(_ context: AudioContext) throws
 
-    /// The next samples; nil when there are no more. What it throws stops the capture with that error.
+    /// The next samples.
     ///
     /// May block indefinitely, if it ends its wait when ``AudioContext/isStopping`` becomes true: sleep with
     /// ``AudioContext/wait(until:)``, wait for a device, a socket or a pipe with
     /// ``AudioContext/waitForInput(_:atMost:)``, or poll ``AudioContext/stopDescriptor`` in addition to several of
     /// them. What it returns after that is not delivered.
+    ///
+    /// - Parameter context: makes samples, tells the time, and ends waits.
+    /// - Returns: the samples; nil when there are no more.
+    /// - Throws: any error, which stops the capture and is its reason.
     mutating func nextChunk(_ context: AudioContext) throws -> SourceAudio?
 
     /// Stops the device's streaming. Also called after a failure.
