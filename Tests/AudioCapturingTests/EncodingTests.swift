@@ -131,4 +131,114 @@ import Testing
         #expect(late.samples == [4, 5])
         #expect(late.calls.withLock { $0.tracks.count } == 1)
     }
+
+    /// A sink that calls its own encoding consumer while it is given a packet, and when it is finished.
+    private final class CallingSink: PacketSink {
+        let encoding = Locked<AudioEncodingConsumer?>(nil)
+        let counts = Locked((packets: 0, finishes: 0))
+        let call: @Sendable (AudioEncodingConsumer) -> Void
+
+        init(_ call: @escaping @Sendable (AudioEncodingConsumer) -> Void) { self.call = call }
+
+        func begin(_ tracks: [TrackDescription]) {}
+        func write(_ packet: MediaPacket) {
+            counts.withLock { $0.packets += 1 }
+            if let encoding = encoding.withLock({ $0 }) { call(encoding) }
+        }
+        func finish() {
+            counts.withLock { $0.finishes += 1 }
+            if let encoding = encoding.withLock({ $0 }) { call(encoding) }
+        }
+    }
+
+    /// Runs `body` on a thread of its own; false when it has not ended within a minute.
+    private func ends(_ body: @escaping @Sendable () -> Void) throws -> Bool {
+        let hasEnded = Locked(false)
+        try CaptureThread(name: "encoding test") {
+            body()
+            hasEnded.withLock { $0 = true }
+            hasEnded.wakeAll()
+        }
+        return hasEnded.wait(until: MonotonicClock().now.advanced(by: .seconds(60))) { $0 ? () : nil } != nil
+    }
+
+    @Test func aSinkMayFinishItsEncoder() throws {
+        let other = MemorySink()
+        let sink = CallingSink { encoding in
+            _ = encoding.isActive
+            _ = encoding.statistics
+            encoding.finish()
+        }
+        let encoding = AudioEncodingConsumer(PCMEncoder(), to: [("calling", sink), ("other", other)])
+        sink.encoding.withLock { $0 = encoding }
+        defer { sink.encoding.withLock { $0 = nil } }
+        let chunks = try (0..<3).map { try chunk([Int16($0)], at: 1000, frame: Int64($0)) }
+        #expect(try ends { for chunk in chunks { encoding.consumeAudio(chunk) } })
+        // The packet that was being handed out still reaches all of them; then they are finished.
+        #expect(sink.counts.withLock { $0.packets } == 1 && sink.counts.withLock { $0.finishes } == 1)
+        #expect(other.samples == [0] && other.calls.withLock { $0.finishes } == 1)
+        #expect(!encoding.isActive)
+    }
+
+    @Test func aSinkMayRemoveItselfAndAnother() throws {
+        let (other, late) = (MemorySink(), MemorySink())
+        let sink = CallingSink { encoding in
+            encoding.remove("calling")
+            encoding.remove("other")
+        }
+        let encoding = AudioEncodingConsumer(PCMEncoder(), to: [("calling", sink), ("other", other)])
+        sink.encoding.withLock { $0 = encoding }
+        let first = try chunk([0], at: 1000, frame: 0)
+        #expect(try ends { encoding.consumeAudio(first) })
+        sink.encoding.withLock { $0 = nil }
+        #expect(sink.counts.withLock { $0.packets } == 1 && sink.counts.withLock { $0.finishes } == 1)
+        #expect(other.samples == [0] && other.calls.withLock { $0.finishes } == 1)
+        encoding.add(late, name: "late")
+        encoding.consumeAudio(try chunk([1], at: 1000, frame: 1))
+        #expect(sink.counts.withLock { $0.packets } == 1 && other.samples == [0] && late.samples == [1])
+        encoding.finish()
+    }
+
+    @Test func theFailureHandlerMayCallTheEncoder() throws {
+        let held = Locked<AudioEncodingConsumer?>(nil)
+        let bad = MemorySink(failure: (2, CodecError(.library, operation: "test", message: "x")))
+        let good = MemorySink()
+        let encoding = AudioEncodingConsumer(PCMEncoder(), to: [("bad", bad), ("good", good)]) { failure in
+            guard let encoding = held.withLock({ $0 }), let sink = failure.sink else { return }
+            encoding.remove(sink)
+            if encoding.isActive { encoding.finish() }
+        }
+        held.withLock { $0 = encoding }
+        defer { held.withLock { $0 = nil } }
+        let chunks = try (0..<4).map { try chunk([Int16($0)], at: 1000, frame: Int64($0)) }
+        #expect(try ends { for chunk in chunks { encoding.consumeAudio(chunk) } })
+        #expect(bad.calls.withLock { $0.finishes } == 1)
+        #expect(good.samples == [0, 1] && good.calls.withLock { $0.finishes } == 1)
+    }
+
+    /// Sinks that come and go on another thread get nothing after their removal.
+    @Test func sinksComeAndGoWhileSoundIsEncoded() throws {
+        let encoding = AudioEncodingConsumer(PCMEncoder())
+        let sound = try chunk([1], at: 1000, frame: 0)
+        let isOver = Locked(false)
+        let feeder = try CaptureThread(name: "sound") {
+            while !isOver.withLock({ $0 }) { encoding.consumeAudio(sound) }
+        }
+        for round in 0..<100 {
+            let sink = MemorySink()
+            encoding.add(sink, name: "\(round)")
+            let limit = MonotonicClock().now.advanced(by: .seconds(60))
+            while round % 3 == 0, sink.calls.withLock({ $0.packets.isEmpty }), MonotonicClock().now < limit {}
+            encoding.remove("\(round)")
+            let calls = sink.calls.withLock { $0 }
+            #expect(calls.finishes == 1)
+            #expect(round % 3 != 0 || !calls.packets.isEmpty)
+            // One more chunk is encoded, and does not reach it.
+            encoding.consumeAudio(sound)
+            #expect(sink.calls.withLock { $0.packets.count } == calls.packets.count)
+        }
+        isOver.withLock { $0 = true }
+        feeder.join()
+        encoding.finish()
+    }
 }
