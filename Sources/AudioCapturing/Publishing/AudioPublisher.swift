@@ -179,11 +179,12 @@ public final class AudioPublisher: Sendable {
         new.audioCaptureConsumer = inlet
         let isStarted = current.withLock { current in
             current.incoming = new
+            // With the lock held, so that a stop comes before and is seen, or afterwards and ends it.
+            if current.isStarted { fanOut.expect(inlet) }
             return current.isStarted
         }
         do {
             if isStarted {
-                fanOut.expect(inlet)
                 try new.initCapture()
                 try new.startCapture()
                 try fanOut.awaitHandOver(to: inlet, timeout: timeout)
