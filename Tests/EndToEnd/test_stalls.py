@@ -40,16 +40,16 @@ class StalledOutputTests(ToolTestCase):
             self.assertEqual(found.whole_blocks, frames)
 
     def test_the_others_go_on(self):
-        os.mkfifo(self.folder / "fifo")
-        fifo = os.open(self.folder / "fifo", os.O_RDONLY | os.O_NONBLOCK)
-        self.addCleanup(os.close, fifo)
+        for name in ("fifo", "fifo.mkv"):
+            os.mkfifo(self.folder / name)
+            self.addCleanup(os.close, os.open(self.folder / name, os.O_RDONLY | os.O_NONBLOCK))
         running = self.start_stalled(
-            "-o", "y4m:-", "-o", "webm:fifo", "-o", "a.webm", "--bitrate", "4M", "--keep-going", "--frames", 100)
+            "-o", "y4m:-", "-o", "webm:fifo", "-o", "fifo.mkv", "-o", "a.webm", "--bitrate", "4M", "--keep-going", "--frames", 100)
         run = running.finish(40)
         self.assertEqual(run.code, IO, str(run))
         errors = [line for line in run.stderr.splitlines() if line.startswith("error:")]
-        self.assertEqual(len(errors), 2, str(run))
-        for name in ("standard output", "fifo"):
+        self.assertEqual(len(errors), 3, str(run))
+        for name in ("standard output", "fifo", "fifo.mkv"):
             self.assertTrue(any(name in line and "5.0 seconds" in line for line in errors), str(run))
         self.assertWhole("a.webm", frames=100)
 

@@ -24,6 +24,19 @@ import VideoCapturing
         return pictures
     }
 
+    /// A sink that is added after a change of size begins with the size of its first picture.
+    @Test func theTrackFollowsTheSize() throws {
+        let encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 500_000))
+        for (width, height) in [(64, 48), (32, 24)] {
+            _ = try encode([movingFrame(.i420, width: width, height: height, step: 0)], with: encoder)
+            guard case .video(let video)? = encoder.track?.media else {
+                Issue.record("no track")
+                return
+            }
+            #expect((video.width, video.height) == (width, height))
+        }
+    }
+
     @Test(arguments: [PixelFormat.i420, .nv12], [(2, 2), (16, 16), (64, 48), (35, 29), (1, 1)])
     func survivesTheRoundTrip(format: PixelFormat, size: (width: Int, height: Int)) throws {
         let frames = try (0..<6).map { try movingFrame(format, width: size.width, height: size.height, step: $0) }

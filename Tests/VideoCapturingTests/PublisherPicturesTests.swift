@@ -85,6 +85,32 @@ import VideoCapturing
         publisher.close()
     }
 
+    /// The repeats wait for a consumer, which ends them.
+    @Test func aConsumerChangesTheMinimumRate() throws {
+        final class Changing: VideoCaptureConsumer {
+            let publisher: VideoPublisher
+            let hasReturned = ManualResetEvent()
+            init(_ publisher: VideoPublisher) { self.publisher = publisher }
+            func consumeFrame(_ frame: VideoFrame) {
+                guard !hasReturned.isRaised else { return }
+                // One waits in the queue, the next one for room in it.
+                while publisher.statistics.repeats < 2 {
+                    ManualResetEvent().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)))
+                }
+                publisher.minimumFrameRate = nil
+                hasReturned.raise()
+            }
+        }
+        let (capture, publisher) = try startedPublisher()
+        publisher.minimumFrameRate = 100
+        let consumer = Changing(publisher)
+        try publisher.add(consumer, queue: .init(capacity: 1, policy: .block, timeout: nil))
+        capture.push(try flatPicture(1))
+        consumer.hasReturned.wait(until: MonotonicClock().now.advanced(by: .seconds(60)))
+        try #require(consumer.hasReturned.isRaised)
+        publisher.close()
+    }
+
     /// One that waits for the new capture's first frame.
     @Test(arguments: [false, true]) func aStopEndsAReplacement(isClosed: Bool) async throws {
         let (old, publisher) = try startedPublisher()

@@ -240,8 +240,9 @@ final class ScreenSession {
     // MARK: The subject
 
     private func reshape() throws {
-        events.isReshaped = false
         let new = try ScreenSurface(connection, subject, region: configuration.region)
+        // Only now: a session that is started again must not go on with the old one.
+        events.isReshaped = false
         defer { isWholeDue = true }
         let isSame = new.hasShape(of: surface)
         surface = new

@@ -61,7 +61,9 @@ extension StreamSource {
             nil, maximumPictureBytes: configuration.maximumPictureBytes, now: timeoutClock.now)
         try made.begin(
             demuxer.open(
-                StreamDemuxerFactory.Request(url: url, timeout: configuration.connectTimeout) { context.isStopping }),
+                StreamDemuxerFactory.Request(
+                    url: url, timeout: configuration.stallTimeout, openingTimeout: configuration.connectTimeout
+                ) { context.isStopping }),
             decoders)
         return made
     }

@@ -131,7 +131,10 @@ struct CaptureRun {
         let state = plan.isSoundAlone ? publisher.audio?.capture.state : publisher.video.capture.state
         if publisher.isActive, case .interrupted = state { wasInterrupted = true }
         let stopFailure = stop(publisher)
-        handle(events.takeFailures(), reporter, &status)
+        let rest = events.wait(until: MonotonicClock().now)
+        handle(rest.failures, reporter, &status)
+        for warning in rest.warnings { reporter.warn(warning) }
+        for notice in rest.notices { reporter.notify(notice) }
         if case .captureStopped(let stop) = end, let error = stop.error {
             let exitError = ExitError(whileRunning: error)
             reporter.failCapture(exitError.message)

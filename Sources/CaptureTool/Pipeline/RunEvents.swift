@@ -57,12 +57,4 @@ final class RunEvents: Sendable {
         }
         return news ?? News()
     }
-
-    /// Removes and returns the failures that have not been reported.
-    func takeFailures() -> [Failure] {
-        state.withLock { state in
-            defer { state.failures = [] }
-            return state.failures
-        }
-    }
 }

@@ -166,7 +166,8 @@ public final class FFmpegVideoEncoder: VideoEncoder {
                 attributes: frame.attributes)
         }
         guard let made else { return false }
-        if track == nil { track = describe(made) }
+        // The size may have changed; a sink that is added later begins here.
+        if track == nil || made.isKeyFrame { track = describe(made) }
         try output(made)
         return true
     }

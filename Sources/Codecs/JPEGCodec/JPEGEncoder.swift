@@ -53,6 +53,8 @@ public final class JPEGEncoder: VideoEncoder {
 
     /// Describes the packets; nil before the first.
     public private(set) var track: TrackDescription?
+    /// The size that `track` states.
+    private var described: PixelSize?
 
     /// Every packet is a key frame.
     public func requestKeyFrame() {}
@@ -142,7 +144,8 @@ public final class JPEGEncoder: VideoEncoder {
     ) -> MediaPacket {
         var attributes = frame.attributes
         attributes.color = .jpeg
-        if track == nil {
+        if described != .init(width: width, height: height) {
+            described = .init(width: width, height: height)
             track = TrackDescription(
                 id: 0, codec: .jpeg,
                 media: .video(

@@ -112,7 +112,8 @@ public final class VP8Encoder: VideoEncoder {
                 duration: slot.nominalDuration, isKeyFrame: packet.isKeyFrame, isDroppable: packet.isDroppable,
                 temporalLayer: layer, width: frame.width, height: frame.height,
                 sequenceNumber: frame.sequenceNumber, attributes: frame.attributes)
-            if track == nil { track = describe(frame) }
+            // The size may have changed; a sink that is added later begins here.
+            if track == nil || packet.isKeyFrame { track = describe(frame) }
             if screen != nil { try recordCoded(packet, library) }
             try output(made)
         }

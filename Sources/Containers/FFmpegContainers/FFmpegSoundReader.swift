@@ -96,6 +96,7 @@ final class FFmpegSoundReader: SoundReader {
                 .formatUnsupported, operation: "seek", subject: path,
                 message: "The sound of this file cannot be sought in; convert it to MP4 or Matroska.")
         }
+        demuxer.forgetReadError()
         avcodec_flush_buffers(context)
         nextTime = nil
         floor = time

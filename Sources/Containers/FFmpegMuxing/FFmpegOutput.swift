@@ -25,6 +25,8 @@ public final class FFmpegOutput: MediaOutput {
         var muxer: FFmpegMuxer?
         /// Whether the file did not exist before.
         var isNew = false
+        /// For the muxer; nil while none was set, or where there is none.
+        var writeTimeout: Duration?
         var warn: @Sendable (String) -> Void = { _ in }
     }
 
@@ -79,6 +81,8 @@ public final class FFmpegOutput: MediaOutput {
             state.muxer = muxer
             state.isNew = isNew
             state.warn = context.warn
+            // Set before there was a muxer.
+            if let timeout = state.writeTimeout { muxer.setWriteTimeout(timeout) }
         }
         return .sink(muxer)
     }
@@ -96,7 +100,12 @@ public final class FFmpegOutput: MediaOutput {
         if isNew { unlink(target.url) }
     }
 
-    public func setWriteTimeout(_ timeout: Duration?) { state.withLock { $0.muxer }?.setWriteTimeout(timeout) }
+    public func setWriteTimeout(_ timeout: Duration?) {
+        state.withLock { state in
+            state.writeTimeout = timeout
+            state.muxer?.setWriteTimeout(timeout)
+        }
+    }
 
     public var limitsOwnWaits: Bool { state.withLock { $0.muxer }?.waitsForReader ?? true }
 

@@ -58,7 +58,12 @@ final class NetworkSender: Sendable {
         if !waitForEnd(configuration.connectTimeout + configuration.writeTimeout) {
             cancel()
             // A resolver of names does not ask whether it is still wanted; the thread ends when it returns.
-            _ = waitForEnd(.seconds(1))
+            guard waitForEnd(.seconds(1)) else {
+                throw .muxing(
+                    .stalled, "finish", target.name,
+                    "The connection is still being made, and what waits is not sent; check the name servers, or the network."
+                )
+            }
         }
         if let error = status.error { throw error }
     }

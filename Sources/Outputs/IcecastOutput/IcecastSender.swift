@@ -99,7 +99,9 @@ final class IcecastSender {
                 try stream(to: made)
                 return hub.change(to: .ended(nil))
             } catch {
-                guard !isOver, isTemporary(error, isConnected || attempt > 0) else { return end(error) }
+                // At the end a lost connection is not made again: what was to be sent by it is gone.
+                guard !isOver, !hub.isClosing.load(ordering: .acquiring), isTemporary(error, isConnected || attempt > 0)
+                else { return end(error) }
                 let now = MonotonicClock().now
                 guard let delay = backoff.nextDelay(at: now) else { return end(error) }
                 attempt += 1

@@ -24,7 +24,8 @@ final class SharedEncoder: Sendable {
         var frame: VideoFrame?
         var keyFrames = KeyFrameLimiter()
         var isKeyFrameDue = false
-        var isStopping = false
+        /// Of one start and its stop: a thread of an earlier one ends, even where a viewer comes meanwhile.
+        var run = 0
         var thread: CaptureThread?
 
         /// Gives the viewers what is allocated to them.
@@ -97,10 +98,10 @@ final class SharedEncoder: Sendable {
     /// Starts the thread, unless it runs.
     func start() throws(CaptureError) {
         try state.withLock { (state) throws(CaptureError) in
-            state.isStopping = false
             guard state.thread == nil else { return }
+            let run = state.run
             state.thread = try CaptureThread(name: "webrtc-viewing") { [weak self] in
-                while let self, self.work() {}
+                while let self, self.work(run) {}
             }
         }
     }
@@ -108,7 +109,7 @@ final class SharedEncoder: Sendable {
     /// Ends the thread.
     func stop() {
         let thread = state.withLock { state in
-            state.isStopping = true
+            state.run += 1
             return state.thread.take()
         }
         state.wakeAll()
@@ -118,12 +119,12 @@ final class SharedEncoder: Sendable {
     /// Encodes for as long as there are viewers; on the thread.
     ///
     /// - Returns: false when the thread is to end.
-    private func work() -> Bool {
+    private func work(_ number: Int) -> Bool {
         let run = Run(entry, maximumBitrate: maximumBitrate)
         while true {
             let deadline = clock.now.advanced(by: .seconds(1))
             let next = state.wait(until: deadline) { state -> Task? in
-                if state.isStopping { return .stop }
+                if state.run != number { return .stop }
                 if state.receivers.isEmpty { return .rest }
                 guard let frame = state.frame.take() else { return nil }
                 let isKeyFrameWanted = state.takeKeyFrameRequest(at: clock.now)
@@ -132,7 +133,7 @@ final class SharedEncoder: Sendable {
             }
             switch next {
             case .stop?: return false
-            case .rest?: return waitForViewers()
+            case .rest?: return waitForViewers(number)
             case .encode(let frame, let receivers, let bitrate, let isWanted)?:
                 let hasKeyFrame = run.encode(frame, for: receivers, bitrate: bitrate, isKeyFrameWanted: isWanted)
                 if hasKeyFrame { state.withLock { $0.keyFrames.didSendKeyFrame() } }
@@ -147,9 +148,9 @@ final class SharedEncoder: Sendable {
         case encode(VideoFrame, [Receiver], bitrate: Int, isKeyFrameWanted: Bool)
     }
 
-    private func waitForViewers() -> Bool {
+    private func waitForViewers(_ number: Int) -> Bool {
         state.wait(until: clock.now.advanced(by: .seconds(1))) { state in
-            state.isStopping ? false : state.receivers.isEmpty ? nil : true
+            state.run != number ? false : state.receivers.isEmpty ? nil : true
         } ?? true
     }
 }

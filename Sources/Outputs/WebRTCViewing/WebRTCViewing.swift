@@ -48,6 +48,8 @@ public final class WebRTCViewing: LiveViewing {
     /// The limits that it was made with.
     public let configuration: WebRTCViewing.Configuration
     private let state = Locked(State())
+    /// Held while the list of viewers is handed on.
+    private let sharing = Locked(())
     private let encoder: SharedEncoder
     private let sound = SoundFanOut()
 
@@ -187,9 +189,12 @@ public final class WebRTCViewing: LiveViewing {
 
     /// The encoder works for all that there are.
     private func share() {
-        let viewers = state.withLock { Array($0.viewers.values) }
-        encoder.setViewers(viewers)
-        sound.setViewers(viewers)
+        // Of two threads the later one has the newer list.
+        sharing.withLock { _ in
+            let viewers = state.withLock { Array($0.viewers.values) }
+            encoder.setViewers(viewers)
+            sound.setViewers(viewers)
+        }
         reportDemand()
     }
 }

@@ -70,18 +70,21 @@ extension StreamDemuxerFactory {
         public var format: String?
         /// How long the stream may be silent.
         public var timeout: Duration
+        /// How long it may take to connect, and to learn what the stream has; nil for ``timeout``.
+        public var openingTimeout: Duration?
         /// Whether the capture is being stopped: asked for while it waits, and at least ten times per second.
         public var isInterrupted: @Sendable () -> Bool
 
         /// Creates a request; see the properties.
         public init(
             url: String, source: Source = .address, format: String? = nil, timeout: Duration,
-            isInterrupted: @escaping @Sendable () -> Bool
+            openingTimeout: Duration? = nil, isInterrupted: @escaping @Sendable () -> Bool
         ) {
             self.url = url
             self.source = source
             self.format = format
             self.timeout = timeout
+            self.openingTimeout = openingTimeout
             self.isInterrupted = isInterrupted
         }
     }

@@ -225,7 +225,8 @@ final class FrameFanOut: Sendable {
 
     func setMinimumFrameRate(_ rate: FrameRate?, isRunning: Bool) {
         settings.withLock { $0.minimumFrameRate = rate }
-        stopRepeating()
+        // Not awaited: it may be waiting for the consumer that calls this.
+        repeater.withLock { $0.take() }?.cancel()
         if isRunning { startRepeating() }
     }
 

@@ -33,9 +33,12 @@ final class FrameRepeater: Sendable {
         }
     }
 
+    /// Ends the thread; one repeat may still be sent.
+    func cancel() { wake.raise() }
+
     /// Ends the thread. When it returns, no repeat is being sent and none will be.
     func stop() {
-        wake.raise()
+        cancel()
         thread.join()
     }
 }

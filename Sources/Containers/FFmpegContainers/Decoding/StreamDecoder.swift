@@ -127,6 +127,7 @@ final class StreamDecoder {
         guard !clock.hasGuessed, AllowedFormats.haveIndex(demuxer.name), let target = clock.timestamp(at: time),
             av_seek_frame(demuxer.context, demuxer.stream.pointee.index, target, AVSEEK_FLAG_BACKWARD) >= 0
         else { return false }
+        demuxer.forgetReadError()
         avcodec_flush_buffers(context)
         clock.forgetLast()
         failure = nil

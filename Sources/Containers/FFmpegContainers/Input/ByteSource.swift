@@ -33,6 +33,9 @@ final class ByteSource {
         avio_context_free(&context)
     }
 
+    /// What failed before a seek says nothing of what is read after it.
+    func forgetError() { error = nil }
+
     fileprivate func read(into bytes: UnsafeMutableRawBufferPointer) -> Int32 {
         do {
             let count = try file.readAvailable(into: bytes)

@@ -23,6 +23,9 @@ final class Demuxer {
     /// The error of the last read of the file.
     var readError: MediaFileError? { source?.error }
 
+    /// For a seek: what is read after it may be in order.
+    func forgetReadError() { source?.forgetError() }
+
     private let file: InputFile?
     private let path: String
     private let source: ByteSource?

@@ -142,7 +142,7 @@ final class LiveDemuxer: StreamDemuxer {
             // Where the camera can; packets are lost otherwise.
             av_dict_set(&options, "rtsp_flags", "prefer_tcp", 0)
         }
-        input.beginWait()
+        input.beginOpening()
         let result = avformat_open_input(&context, url, format, &options)
         guard result >= 0, let context else {
             throw input.interruption ?? input.openError(result)
@@ -157,7 +157,7 @@ final class LiveDemuxer: StreamDemuxer {
         // In FLV a packet of its own has the header.
         let format = context.pointee.iformat.map { String(cString: $0.pointee.name) } ?? ""
         if index < 0 || format.hasSuffix("flv") {
-            input.beginWait()
+            input.beginOpening()
             let looked = clibav_find_stream_info(context, "threads=1:max_pixels=\(FFmpegReader.maximumPixelCount)")
             if let error = input.interruption { throw error }
             if looked == clibav_out_of_memory { throw input.outOfMemory }
@@ -209,6 +209,8 @@ final class LiveInput {
     /// The library's view of the bytes that are handed over; nil for an address.
     private(set) var context: UnsafeMutablePointer<AVIOContext>?
     private var deadline = MediaTime.zero
+    /// Of the wait that ends then.
+    private var limit = Duration.zero
 
     init(_ request: StreamDemuxerFactory.Request) throws(CaptureError) {
         self.request = request
@@ -231,7 +233,13 @@ final class LiveInput {
         avio_context_free(&context)
     }
 
-    func beginWait() { deadline = MonotonicClock().now.advanced(by: request.timeout) }
+    func beginOpening() { begin(request.openingTimeout ?? request.timeout) }
+    func beginWait() { begin(request.timeout) }
+
+    private func begin(_ limit: Duration) {
+        self.limit = limit
+        deadline = MonotonicClock().now.advanced(by: limit)
+    }
 
     var isInterrupted: Bool { request.isInterrupted() || MonotonicClock().now >= deadline }
 
@@ -239,7 +247,7 @@ final class LiveInput {
     var interruption: CaptureError? {
         if request.isInterrupted() { return error(.invalidState, "It was stopped while it waited for the stream.") }
         guard MonotonicClock().now >= deadline else { return nil }
-        let seconds = request.timeout.nanoseconds / 1_000_000_000
+        let seconds = limit.nanoseconds / 1_000_000_000
         return error(.stalled, "Nothing has come for \(seconds) s; check the sender, or the network.")
     }
 

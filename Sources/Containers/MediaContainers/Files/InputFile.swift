@@ -190,7 +190,9 @@ public final class InputFile {
                 .formatUnsupported, operation: "rewind", subject: path,
                 message: "A pipe cannot be read twice; save it as a file first.")
         }
-        guard lseek(descriptor, off_t(base + max(0, offset)), SEEK_SET) >= 0 else {
+        let (target, overflow) = base.addingReportingOverflow(max(0, offset))
+        guard !overflow else { throw MediaFileError(errno: EINVAL, operation: "rewind", subject: path) }
+        guard lseek(descriptor, off_t(target), SEEK_SET) >= 0 else {
             throw MediaFileError(errno: errno, operation: "rewind", subject: path)
         }
         unread = 0..<0

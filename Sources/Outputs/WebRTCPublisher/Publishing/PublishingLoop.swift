@@ -264,6 +264,8 @@ final class PublishingLoop: Sendable {
                         // Someone stands between, which another attempt would not change.
                         self?.lose(Loss(error: reason ?? .closedSession, isFinal: reason?.code == .permissionDenied))
                     } else {
+                        // The state is the session's: what waits has either seen it, or sleeps once it can have the lock.
+                        self?.shared.withLock { _ in }
                         self?.shared.wakeAll()
                     }
                 },

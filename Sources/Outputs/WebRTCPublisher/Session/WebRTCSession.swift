@@ -343,6 +343,7 @@ package final class WebRTCSession: SendClient {
             return true
         }
         guard isFirst else { return }
+        shared.wakeAll()
         queue.close(discardingWaitingPackets: true)
         sender.remove(self)
         handlers.stateChanged(.closed(reason))
