@@ -1,6 +1,6 @@
 """Runs commands side by side, each in a process group of its own, and ends those that run when it has to stop.
 
-TEST_JOBS in the environment says how many run at a time; by default some for each core, since most tests wait.
+TEST_JOBS in the environment says how many run at a time; by default two for each core, since most tests wait.
 """
 
 import os
@@ -13,13 +13,9 @@ import threading
 import time
 from collections import deque
 
+JOBS = int(os.environ.get("TEST_JOBS") or 2 * (os.cpu_count() or 1))
 WHEN_IDLE = [str(pathlib.Path(__file__).resolve().parent / "when-idle"), "5"]
 GRACE = 5  # seconds from asking to forcing
-
-
-def jobs(for_each_core):
-    """How many run at a time."""
-    return int(os.environ.get("TEST_JOBS") or for_each_core * (os.cpu_count() or 1))
 
 
 class Stopped(BaseException):
