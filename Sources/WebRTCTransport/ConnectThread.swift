@@ -42,13 +42,18 @@ final class ConnectThread: @unchecked Sendable {
         Timer(addSource(every: milliseconds, body))
     }
 
+    /// GLib hands tasks over under a lock of its own, of which ThreadSanitizer knows nothing.
+    private static let handOver = Locked(())
+
     private func addSource(every milliseconds: UInt32, _ body: @escaping @Sendable () -> Void)
         -> UnsafeMutablePointer<GSource>
     {
         let task = Unmanaged.passRetained(Task(body, repeats: milliseconds > 0))
+        ConnectThread.handOver.withLock { _ in }
         return nice_shim_add_timer(
             context, milliseconds,
             { argument in
+                ConnectThread.handOver.withLock { _ in }
                 let task = Unmanaged<Task>.fromOpaque(argument!).takeUnretainedValue()
                 task.body()
                 return task.repeats ? 1 : 0
