@@ -38,14 +38,7 @@ extension MediaPublisher {
     /// Removes an output and completes it, while the others go on. What that throws comes as an event. Called from inside
     /// an output or the event handler, it does so once that call has returned.
     public func remove(_ id: OutputID) {
-        let (records, stages) = state.withLock { ($0.records, $0.stages) }
-        guard let record = records.first(where: { $0.id == id }) else { return }
-        let isCalledByOutput =
-            records.contains(where: \.isOnOwnThread) || stages.contains { $0.subscription?.isOnOwnThread ?? false }
-        guard isCalledByOutput else {
-            endSupply(of: record)
-            return complete(removed: record)
-        }
+        guard let record = state.withLock({ $0.records.first { $0.id == id } }) else { return }
         disconnect(record) { [self] in complete(removed: record) }
     }
 
@@ -300,9 +293,19 @@ extension MediaPublisher {
         post(.outputsFailed(failed.map(\.id), error))
     }
 
-    /// Ends the supply of an output on a thread of its own: most calls come from a thread that delivers to outputs, and such
-    /// a one must not wait for another one, which may be waiting for it.
+    /// Whether the caller is a thread that delivers to outputs.
+    private var isCalledByOutput: Bool {
+        let (records, stages) = state.withLock { ($0.records, $0.stages) }
+        return records.contains(where: \.isOnOwnThread) || stages.contains { $0.subscription?.isOnOwnThread ?? false }
+    }
+
+    /// Ends the supply of an output; on a thread of its own where the caller delivers to outputs, since such a one must not
+    /// wait for another one, which may be waiting for it.
     private func disconnect(_ record: OutputRecord, then next: @escaping @Sendable () -> Void = {}) {
+        guard isCalledByOutput else {
+            endSupply(of: record)
+            return next()
+        }
         record.beginEnding()
         do {
             try CaptureThread(name: "end output") { [self] in
