@@ -35,7 +35,7 @@ private final class ScriptedRenderer: AudioRenderer {
     var samples: [Float] { state.withLock { $0.samples } }
     var opens: Int { state.withLock { $0.opens } }
 
-    /// The next write fails, and so many attempts to open it again.
+    /// The next write fails, and then this number of attempts to open it again.
     func unplug(refusals: Int) {
         state.withLock { state in
             state.failures = [.deviceLost]
@@ -111,7 +111,7 @@ private struct Feed {
         (self.clock, self.playback, self.format) = (clock, playback, format)
     }
 
-    /// Gives so many chunks of a tone of a hundredth of the rate.
+    /// Gives a number of chunks of a tone of a hundredth of the rate.
     mutating func give(_ chunks: Int, each interval: Duration = .milliseconds(20)) throws {
         for _ in 0..<chunks {
             let frames = Int(format.frames(in: .milliseconds(20)))

@@ -31,7 +31,7 @@ final class PacketCounter: MediaOutput, PacketSink {
     }
     func finish() {}
 
-    /// Blocks until so many packets have come.
+    /// Blocks until these numbers of packets have come.
     func wait(pictures: Int, sound: Int) throws {
         try #require(
             state.wait(until: RunLog.limit) { $0.pictures >= pictures && $0.sound >= sound ? () : nil } != nil,
