@@ -19,7 +19,10 @@
     /// The mutex is what keeps accesses apart; to have Swift check it as well would double the cost of a lock.
     @usableFromInline @exclusivity(unchecked) package var value: Value
 
+    /// - Parameter value: not an empty one, `()`: it would have the address of the object, which others read to get to
+    ///   the mutex, and ThreadSanitizer would report that.
     package init(_ value: consuming sending Value) {
+        assert(MemoryLayout<Value>.size > 0)
         self.value = value
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()

@@ -42,18 +42,19 @@ final class ConnectThread: @unchecked Sendable {
         Timer(addSource(every: milliseconds, body))
     }
 
-    /// GLib hands tasks over under a lock of its own, of which ThreadSanitizer knows nothing.
-    private static let handOver = Locked(())
+    /// How many tasks were handed over. GLib does that under a lock of its own, of which ThreadSanitizer knows nothing;
+    /// it knows this one.
+    private static let handedOver = Locked(0)
 
     private func addSource(every milliseconds: UInt32, _ body: @escaping @Sendable () -> Void)
         -> UnsafeMutablePointer<GSource>
     {
         let task = Unmanaged.passRetained(Task(body, repeats: milliseconds > 0))
-        ConnectThread.handOver.withLock { _ in }
+        ConnectThread.handedOver.withLock { $0 += 1 }
         return nice_shim_add_timer(
             context, milliseconds,
             { argument in
-                ConnectThread.handOver.withLock { _ in }
+                ConnectThread.handedOver.withLock { _ in }
                 let task = Unmanaged<Task>.fromOpaque(argument!).takeUnretainedValue()
                 task.body()
                 return task.repeats ? 1 : 0

@@ -20,8 +20,8 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     private let connections: Connections
     private let listener = Locked<Listener?>(nil)
     let warningList: WarningList
-    /// Held during start and stop, so that they do not overlap.
-    private let life = Locked(())
+    /// Whether it serves; held during start and stop, so that they do not overlap.
+    private let serves = Locked(false)
 
     /// Makes a server that does not serve yet.
     ///
@@ -53,8 +53,9 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     @discardableResult
     public func start() throws(MJPEGServerError) -> MJPEGServer.Address {
         try configuration.validate()
-        let (address, warning) = try life.withLock { (_) throws(MJPEGServerError) -> (MJPEGServer.Address, String?) in
-            guard listener.withLock({ $0 == nil }) else {
+        let (address, warning) = try serves.withLock {
+            (serves) throws(MJPEGServerError) -> (MJPEGServer.Address, String?) in
+            guard !serves else {
                 throw MJPEGServerError(
                     .invalidState, operation: "start the server", message: "It serves already; stop it first.")
             }
@@ -67,6 +68,7 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
                     .system, operation: error.operation, errno: error.systemError, message: error.message)
             }
             listener.withLock { $0 = new }
+            serves = true
             return (new.address, new.warning)
         }
         for warning in warnings(at: address) + [warning].compactMap({ $0 }) { warningList.add(warning) }
@@ -76,7 +78,8 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     /// Closes all connections and the port. When it returns, all threads that serve have ended; that takes milliseconds,
     /// whatever viewers do. Does nothing while it does not serve.
     public func stop() {
-        life.withLock { _ in
+        serves.withLock { serves in
+            serves = false
             guard let old = listener.withLock({ $0.take() }) else { return }
             broadcaster.stop()
             old.close()

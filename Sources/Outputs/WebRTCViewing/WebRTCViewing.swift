@@ -48,8 +48,8 @@ public final class WebRTCViewing: LiveViewing {
     /// The limits that it was made with.
     public let configuration: WebRTCViewing.Configuration
     private let state = Locked(State())
-    /// Held while the list of viewers is handed on.
-    private let sharing = Locked(())
+    /// The viewers as they were handed on; held meanwhile.
+    private let shared = Locked<[Viewer]>([])
     private let encoder: SharedEncoder
     private let sound = SoundFanOut()
 
@@ -190,8 +190,8 @@ public final class WebRTCViewing: LiveViewing {
     /// The encoder works for all that there are.
     private func share() {
         // Of two threads the later one has the newer list.
-        sharing.withLock { _ in
-            let viewers = state.withLock { Array($0.viewers.values) }
+        shared.withLock { viewers in
+            viewers = state.withLock { Array($0.viewers.values) }
             encoder.setViewers(viewers)
             sound.setViewers(viewers)
         }
