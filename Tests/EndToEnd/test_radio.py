@@ -178,8 +178,7 @@ class IcecastTests(RadioTestCase):
         self.radio.wait(
             lambda: int(self.radio.mounts()["single.mp3"].get("total_bytes_read", 0)) > 80000, "the source sends nothing")
         running = self.begin("single.mp3")
-        reports = [report for report in self.reports(running) if report["progress"] > 0]
-        self.assertGreater(max(report["buffered"] for report in reports), 3, reports)
+        self.await_status(running, lambda status: status.get("progress", 0) > 0 and status["buffered"] > 3, limit=10)
         self.end(running)
 
     def test_a_source_that_is_gone_for_a_while(self):
