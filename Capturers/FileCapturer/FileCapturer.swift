@@ -9,7 +9,9 @@ import VideoCapturing
 ///     path: "clip.ivf", decoders: [VP8Decoder.factory], playback: FileCapturer.Playback(rate: 0.5, plays: nil))
 /// ```
 /// A restart resumes where the capture was stopped; after the end of the file it restarts from the beginning. A pipe
-/// cannot be restarted: it ends at once. Stop and release end a wait for a pipe without a writer.
+/// cannot be restarted: it ends at once. Stop and release end a wait for a pipe without a writer, and the search in a file
+/// without an index; the next start goes on. WebM and Matroska in a pipe cannot go on after a stop in such a wait: that
+/// start ends with `corruptData`.
 ///
 /// The rate and the size follow what consumers want (`adapt(to:)`): frames are dropped and scaled before they are
 /// delivered.

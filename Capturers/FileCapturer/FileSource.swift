@@ -187,7 +187,10 @@ struct FileSource: FrameSource {
                 pause(context)
                 continue
             }
-            if let target = orders.seek { try seek(to: target) }
+            if let target = orders.seek {
+                try seek(to: target)
+                if context.isStopping { continue }
+            }
             if pending == nil {
                 if hasEnded { return nil }
                 pending = try readPicture(context)
@@ -255,7 +258,8 @@ struct FileSource: FrameSource {
     /// Nil when there are no more, or the wait was ended.
     private mutating func readPicture(_ context: FrameContext) throws -> Pending? {
         guard let reader else { return nil }
-        while true {
+        // Also after the search for the start of the next play.
+        while !context.isStopping {
             let next: (buffer: PixelBuffer, timestamp: Duration)?
             do {
                 next = try reader.nextFrame()
@@ -281,6 +285,7 @@ struct FileSource: FrameSource {
                 buffer: next.buffer, position: max(next.timestamp, floor), corruptBefore: takeDamaged(),
                 color: reader.color)
         }
+        return nil
     }
 
     // MARK: - Positions
@@ -314,7 +319,7 @@ struct FileSource: FrameSource {
         picturesInPlay = 0
         floor = playback.start
         if playback.start > .zero {
-            if reader.canSeek { try reader.seek(to: playback.start) }
+            if reader.canSeek, try !find(playback.start, reader) { return }
         } else if !isNew {
             try reader.rewind()
         }
@@ -327,7 +332,7 @@ struct FileSource: FrameSource {
         defer { floor = target }
         pending = nil
         hasEnded = false
-        try reader.seek(to: target)
+        guard try find(target, reader) else { return }
         // The first frame after a start has its time already.
         guard !timeline.isBeginning else { return }
         // A frame with a long duration does not delay the seek.
@@ -338,6 +343,17 @@ struct FileSource: FrameSource {
         }
         // Relative to the last frame that was returned: a pending one is dropped.
         timeline.begin(at: (lastGiven ?? clock.now).advanced(by: timeline.scaled(own)))
+    }
+
+    /// Goes to a place in the file; false when a stop has ended the search: then the next start begins with it.
+    private func find(_ target: Duration, _ reader: any FrameReader) throws -> Bool {
+        do {
+            try reader.seek(to: target)
+            return true
+        } catch let error as MediaFileError where error.code == .interrupted {
+            control.contents.withLock { if $0.seekTarget == nil { $0.seekTarget = target } }
+            return false
+        }
     }
 
     /// Waits for an order. In real time the timestamps include the pause, as of a camera.

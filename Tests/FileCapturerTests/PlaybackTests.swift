@@ -35,7 +35,7 @@ import VideoCapturing
     }
 
     @Test func aLoopKeepsTheLastIntervalOfUnevenTimes() throws {
-        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: 2), clock: clock) {
+        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: 2), clock: clock) { _ in
             ListReader([0, 10, 50])
         }
         #expect(times(try run(capture).0) == [0, 10, 50, 90, 100, 140])
@@ -43,7 +43,7 @@ import VideoCapturing
 
     /// Matroska's times are whole milliseconds: the rate's own interval is meant.
     @Test func aLoopKeepsTheRateWhereTimesAreRounded() throws {
-        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: 2), clock: clock) {
+        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: 2), clock: clock) { _ in
             ListReader([0, 33, 67], rate: 30)
         }
         let frames = try run(capture).0
@@ -54,7 +54,7 @@ import VideoCapturing
         func play(_ plays: Int?) throws -> [Int64] {
             times(
                 try run(
-                    ListReader.capture(in: folder, FileCapturer.Playback(plays: plays), clock: clock) {
+                    ListReader.capture(in: folder, FileCapturer.Playback(plays: plays), clock: clock) { _ in
                         ListReader([0], rate: 10)
                     }
                 ).0)
@@ -73,7 +73,7 @@ import VideoCapturing
 
     @Test func aPipeBeginsWithTheFirstPictureAfterTheStart() throws {
         let capture = try ListReader.capture(in: folder, FileCapturer.Playback(start: .milliseconds(50)), clock: clock)
-        {
+        { _ in
             ListReader([0, 40, 80, 120], canRewind: false)
         }
         #expect(try run(capture).0.map(number) == [2, 3])
@@ -92,7 +92,7 @@ import VideoCapturing
     }
 
     @Test func aPipeCannotBeLooped() throws {
-        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: nil), clock: clock) {
+        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: nil), clock: clock) { _ in
             ListReader([0], canRewind: false)
         }
         #expect { try capture.initCapture() } throws: { "\($0)".contains("once only") }
@@ -137,7 +137,7 @@ import VideoCapturing
     func progressOfAbsurdDurations(pacing: FileCapturer.Pacing, duration: Duration) throws {
         for (rate, plays) in [(0.01, 1), (100, Int.max), (1, nil)] as [(Double, Int?)] {
             let playback = FileCapturer.Playback(pacing: pacing, rate: rate, plays: plays)
-            let capture = try ListReader.capture(in: folder, playback, clock: clock) {
+            let capture = try ListReader.capture(in: folder, playback, clock: clock) { _ in
                 ListReader([0, 10, 20, 30], duration: duration)
             }
             let seen = Locked<[PlaybackProgress]>([])
@@ -155,7 +155,7 @@ import VideoCapturing
     }
 
     @Test(arguments: [1, 2]) func damageAtTheEndIsCounted(plays: Int) throws {
-        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: plays), clock: clock) {
+        let capture = try ListReader.capture(in: folder, FileCapturer.Playback(plays: plays), clock: clock) { _ in
             ListReader([0, 40], damagedAtEnd: 3)
         }
         let (frames, state) = try run(capture)

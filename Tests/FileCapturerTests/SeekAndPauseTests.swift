@@ -29,7 +29,9 @@ import VideoCapturing
 
     @Test func aSeekEndsTheWaitForAPictureThatIsFarAway() throws {
         let clock = VirtualClock(.manual)
-        let capture = try ListReader.capture(in: folder, .realTime, clock: clock) { ListReader([0, 60_000, 60_040]) }
+        let capture = try ListReader.capture(in: folder, .realTime, clock: clock) { _ in
+            ListReader([0, 60_000, 60_040])
+        }
         let collector = Collector()
         capture.videoCaptureConsumer = collector
         try capture.initCapture()
@@ -52,8 +54,37 @@ import VideoCapturing
         capture.releaseCapture()
     }
 
+    @Test func aStopEndsASeekWithWhichTheNextStartBegins() throws {
+        let isSeeking = Locked(false)
+        let capture = try ListReader.capture(in: folder, .asFastAsPossible, clock: VirtualClock()) { request in
+            let file = request.file!
+            return ListReader((0..<10).map { $0 * 40 }) {
+                guard
+                    !isSeeking.withLock({ isSeeking in
+                        defer { isSeeking = true }
+                        return isSeeking
+                    })
+                else { return }
+                while true { try file.checkInterruption() }
+            }
+        }
+        let collector = Collector { [unowned capture] index in
+            if index == 2 { try? capture.seek(to: .milliseconds(320)) }
+        }
+        capture.videoCaptureConsumer = collector
+        try capture.initCapture()
+        try capture.startCapture()
+        #expect(eventually { isSeeking.withLock { $0 } })
+        try capture.stopCapture()
+        #expect(capture.state == .stopped(.user))
+        try capture.startCapture()
+        #expect(eventually { capture.state == .stopped(.endOfStream) })
+        #expect(collector.collected.map(number) == [0, 1, 2, 8, 9])
+        capture.releaseCapture()
+    }
+
     @Test func aPipeDoesNotSeek() throws {
-        let capture = try ListReader.capture(in: folder, .realTime, clock: VirtualClock()) {
+        let capture = try ListReader.capture(in: folder, .realTime, clock: VirtualClock()) { _ in
             ListReader([0], canRewind: false)
         }
         try capture.initCapture()

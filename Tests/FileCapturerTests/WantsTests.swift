@@ -34,7 +34,7 @@ import VideoCapturing
     }
 
     @Test func whatTheFileTellsOfItsPicturesIsCarried() throws {
-        let capture = try ListReader.capture(in: folder, .asFastAsPossible, clock: VirtualClock()) {
+        let capture = try ListReader.capture(in: folder, .asFastAsPossible, clock: VirtualClock()) { _ in
             ListReader([0, 40], orientation: .left, isMirrored: true)
         }
         capture.adapt(to: CaptureWants(maximumPixelCount: 50))

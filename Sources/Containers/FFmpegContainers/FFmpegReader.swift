@@ -124,6 +124,8 @@ public final class FFmpegReader: FrameReader {
 
     /// Goes to the preceding key frame by the index of MP4, QuickTime, Matroska, WebM and AVI, and decodes from there; of
     /// other files from the beginning.
+    ///
+    /// - Throws: `interrupted` where that is ended by ``InputFile/interruptDescriptor``; seek again then.
     public func seek(to time: Duration) throws {
         guard canSeek else {
             throw MediaFileError(
@@ -132,11 +134,11 @@ public final class FFmpegReader: FrameReader {
         }
         let time = max(.zero, time)
         let damaged = decoder.damaged
-        let hasJumped = jump(to: time)
+        let hasJumped = try jump(to: time)
         decoder.forgetDamage(since: damaged)
         if !hasJumped {
             try rewind()
-            advance(to: time)
+            try advance(to: time)
         }
         hasEnded = false
     }
@@ -144,11 +146,16 @@ public final class FFmpegReader: FrameReader {
     private func takeDecoded() throws(MediaFileError) -> DecodedFrame? {
         if !ready.isEmpty { return ready.removeFirst() }
         if let failure = failure.take() { throw failure }
-        return try decoder.next()
+        do {
+            return try decoder.next()
+        } catch {
+            if error.code == .interrupted { hasEnded = false }
+            throw error
+        }
     }
 
     /// As ``advance(to:)``, from a key frame near `time`; false when the index does not lead to the right frame.
-    private func jump(to time: Duration) -> Bool {
+    private func jump(to time: Duration) throws(MediaFileError) -> Bool {
         // Frames before a key frame may follow it or reference it, and an index may be wrong: then from an earlier one.
         let last = min(time, duration ?? time)
         for margin in [Duration.zero, .seconds(2), .seconds(10), .seconds(30)] where margin == .zero || margin < last {
@@ -157,7 +164,7 @@ public final class FFmpegReader: FrameReader {
             guard let first = try? decoder.next() else { continue }
             ready.append(first)
             guard first.time <= time else { continue }
-            advance(to: time)
+            try advance(to: time)
             // After a jump the decoder may silently skip frames. One that is shown at `time` is the right one.
             let isShownThen = ready.first.map { time < $0.time + $0.length } ?? false
             if !decoder.isSuspect, isShownThen || decoder.isSettled { return true }
@@ -166,14 +173,16 @@ public final class FFmpegReader: FrameReader {
     }
 
     /// Decodes up to `time` and keeps the frame shown then, and the one after it that proves it.
-    private func advance(to time: Duration) {
+    private func advance(to time: Duration) throws(MediaFileError) {
         do {
             while let next = try decoder.next() {
                 if next.time <= time { discardReady() }
                 ready.append(next)
                 if next.time > time { return }
+                try request.file?.checkInterruption()
             }
         } catch {
+            if error.code == .interrupted { throw error }
             failure = error
         }
         if let last = ready.last, time >= last.time + last.length {

@@ -42,12 +42,14 @@ final class ListReader: FrameReader {
     let duration: Duration?
     private let milliseconds: [Int]
     private let damagedAtEnd: UInt64
+    private let onSeek: () throws -> Void
     private(set) var damagedPackets: UInt64 = 0
     private var next = 0
 
     init(
         _ milliseconds: [Int], rate: FrameRate? = nil, canRewind: Bool = true, orientation: VideoOrientation = .up,
-        isMirrored: Bool = false, duration: Duration? = nil, damagedAtEnd: UInt64 = 0
+        isMirrored: Bool = false, duration: Duration? = nil, damagedAtEnd: UInt64 = 0,
+        onSeek: @escaping () throws -> Void = {}
     ) {
         self.milliseconds = milliseconds
         self.canRewind = canRewind
@@ -55,6 +57,7 @@ final class ListReader: FrameReader {
         self.isMirrored = isMirrored
         self.duration = duration
         self.damagedAtEnd = damagedAtEnd
+        self.onSeek = onSeek
         format = VideoFormat(.i420, width: 18, height: 10, estimatedFramesPerSecond: rate)
     }
 
@@ -69,15 +72,21 @@ final class ListReader: FrameReader {
 
     func rewind() throws { next = 0 }
 
+    func seek(to time: Duration) throws {
+        try onSeek()
+        let shown = milliseconds.lastIndex { .milliseconds($0) <= time }
+        next = shown ?? 0
+    }
+
     /// A capture of such a reader.
     static func capture(
         in folder: TemporaryFolder, _ playback: FileCapturer.Playback, clock: any CaptureClock,
-        _ make: @escaping @Sendable () -> ListReader
+        _ make: @escaping @Sendable (FrameReaderFactory.Request) -> ListReader
     ) throws -> FileCapturer {
         let file = try OutputFile(path: folder.file("clip.list"), overwrite: true)
         try withUnsafeBytes(of: UInt32(1)) { try file.write($0) }
         try file.close()
-        let factory = FrameReaderFactory(name: "list") { _ in make() }
+        let factory = FrameReaderFactory(name: "list") { make($0) }
         return FileCapturer(path: folder.file("clip.list"), readers: [factory], playback: playback, clock: clock)
     }
 }

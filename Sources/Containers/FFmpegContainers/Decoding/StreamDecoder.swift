@@ -157,7 +157,7 @@ final class StreamDecoder {
     private func feed() throws(MediaFileError) {
         var retries = 0
         while true {
-            let result = demuxer.read(into: packet)
+            let result = try demuxer.read(into: packet)
             if result == clibav_again, retries < 1000 {
                 retries += 1
                 continue

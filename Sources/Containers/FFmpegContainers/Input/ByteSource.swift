@@ -9,6 +9,9 @@ final class ByteSource {
     /// The error of the last read; the library passes only codes.
     private(set) var error: MediaFileError?
 
+    /// Whether a wait was interrupted, and nothing was asked for since.
+    private(set) var isLeftAlone = false
+
     private let file: InputFile
 
     init(_ file: InputFile) throws(MediaFileError) {
@@ -36,13 +39,25 @@ final class ByteSource {
     /// What failed before a seek says nothing of what is read after it.
     func forgetError() { error = nil }
 
+    /// The interruption of a wait; nil without one. The next read goes on with the bytes that follow.
+    func takeInterruption() -> MediaFileError? {
+        guard let interruption = error, interruption.code == .interrupted else { return nil }
+        error = nil
+        isLeftAlone = true
+        context.pointee.eof_reached = 0
+        context.pointee.error = 0
+        return interruption
+    }
+
     fileprivate func read(into bytes: UnsafeMutableRawBufferPointer) -> Int32 {
         do {
             let count = try file.readAvailable(into: bytes)
+            isLeftAlone = false
             return count > 0 ? Int32(count) : clibav_end
         } catch {
             self.error = error
-            return clibav_external
+            // For which the library does not end what it has begun.
+            return error.code == .interrupted ? clibav_again : clibav_external
         }
     }
 

@@ -71,9 +71,15 @@ final class Demuxer {
     }
 
     /// Reads the next packet of the selected stream; returns the library's error code.
-    func read(into packet: UnsafeMutablePointer<AVPacket>) -> Int32 {
+    ///
+    /// - Throws: `interrupted` when the wait for a pipe was. The next call goes on; a packet that had arrived in part
+    ///   may be damaged.
+    func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaFileError) -> Int32 {
         while true {
+            // One that the library has not passed on, since it had a packet left.
+            _ = source?.takeInterruption()
             let result = av_read_frame(context, packet)
+            if result < 0, let interruption = source?.takeInterruption() { throw interruption }
             guard result >= 0, packet.pointee.stream_index != index else { return result }
             // A stream that was detected only now.
             context.pointee.streams[Int(packet.pointee.stream_index)]?.pointee.discard = AVDISCARD_ALL
@@ -99,6 +105,13 @@ final class Demuxer {
 
     /// The error for a missing part, at the end of reading; nil when the file has its stated end, or states none.
     func missingPart() -> MediaFileError? {
+        // The library's demuxer of Matroska ends for good.
+        if source?.isLeftAlone == true {
+            return .corrupt(
+                path,
+                "The capture was stopped while it waited for more of the pipe, and this format cannot be read on from "
+                    + "there; start the program that writes it anew.")
+        }
         guard file != nil else {
             return SequenceGap.first(in: path).map { gap in
                 .corrupt(

@@ -199,6 +199,17 @@ public final class InputFile {
         consumed = max(0, offset)
     }
 
+    /// For work that goes on for long without a wait, as the search in a file without an index.
+    ///
+    /// - Throws: `interrupted` when ``interruptDescriptor`` can be read.
+    package func checkInterruption() throws(MediaFileError) {
+        guard interruptDescriptor >= 0,
+            pollInput(-1, interruptedBy: interruptDescriptor, until: .zero).contains(.interrupted)
+        else { return }
+        throw MediaFileError(
+            .interrupted, operation: "read the file", subject: path, message: "The search in the file was ended.")
+    }
+
     /// Marks the position for ``returnToMark()``, in a pipe too: the bytes that are read from a pipe from here on are
     /// kept in memory until the next mark or ``forgetMark()``.
     package func mark() {

@@ -71,6 +71,7 @@ package final class DecodingFrameReader: FrameReader {
                 break
             }
             shown = next
+            try packets.checkInterruption()
         }
         if let shown { ready.insert(shown, at: 0) }
     }

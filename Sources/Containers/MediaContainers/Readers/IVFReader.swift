@@ -42,6 +42,8 @@ public final class IVFReader: PacketReader {
     public let statedPacketCount: Int64?
     public var canRewind: Bool { file.isSeekable }
 
+    package func checkInterruption() throws { try file.checkInterruption() }
+
     public func nextPacket() throws -> IVFReader.Packet? {
         guard !hasEnded else { return nil }
         // True until the packet is complete, so that nothing follows an error.

@@ -36,6 +36,9 @@ package protocol PacketReader: AnyObject {
     ///
     /// - Throws: `MediaFileError`; `formatUnsupported` when the file is a pipe.
     func seekToKeyFrame(before time: Duration) throws
+
+    /// - Throws: `MediaFileError` with `interrupted`; see ``InputFile/checkInterruption()``.
+    func checkInterruption() throws
 }
 
 extension PacketReader {
