@@ -72,6 +72,25 @@ import VideoCapturing
         // Ideographs take two columns.
         status.title = String(repeating: "字", count: 100)
         #expect(RadioStatusText.line(status, volume: 1, columns: 39) == "01:23 playing ▮▮▮▮▯ buf 4.1 s 字字字字")
-        #expect(RadioStatusText.json(status).text.contains("\"state\":\"playing\""))
+    }
+
+    @Test func `The statistics have the names of those of a capture`() {
+        var status = RadioPlayer.Status()
+        status.state = .playing
+        status.progress = .milliseconds(1500)
+        status.duration = .seconds(6)
+        status.peaks = [0.25, 1]
+        status.buffered = .milliseconds(2500)
+        status.bitrate = 128_000
+        let line = RadioStatusText.json("status", status, url: "http://host/a.mp3", elapsed: .seconds(2))
+        #expect(line.hasPrefix(#"{"version":2,"event":"status","elapsedSeconds":2.000000,"source":"radio","url":""#))
+        #expect(line.contains(#""progress":{"positionSeconds":1.500000,"durationSeconds":6.000000,"percent":25.0"#))
+        #expect(line.contains(#""audio":{"source":"radio","peakDecibels":0.000000},"bitsPerSecondMeasured":128000.0"#))
+        #expect(line.contains(#""levelMilliseconds":2500.000000"#))
+        #expect(!line.contains("_"))
+        // Nothing is known yet.
+        let empty = RadioStatusText.json("start", RadioPlayer.Status(), url: "", elapsed: .zero)
+        #expect(empty.contains(#""peakDecibels":null},"bitsPerSecondMeasured":null"#))
+        #expect(empty.contains(#""durationSeconds":null,"percent":null,"secondsLeft":null"#))
     }
 }

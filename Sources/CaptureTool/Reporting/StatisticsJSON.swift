@@ -67,7 +67,7 @@ enum StatisticsJSON {
         ])
     }
 
-    private static func progress(_ progress: PlaybackProgress) -> JSONValue {
+    static func progress(_ progress: PlaybackProgress) -> JSONValue {
         .object([
             ("positionSeconds", .number(progress.position.seconds)),
             ("durationSeconds", progress.duration.map { .number($0.seconds) } ?? .null),

@@ -120,17 +120,27 @@ struct RadioPlayback {
         player.start()
         var shown = Shown()
         let start = MonotonicClock().now
+        reportJSON("start", after: .zero)
         while !player.isIdle, !wish.withLock({ $0.isEnd }) {
             if let limit, MonotonicClock().now - start >= limit { break }
             report(&shown, after: MonotonicClock().now - start)
             wait(.milliseconds(100))
         }
         player.stop()
-        report(&shown, after: MonotonicClock().now - start)
+        if style == .text { report(&shown, after: MonotonicClock().now - start) }
         terminal.clearStatus()
-        if let error = player.error { throw ExitError(playing: error) }
+        let error = player.error.map { ExitError(playing: $0) }
+        // As in a capture, programs get what ends a stream that has begun as an object, before the last line.
+        if let error, style != .json || player.status.progress == .zero { throw error }
+        if let error { terminal.writeLine(StatisticsJSON.error(error.message)) }
+        reportJSON("summary", after: MonotonicClock().now - start)
         if !isQuiet, style == .text { terminal.writeLine(RadioStatusText.summary(player.status)) }
-        return .success
+        return error?.status ?? .success
+    }
+
+    private func reportJSON(_ event: String, after elapsed: Duration) {
+        guard !isQuiet, style == .json else { return }
+        terminal.writeLine(RadioStatusText.json(event, player.status, url: player.name, elapsed: elapsed))
     }
 
     private func wait(_ time: Duration) {
@@ -172,7 +182,7 @@ struct RadioPlayback {
             guard second != shown.lastSecond || status.state != shown.lastState else { return }
             shown.lastSecond = second
             shown.lastState = status.state
-            return terminal.writeLine(RadioStatusText.json(status).text)
+            return reportJSON("status", after: elapsed)
         }
         if let name = status.information?.name, name != shown.station {
             shown.station = name

@@ -81,25 +81,32 @@ enum RadioStatusText {
             + "\(count(statistics.underruns, "underrun"))."
     }
 
-    /// The status as an object.
-    static func json(_ status: RadioPlayer.Status) -> JSONValue {
+    /// The status as a line for programs, with the names that a capture has for the same things.
+    ///
+    /// - Parameters:
+    ///   - event: `start`, `status` or `summary`.
+    ///   - url: the address, without user name and password.
+    static func json(_ event: String, _ status: RadioPlayer.Status, url: String, elapsed: Duration) -> String {
         let statistics = status.statistics
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
-        return .object([
-            ("state", .string(status.state.rawValue)),
-            ("progress", .number(status.progress.seconds, decimals: 3)),
-            ("duration", status.duration.map { .number($0.seconds, decimals: 3) } ?? .null),
-            ("bitrate", .number(status.bitrate, decimals: 0)),
-            ("buffered", .number(status.buffered.seconds, decimals: 3)),
-            ("peaks", .array(status.peaks.map { .number(Double($0), decimals: 4) })),
-            ("station", text(status.information?.name)),
-            ("title", text(status.title)),
-            ("rate_correction", .number(status.rateCorrection, decimals: 1)),
-            ("connections", .count(statistics.connections)),
-            ("attempts", .count(statistics.attempts)),
-            ("underruns", .count(statistics.underruns)),
-            ("damages", .count(statistics.damages)),
-            ("bytes_received", .count(statistics.bytesReceived)),
-        ])
+        let left = status.duration.map { max(.zero, $0 - status.progress) }
+        let progress = PlaybackProgress(position: status.progress, duration: status.duration, timeLeft: left)
+        let peak = status.peaks.max().map { 20 * log10(Double($0)) }.flatMap { $0 > -96 ? $0 : nil }
+        return JSONValue.object([
+            ("version", .integer(StatisticsJSON.version)), ("event", .string(event)),
+            ("elapsedSeconds", .number(elapsed.seconds)), ("source", .string("radio")), ("url", .string(url)),
+            ("state", .string(status.state.rawValue)), ("progress", StatisticsJSON.progress(progress)),
+            (
+                "audio",
+                .object([("source", .string("radio")), ("peakDecibels", peak.map { .number($0) } ?? .null)])
+            ),
+            ("bitsPerSecondMeasured", status.bitrate > 0 ? .number(status.bitrate) : .null),
+            ("levelMilliseconds", .number(status.buffered.seconds * 1000)),
+            ("rateCorrection", .number(status.rateCorrection)),
+            ("station", text(status.information?.name)), ("title", text(status.title)),
+            ("connections", .count(statistics.connections)), ("attempts", .count(statistics.attempts)),
+            ("underruns", .count(statistics.underruns)), ("damages", .count(statistics.damages)),
+            ("bytesReceived", .count(statistics.bytesReceived)),
+        ]).text
     }
 }
