@@ -44,8 +44,22 @@ import VideoCapturing
         errno: Int32, status: CaptureTool.ExitStatus
     ) {
         let error = RadioError(.rendererCreationFailed, operation: "open a WAV file", errno: errno, message: "")
-        #expect(ExitError(playing: error).status == status)
-        #expect(ExitError(playing: RadioError(.decoderFailed, operation: "decode", message: "")).status == .unavailable)
+        #expect(ExitError(playing: error, hasPlayed: false).status == status)
+        let decoder = RadioError(.decoderFailed, operation: "decode", message: "")
+        #expect(ExitError(playing: decoder, hasPlayed: false).status == .unavailable)
+    }
+
+    @Test(arguments: [
+        (RadioErrorCode.networkConnectionFailed, CaptureTool.ExitStatus.noInput), (.streamNotFound, .noInput),
+        (.streamUnsupported, .noInput), (.networkStalled, .inputOutput), (.permissionDenied, .noPermission),
+    ])
+    func `A radio that does not begin is a missing input, as in a capture`(
+        code: RadioErrorCode, status: CaptureTool.ExitStatus
+    ) {
+        let error = RadioError(code, operation: "receive the radio", message: "")
+        #expect(ExitError(playing: error, hasPlayed: false).status == status)
+        // What ends it later is a failure to read.
+        #expect(ExitError(playing: error, hasPlayed: true).status == (status == .noPermission ? status : .inputOutput))
     }
 
     @Test func `What was played is rounded to seconds`() {

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from support.icecast import Icecast, QuirkServer, make_mp3
-from support.tool import IO, NO_INPUT, OK, USAGE, ToolTestCase, environment
+from support.tool import NO_INPUT, OK, USAGE, ToolTestCase, environment
 
 
 class RadioTestCase(ToolTestCase):
@@ -56,7 +56,13 @@ class QuirkTests(RadioTestCase):
                             ("ring", "redirects without end")]:
             with self.subTest(path):
                 self.assertRefused(self.play(self.server.url(path), "--force"), NO_INPUT, words)
-        self.assertRefused(self.play("http://127.0.0.1:1/x.mp3", "--force"), IO, "cannot be reached")
+                # The same refusal has the same exit code in a capture.
+                self.assertRefused(self.run_tool("--audio", self.server.url(path), "-o", "a.wav"), NO_INPUT, words)
+        url = "http://127.0.0.1:1/x.mp3"
+        for words in [("play", url, "--sound", "null"), ("--audio", url, "-o", "a.wav"),
+                      ("--source", "mjpeg", "--input", url, "-o", "null")]:
+            with self.subTest(words):
+                self.assertRefused(self.run_tool(*words), NO_INPUT, "cannot be reached")
 
     def test_options(self):
         (self.folder / "there.wav").write_text("mine")

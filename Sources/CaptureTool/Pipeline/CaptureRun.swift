@@ -69,13 +69,19 @@ struct CaptureRun {
         } catch {
             // Opening failed because a stop was requested.
             if publisher.isStopRequested { return endWithoutFrames() }
-            throw ExitError(opening: error, isInputAtFault: source.isInputAtFault())
+            throw ExitError(opening: error, isInputAtFault: source.isInputAtFault() || isOfSound(error))
         }
         if publisher.isStopRequested, publisher.statistics.framesPublished == 0 {
             publisher.close()
             return endWithoutFrames()
         }
         return record(publisher, events, reporter)
+    }
+
+    /// Whether an error is one of the address from which the sound comes.
+    private func isOfSound(_ error: any Error) -> Bool {
+        guard let subject = (error as? CaptureError)?.subject, let scheme = urlScheme(of: subject) else { return false }
+        return plan.audio?.source.schemes.contains(scheme) ?? false
     }
 
     private func begin(

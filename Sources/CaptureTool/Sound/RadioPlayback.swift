@@ -129,9 +129,10 @@ struct RadioPlayback {
         player.stop()
         if style == .text { report(&shown, after: MonotonicClock().now - start) }
         terminal.clearStatus()
-        let error = player.error.map { ExitError(playing: $0) }
+        let hasPlayed = player.status.progress > .zero
+        let error = player.error.map { ExitError(playing: $0, hasPlayed: hasPlayed) }
         // As in a capture, programs get what ends a stream that has begun as an object, before the last line.
-        if let error, style != .json || player.status.progress == .zero { throw error }
+        if let error, style != .json || !hasPlayed { throw error }
         if let error { terminal.writeLine(StatisticsJSON.error(error.message)) }
         reportJSON("summary", after: MonotonicClock().now - start)
         if !isQuiet, style == .text { terminal.writeLine(RadioStatusText.summary(player.status)) }
@@ -204,8 +205,10 @@ struct RadioPlayback {
 }
 
 extension ExitError {
-    /// A radio that cannot be played.
-    init(playing error: RadioError) {
+    /// A radio that cannot be played, with the exit code that a capture of it has.
+    ///
+    /// - Parameter hasPlayed: whether something was heard: until then the input is at fault.
+    init(playing error: RadioError, hasPlayed: Bool) {
         let status: ExitStatus =
             switch error.category {
             // The loudspeaker or the file of `--sound`; the system's code tells why.
@@ -216,7 +219,8 @@ extension ExitError {
                 case EBUSY: .busy
                 default: .inputOutput
                 }
-            case .notFound, .unsupported, .invalidData: .noInput
+            case .notFound, .unsupported, .invalidData: hasPlayed ? .inputOutput : .noInput
+            case .disconnected where error.code == .networkConnectionFailed && !hasPlayed: .noInput
             case .usage: .usage
             case .noPermission: .noPermission
             case .busy: .busy
