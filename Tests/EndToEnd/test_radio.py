@@ -64,6 +64,14 @@ class QuirkTests(RadioTestCase):
             with self.subTest(words):
                 self.assertRefused(self.run_tool(*words), NO_INPUT, "cannot be reached")
 
+    def test_a_wrong_path_of_what_may_be_a_radio_or_a_camera(self):
+        run = self.run_tool("play", self.server.url("gone"))
+        self.assertRefused(run, NO_INPUT, self.server.url("gone"), "404", "check its path")
+        self.assertNotIn("MJPEG", run.stderr)
+
+    def test_a_file_of_sound(self):
+        self.assertRefused(self.run_tool("play", "a.mp3"), NO_INPUT, "a.mp3", "no video", "a player of sound")
+
     def test_options(self):
         (self.folder / "there.wav").write_text("mine")
         self.assertRefused(self.play(self.server.url("icy"), sound="there.wav"), USAGE, "exists", "--force")

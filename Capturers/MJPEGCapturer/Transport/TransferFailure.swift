@@ -29,8 +29,8 @@ struct TransferFailure {
         case 404, 410:
             return error(
                 .deviceNotFound,
-                "There is nothing at this path (\(head.statusText)); look up the path of the MJPEG stream in the camera's "
-                    + "manual.")
+                "There is nothing at this address (\(head.statusText)); check its path. That of a camera's stream is in the "
+                    + "camera's manual.")
         case 407:
             return error(
                 .permissionDenied,
@@ -102,10 +102,11 @@ struct TransferFailure {
         case CURLE_COULDNT_CONNECT:
             return error(
                 .deviceNotFound,
-                "\(host) cannot be reached; check that the camera is on and that the port is right.",
+                "\(host) cannot be reached; check the host and the port, and that the server or camera is on.",
                 errno: transfer.systemError)
         case CURLE_OPERATION_TIMEDOUT:
-            return error(.stalled, "\(host) did not answer in time; check that the camera is on and reachable.")
+            return error(
+                .stalled, "\(host) did not answer in time; check that the server or camera is on and reachable.")
         case CURLE_TOO_MANY_REDIRECTS where transfer.head.status == 401:
             // A new nonce with each answer; curl counts them as redirects.
             return error(

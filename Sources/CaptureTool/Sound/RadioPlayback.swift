@@ -16,8 +16,8 @@ struct RadioPlayback {
         default: "default")
 
     static let discussion = """
-        A radio is MP3 over http or https. Of the options it takes --sound, --force, --duration,
-        --login, --insecure, --ca-file, --stats and --quiet.
+        A radio is MP3 over http or https; a file must have pictures. Of the options a radio takes
+        --sound, --force, --duration, --login, --insecure, --ca-file, --stats and --quiet.
         \(keys)
         """
 

@@ -231,7 +231,10 @@ final class Demuxer {
         else {
             guard media == .video else { throw .unsupported(path, "The file holds no sound; choose one that does.") }
             if streams.contains(where: { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }) {
-                throw .unsupported(path, "The file holds sound but no video; choose one with pictures.")
+                throw .unsupported(
+                    path,
+                    "The file holds sound but no video; choose one with pictures, or play it with a player of sound, such "
+                        + "as ffplay.")
             }
             throw looked < 0
                 ? .corrupt(
