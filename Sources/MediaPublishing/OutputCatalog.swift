@@ -49,7 +49,7 @@ public struct OutputCatalog: Sendable {
         if let colon = text.firstIndex(of: ":") {
             let name = String(text[..<colon])
             let rest = String(text[text.index(after: colon)...])
-            if rest.hasPrefix("//"), let entry = entries.first(where: { $0.schemes.contains(name.lowercased()) }) {
+            if rest.hasPrefix("//"), let entry = entries.first(where: { $0.recognizes(name.lowercased()) }) {
                 return (entry, text)
             }
             let isURL = urlScheme(of: rest).map { rest.dropFirst($0.utf8.count).hasPrefix("://") } ?? false
@@ -131,6 +131,13 @@ public struct OutputEntry: Sendable {
         self.defaultTarget = defaultTarget
         self.hasKeys = hasKeys
         self.make = make
+    }
+
+    /// Schemes that it refuses with what to do instead, and that are therefore not listed.
+    package var refusedSchemes: [String] = []
+
+    fileprivate func recognizes(_ scheme: String) -> Bool {
+        schemes.contains(scheme) || refusedSchemes.contains(scheme)
     }
 
     /// Whether it is chosen as `NAME:URL`, with a URL of a scheme that others use too.

@@ -42,6 +42,17 @@ private let hasFish = shell("command -v fish").code == 0
         #expect(lines.allSatisfy { $0.last != " " })
     }
 
+    @Test func schemesThatAreRefusedAreNotOffered() throws {
+        let texts = Completion.allCases.map { $0.script(demoCatalog) }
+        for text in texts + [try HelpText.text("all", demoCatalog), Manual.text(demoCatalog)] {
+            #expect(text.contains("icecast"))
+            #expect(!text.contains("icecasts"))
+        }
+        // The reason is given all the same.
+        let refusal = error(of: { () throws(OptionError) in _ = try demoCatalog.outputs.makeOutput("icecasts://h/a") })
+        #expect(refusal?.description.contains("TLS") == true)
+    }
+
     @Test func everyTopicHasAText() throws {
         for topic in HelpText.topics(demoCatalog) + ["all"] {
             let text = try HelpText.text(topic, demoCatalog)

@@ -79,15 +79,18 @@ extension IcecastOutput: MediaOutput {
 
 extension OutputEntry {
     /// A mount of an Icecast server, as `icecast://source:PASSWORD@HOST:PORT/MOUNT`.
-    public static let icecast = OutputEntry(
-        name: "icecast", summary: "WebM to Icecast: ?name=&description=&public=1&audio",
-        schemes: ["icecast", "icecasts"],
-        make: { request throws(OptionError) in
-            do throws(CaptureError) {
-                return try IcecastOutput(request.target)
-            } catch {
-                // The address has a password.
-                throw OptionError("output", nil, error.message)
-            }
-        })
+    public static let icecast: OutputEntry = {
+        var entry = OutputEntry(
+            name: "icecast", summary: "WebM to Icecast: ?name=&description=&public=1&audio", schemes: ["icecast"],
+            make: { request throws(OptionError) in
+                do throws(CaptureError) {
+                    return try IcecastOutput(request.target)
+                } catch {
+                    // The address has a password.
+                    throw OptionError("output", nil, error.message)
+                }
+            })
+        entry.refusedSchemes = ["icecasts"]
+        return entry
+    }()
 }
