@@ -8,10 +8,16 @@ import VideoCapturing
 
 /// A file of statistics, one JSON object on each line, beside what the terminal shows. Used on the main thread.
 ///
-/// It never waits: a pipe whose reader is slow loses lines rather than holding up the run.
+/// It does not wait during the run: a pipe whose reader is slow loses lines, but no parts of them. A line that the pipe
+/// had no room for in one piece is completed before the next one.
 final class StatisticsFile {
     private let descriptor: Int32
     private var hasFailed = false
+    /// The end of a line that has begun.
+    private var rest: ArraySlice<UInt8> = []
+
+    /// How long the end of the last line may take.
+    private static let closeTimeout: Int32 = 500
 
     /// Creates or replaces the file.
     init(path: String) throws(ExitError) {
@@ -26,19 +32,33 @@ final class StatisticsFile {
     }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        guard descriptor >= 0 else { return }
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        if !rest.isEmpty, !hasFailed, poll(&entry, 1, StatisticsFile.closeTimeout) > 0 { _ = writeRest() }
+        close(descriptor)
     }
 
-    /// Writes a line.
+    /// Writes a line, or drops it where a reader is too slow.
     ///
     /// - Returns: a sentence for the user at the first failure; nil otherwise.
     func write(_ line: String) -> String? {
         guard !hasFailed else { return nil }
-        var bytes = Array((line + "\n").utf8)[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { writeBytes(descriptor, $0.baseAddress, $0.count) }
+        if let failure = writeRest() { return failure }
+        guard rest.isEmpty else { return nil }
+        let bytes = Array((line + "\n").utf8)
+        rest = bytes[...]
+        let failure = writeRest()
+        // Nothing of it was written.
+        if rest.count == bytes.count { rest = [] }
+        return failure
+    }
+
+    /// Writes what the file takes of the line that has begun.
+    private func writeRest() -> String? {
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { writeBytes(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
-                bytes = bytes.dropFirst(count)
+                rest = rest.dropFirst(count)
                 continue
             }
             switch errno {
