@@ -163,8 +163,7 @@ struct FileSource: FrameSource {
 
     /// Counts the damage after the last frame.
     private mutating func countRest(_ context: FrameContext) {
-        corruptBefore &+= takeDamaged()
-        if corruptBefore > 0 { context.countDamaged(corruptBefore) }
+        context.countLosses(corrupt: corruptBefore &+ takeDamaged())
         corruptBefore = 0
     }
 

@@ -172,6 +172,30 @@ import VideoCapturing
         #expect(isSame && statistics.framesLost == 0)
     }
 
+    /// Nothing is shown after a loss until the next key frame, which does not come: all of it counts nevertheless.
+    @Test func lossAfterTheLastFrameCounts() throws {
+        let stream = try Stream.standard.get()
+        let bytes = stream.units.enumerated().filter { $0.offset != 56 }.flatMap(\.element)
+        let sender = TestSender { connection in
+            connection.write(bytes)
+            connection.hangUp()
+            connection.awaitEnd()
+        }
+        defer { sender.stop() }
+        let capture = StreamCapturer.test(sender.url) {
+            $0.reconnectDelays = []
+            $0.endsPicturesAtPauses = false
+        }
+        defer { capture.releaseCapture() }
+        let consumer = DigestConsumer()
+        capture.videoCaptureConsumer = consumer
+        try capture.initCapture()
+        try capture.startCapture()
+        #expect(eventually { !capture.isCaptureStarted })
+        #expect(consumer.frameDigests.count == 56 && capture.streamStatistics.framesLost == 1)
+        #expect(capture.statistics.framesDropped.source == 4)
+    }
+
     /// Frames that were lost on the way are counted, by the numbers in the stream.
     @Test func lossIsCounted() throws {
         let stream = try Stream.standard.get()

@@ -134,6 +134,36 @@ import struct TestTools.Stopwatch
         #expect(capture.statistics.framesDropped.total == 5)
     }
 
+    /// Losses count once, and take their numbers, whether a frame carries them, a stop overtakes it, or none follows.
+    @Test func lossesBeforeAStopCount() throws {
+        var source = ScriptedSource(pacing: .device)
+        let isWaiting = Locked(false)
+        source.onFrame = { context, index, frame in
+            guard index == 2 else { return index < 4 }
+            context.countLosses(lost: 1, corrupt: 4)
+            frame.lostBefore = 2
+            frame.corruptBefore = 3
+            isWaiting.withLock { $0 = true }
+            context.wait(until: MediaTime(nanoseconds: .max))
+            return true
+        }
+        let consumer = RecordingConsumer()
+        let capture = SourceCapturer(source)
+        capture.videoCaptureConsumer = consumer
+        try capture.initCapture()
+        try capture.startCapture()
+        #expect(eventually { isWaiting.withLock { $0 } })
+        // At once, though no frame comes.
+        #expect(capture.statistics.framesDropped.source == 1 && capture.statistics.framesDropped.corrupt == 4)
+        try capture.stopCapture()
+        #expect(capture.statistics.framesDropped.source == 3 && capture.statistics.framesDropped.corrupt == 7)
+        try capture.startCapture()
+        #expect(eventually { capture.state == .stopped(.endOfStream) })
+        #expect(consumer.frames.map(\.sequenceNumber) == [0, 1, 12])
+        #expect(capture.statistics.framesDropped.total == 10)
+        capture.releaseCapture()
+    }
+
     @Test func measuresEachStartByItself() throws {
         let clock = VirtualClock()
         let consumer = RecordingConsumer()

@@ -77,14 +77,13 @@ extension CameraSource {
     func takeSizedShot(_ context: FrameContext) {
         guard let request = status.shot.begin() else { return }
         context.reportInterruption(.other("A still of \(request.size) is being taken."))
-        let pending = losses
         let usual = wants
         wants = CaptureWants(acceptsCompressed: true)
         let result = Result { () throws(CaptureError) in try capture(request, context) }
         wants = usual
-        // What the consumers get carries on where they left off.
-        losses.lost = pending.lost
-        losses.corrupt = pending.corrupt
+        // These were not for the consumers.
+        losses.lost = 0
+        losses.corrupt = 0
         closeSession()
         state = .interrupted(.resuming)
         status.shot.finish(request, result)

@@ -142,10 +142,6 @@ extension CameraSource {
         }
         var frame = SourceFrame(made.buffer, timestamp: timestamp)
         frame.compressed = made.compressed
-        frame.lostBefore = losses.lost
-        frame.corruptBefore = losses.corrupt
-        losses.lost = 0
-        losses.corrupt = 0
         if let color = made.color { frame.color = color }
         frame.estimatedCaptureDelay = delay
         frame.orientation = orientation.orientation

@@ -78,12 +78,21 @@ final class CameraSource: FrameSource {
                 continue
             }
             do throws(CameraStreamError) {
+                defer { countLosses(context) }
                 if let frame = try awaitFrame(running, context) { return frame }
             } catch {
                 try interrupt(after: error, context)
             }
         }
         return nil
+    }
+
+    /// Counts the losses since the last call, also those after which no frame comes.
+    private func countLosses(_ context: FrameContext) {
+        guard losses.lost | losses.corrupt != 0 else { return }
+        context.countLosses(lost: losses.lost, corrupt: losses.corrupt)
+        losses.lost = 0
+        losses.corrupt = 0
     }
 
     func adapt(to wants: CaptureWants) {
@@ -107,7 +116,7 @@ final class CameraSource: FrameSource {
     }
 }
 
-/// The counts of lost frames for the next frame to carry.
+/// The counts of lost frames that the capture has not counted yet.
 struct PendingLosses {
     var lost: UInt64 = 0
     var corrupt: UInt64 = 0

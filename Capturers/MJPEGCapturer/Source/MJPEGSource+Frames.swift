@@ -22,9 +22,6 @@ extension MJPEGSource {
             if !isCompressed { frame.compressed = jpeg }
             frame.color = .jpeg
             frame.estimatedCaptureDelay = picture.delay
-            frame.lostBefore = losses.oversized &+ losses.skipped
-            frame.corruptBefore = losses.damaged
-            losses = StreamLosses()
             adoptSize(header)
             return frame
         } catch {
@@ -84,6 +81,13 @@ extension MJPEGSource {
         guard let rest = connection?.parser?.takeLosses() else { return }
         losses += rest
         count(rest)
+    }
+
+    /// Counts the losses since the last call as the capture's, also those after which no frame comes.
+    func countLosses(_ context: FrameContext) {
+        guard losses != StreamLosses() else { return }
+        context.countLosses(lost: losses.oversized &+ losses.skipped, corrupt: losses.damaged)
+        losses = StreamLosses()
     }
 
     private func count(_ losses: StreamLosses) {

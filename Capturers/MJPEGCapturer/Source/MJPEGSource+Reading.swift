@@ -21,6 +21,8 @@ extension MJPEGSource {
             while let picture = backlog.next(now: context.now, pool: pool) {
                 if let frame = makeFrame(of: picture) { return frame }
             }
+            collectLosses()
+            countLosses(context)
             try wait(context)
         }
         return nil

@@ -40,6 +40,7 @@ final class MJPEGSource: FrameSource {
     @exclusivity(unchecked) var backlog: ReceiveQueue
     var recovery = ConnectionRecovery()
     @exclusivity(unchecked) var limiter = FrameRateLimiter()
+    /// What the capture has not counted yet.
     @exclusivity(unchecked) var losses = StreamLosses()
     /// Images received, whether delivered or not; for the limiter.
     @exclusivity(unchecked) var taken: UInt64 = 0
@@ -67,6 +68,7 @@ final class MJPEGSource: FrameSource {
         let address = try HTTPAddress(url)
         self.address = address
         status.contents.withLock { $0.statistics = MJPEGCapturer.Statistics() }
+        losses = StreamLosses()
         isPolled = false
         leniency = .none
         pictureSize = PixelSize(width: 0, height: 0)
@@ -96,6 +98,7 @@ final class MJPEGSource: FrameSource {
     }
 
     func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+        defer { countLosses(context) }
         while !context.isStopping {
             guard connection != nil else {
                 guard try recover(context) else { return nil }
@@ -119,7 +122,6 @@ final class MJPEGSource: FrameSource {
         disconnect()
         backlog.clear()
         recovery.end()
-        losses = StreamLosses()
     }
 
     func close() {

@@ -13,7 +13,7 @@ extension StreamSource {
                 return
             } catch {
                 connection = nil
-                losses = StreamLosses()
+                countLosses(context)
                 // Whoever connects and sends nothing is no reason to stop waiting for another.
                 if listener != nil, !context.isStopping {
                     status.report(.disconnected(reason: error.reason("sender")))

@@ -87,6 +87,12 @@ extension StreamSource {
         status.count { $0.framesDamaged += 1 }
     }
 
+    /// Counts the losses since the last call as the capture's, also those after which no frame comes.
+    func countLosses(_ context: FrameContext) {
+        context.countLosses(lost: losses.lost, corrupt: losses.damaged)
+        losses = StreamLosses()
+    }
+
     /// Counts the frames that are missing before this one, and follows the color that parameter sets state.
     private func inspect(_ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection) {
         for unit in AnnexB.units(in: bytes) {

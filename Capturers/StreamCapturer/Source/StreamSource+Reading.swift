@@ -18,6 +18,7 @@ extension StreamSource {
         connection.lastPicture = connection.lastByte
         while !context.isStopping {
             if !connection.ready.isEmpty { return try makeFrame(connection.ready.removeFirst()) }
+            countLosses(context)
             guard try read(connection, context, endsForWants: true) else { return nil }
         }
         return nil
@@ -299,9 +300,6 @@ extension StreamSource {
         do {
             var frame = SourceFrame(try fitted(received.buffer, color), timestamp: received.timestamp)
             frame.color = color
-            frame.lostBefore = losses.lost
-            frame.corruptBefore = losses.damaged
-            losses = StreamLosses()
             return frame
         } catch {
             throw .failed(self.error(.system, "The pictures cannot be scaled. \(error)"))

@@ -29,7 +29,7 @@ final class StreamSource: FrameSource {
     // While connected or connecting.
     var connection: StreamConnection?
     var recovery = ConnectionRecovery()
-    /// What was lost since the last frame.
+    /// What was lost, and the capture has not counted yet.
     var losses = StreamLosses()
 
     init(
@@ -51,6 +51,7 @@ final class StreamSource: FrameSource {
         address = try parseAddress()
         format = try chooseFormat()
         status.contents.withLock { $0.statistics = StreamCapturer.Statistics() }
+        losses = StreamLosses()
         pictureSize = PixelSize(width: 0, height: 0)
         do {
             if let address, address.isListening {
@@ -74,6 +75,7 @@ final class StreamSource: FrameSource {
     }
 
     func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+        defer { countLosses(context) }
         while !context.isStopping {
             guard connection != nil else {
                 guard try recover(context) else { return nil }
@@ -98,7 +100,6 @@ final class StreamSource: FrameSource {
     func stop() {
         connection = nil
         recovery.end()
-        losses = StreamLosses()
     }
 
     func close() {

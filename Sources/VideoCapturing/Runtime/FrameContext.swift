@@ -1,8 +1,12 @@
+import Synchronization
+
 /// What a ``FrameSource`` may use while it makes a frame. Belongs to the capturer's thread; only ``isStopping``,
 /// ``mustReturn`` and the descriptors may be used from elsewhere.
 public final class FrameContext: Sendable {
     private let control: VideoControl
     private let pool = PixelBufferPool()
+    /// How many losses were counted that the sequence numbers have no room for yet.
+    private let losses = Atomic<UInt64>(0)
 
     init(control: VideoControl) {
         self.control = control
@@ -90,9 +94,20 @@ public final class FrameContext: Sendable {
         control.reportInterruption(reason)
     }
 
-    /// Counts damaged frames after which there is none that could carry the number (``SourceFrame/corruptBefore``): at the
-    /// end of a file.
-    package func countDamaged(_ count: UInt64) {
-        control.contents.withLock { $0.media.statistics.framesDropped.corrupt &+= count }
+    /// Counts losses at once, also where no frame follows that could carry their number (``SourceFrame/lostBefore``):
+    /// before a stop, at the end of a file, and as long as every frame is damaged. The next frame leaves room for them
+    /// in the sequence, and must not carry them again.
+    package func countLosses(lost: UInt64 = 0, corrupt: UInt64 = 0) {
+        guard lost | corrupt != 0 else { return }
+        losses.wrappingAdd(lost &+ corrupt, ordering: .relaxed)
+        control.contents.withLock { contents in
+            contents.media.statistics.framesDropped.source &+= lost
+            contents.media.statistics.framesDropped.corrupt &+= corrupt
+        }
+    }
+
+    /// How many losses were counted since the last call.
+    func takeLosses() -> UInt64 {
+        losses.load(ordering: .relaxed) == 0 ? 0 : losses.exchange(0, ordering: .relaxed)
     }
 }

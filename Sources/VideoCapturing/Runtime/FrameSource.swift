@@ -36,7 +36,7 @@ public protocol FrameSource {
     mutating func nextFrame(_ context: FrameContext) throws -> SourceFrame?
 
     /// Returns the last frame, which a stop overtook before it was delivered, to a source that goes on where it was
-    /// stopped, so that it can deliver it again. The default discards it.
+    /// stopped, so that it can deliver it again. Its losses are counted already. The default discards it.
     mutating func pushBack(_ frame: SourceFrame)
 
     /// Lets the device rest. Also called after an error and after the end of the stream.

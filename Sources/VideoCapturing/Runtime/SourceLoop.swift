@@ -86,13 +86,17 @@ final class SourceLoop: @unchecked Sendable {
     @inline(never) private func pass(_ frame: consuming SourceFrame, _ slot: FramePacer.Slot, _ session: inout Session)
         -> Bool
     {
+        // First, since they are lost even if a stop overtakes the frame.
+        let lost = context.takeLosses() &+ frame.lostBefore &+ frame.corruptBefore
+        timeline.skip(lost: lost &+ slot.missed)
+        countLosses(before: frame, missed: slot.missed)
         guard let timestamp = session.pacer.awaitTimestamp(of: frame, slot: slot, context), !context.isStopping else {
+            frame.lostBefore = 0
+            frame.corruptBefore = 0
             source.pushBack(frame)
             return false
         }
-        timeline.skip(lost: frame.lostBefore &+ frame.corruptBefore &+ slot.missed)
-        countLosses(before: frame, missed: slot.missed)
-        session.framesDue &+= 1 &+ frame.lostBefore &+ frame.corruptBefore
+        session.framesDue &+= 1 &+ lost
         let isWanted =
             session.pacer.seesToRate
             || session.limiter.shouldPass(

@@ -77,6 +77,8 @@ import VideoCapturing
         #expect(eventually { run.statistics.framesDamaged > 20 })
         #expect(run.probe.count == 0)
         #expect(run.capture.state == .running)
+        // While nothing is delivered.
+        #expect(run.dropped.corrupt > 0)
         // All of them, each counted once.
         var told: (count: UInt64, total: UInt64)?
         #expect(
@@ -130,6 +132,7 @@ import VideoCapturing
         #expect(eventually { run.statistics.framesDamaged > 10 })
         #expect(run.probe.count == 0)
         _ = try run.stop()
+        #expect(run.dropped.corrupt == run.statistics.framesDamaged)
         run.camera.set { $0.bufferLength = nil }
         try run.start()
         #expect(run.probe.waitForMore(5))

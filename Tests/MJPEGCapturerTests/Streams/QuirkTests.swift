@@ -118,6 +118,27 @@ import VideoCapturing
         #expect(try numbers([0, 1, 2, 3], from: server) == [0, 1, 2, 3])
     }
 
+    /// While no picture is delivered, and at a stop: those that cannot be decoded, and those that are cut off.
+    @Test(arguments: [10, 40]) func countsDamageAfterThePictures(missing: Int) throws {
+        var broken = picture(1)
+        broken.removeSubrange((broken.count - missing)..<(broken.count - (missing == 10 ? 2 : 0)))
+        let server = QuirkServer { [broken] _, connection in
+            connection.write(streamHead)
+            connection.write(part(0))
+            while connection.write(Array(Quirk.usual()(1, broken).utf8) + broken + Array("\r\n".utf8)) { usleep(1000) }
+        }
+        defer { server.stop() }
+        let consumer = RecordingConsumer()
+        let capture = MJPEGCapturer(url: server.url, configuration: .test())
+        capture.videoCaptureConsumer = consumer
+        try capture.play()
+        #expect(eventually { capture.statistics.framesDropped.corrupt > 10 })
+        try capture.stop()
+        #expect(capture.statistics.framesDropped.corrupt == capture.streamStatistics.framesDamaged)
+        #expect(consumer.count == 1)
+        capture.releaseCapture()
+    }
+
     @Test func countsDamagedAndOversized() throws {
         var broken = picture(2)
         // Entropy-coded data that end too soon.
