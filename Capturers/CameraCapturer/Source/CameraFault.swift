@@ -68,7 +68,7 @@ struct CameraFault {
 enum CameraStreamError: Error {
     /// A system call was refused.
     case fault(CameraFault)
-    /// No frame was captured within the stall limit.
+    /// No frame was captured within the stall limit, or only damaged ones for too long.
     case stalled
     /// The driver has ended the stream (`EPIPE`, `V4L2_BUF_FLAG_LAST`).
     case ended

@@ -32,7 +32,7 @@ extension CameraSource {
             try failUnlessReconnecting(
                 CaptureError(
                     .stalled, operation: "wait for a frame", subject: device?.name,
-                    message: "The camera is there but gives no frames; unplug it and plug it in again."))
+                    message: "The camera is there but gives no whole frames; unplug it and plug it in again."))
             begin(.failing, context)
         case .fault(let fault):
             try failUnlessReconnecting(fault.captureError)

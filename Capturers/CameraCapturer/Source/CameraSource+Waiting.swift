@@ -90,9 +90,13 @@ extension CameraSource {
         if running.check.damage(of: captured, in: stream) != nil {
             recordDamage(true, running, now)
             try requeue(captured, stream)
+            if running.stall.recordDamaged(at: now) { throw .stalled }
             return nil
         }
-        retryPolicy.recordFrame(at: now)
+        if !running.isUndecodable {
+            running.stall.recordComplete()
+            retryPolicy.recordFrame(at: now)
+        }
         if !running.hasDelivered {
             running.hasDelivered = true
             controls?.finishRestoring()
@@ -117,6 +121,8 @@ extension CameraSource {
         }
         let frame = try makeFrame(captured, running, timestamp: timestamp, delay: isTrusted ? now - timestamp : nil)
         recordDamage(frame == nil, running, now)
+        running.isUndecodable = frame == nil
+        if frame == nil, running.stall.recordDamaged(at: now) { throw .stalled }
         return frame
     }
 

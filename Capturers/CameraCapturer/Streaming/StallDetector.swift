@@ -3,6 +3,9 @@ import VideoCapturing
 /// Decides how long a camera may deliver nothing before it counts as stalled: five seconds for each of the first two
 /// frames, then four intervals at the measured rate, at least half a second.
 ///
+/// One that delivers only damaged frames counts as stalled after five seconds, or after its limit where that is longer:
+/// a restart costs more than a short disturbance.
+///
 /// Long exposures in low light lower the measured rate and so extend the limit.
 struct StallDetector {
     static let firstFrameLimit = Duration.nanoseconds(longestStep)
@@ -16,6 +19,9 @@ struct StallDetector {
     private var last: MediaTime?
     /// The smoothed interval of frames in nanoseconds; zero until known.
     private var interval: Int64 = 0
+
+    /// Since when only damaged frames have come; nil when the last one was complete.
+    private var damagedSince: MediaTime?
 
     /// - Parameter streamStart: the time at which the stream was started.
     init(streamStart: MediaTime) { self.streamStart = streamStart }
@@ -36,6 +42,17 @@ struct StallDetector {
         // The negotiated rate does not count: in the dark a frame may take seconds.
         interval == 0 ? StallDetector.longestStep : max(StallDetector.minimumStep, interval * 4)
     }
+
+    /// A frame was damaged. Whether there have been only such for too long. The consumer's time is not among it, since
+    /// damaged frames do not reach it.
+    mutating func recordDamaged(at now: MediaTime) -> Bool {
+        let start = damagedSince ?? now
+        damagedSince = start
+        return now.nanoseconds(since: start) >= max(StallDetector.longestStep, limitNanoseconds)
+    }
+
+    /// A frame was complete.
+    mutating func recordComplete() { damagedSince = nil }
 
     /// A frame was captured, damaged or complete.
     mutating func recordFrame(at now: MediaTime) {

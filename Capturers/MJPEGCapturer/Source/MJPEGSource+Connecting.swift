@@ -137,6 +137,8 @@ final class StreamConnection {
     let began: MediaTime
     @exclusivity(unchecked) var lastByte: MediaTime
     @exclusivity(unchecked) var lastPicture: MediaTime
+    /// Since when all images have been damaged; nil when the last one was not.
+    @exclusivity(unchecked) var damagedSince: MediaTime?
     /// The number of images received.
     @exclusivity(unchecked) var pictureCount = 0
     /// Why the response is not a stream.

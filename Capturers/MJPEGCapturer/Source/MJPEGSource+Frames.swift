@@ -23,11 +23,13 @@ extension MJPEGSource {
             frame.color = .jpeg
             frame.estimatedCaptureDelay = picture.delay
             adoptSize(header)
+            connection?.damagedSince = nil
             return frame
         } catch {
             // The losses before it are counted already.
             losses.damaged &+= 1
             status.count { $0.framesDamaged += 1 }
+            if connection?.damagedSince == nil { connection?.damagedSince = timeoutClock.now }
             return nil
         }
     }

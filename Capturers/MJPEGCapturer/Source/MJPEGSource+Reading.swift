@@ -23,6 +23,11 @@ extension MJPEGSource {
             }
             collectLosses()
             countLosses(context)
+            if let start = connection?.damagedSince, timeoutClock.now - start >= configuration.stallTimeout {
+                throw .stalled(
+                    failure.error(
+                        .stalled, "All pictures that come are damaged; check the network, or restart the camera."))
+            }
             try wait(context)
         }
         return nil

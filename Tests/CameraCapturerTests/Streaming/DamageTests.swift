@@ -124,6 +124,43 @@ import VideoCapturing
         #expect(run.statistics.framesDamaged == 0 && run.leak == nil)
     }
 
+    /// A camera whose every frame is damaged counts as stalled, and goes on when it is well again: marked by the driver,
+    /// found with `poll` or in `VIDIOC_DQBUF`, or no picture that can be decoded.
+    @Test(arguments: [0, 1, 2]) func takesDamageAloneForAStall(way: Int) throws {
+        let mode = FakeCamera.Mode(
+            fourCC: way == 2 ? .mjpeg : .nv12, width: way == 2 ? 19 : 64, height: way == 2 ? 9 : 48, rate: 200)
+        let machine = StreamingMachine([mode], waitsInDequeue: way == 1)
+        if way == 2 {
+            machine.camera.set {
+                $0.content = TestJPEG.yuv420.bytes
+                $0.bufferLength = 4096
+            }
+        }
+        let run = try CaptureRun.running(machine, frames: 20)
+        var garbage = [UInt8](repeating: 0x5A, count: 400)
+        garbage.replaceSubrange(0..<4, with: [0xFF, 0xD8, 0xFF, 0xC0])
+        garbage.replaceSubrange(398..<400, with: [0xFF, 0xD9])
+        run.camera.set { state in
+            if way == 2 {
+                state.content = garbage
+            } else {
+                state.alter = { $0.flags |= UInt32(V4L2_BUF_FLAG_ERROR) }
+            }
+        }
+        #expect(run.waitForState(.interrupted(.stalled)))
+        #expect(run.dropped.corrupt > 50)
+        run.camera.set { state in
+            state.alter = nil
+            if way == 2 { state.content = TestJPEG.yuv420.bytes }
+        }
+        #expect(run.probe.waitForMore(20))
+        #expect(run.capture.state == .running)
+        #expect(run.statistics.restarts >= 1)
+        _ = try run.stop()
+        #expect(run.dropped.corrupt == run.statistics.framesDamaged)
+        #expect(run.leak == nil)
+    }
+
     /// Buffers shorter than the pictures that are said to be in them give no frame, and no crash.
     @Test func refusesBuffersThatAreTooSmall() throws {
         let run = CaptureRun()

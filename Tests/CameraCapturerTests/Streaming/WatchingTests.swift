@@ -6,6 +6,20 @@ import VideoCapturing
 private func time(_ milliseconds: Int64) -> MediaTime { MediaTime(nanoseconds: milliseconds * 1_000_000) }
 
 @Suite struct StallDetectorTests {
+    @Test func damageAloneIsAStallInTheEnd() {
+        var detector = StallDetector(streamStart: time(0))
+        let first = [100, 5099, 5100].map { detector.recordDamaged(at: time($0)) }
+        #expect(first == [false, false, true])
+        detector.recordComplete()
+        // However long a consumer took for the complete one.
+        let isStalled = detector.recordDamaged(at: time(60_000))
+        #expect(!isStalled)
+        // A slow camera has its own limit.
+        for second: Int64 in 0..<4 { detector.recordFrame(at: time(60_000 + second * 4000)) }
+        let slow = [70_000, 76_000].map { detector.recordDamaged(at: time($0)) }
+        #expect(slow == [false, true])
+    }
+
     @Test func waitsFiveSecondsForTheFirstFrame() {
         #expect(StallDetector(streamStart: time(1000)).deadline == time(6000))
     }

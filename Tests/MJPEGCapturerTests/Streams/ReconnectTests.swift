@@ -68,6 +68,27 @@ import VideoCapturing
         #expect(capture.streamStatistics.lastInterruption?.contains("1.5 s") == true)
     }
 
+    /// Pictures that cannot be decoded are none.
+    @Test func takesDamageAloneForALoss() throws {
+        var broken = picture(1)
+        broken.removeSubrange((broken.count - 10)..<(broken.count - 2))
+        let server = QuirkServer { [broken] request, connection in
+            guard request.index == 0 else { return stream(to: connection, from: 1) }
+            stream(to: connection, count: 1)
+            while connection.write(Array(Quirk.usual()(1, broken).utf8) + broken + Array("\r\n".utf8)) { usleep(5000) }
+        }
+        defer { server.stop() }
+        let consumer = RecordingConsumer()
+        let capture = MJPEGCapturer(url: server.url, configuration: .test { $0.stallTimeout = .milliseconds(1500) })
+        capture.videoCaptureConsumer = consumer
+        try capture.play()
+        #expect(consumer.waitForFrames(4))
+        #expect(consumer.frames.prefix(4).map(\.number) == Array(0..<4))
+        #expect(capture.streamStatistics.lastInterruption?.contains("damaged") == true)
+        #expect(capture.statistics.interruptions == 1 && capture.statistics.framesDropped.corrupt > 10)
+        capture.releaseCapture()
+    }
+
     /// The waits are those of the policy, by the capture's clock; a success makes them begin anew.
     @Test func backsOff() throws {
         let server = QuirkServer { request, connection in
