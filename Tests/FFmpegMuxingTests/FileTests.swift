@@ -85,6 +85,34 @@ import VideoCapturing
         #expect(access(folder.file("b.mp4.indexing"), F_OK) != 0)
     }
 
+    /// The second file is of one run alone: a link that somebody has put there is not followed, and a file that another run
+    /// writes is left to it. One that a killed run has left is used.
+    @Test func theTemporaryFileIsOfOneRun() throws {
+        let path = folder.file("a.mp4")
+        let (temporary, other) = (path + ".indexing", folder.file("other"))
+        try writeBytes([1, 2, 3], to: other)
+        for makeLink in [symlink, link] {
+            #expect(makeLink(other, temporary) == 0)
+            let muxer = try write(try Clip.h264.get(), to: path, FFmpegMuxer.Configuration(overwrites: true))
+            #expect(muxer.indexFailure != nil)
+            #expect(try readBytes(other) == [1, 2, 3])
+            #expect(try countPackets(path) == 120)
+            #expect(unlink(temporary) == 0)
+        }
+        try writeBytes([1, 2, 3], to: temporary)
+        let descriptor = open(temporary, O_RDONLY)
+        #expect(flock(descriptor, LOCK_EX) == 0)
+        let second = try write(try Clip.h264.get(), to: path, FFmpegMuxer.Configuration(overwrites: true))
+        #expect(second.indexFailure?.code == .fileInUse)
+        #expect(try readBytes(temporary) == [1, 2, 3])
+        #expect(try countPackets(path) == 120)
+        close(descriptor)
+        let third = try write(try Clip.h264.get(), to: path, FFmpegMuxer.Configuration(overwrites: true))
+        #expect(third.indexFailure == nil)
+        #expect(!MP4Boxes(try readBytes(path)).names.contains("moof"))
+        #expect(access(temporary, F_OK) != 0)
+    }
+
     @Test(arguments: [VideoOrientation.left, .down, .right]) func orientation(_ orientation: VideoOrientation) throws {
         let clip = try Clip.h264.get()
         let path = folder.file("a.mp4")

@@ -11,6 +11,8 @@ import MediaContainers
 /// Makes one file with its index at the beginning of a file in fragments (ISO/IEC 14496-12, 8.8).
 ///
 /// It is a second file until it is complete, so nothing recorded is lost if this fails. The folder needs room for both.
+/// The second file has the name of the first and `.indexing`, so that the next run finds and reuses what one that was killed
+/// has left of it.
 struct FileIndexer {
     private let target: OutputTarget
     private let limit: WaitLimit
@@ -30,16 +32,20 @@ struct FileIndexer {
         defer { free(resolved) }
         let path = String(cString: resolved)
         let temporary = path + ".indexing"
+        let descriptor = try claim(temporary)
+        // Releases the lock as well, so it comes last.
+        defer { close(descriptor) }
         // Reading a file takes as long as it takes.
         limit.begin(.seconds(365 * 86_400))
         do throws(MediaFileError) {
-            let copied = try copy(path, to: temporary)
+            // The file that was claimed, whatever has its name by now.
+            let copied = try copy(path, to: "/proc/self/fd/\(descriptor)")
             guard copied == packets else {
                 throw .muxing(
                     .corruptData, FileIndexer.operation, target.name,
                     "Of \(packets) packets \(copied) were found again; the file stays in fragments.")
             }
-            try replace(path, by: temporary)
+            try replace(path, by: temporary, descriptor)
         } catch {
             unlink(temporary)
             throw error
@@ -47,6 +53,39 @@ struct FileIndexer {
     }
 
     private static let operation = "add the index"
+
+    /// Makes the second file, or takes one that was left behind, for this run alone. It is locked as long as the descriptor
+    /// is open.
+    private func claim(_ temporary: String) throws(MediaFileError) -> Int32 {
+        let descriptor = open(temporary, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure(errno) }
+        do throws(MediaFileError) {
+            var (status, named) = (stat(), stat())
+            // What is of another user, or has another name, was not left by a run of this one.
+            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+                status.st_nlink == 1
+            else { throw failure(EEXIST) }
+            // By open file, so that it counts between two muxers of this process as well.
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                guard errno == EWOULDBLOCK else { throw failure(errno) }
+                throw inUse
+            }
+            // Another run may have completed and renamed it before the lock was taken.
+            guard lstat(temporary, &named) == 0, named.st_dev == status.st_dev, named.st_ino == status.st_ino else {
+                throw inUse
+            }
+            return descriptor
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    private var inUse: MediaFileError {
+        MediaFileError(
+            .fileInUse, operation: FileIndexer.operation, subject: target.name,
+            message: "Another run adds an index to this file; it stays in fragments, which players take.")
+    }
 
     /// - Returns: the number of packets.
     private func copy(_ path: String, to temporary: String) throws(MediaFileError) -> UInt64 {
@@ -106,10 +145,7 @@ struct FileIndexer {
         }
     }
 
-    private func replace(_ path: String, by temporary: String) throws(MediaFileError) {
-        let descriptor = open(temporary, O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure(errno) }
-        defer { close(descriptor) }
+    private func replace(_ path: String, by temporary: String, _ descriptor: Int32) throws(MediaFileError) {
         var status = stat()
         if stat(path, &status) == 0 { fchmod(descriptor, status.st_mode & 0o7777) }
         // A crash of the machine must not leave less than there was.
