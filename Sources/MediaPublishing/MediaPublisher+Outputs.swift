@@ -37,6 +37,10 @@ extension MediaPublisher {
 
     /// Removes an output and completes it, while the others go on. What that throws comes as an event. Called from inside
     /// an output or the event handler, it does so once that call has returned.
+    ///
+    /// It waits for calls of the output that are running, and for its end: as long as the output's own limits let these
+    /// take (``MediaOutput/setWriteTimeout(_:)``, or a timeout of its configuration), and without a limit for an output
+    /// that has none, such as a file on a disk that does not answer.
     public func remove(_ id: OutputID) {
         guard let record = state.withLock({ $0.records.first { $0.id == id } }) else { return }
         disconnect(record) { [self] in complete(removed: record) }
@@ -285,11 +289,14 @@ extension MediaPublisher {
         post(.outputCompleted(record.id))
     }
 
-    /// Ends the outputs of an encoder that has failed.
+    /// Ends the outputs of an encoder that has failed, their sound as well: each is finished with what it has.
     func fail(_ stage: EncoderStage, _ error: any Error) {
         let failed = state.withLock { $0.records }.filter { $0.stage === stage && $0.markFailed() }
         guard !failed.isEmpty else { return }
-        if let subscription = stage.subscription { video.remove(subscription) }
+        let isStalled = stage.isStalled
+        stage.retire(at: video)
+        // One that does not return cannot be waited for.
+        if !isStalled { for record in failed { disconnect(record) } }
         post(.outputsFailed(failed.map(\.id), error))
     }
 

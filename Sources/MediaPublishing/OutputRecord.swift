@@ -149,12 +149,16 @@ final class EncoderStage: Sendable {
         set { state.withLock { $0.subscription = newValue } }
     }
 
-    /// Whether it has ended, since no output was left.
+    /// Whether it has ended, since no output was left, or it has failed.
     var isRetired: Bool { state.withLock { $0.isRetired } }
 
     /// Ends it when no output is left, so that nothing is converted for it.
     func retireIfIdle(at video: VideoPublisher) {
-        guard !encoding.isActive else { return }
+        if !encoding.isActive { retire(at: video) }
+    }
+
+    /// Ends its supply; no further output shares it.
+    func retire(at video: VideoPublisher) {
         state.withLock { $0.isRetired = true }
         if let subscription { video.remove(subscription) }
     }

@@ -48,6 +48,48 @@ import VideoCapturing
         #expect(second.calls == ["finish", "close"])
     }
 
+    /// An encoder that fails with its tenth frame.
+    private final class FailingEncoder: VideoEncoder {
+        private let encoder: VP8Encoder
+        private var frames = 0
+
+        init() throws { encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 100_000)) }
+
+        var track: TrackDescription? { encoder.track }
+        func encode(_ frame: VideoFrame, output: (MediaPacket) throws -> Void) throws {
+            frames += 1
+            guard frames < 10 else { throw TestError() }
+            try encoder.encode(frame, output: output)
+        }
+        func requestKeyFrame() { encoder.requestKeyFrame() }
+        func setBitrate(_ bitrate: Int) throws { try encoder.setBitrate(bitrate) }
+    }
+
+    /// The pictures of an output have failed: no sound comes after them, and it is finished while the run goes on.
+    @Test func anEncoderOfPicturesThatFailsEndsTheSound() throws {
+        let entry = EncoderEntry(name: "failing", codec: .vp8, summary: "Fails", make: { _ in try FailingEncoder() })
+        let publisher = MediaPublisher(
+            video: NoiseCapturer(format: .i420(width: 16, height: 8), frameRate: 30), audio: ToneCapturer(),
+            settings: .init(encoders: [entry], audioEncoders: [.opus]))
+        let output = HookedOutput { _, _ in }
+        try publisher.add(output)
+        let log = RunLog(publisher)
+        try publisher.start()
+        try log.waitForFailures(1)
+        try output.waitForCalls(1)
+        #expect(output.calls == ["finish"])
+        #expect((1...9).contains(output.packets.pictures))
+        // One that comes later has an encoder of its own, and fails in the same way.
+        let second = HookedOutput { _, _ in }
+        try publisher.add(second)
+        try log.waitForFailures(2)
+        try second.waitForCalls(1)
+        #expect((1...9).contains(second.packets.pictures))
+        publisher.close()
+        #expect(log.failures.map(\.outputs) == [[0], [1]])
+        #expect(output.calls == ["finish", "close"])
+    }
+
     /// One removes itself while it is given a picture, and sound waits for it to return.
     @Test func anOutputRemovesItself() throws {
         let sound = Locked(0)

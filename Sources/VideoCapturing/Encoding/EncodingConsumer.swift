@@ -133,6 +133,9 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     /// Removes and finishes a sink. When it returns, no call of the sink is running and none will come; called from
     /// inside a sink, that is so once the call has returned. What finishing throws goes to the failure handler.
+    ///
+    /// There is no limit to that wait: after one the sink might still be called. How long a write or the end may take is
+    /// for the sink to limit.
     public func remove(_ name: String) {
         guard state.withLock({ state in state.outputs.contains { $0.name == name } }) else { return }
         state.withLock { $0.removals.append(name) }
