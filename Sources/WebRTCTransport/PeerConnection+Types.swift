@@ -105,7 +105,7 @@ extension PeerConnection {
     package struct Statistics: Sendable, Hashable {
         /// Packets of RTP that the system has taken.
         package var packetsSent: UInt64 = 0
-        /// Their bytes, encrypted, without the headers below.
+        /// The bytes of these, encrypted, without the headers below.
         package var bytesSent: UInt64 = 0
         /// Packets that the system has not taken, since its buffer was full.
         package var packetsUnsent: UInt64 = 0

@@ -291,14 +291,11 @@ package final class PeerConnection: @unchecked Sendable {
         defer { batch.removeAll() }
         shared.withLock { shared in
             guard let outbound = shared.outbound, shared.state == .ready, batch.count > 0 else { return }
-            var bytes = 0
-            for index in 0..<batch.count {
-                _ = batch.withPacket(index) { outbound.srtp.protect($0, &$1) }
-                bytes += batch.length(index)
-            }
+            for index in 0..<batch.count { _ = batch.withPacket(index) { outbound.srtp.protect($0, &$1) } }
+            // The first ones.
             let taken = outbound.agent.send(batch.messages.baseAddress!, count: batch.count)
             shared.statistics.packetsSent += UInt64(taken)
-            shared.statistics.bytesSent += UInt64(bytes)
+            shared.statistics.bytesSent += (0..<taken).reduce(0) { $0 + UInt64(batch.length($1)) }
             shared.statistics.packetsUnsent += UInt64(batch.count - taken)
         }
     }

@@ -100,6 +100,23 @@ import Testing
         #expect(endpoint.methods.isEmpty)
     }
 
+    /// A frame of more packets than may wait: those that are left out are in the statistics.
+    @Test func `Packets that are left out are counted`() throws {
+        let endpoint = ReceivingEndpoint()
+        defer { endpoint.stop() }
+        let output = try WHIPOutput(endpoint.url)
+        try output.begin([OutputTests.track])
+        #expect(eventually { output.state == .live })
+        var packet = OutputTests.packet(0, at: MonotonicClock().now, isKeyFrame: true)
+        packet.data = [UInt8](repeating: 1, count: 6_000_000).withUnsafeBytes { PacketBuffer(copying: $0) }
+        try output.write(packet)
+        #expect(eventually { output.statistics.packetsDropped > 0 })
+        let details = output.outputStatistics.details
+        #expect(details.first { $0.name == "packetsDropped" }?.value.text == "\(output.statistics.packetsDropped)")
+        #expect(details.first { $0.name == "packetsUnsent" }?.value.text == "\(output.statistics.packetsUnsent)")
+        output.finish()
+    }
+
     /// The output is begun once its peer receives, since what comes before is left out.
     private final class ConnectedSink: PacketSink {
         private let output: WHIPOutput

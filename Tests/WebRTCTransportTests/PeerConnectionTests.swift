@@ -1,4 +1,5 @@
 import CaptureCore
+import Glibc
 import TestTools
 import Testing
 
@@ -21,6 +22,40 @@ import Testing
         // Each has a tag of 16 bytes by AES-GCM.
         #expect(statistics.bytesSent == 20 * (1100 + 16))
         #expect(statistics.path == "host, host")
+    }
+
+    /// Packets that the system refuses are no traffic.
+    @Test func whatIsNotTakenIsNotCountedAsSent() throws {
+        let pair = try PeerPair()
+        var ports: [UInt16] = []
+        try pair.exchange { answer in
+            ports = answer.candidates.compactMap { $0.split(separator: " ").dropFirst(5).first.flatMap { UInt16($0) } }
+        }
+        #expect(pair.areReady)
+        pair.answering.send((0..<3).map { PeerPair.packet($0) })
+        for descriptor in datagramSockets(at: ports) { shutdown(descriptor, Int32(SHUT_WR)) }
+        pair.answering.send((3..<23).map { PeerPair.packet($0) })
+        let statistics = pair.answering.peer.statistics
+        #expect(statistics.packetsSent == 3 && statistics.packetsUnsent == 20)
+        #expect(statistics.bytesSent == 3 * (1100 + 16))
+    }
+
+    /// The sockets of this process that have one of these ports.
+    private func datagramSockets(at ports: [UInt16]) -> [Int32] {
+        (0..<1024).filter { descriptor in
+            var kind: Int32 = 0
+            var kindSize = socklen_t(MemoryLayout<Int32>.size)
+            guard getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &kindSize) == 0,
+                kind == Int32(SOCK_DGRAM.rawValue)
+            else { return false }
+            var address = sockaddr_in()
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let result = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+            }
+            return result == 0 && address.sin_family == sa_family_t(AF_INET)
+                && ports.contains(UInt16(bigEndian: address.sin_port))
+        }
     }
 
     /// A certificate that the description does not state: nothing is sent, and both know why.

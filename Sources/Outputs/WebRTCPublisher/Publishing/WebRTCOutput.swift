@@ -164,6 +164,7 @@ extension WebRTCOutput: MediaOutput {
             ("roundTripTime", report.roundTripTime.map { .number($0.seconds) } ?? .null),
             ("loss", .number(report.loss)), ("framesSent", .count(report.framesSent)),
             ("framesDropped", .count(report.framesDropped)), ("packetsSent", .count(report.packetsSent)),
+            ("packetsUnsent", .count(report.packetsUnsent)), ("packetsDropped", .count(report.packetsDropped)),
             ("packetsResent", .count(report.packetsResent)), ("nacks", .count(report.nacks)),
             ("keyFrameRequests", .count(report.keyFrameRequests)),
             ("keyFramesRequested", .count(report.keyFramesRequested)), ("reconnects", .count(report.reconnects)),

@@ -17,10 +17,14 @@ extension WebRTCOutput {
         public var framesSent: UInt64 = 0
         /// Frames that were left out, since the peer was too slow.
         public var framesDropped: UInt64 = 0
-        /// Packets that were sent, retransmissions included.
+        /// Packets that the system has taken, retransmissions included.
         public var packetsSent: UInt64 = 0
-        /// Their bytes, encrypted.
+        /// The bytes of these, encrypted.
         public var bytesSent: UInt64 = 0
+        /// Packets that the system has not taken, since its buffer was full.
+        public var packetsUnsent: UInt64 = 0
+        /// Packets that were left out before, since too many waited to be sent.
+        public var packetsDropped: UInt64 = 0
         /// Packets that were sent again.
         public var packetsResent: UInt64 = 0
         /// Requests of the peer for lost packets.
@@ -43,6 +47,8 @@ extension WebRTCOutput {
             framesDropped += session.framesDropped
             packetsSent += session.packetsSent
             bytesSent += session.bytesSent
+            packetsUnsent += session.packetsUnsent
+            packetsDropped += session.packetsDropped
             packetsResent += session.packetsResent
             nacks += session.nacks
             keyFrameRequests += session.keyFrameRequests

@@ -224,6 +224,7 @@ final class SessionMedia {
             }
         }
         result.keyFramesRequested = counts.keyFramesRequested
+        result.packetsDropped = counts.packetsDropped
         return result
     }
 }

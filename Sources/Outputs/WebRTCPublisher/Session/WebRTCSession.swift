@@ -358,6 +358,7 @@ package final class WebRTCSession: SendClient {
         result.framesDropped = queue.counts.dropped
         if let peer = peer?.statistics {
             (result.packetsSent, result.bytesSent, result.path) = (peer.packetsSent, peer.bytesSent, peer.path)
+            result.packetsUnsent = peer.packetsUnsent
         }
         return result
     }
