@@ -97,7 +97,11 @@ public final class FrameContext: Sendable {
     /// Counts losses at once, also where no frame follows that could carry their number (``SourceFrame/lostBefore``):
     /// before a stop, at the end of a file, and as long as every frame is damaged. The next frame leaves room for them
     /// in the sequence, and must not carry them again.
-    package func countLosses(lost: UInt64 = 0, corrupt: UInt64 = 0) {
+    ///
+    /// - Parameters:
+    ///   - lost: frames that the source or its device has lost.
+    ///   - corrupt: frames that came damaged and were left out.
+    public func countLosses(lost: UInt64 = 0, corrupt: UInt64 = 0) {
         guard lost | corrupt != 0 else { return }
         losses.wrappingAdd(lost &+ corrupt, ordering: .relaxed)
         control.contents.withLock { contents in
