@@ -125,7 +125,7 @@ public final class FFmpegReader: FrameReader {
     /// Goes to the preceding key frame by the index of MP4, QuickTime, Matroska, WebM and AVI, and decodes from there; of
     /// other files from the beginning.
     ///
-    /// - Throws: `interrupted` where that is ended by ``InputFile/interruptDescriptor``; seek again then.
+    /// - Throws: `interrupted` where that is ended by `InputFile.interruptDescriptor`; seek again then.
     public func seek(to time: Duration) throws {
         guard canSeek else {
             throw MediaFileError(
