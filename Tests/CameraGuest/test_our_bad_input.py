@@ -129,10 +129,13 @@ class BadInputTests(ours.CameraTestCase):
 
     def test_busy_by_another_program(self):
         holder = subprocess.Popen(
-            ["v4l2-ctl", "-d", self.node, "--stream-mmap"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ["v4l2-ctl", "-d", self.node, "--stream-mmap"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
+        self.addCleanup(holder.stdout.close)
         self.addCleanup(holder.wait)
         self.addCleanup(holder.kill)
-        time.sleep(0.5)
+        # It says so for each frame.
+        while (said := holder.stdout.read(1)) != b"<":
+            self.assertTrue(said, "v4l2-ctl has ended")
         self.refuse_camera(ours.BUSY, f"in use by v4l2-ctl (pid {holder.pid})")
         self.refuse_camera(ours.BUSY, "in use by", arguments=("--size", "1280x720"))
 

@@ -82,6 +82,7 @@ class SignalTests(ToolTestCase):
 
     def test_an_interrupt_between_two_frames(self):
         running = self.start(*RECORD, "--fps", "1/10", "--output", "a.webm")
+        self.wait_for_main(running)
         time.sleep(0.5)
         running.send(signal.SIGINT)
         began = time.monotonic()

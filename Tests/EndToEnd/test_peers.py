@@ -228,6 +228,7 @@ class MuxedOutputTests(StreamTestCase):
                 "srt-live-transmit", "-q", "-a", "no", f"srt://127.0.0.1:{port}?mode=listener", "file://con",
                 stdout=output)
         # A caller waits for three seconds.
+        wait_for_listener(port, "udp")
         sent = self.send_90(f"srt://127.0.0.1:{port}")
         self.assertEqual(peer.wait(60), 0)
         self.assertEqual(len(media.probe(file)["packets"]), sent)

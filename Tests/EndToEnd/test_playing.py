@@ -178,6 +178,7 @@ class PipeTests(ToolTestCase):
         for name, options in (("-", {"stdin": read}), ("fifo", {})):
             with self.subTest(input=name):
                 running = self.start("--input", name, "--output", "a.webm", **options)
+                self.wait_for_main(running)
                 time.sleep(0.5)
                 run = self.interrupt(running)
                 self.assertEqual(run.code, OK, str(run))

@@ -3,6 +3,7 @@
 import array
 import json
 import math
+import random
 import signal
 import socket
 import struct
@@ -17,18 +18,15 @@ NOISE = ("--source", "noise", "--preset", "160x120", "--fps", "30")
 
 
 def free_ports(count):
-    """The first of some successive ports of UDP that were free a moment ago."""
+    """The first of some successive ports of UDP that are free, and none of those that the system hands out."""
     while True:
         sockets = []
         try:
-            first = 0
-            for _ in range(count):
+            first = random.randrange(10_000, 32_768 - count)
+            for index in range(count):
                 trial = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
                 sockets.append(trial)
-                trial.bind(("127.0.0.1", first + len(sockets) - 1 if first else 0))
-                first = first or trial.getsockname()[1]
-                if first + count > 65535:
-                    raise OSError("too high")
+                trial.bind(("127.0.0.1", first + index))
             return first
         except OSError:
             continue

@@ -78,14 +78,26 @@ class ScreenTests(ScreenTestCase):
         self.assertEqual(screen["monitors"][0]["frame"], {"x": 0, "y": 0, "width": 320, "height": 240})
         self.assertIn("find me", [window["title"] for window in screen["windows"]])
 
+    def wait_for_interruption(self, running, is_interrupted):
+        deadline = time.monotonic() + 60
+        while True:
+            told = [json.loads(line) for line in running.peek().splitlines() if line.startswith("{") and line.endswith("}")]
+            told = [event["interrupted"] for event in told if event["event"] == "status"]
+            if told and told[-1] == is_interrupted:
+                return
+            self.assertIsNone(running.process.poll(), running.peek()[-2000:])
+            self.assertLess(time.monotonic(), deadline, running.peek()[-2000:])
+            time.sleep(0.05)
+
     def test_the_server_goes_and_comes(self):
-        running = self.capture("--pixel-format", "nv12", "--output", self.file)
+        running = self.capture("--pixel-format", "nv12", "--output", self.file, "--stats", "json")
         running.wait_for_file(self.file)
         self.screen.kill()
-        time.sleep(1)
+        self.wait_for_interruption(running, True)
         again = Screen(number=self.screen.number)
         self.addCleanup(again.close)
-        time.sleep(1.5)
+        self.wait_for_interruption(running, False)
+        time.sleep(1)
         running.send(signal.SIGINT)
         run = running.finish()
         self.assertEqual(run.code, OK, str(run))
@@ -94,10 +106,10 @@ class ScreenTests(ScreenTestCase):
         self.assertEqual(media.probe(self.file)["errors"], "")
 
     def test_the_server_stays_away(self):
-        running = self.capture("--output", self.file)
+        running = self.capture("--output", self.file, "--stats", "json")
         running.wait_for_file(self.file)
         self.screen.kill()
-        time.sleep(0.7)
+        self.wait_for_interruption(running, True)
         running.send(signal.SIGINT)
         run = running.finish()
         self.assertEqual(run.code, IO, str(run))

@@ -85,6 +85,12 @@ class Terminal:
                 break  # the terminal's other end was closed
         return self.output
 
+    def read_until(self, condition, limit=60):
+        """Reads until the condition holds, or the program has gone."""
+        deadline = time.monotonic() + limit
+        while not condition() and self.process.poll() is None and time.monotonic() < deadline:
+            self.read(0.1)
+
     def close(self):
         if self.process.poll() is None:
             self.process.kill()
@@ -101,10 +107,11 @@ class TerminalTests(ToolTestCase):
         return terminal
 
     def test_one_line_is_rewritten(self):
-        terminal = self.open(*RECORD)
-        terminal.read(1.5)
+        terminal = self.open("--source", "noise", "--preset", "320x240", "--output", "a.webm")
+        terminal.read_until(lambda: terminal.output.count(b"fps") > 3)
         while_running = terminal.output
-        terminal.read(5)
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.read(60)
         self.assertEqual(terminal.process.wait(60), 0)
         # What was on the screen before the end: one status line, written over and over.
         rows = re.split(rb"\r\n", while_running)
@@ -125,10 +132,10 @@ class TerminalTests(ToolTestCase):
         for number in (None, signal.SIGINT):
             with self.subTest(signal=number):
                 terminal = self.open(*RECORD, "--preview")
-                terminal.read(1)
+                terminal.read_until(lambda: re.search("[▀▄]".encode(), terminal.output))
                 if number:
                     terminal.process.send_signal(number)
-                terminal.read(6)
+                terminal.read(60)
                 self.assertEqual(terminal.process.wait(60), 0)
                 self.assertRegex(terminal.output, "[▀▄]".encode())
                 self.assertRegex(terminal.output, rb"\x1b\[[0-9;]*[34]8;(2|5);")

@@ -142,6 +142,7 @@ class SRTTests(InputTestCase):
         transmitter = self.begin(
             "srt-live-transmit", "-q", "-a", "yes", f"udp://127.0.0.1:{between}",
             f"srt://127.0.0.1:{port}?mode=listener")
+        wait_for_listener(port, "udp")
         pictures = self.begin(
             "ffmpeg", "-v", "error", *PICTURES, "-f", "mpegts", f"udp://127.0.0.1:{between}?pkt_size=1316")
         return transmitter, pictures

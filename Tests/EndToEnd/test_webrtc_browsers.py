@@ -33,8 +33,9 @@ class BrowserTests(WebRTCTestCase):
 
     def test_chromium_decodes_h264(self):
         viewer = self.ended(Viewer())
-        self.end(self.publish_to(viewer, "--codec", "h264"))
-        self.assertGreaterEqual(viewer.last()["bars"], 6)
+        running = self.publish_to(viewer, "--codec", "h264")
+        self.wait("bars", lambda: viewer.last()["bars"] >= 6, running)
+        self.end(running)
 
     def test_lost_packets_are_sent_again(self):
         viewer = self.ended(Viewer())

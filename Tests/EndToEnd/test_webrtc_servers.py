@@ -99,7 +99,7 @@ class JanusTests(WebRTCTestCase):
                 self.wait_for_media(self.view_room(), running)
             self.assertTrue(server.is_in_use("abc"))
             self.end(running)
-            self.assertFalse(server.is_in_use("abc"), "DELETE has ended it")
+            self.wait("the end by DELETE", lambda: not server.is_in_use("abc"))
         run = self.run_tool("--source", "pattern", "-o", url, "--plain-http", "--token", "wrong", limit=LIMIT)
         self.assertEqual(run.code, IO, str(run))
         self.assertIn("check the token", run.stderr)
@@ -146,7 +146,7 @@ class SecureTests(WebRTCTestCase):
         running = self.publish("-o", right.url, "--server-authority", "right.pem")
         self.wait("video", lambda: right.last("stats").get("video", 0) >= 30, running)
         self.end(running)
-        self.assertEqual(len(right.all("delete")), 1)
+        self.wait("the end", lambda: len(right.all("delete")) == 1)
         for endpoint, authority in [(right, ()), (right, ("--server-authority", "misnamed.pem")),
                                     (misnamed, ("--server-authority", "misnamed.pem"))]:
             with self.subTest(authority=authority):

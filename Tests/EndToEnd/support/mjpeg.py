@@ -128,13 +128,14 @@ def free_port(kind=socket.SOCK_STREAM):
                 pass
 
 
-def wait_for_listener(port):
+def wait_for_listener(port, protocol="tcp"):
     """Looks into the kernel's table, since a connection would count as the viewer."""
+    state = {"tcp": "0A", "udp": "07"}[protocol]
     wanted = f"0100007F:{port:04X}"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        with open("/proc/net/tcp", encoding="ascii") as table:
-            if any(line.split()[1] == wanted and line.split()[3] == "0A" for line in table):
+        with open(f"/proc/net/{protocol}", encoding="ascii") as table:
+            if any(line.split()[1] == wanted and line.split()[3] == state for line in table):
                 return
         time.sleep(0.05)
     raise AssertionError(f"nobody listens on {port}")

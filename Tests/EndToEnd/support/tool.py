@@ -124,6 +124,17 @@ class ToolTestCase(unittest.TestCase):
         self.addCleanup(end)
         return running
 
+    def wait_for_main(self, running):
+        """Until the process has blocked SIGTERM, which is what it does first."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            with open(f"/proc/{running.process.pid}/status") as status:
+                blocked = next(line for line in status if line.startswith("SigBlk:"))
+            if int(blocked.split()[1], 16) & 1 << (signal.SIGTERM - 1):
+                return
+            time.sleep(0.001)
+        self.fail("it does not block SIGTERM")
+
     def run_tool(self, *arguments, limit=LIMIT, **options):
         return self.start(*arguments, **options).finish(limit)
 
