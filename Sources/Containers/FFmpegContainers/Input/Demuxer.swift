@@ -110,7 +110,7 @@ final class Demuxer {
             return .corrupt(
                 path,
                 "The capture was stopped while it waited for more of the pipe, and this format cannot be read on from "
-                    + "there; start the program that writes it anew.")
+                    + "there; start the program that writes it again.")
         }
         guard file != nil else {
             return SequenceGap.first(in: path).map { gap in
