@@ -56,6 +56,18 @@ class LauncherTests(unittest.TestCase):
                         env={**os.environ, "FRUIT": "pear"})
         self.assertEqual(run.stdout.split(), [folder, "pear", "0"])
 
+    def test_a_machine_on_which_the_kernel_cannot_run(self):
+        # A process that is traced already cannot be traced by the guest's kernel.
+        run = subprocess.run(["strace", "-f", "-o", "/dev/null", GUEST, "--", "true"], capture_output=True, text=True,
+                             timeout=60)
+        self.assertEqual(run.returncode, 126)
+        self.assertIn("cannot run on this machine", run.stderr)
+        run = subprocess.run(["strace", "-f", "-o", "/dev/null", GUEST.parent / "run", "test_our_formats"],
+                             capture_output=True, text=True, timeout=60)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertRegex(run.stdout, r"tests need the guest and are skipped: guest: its kernel cannot run")
+        self.assertRegex(run.stdout, r"(?m)^0 passed, 0 failed, [1-9]\d* skipped$")
+
     def test_only_shared_folders_change(self):
         with tempfile.TemporaryDirectory() as shared, tempfile.TemporaryDirectory() as other:
             run = guest("--shared", shared, "--", "sh", "-c", f"echo a >{shared}/a; echo b >{other}/b; cat {other}/b")
