@@ -29,7 +29,7 @@ TSAN := TSAN_OPTIONS="halt_on_error=1"
 # Wayland are left out too: Mesa and SDL leave memory behind in libraries that are unloaded by then, which has no name
 # that could be suppressed.
 BUILD_ASAN := swift build --build-tests --sanitize=address --scratch-path .build-asan --traits TLS
-ASAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-asan --skip '^(CapturerTestKit|CaptureTool)Tests[.]|^RTPTests[.]Congestion|[.]AudioSynchronizerTests/|/Wayland|$(HOURS)|$(SYNC)' -- scripts/leak-checked
+ASAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-asan --skip '^(CapturerTestKit|CaptureTool)Tests[.]|^RTPTests[.]Congestion|[.]AudioSynchronizerTests/|/Wayland|$(HOURS)|$(SYNC)' -- $(CURDIR)/scripts/leak-checked
 ASAN := ASAN_OPTIONS="detect_leaks=1:quarantine_size_mb=16" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0"
 # How long each fuzz target runs.

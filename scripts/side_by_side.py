@@ -3,6 +3,7 @@
 TEST_JOBS in the environment says how many run at a time; by default two for each core, since most tests wait.
 """
 
+import contextlib
 import os
 import pathlib
 import queue
@@ -28,9 +29,11 @@ class Stopped(BaseException):
 class Pool:
     """Workers that run one command at a time each. A context manager: at its end no command runs any more."""
 
-    def __init__(self, workers):
-        """`workers` has for each the command by which it runs others, such as `WHEN_IDLE`, or an empty one."""
+    def __init__(self, workers, own_folders=False):
+        """`workers` has for each the command by which it runs others, such as `WHEN_IDLE`, or an empty one. With
+        `own_folders` each command runs in an empty folder, which is removed at its end."""
         self.workers = workers
+        self.own_folders = own_folders
         self.lock = threading.Lock()
         self.running = set()
         self.is_ended = False
@@ -71,13 +74,18 @@ class Pool:
 
     def one(self, command):
         # A file, not a pipe: what a command leaves running must not keep this waiting.
-        with tempfile.TemporaryFile() as output:
+        with contextlib.ExitStack() as stack:
+            output = stack.enter_context(tempfile.TemporaryFile())
+            folder = None
+            if self.own_folders:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tests-", ignore_cleanup_errors=True))
             began = time.monotonic()
             with self.lock:
                 if self.is_ended:
                     return None
                 process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+                    command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                    start_new_session=True)
                 self.running.add(process)
             # Its number is not given to another process before it is reaped, under the lock under which it is signalled.
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
