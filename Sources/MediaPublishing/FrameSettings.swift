@@ -19,6 +19,40 @@ extension MediaPublisher {
             case stretch
         }
 
+        /// The size of the pictures of an output: in pixels, or relative to those that it gets.
+        public enum Size: Sendable, Hashable {
+            /// Both sides in pixels.
+            case pixels(PixelSize)
+            /// The width in pixels; the height follows from the aspect.
+            case width(Int)
+            /// The height in pixels; the width follows from the aspect.
+            case height(Int)
+            /// Both sides in percent.
+            case percent(Int)
+
+            /// Both sides in pixels.
+            public init(width: Int, height: Int) { self = .pixels(PixelSize(width: width, height: height)) }
+
+            /// Whether it follows from the picture, so that it needs no ``Fit``.
+            var keepsAspect: Bool { if case .pixels = self { false } else { true } }
+
+            /// The size for a picture of the size `own`. A side that follows from the aspect is even, so that chroma fits.
+            func resolved(_ own: PixelSize) -> PixelSize {
+                func side(_ length: Int, _ part: Int, _ whole: Int) -> Int {
+                    let exact = (Int64(length) * Int64(part) + Int64(whole)) / Int64(2 * whole)
+                    return min(VideoFormat.maximumSide, max(2, Int(clamping: exact) * 2))
+                }
+                return switch self {
+                case .pixels(let size): size
+                case .width(let width): PixelSize(width: width, height: side(own.height, width, own.width))
+                case .height(let height): PixelSize(width: side(own.width, height, own.height), height: height)
+                case .percent(100): own
+                case .percent(let percent):
+                    PixelSize(width: side(own.width, percent, 100), height: side(own.height, percent, 100))
+                }
+            }
+        }
+
         /// A text on the picture.
         public struct Overlay: Sendable, Hashable {
             /// A corner of the picture.
@@ -46,7 +80,7 @@ extension MediaPublisher {
         /// The part to keep, in pixels of the picture when it is upright; nil for all.
         public var crop: PixelRect?
         /// The size; nil for that of the part.
-        public var size: PixelSize?
+        public var size: Size?
         /// How the part gets into ``size``.
         public var fit: Fit
         /// The text on top; nil for none.
@@ -54,7 +88,7 @@ extension MediaPublisher {
 
         /// Settings; without any the frames stay as they are.
         public init(
-            frameRate: FrameRate? = nil, crop: PixelRect? = nil, size: PixelSize? = nil, fit: Fit = .pad,
+            frameRate: FrameRate? = nil, crop: PixelRect? = nil, size: Size? = nil, fit: Fit = .pad,
             overlay: Overlay? = nil
         ) {
             self.frameRate = frameRate
@@ -92,7 +126,7 @@ extension MediaPublisher {
                 }
                 upright = PixelSize(width: crop.width, height: crop.height)
             }
-            let result = size ?? upright
+            let result = size?.resolved(upright) ?? upright
             if size != nil || overlay != nil, !TextPainter.paints(on: format.pixelFormat) { format.pixelFormat = .nv12 }
             return format.resized(width: result.width, height: result.height)
         }
@@ -103,7 +137,7 @@ extension MediaPublisher.FrameSettings {
     /// The options that describe them, for programs with a catalogue.
     package static let options =
         [
-            OptionDescription.size(default: "the source's"),
+            OptionDescription.size("WIDTHxHEIGHT, a name such as vga, 320x, x240 or 50%", default: "the source's"),
             .frameRate("frames per second, at most the source's", default: "the source's"),
             OptionDescription(
                 "crop", .text("X,Y,SIZE"), "a part of the picture, such as 0,0,320x240", default: "all of it"),
@@ -124,14 +158,15 @@ extension MediaPublisher.FrameSettings {
     /// The settings that options describe.
     package init(_ values: OptionValues) throws(OptionError) {
         self.init(
-            crop: try values.parsed("crop", MediaPublisher.FrameSettings.parseCrop), size: try values.size("size"),
+            crop: try values.parsed("crop", MediaPublisher.FrameSettings.parseCrop),
+            size: try MediaPublisher.FrameSettings.size(values),
             fit: try values.choice("fit", Fit.allCases.map { ($0.rawValue, $0) }) ?? .pad)
         switch try values.rate("fps") {
         case .frames(let rate): frameRate = rate
         case .maximum, nil: break
         }
-        if size == nil, let fit = values["fit"] {
-            throw OptionError("fit", fit, "has no effect without a size; add size=WIDTHxHEIGHT.")
+        if size?.keepsAspect ?? true, let fit = values["fit"] {
+            throw OptionError("fit", fit, "has no effect without a size of both sides; add size=WIDTHxHEIGHT.")
         }
         let corner = try values.choice("overlay-position", Overlay.Corner.allCases.map { ($0.rawValue, $0) })
         guard let text = values["overlay"] else {
@@ -142,6 +177,39 @@ extension MediaPublisher.FrameSettings {
             throw OptionError("overlay", text, "give 1 to 100 letters of ASCII.")
         }
         overlay = Overlay(text, corner: corner ?? .bottomLeft)
+    }
+
+    private static func size(_ values: OptionValues) throws(OptionError) -> Size? {
+        if let relative = try relativeSize(values) { return relative }
+        return try values.size("size").map { .pixels($0) }
+    }
+
+    /// A size that follows from the picture: `50%`, `320x`, `x240`, or as ffmpeg has it `320x-1`, `320x-2`; nil for others.
+    ///
+    /// - Throws: the error of one that is out of range.
+    package static func relativeSize(_ values: OptionValues) throws(OptionError) -> Size? {
+        guard let text = values["size"] else { return nil }
+        var word = text.lowercased()
+        if word == "half" { word = "50%" }
+        if word.hasPrefix("0.") || word.hasPrefix(".") {
+            throw OptionError("size", text, "not a size. Give a factor in percent, such as 50%.")
+        }
+        if word.hasSuffix("%") {
+            guard let percent = parseDigits(String(word.dropLast()), as: Int.self), (1...1000).contains(percent) else {
+                throw OptionError("size", text, "give a whole number of percent from 1 to 1000, such as 50%.")
+            }
+            return .percent(percent)
+        }
+        let sides = word.replacing(":", with: "x").split(separator: "x", omittingEmptySubsequences: false).map {
+            ["-1", "-2"].contains($0) ? "" : String($0)
+        }
+        guard sides.count == 2, sides.contains(""), let length = parseDigits(sides.joined(), as: Int.self) else {
+            return nil
+        }
+        guard (1...VideoFormat.maximumSide).contains(length) else {
+            throw OptionError("size", text, "out of range; a side is 1 to \(VideoFormat.maximumSide) pixels.")
+        }
+        return sides[1].isEmpty ? .width(length) : .height(length)
     }
 
     private static func parseCrop(_ text: String, _ option: String) throws(OptionError) -> PixelRect {

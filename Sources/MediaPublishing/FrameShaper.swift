@@ -32,9 +32,10 @@ final class FrameShaper: Sendable {
         // The picture of another camera may be smaller.
         let part = settings.crop.flatMap { FrameShaper.intersection($0, whole) } ?? whole
         if part != whole { transform.crop = part }
-        if let size = settings.size {
-            let own = PixelSize(width: part.width, height: part.height)
-            switch settings.fit {
+        let own = PixelSize(width: part.width, height: part.height)
+        let size = settings.size?.resolved(own)
+        if let size {
+            switch settings.size?.keepsAspect ?? false ? .stretch : settings.fit {
             case .stretch: transform.size = size
             case .crop:
                 let middle = FrameShaper.middle(of: part, aspect: size)
@@ -44,7 +45,7 @@ final class FrameShaper: Sendable {
             }
         }
         result = try processor.apply(transform, to: result)
-        if let size = settings.size { result = try fitter.fit(result, width: size.width, height: size.height) }
+        if let size { result = try fitter.fit(result, width: size.width, height: size.height) }
         return try painter?.paint(result) ?? result
     }
 

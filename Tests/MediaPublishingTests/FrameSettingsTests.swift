@@ -40,7 +40,7 @@ import VideoCapturing
 
     @Test(arguments: MediaPublisher.FrameSettings.Fit.allCases)
     func aSizeOfAnotherAspect(fit: MediaPublisher.FrameSettings.Fit) throws {
-        let result = try shape(ramp(64, 48), .init(size: PixelSize(width: 64, height: 24), fit: fit))
+        let result = try shape(ramp(64, 48), .init(size: .init(width: 64, height: 24), fit: fit))
         #expect((result.width, result.height) == (64, 24))
         switch fit {
         case .pad: #expect(luma(result, 0, 12) == 16 && luma(result, 63, 12) == 16 && luma(result, 32, 12) > 20)
@@ -52,14 +52,39 @@ import VideoCapturing
     func anySize(from: (Int, Int), to: (Int, Int)) throws {
         for fit in MediaPublisher.FrameSettings.Fit.allCases {
             let result = try shape(
-                ramp(from.0, from.1), .init(size: PixelSize(width: to.0, height: to.1), fit: fit, overlay: .init("x")))
+                ramp(from.0, from.1), .init(size: .init(width: to.0, height: to.1), fit: fit, overlay: .init("x")))
             #expect((result.width, result.height) == to)
         }
     }
 
+    @Test(
+        "A size relative to the picture keeps its aspect",
+        arguments: [
+            ("50%", (32, 24)), ("half", (32, 24)), ("100%", (64, 48)), ("300%", (192, 144)), ("1%", (2, 2)),
+            ("32x", (32, 24)), ("x12", (16, 12)), ("33x-1", (33, 24)), ("-2x24", (32, 24)), ("20:-2", (20, 16)),
+            ("20x10", (20, 10)), ("qcif", (176, 144)),
+        ])
+    func aRelativeSize(text: String, expected: (Int, Int)) throws {
+        let settings = try MediaPublisher.FrameSettings(OptionValues(["size": [text]]))
+        let result = try shape(ramp(64, 48), settings)
+        #expect((result.width, result.height) == expected)
+        let format = VideoFormat(.i420, width: 64, height: 48)
+        let announced = try settings.format(of: format, .up)
+        #expect((announced.imageWidth, announced.imageHeight) == expected)
+        // All of the picture, without bars.
+        if settings.size?.keepsAspect == true {
+            #expect(luma(result, 0, 0) >= 19 && luma(result, expected.0 - 1, 0) > 50)
+        }
+    }
+
+    @Test(arguments: ["0%", "1001%", "0.5", "0x", "x0", "16385x", "x", "50 %", "-1x-1"])
+    func noSize(text: String) {
+        #expect(throws: OptionError.self) { try MediaPublisher.FrameSettings(OptionValues(["size": [text]])) }
+    }
+
     @Test func theFormatIsThatOfTheFrames() throws {
         let source = VideoFormat(.i420, width: 64, height: 48, estimatedFramesPerSecond: 30)
-        let settings = MediaPublisher.FrameSettings(frameRate: 10, size: PixelSize(width: 20, height: 10))
+        let settings = MediaPublisher.FrameSettings(frameRate: 10, size: .init(width: 20, height: 10))
         let format = try settings.format(of: source, .left)
         #expect(format.imageWidth == 20 && format.imageHeight == 10)
         #expect(format.estimatedFramesPerSecond == 10)
@@ -80,7 +105,7 @@ import VideoCapturing
         try publisher.add(ProbeOutput(all, .init(queue: queue)))
         try publisher.add(
             ProbeOutput(few, .init(queue: queue)),
-            frames: .init(frameRate: FrameRate(100, per: 3), size: PixelSize(width: 8, height: 8)))
+            frames: .init(frameRate: FrameRate(100, per: 3), size: .init(width: 8, height: 8)))
         let (sink, small) = (ProbeSink(), ProbeSink())
         try publisher.add(ProbeOutput(sink, .init(codecs: [.vp8])))
         try publisher.add(ProbeOutput(small, .init(codecs: [.vp8])), frames: .init(frameRate: 50))

@@ -13,7 +13,7 @@ let server = MJPEGServer()
 try publisher.add(FileOutput("full.webm", overwrites: true))
 try publisher.add(
     FileOutput("small.webm", overwrites: true), encoding: EncodingSettings(bitrate: 100_000),
-    frames: .init(frameRate: 5, size: PixelSize(width: 160, height: 120)))
+    frames: .init(frameRate: 5, size: .init(width: 160, height: 120)))
 try publisher.add(server, frames: .init(overlay: .init("%H:%M:%S", corner: .topRight)))
 let events = publisher.events()
 try publisher.start()
