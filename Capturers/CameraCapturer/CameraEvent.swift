@@ -28,6 +28,8 @@ extension CameraCapturer {
         case slow(measured: FrameRate, negotiated: FrameRate)
         /// There is no usable signal at the input.
         case signal(CameraCapturer.Event.SignalProblem)
+        /// There is a usable signal at the input again.
+        case signalReturned
         /// The value of a control could not be restored.
         case controlNotRestored(name: String, reason: String)
     }
@@ -69,6 +71,7 @@ extension CameraCapturer.Event: CustomStringConvertible {
         case .signal(.none): "No signal at the camera's input; waiting for one."
         case .signal(.unstable): "The signal at the camera's input is unstable; waiting for it."
         case .signal(.unsupported): "The device cannot take the signal's timings; choose another mode at the sender."
+        case .signalReturned: "There is a signal at the camera's input again."
         case .controlNotRestored(let name, let reason): "The control \(name) could not be restored: \(reason)"
         }
     }

@@ -24,7 +24,9 @@ extension CapturerEntry {
         },
         check: { ScreenReport.findings(ScreenReport.all()) },
         make: { request in
-            var source = CatalogSource(ScreenCapturer(try ScreenCapturer.Configuration(request)))
+            let screen = ScreenCapturer(try ScreenCapturer.Configuration(request))
+            var source = CatalogSource(screen)
+            source.setNoticeHandler = { handler in screen.setEventHandler { handler("\($0)") } }
             source.isDrivenByChanges = true
             return source
         })

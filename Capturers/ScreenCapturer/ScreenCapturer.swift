@@ -31,6 +31,7 @@ public final class ScreenCapturer: ForwardingVideoCapture {
     /// The configuration of the capture.
     public let configuration: ScreenCapturer.Configuration
     private let counts = Locked(ScreenCapturer.Statistics())
+    let events = Locked<EventHandler?>(nil)
 
     /// Creates a capture without connecting; `initCapture` connects.
     ///
@@ -45,7 +46,8 @@ public final class ScreenCapturer: ForwardingVideoCapture {
         // The user needs time to click.
         let openTimeout: Duration? = configuration.target == .clickedWindow ? .seconds(70) : nil
         forwardedCapture = SourceCapturer(
-            ScreenSource(configuration, counts: counts), name: "screen", clock: clock, openTimeout: openTimeout)
+            ScreenSource(configuration, counts: counts, events: events), name: "screen", clock: clock,
+            openTimeout: openTimeout)
     }
 
     /// Statistics of the screen, in addition to `VideoCapture.statistics`.

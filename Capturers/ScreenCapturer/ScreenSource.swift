@@ -14,13 +14,18 @@ final class ScreenSource: FrameSource {
 
     private let configuration: ScreenCapturer.Configuration
     private let counts: Locked<ScreenCapturer.Statistics>
+    private let events: Locked<ScreenCapturer.EventHandler?>
     private let scaler = FrameProcessor()
     private var session: ScreenSession?
     private var wants = CaptureWants()
 
-    init(_ configuration: ScreenCapturer.Configuration, counts: Locked<ScreenCapturer.Statistics>) {
+    init(
+        _ configuration: ScreenCapturer.Configuration, counts: Locked<ScreenCapturer.Statistics>,
+        events: Locked<ScreenCapturer.EventHandler?>
+    ) {
         self.configuration = configuration
         self.counts = counts
+        self.events = events
         // Preliminary, until the screen is known.
         let size = configuration.region.map { ($0.width, $0.height) } ?? (0, 0)
         settings = CaptureSettings(
@@ -31,6 +36,7 @@ final class ScreenSource: FrameSource {
 
     func open(_ context: FrameContext) throws {
         try configuration.validate()
+        if configuration.target == .clickedWindow { report(.waitingForClick) }
         do {
             try connect(context)
         } catch is XFailure {
@@ -99,6 +105,12 @@ final class ScreenSource: FrameSource {
         session = nil
         guard configuration.reconnects else { throw serverLost() }
         context.reportInterruption(.deviceDisconnected)
+        report(.serverLost)
+    }
+
+    private func report(_ event: ScreenCapturer.Event) {
+        let handler = events.withLock { $0 }
+        handler?(event)
     }
 
     private func reconnect(_ context: FrameContext) throws {
@@ -122,6 +134,7 @@ final class ScreenSource: FrameSource {
             return
         }
         counts.withLock { $0.reconnects += 1 }
+        report(.serverReturned)
     }
 
     private func serverLost() -> CaptureError {

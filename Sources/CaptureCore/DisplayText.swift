@@ -12,6 +12,17 @@ package func fixed(_ value: Double, _ decimals: Int) -> String {
     return "\(sign)\(whole)." + String(repeating: "0", count: decimals - digits.count) + digits
 }
 
+extension FrameRate {
+    /// The rate to show: `30`, `12.5`, `29.97`; rounded to thousandths.
+    package var text: String {
+        let thousandths = (Int64(frames) * 1000 + Int64(seconds) / 2) / Int64(seconds)
+        guard thousandths > 0 else { return description }
+        var fraction = String(thousandths % 1000 + 1000).dropFirst()
+        while fraction.last == "0" { fraction.removeLast() }
+        return "\(thousandths / 1000)\(fraction.isEmpty ? "" : ".")\(fraction)"
+    }
+}
+
 /// A count with a decimal prefix, three digits at least: `998 kB`, `1.02 MB`.
 package func scaled(_ value: Double, _ unit: String) -> String {
     let prefixes = ["", "k", "M", "G", "T"]

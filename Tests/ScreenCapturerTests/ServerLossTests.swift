@@ -40,6 +40,7 @@ extension ScreenCapturerTests {
             #expect(run.probe.disorder == nil)
             #expect(run.probe.shots.allSatisfy { $0.isIntact })
             #expect(run.capture.statistics.interruptions == 2)
+            #expect(run.events.withLock { $0 } == [.serverLost, .serverReturned, .serverLost, .serverReturned])
             #expect(openDescriptors() <= descriptors)
         }
 

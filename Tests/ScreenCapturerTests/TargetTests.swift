@@ -115,6 +115,7 @@ extension ScreenCapturerTests {
             }
             try #require(isThere, "the click was not seen")
             try outcome.withLock { $0 }?.get()
+            #expect(run.events.withLock { $0 } == [.waitingForClick])
             #expect(try run.probe.fault(drawn) == nil)
         }
 

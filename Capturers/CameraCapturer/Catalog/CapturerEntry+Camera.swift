@@ -31,10 +31,17 @@ extension CapturerEntry {
             let camera = CameraCapturer(try CameraCapturer.Configuration(request))
             var source = CatalogSource(camera)
             source.setNoticeHandler = { handler in
+                let lastSize = Locked<PixelSize?>(nil)
                 camera.setEventHandler { event in
                     switch event {
-                    // Explained on request.
-                    case .negotiated: break
+                    // Explained on request. A grabber's sender may change its size.
+                    case .negotiated(let decision):
+                        let size = decision.delivered.size
+                        let last = lastSize.withLock { last in
+                            defer { last = size }
+                            return last
+                        }
+                        if let last, last != size { handler("The camera's frames are \(size) now; they were \(last).") }
                     case .slowInLowLight: handler("\(event) So does --keep-rate.")
                     default: handler("\(event)")
                     }

@@ -46,15 +46,6 @@ extension FrameRate {
     func isWithin(_ other: FrameRate) -> Bool {
         Int128(frames) * Int128(other.seconds) * 1000 <= Int128(other.frames) * Int128(seconds) * 1005
     }
-
-    /// The rate to show: `30`, `12.5`, `29.97`; rounded to thousandths.
-    var text: String {
-        let thousandths = (Int64(frames) * 1000 + Int64(seconds) / 2) / Int64(seconds)
-        guard thousandths > 0 else { return description }
-        var fraction = String(thousandths % 1000 + 1000).dropFirst()
-        while fraction.last == "0" { fraction.removeLast() }
-        return "\(thousandths / 1000)\(fraction.isEmpty ? "" : ".")\(fraction)"
-    }
 }
 
 /// The intervals that a driver lists for one format and size: `VIDIOC_ENUM_FRAMEINTERVALS` of the V4L2 specification.

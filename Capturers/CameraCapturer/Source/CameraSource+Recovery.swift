@@ -127,6 +127,7 @@ extension CameraSource {
         if let now = VideoInput.problem(session.node) {
             state = .interrupted(.noSignal(now))
         } else {
+            if reportedProblem != nil { status.report(.signalReturned) }
             reportedProblem = nil
             closeSession()
             state = .interrupted(.resuming)

@@ -18,11 +18,14 @@ final class ScreenRun {
     let capture: ScreenCapturer
     let probe = ScreenProbe()
     private let states = Locked<[CaptureState]>([])
+    /// The events so far.
+    let events = Locked<[ScreenCapturer.Event]>([])
     private let task: Task<Void, Never>
 
     init(_ configuration: ScreenCapturer.Configuration) {
         capture = ScreenCapturer(configuration)
         capture.videoCaptureConsumer = probe
+        capture.setEventHandler { [events] event in events.withLock { $0.append(event) } }
         let changes = capture.stateChanges()
         task = Task.detached { [states] in
             for await change in changes { states.withLock { $0.append(change.new) } }
