@@ -65,6 +65,14 @@ extension AudioCapturerEntry {
         })
 }
 
+extension AudioCapturerEntry {
+    /// What the computer plays, as the source `desktop` of a program: the monitor of the default output of PulseAudio or
+    /// PipeWire, by ALSA's plug-in for these.
+    public static let desktop = AudioCapturerEntry(
+        name: "desktop", summary: "The sound that the computer plays, of PulseAudio or PipeWire.", options: [],
+        make: { _ in AudioCatalogSource(MicrophoneCapturer("pulse:@DEFAULT_MONITOR@")) })
+}
+
 /// What the self-test of a program says of microphones.
 private enum MicrophoneCheck {
     static func findings() -> [Finding] {

@@ -179,6 +179,13 @@ final class PCMDevice: RecordingDevice {
                     .deviceNotFound,
                     "This machine has neither a sound card that records nor a sound server; connect a microphone."
                 )
+            case ENOENT where name.hasPrefix("pulse:"), ECONNREFUSED where name.hasPrefix("pulse:"),
+                EIO where name.hasPrefix("pulse:"):
+                (
+                    .deviceNotFound,
+                    "PulseAudio or PipeWire does not answer, or has no such source; `pactl list short sources` lists them. "
+                        + "ALSA needs its plug-in (libasound2-plugins)."
+                )
             case ENOENT,
                 ENODEV where operation.hasPrefix("open"), ENXIO:
                 (.deviceNotFound, "There is no such microphone; capturer-demo list shows those that there are.")

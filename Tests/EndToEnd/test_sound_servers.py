@@ -67,6 +67,11 @@ class ServerTests:
         self.assertTone(samples)
         self.assertIn("mic", run.stderr)
 
+    def test_what_the_computer_plays(self):
+        self.server.feed(self.tone, sink="speaker")
+        self.succeed("--audio", "desktop", "--duration", 4, "-o", "played.wav", limit=60)
+        self.assertTone(self.sound(self.folder / "played.wav"))
+
     def test_sound_that_is_late_is_waited_for(self):
         """A program that had no processor when its time was over still records all that it was asked for."""
         self.server.feed(self.tone)

@@ -58,7 +58,7 @@ let demoCatalog = ToolCatalog(
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
-    audioSources: AudioCapturerCatalog([.tone, .microphone, .radio]),
+    audioSources: AudioCapturerCatalog([.tone, .microphone, .desktop, .radio]),
     audioEncoders: [.opus, .pcm],
     loudspeaker: { Loudspeaker($0) },
     shorthands: [
