@@ -70,7 +70,7 @@ import VideoCapturing
         arguments: [
             (["--source", "niose"], "Did you mean noise?"), (["--source", "file"], "needs --input"),
             (["--source", "file", "--input", ""], "needs --input"), (["--loop"], "--source 'file': needs --input"),
-            (["--source", "noise", "--input", "x"], "noise has no such option; file, mjpeg, stream have it."),
+            (["--source", "noise", "--input", "x"], "noise has no such option; leave out --source"),
             (["--input", "x", "--seed", "1"], "--seed '1': file has no such option; noise has it."),
             (["--frames", "0"], "from 1 to"), (["-o", "-", "-o", "md5"], "only one output"),
             (["-o", "a.y4m", "--bitrate", "1M"], "no output is encoded"),

@@ -1,4 +1,5 @@
 import AudioCapturing
+import Foundation
 import Testing
 import VideoCapturing
 
@@ -191,6 +192,24 @@ import VideoCapturing
             ("half", .number(0.5)),
         ])
         #expect(value.text == #"{"text":"a\"\\\n\u001bé","list":[null,true,-1,null],"half":0.500000}"#)
+    }
+
+    @Test("docs/statistics.md has every member of the lines")
+    func theReferenceIsComplete() throws {
+        var run = snapshot(outputs: [output("a.webm")])
+        run.progress = PlaybackProgress(position: .zero, duration: .zero, timeLeft: .zero)
+        run.sound = SoundSnapshot(
+            source: "mic", format: AudioFormat(.int16, .stereo, sampleRate: 48_000),
+            statistics: MediaPublisher.Statistics.Audio(
+                capture: AudioStatistics(), framesOfSilence: 0, framesLeftOut: 0,
+                encoders: [("opus", AudioEncodingConsumer.Statistics())]))
+        let lines = StatisticsJSON.line("status", run) + StatisticsJSON.error("x") + StatisticsJSON.notice("x")
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        let reference = try String(contentsOf: folder.appending(path: "../../docs/statistics.md"), encoding: .utf8)
+        let names = Set(lines.matches(of: /"(\w+)":/).map { String($0.1) })
+        #expect(names.count > 50)
+        let missing = names.filter { !reference.contains("`\($0)`") && !reference.contains(".\($0)`") }
+        #expect(missing.isEmpty, "\(missing.sorted())")
     }
 
     @Test func statisticsAreVersionedLines() {

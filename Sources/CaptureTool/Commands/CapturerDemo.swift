@@ -29,9 +29,19 @@ public enum CapturerDemo {
         do {
             return try execute(arguments, ToolContext(terminal: terminal, catalog: demoCatalog)).rawValue
         } catch {
-            terminal.writeError(error.message)
+            // A program that reads one object on each line can read why there was no run.
+            if asksForJSON(arguments) {
+                terminal.writeLine(StatisticsJSON.error(error.message))
+            } else {
+                terminal.writeError(error.message)
+            }
             return error.status.rawValue
         }
+    }
+
+    /// Whether the report is to be JSON, as far as an invalid command line tells.
+    private static func asksForJSON(_ words: [String]) -> Bool {
+        zip(words, words.dropFirst()).contains { $0 == ("--stats", "json") } || words.contains("--stats=json")
     }
 
     private static func execute(_ words: [String], _ context: ToolContext) throws(ExitError) -> ExitStatus {

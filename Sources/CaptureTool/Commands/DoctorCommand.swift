@@ -28,6 +28,16 @@ struct DoctorReport: Sendable {
     /// Whether noise can be captured to a file.
     var canCapture: Bool { !findings.contains { $0.state == .broken } }
 
+    /// What the encoders that work here make, by the first words of their summaries: `VP8`, `H.264`.
+    private var codecs: [String] {
+        var names: [String] = []
+        for finding in findings where finding.topic == "encoders" && finding.state == .ok {
+            let name = String(finding.detail.prefix { $0 != " " })
+            if !names.contains(name) { names.append(name) }
+        }
+        return names
+    }
+
     func text(_ style: TextStyle) -> String {
         let width = (findings.map(\.name.count).max() ?? 0) + 2
         var lines: [String] = []
@@ -45,7 +55,7 @@ struct DoctorReport: Sendable {
         lines.append("")
         lines.append(
             canCapture
-                ? "This machine can capture to VP8 files: capturer-demo --source noise"
+                ? "This machine can encode \(codecs.joined(separator: ", ")). To try it: capturer-demo --source noise"
                 : "This machine cannot capture yet: fix what is broken.")
         return lines.joined(separator: "\n")
     }

@@ -79,9 +79,10 @@ enum HelpText {
         let schemes =
             outputs.entries.flatMap(\.schemes).map { "\($0)://" }
             + outputs.entries.filter(\.takesURL).map { "\($0.name):URL" }
-        let own = MediaPublisher.FrameSettings.options.map(\.name) + EncodingSettings.optionNames
-        let words = own.enumerated().map { $0.offset == 0 ? "-o FILE,\($0.element)=…" : "\($0.element)=…" }
-        return row("  for one:", words, separator: ", ", column: 12)
+        // The values of options that the rest of the help does not explain.
+        let own = MediaPublisher.FrameSettings.options.map { "\($0.name)=\($0.name == "fit" ? $0.placeholder : "…")" }
+        let words = own + EncodingSettings.optionNames.map { "\($0)=…" }
+        return row("  for one:", ["-o FILE,\(words[0])"] + words.dropFirst(), separator: ", ", column: 12)
             + row("  files:", outputs.entries.flatMap(\.extensions).map { ".\($0)" }, separator: " ", column: 12)
             + row("  others:", names + schemes, separator: " ", column: 12)
     }

@@ -90,7 +90,9 @@ extension ToolCommand {
         }
         let parsed = try ParsedArguments(Array(words), options: command.allOptions(catalog), others: others)
         if let word = parsed.operands.first, command.operand == nil { throw unexpected(word) }
-        if parsed.operands.count > 1, command.operand != nil { throw unexpected(parsed.operands[1]) }
+        if parsed.operands.count > 1, command.operand != nil {
+            throw unexpected(parsed.operands[1], behind: parsed.operands[0])
+        }
         return (command, parsed)
     }
 
@@ -105,8 +107,14 @@ extension ToolCommand {
             .usage, "\(printable(word, limit: 60)): no such command. \(guess ?? "See capturer-demo --help.")")
     }
 
-    private static func unexpected(_ word: String) -> ExitError {
-        ExitError(.usage, "\(printable(word, limit: 60)): one word too many.")
+    /// - Parameter first: the operand before it, which is the input.
+    private static func unexpected(_ word: String, behind first: String? = nil) -> ExitError {
+        let word = printable(word, limit: 60)
+        guard let first else { return ExitError(.usage, "\(word): the command takes no word; leave it out.") }
+        if let advice = [first, word].lazy.compactMap(NamesElsewhere.operand).first {
+            return ExitError(.usage, "\(word): one word too many; \(advice), and a file to write is -o FILE.")
+        }
+        return ExitError(.usage, "\(word): one word too many; a file to write is -o \(word).")
     }
 
     /// `capturer-demo [options]`: captures.
@@ -134,7 +142,13 @@ extension ToolCommand {
             }
             let signals = try context.watchingSignals()
             var run = CaptureRun(plan: plan, terminal: context.terminal, signals: signals)
-            return try run.run()
+            do throws(ExitError) {
+                return try run.run()
+            } catch  where plan.statistics == .json {
+                // The option may come from a file, so that the command line does not show it.
+                context.terminal.writeLine(StatisticsJSON.error(error.message))
+                return error.status
+            }
         })
 
     private static let captureOptions: @Sendable (ToolCatalog) -> [OptionGroup] = { catalog in

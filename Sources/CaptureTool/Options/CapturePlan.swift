@@ -49,7 +49,10 @@ extension CapturePlan {
     /// Parses the options, in the order of the help.
     init(_ arguments: ParsedArguments, catalog: ToolCatalog) throws(OptionError) {
         let values = arguments.values
-        let choice = SourceChoice(values, catalog)
+        try NamesElsewhere.check(values, catalog)
+        // A size that follows from the picture is a matter of the outputs.
+        let isRelative = try MediaPublisher.FrameSettings.relativeSize(values) != nil
+        let choice = SourceChoice(isRelative ? values.filter { $0 != "size" } : values, catalog)
         source = try choice.entry()
         request = try choice.request(for: source)
         orientation = try values.choice("orientation", ToolOptions.orientations) ?? .up
@@ -147,6 +150,13 @@ private struct SourceChoice {
     /// first.
     func entry() throws(OptionError) -> CapturerEntry {
         let entries = catalog.sources.entries
+        for option in ["source", "input"] where values.all(option).count > 1 {
+            throw OptionError(
+                option, values[option], "is the second one, and a run has one source; start the tool once for each.")
+        }
+        if let input = values["input"], input.hasPrefix("/dev/video"), values["source"] != "camera" {
+            throw OptionError("input", input, "is a camera; write --source camera --device \(input).")
+        }
         if let entry = try values.choice("source", entries.map { ($0.name, $0) }) { return entry }
         if let input = values["input"] {
             if let entry = catalog.sources.entry(forURL: input) { return entry }
@@ -189,6 +199,11 @@ private struct SourceChoice {
         for name in options.names where source.option(named: name) == nil {
             guard name == "input" || !own.contains(name) else { continue }
             let option = catalog.sourceGroups.named(name)
+            if name == "input", let input = options[name] {
+                throw OptionError(
+                    name, input,
+                    "\(source.name) has no such option; leave out --source to read this, or write it with -o.")
+            }
             let isShown = options[name] != "" && !option.contains { $0.option.isSecret }
             let owners = option.map(\.owner.name).joined(separator: ", ")
             let hint = owners.isEmpty ? "" : "; \(owners) \(option.count == 1 ? "has" : "have") it"

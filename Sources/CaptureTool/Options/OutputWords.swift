@@ -20,7 +20,7 @@ enum OutputWords {
         var parts: [String] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
             if !parts.isEmpty, option(of: part, options) == nil {
-                if parts.count == 1 { try check(part, text, options) }
+                if parts.count == 1 { try check(part, behind: parts[0], text, options, catalog) }
                 parts[parts.count - 1] += "," + part
             } else {
                 parts.append(part)
@@ -44,11 +44,32 @@ enum OutputWords {
         return options.first { $0.isNamed(name) }.map { ($0.name, String(part[part.index(after: equals)...])) }
     }
 
-    /// Throws for what looks like an option that there is not, behind a file's name.
-    private static func check(_ part: String, _ text: String, _ options: [OptionDescription]) throws(OptionError) {
+    /// Throws for what looks like an option, but is not one of an output.
+    ///
+    /// - Parameter place: what stands before it.
+    private static func check(
+        _ part: String, behind place: String, _ text: String, _ options: [OptionDescription], _ catalog: ToolCatalog
+    ) throws(OptionError) {
         guard let equals = part.firstIndex(of: "="), !text.contains("://") else { return }
         let name = String(part[..<equals])
-        guard let near = nearestName(to: name, in: options.map(\.name)) else { return }
-        throw OptionError("output", text, "no output has the option \(name). Did you mean \(near)?")
+        let near = nearestName(to: name, in: options.map(\.name))
+        // The name of a file may have a comma and an equals sign: a,b=c.webm.
+        let isName = (try? catalog.outputs.resolve(text)) != nil || (try? catalog.outputs.resolve(place)) == nil
+        guard near != nil || !isName else { return }
+        let ofAll = ToolOptions.sections(catalog).flatMap(\.options).contains { $0.isNamed(name) }
+        let advice =
+            if ofAll {
+                "\(name) applies to all outputs; write --\(name)."
+            } else if name == "scale" {
+                "no output has the option scale. Here it is size=50%, or size=640x480."
+            } else if let here = NamesElsewhere.option(name) {
+                "no output has the option \(name). Here it is \(here.replacing("--", with: ""))."
+            } else if let near {
+                "no output has the option \(name). Did you mean \(near)?"
+            } else {
+                "no output has the option \(name); there are "
+                    + "\((MediaPublisher.FrameSettings.options.map(\.name) + EncodingSettings.optionNames).joined(separator: ", "))."
+            }
+        throw OptionError("output", text, advice)
     }
 }

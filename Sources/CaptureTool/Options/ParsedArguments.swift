@@ -55,13 +55,14 @@ struct ParsedArguments: Sendable, Hashable {
     private mutating func addLetters(
         _ letters: Substring, _ table: Table, _ rest: inout ArraySlice<String>
     ) throws(ExitError) {
+        let word = String(letters)
+        // Words of ffmpeg, such as -framerate, of which the first letter may be an option here.
+        if word.count > 2, NamesElsewhere.option(word) != nil { throw table.unknown("-\(word)", name: word) }
         var letters = letters
         while let letter = letters.popFirst() {
             guard let option = table.option(letter: letter) else {
-                let known = ToolOptions.namesElsewhere.first { $0.words.contains(String(letter)) }
-                let guess = known.map { " Here it is \($0.here)." } ?? ""
-                throw ExitError(
-                    .usage, "\(printable("-\(letter)", limit: 8)): unknown option.\(guess) See capturer-demo --help.")
+                guard !table.knows(word) else { throw table.unknown("-\(word)", name: word) }
+                throw table.unknown("-\(letter)", name: String(letter))
             }
             if !option.isFlag, !letters.isEmpty {
                 values.append(String(letters), for: option.name)
@@ -105,10 +106,27 @@ struct ParsedArguments: Sendable, Hashable {
             if let owner = others.first(where: { $0.options.contains { $0.isNamed(name) } }) {
                 throw ExitError(.usage, "\(shown): is an option of capturer-demo \(owner.command).")
             }
+            throw unknown("--\(name)", name: name)
+        }
+
+        /// The error of an option that the command does not have, with the one that was probably meant.
+        ///
+        /// - Parameters:
+        ///   - word: the option as it was typed.
+        ///   - name: its name without dashes.
+        func unknown(_ word: String, name: String) -> ExitError {
             let names = options.flatMap { [$0.name] + $0.aliases }
-            let known = ToolOptions.namesElsewhere.first { $0.words.contains(name) }.map { " Here it is \($0.here)." }
-            let guess = known ?? nearestName(to: name, in: names).map { " Did you mean --\($0)?" } ?? ""
-            throw ExitError(.usage, "\(shown): unknown option.\(guess) See capturer-demo --help.")
+            // A single letter is near to nothing.
+            let near = name.count > 1 ? nearestName(to: name, in: names) : nil
+            let here = NamesElsewhere.option(name).map { " Here it is \($0)." }
+            let guess = here ?? near.map { " Did you mean --\($0)?" } ?? ""
+            return ExitError(
+                .usage, "\(printable(word, limit: 60)): unknown option.\(guess) See capturer-demo --help.")
+        }
+
+        /// Whether a word behind one dash is the name of an option, here or elsewhere.
+        func knows(_ word: String) -> Bool {
+            word.count > 1 && (options.contains { $0.isNamed(word) } || NamesElsewhere.option(word) != nil)
         }
 
         /// Whether a word is an option rather than a value. What begins with a single dash is one only when it is known,

@@ -69,10 +69,14 @@ extension CapturePlan {
             throw OptionError("keep", values["keep"], "has no effect without --split, which makes several files.")
         }
         var outputs: [PlannedOutput] = []
-        let shared = values.filter { name in MediaPublisher.FrameSettings.overlayOptions.contains { $0.name == name } }
+        let isRelative = try MediaPublisher.FrameSettings.relativeSize(values) != nil
+        let shared = values.filter { name in
+            MediaPublisher.FrameSettings.overlayOptions.contains { $0.name == name } || name == "size" && isRelative
+        }
         for (option, text, value) in given {
             let (place, own) = try OutputWords.split(text, catalog)
-            let (entry, target) = try catalog.outputs.resolve(place)
+            let (entry, target) = try resolve(place, catalog)
+            try NamesElsewhere.check(own, catalog)
             let applying = values.merging(own)
             let request = OutputEntry.Request(
                 target: target, options: applying.filter { name in entry.options.contains { $0.name == name } },
@@ -99,6 +103,20 @@ extension CapturePlan {
                 option.name, nil, "has no effect without an output that has it; add \(advice(owner, catalog)).")
         }
         return outputs
+    }
+
+    /// The output that a place stands for.
+    ///
+    /// - Throws: what to do instead, for one that other programs have; otherwise the error of the catalog.
+    private static func resolve(
+        _ place: String, _ catalog: ToolCatalog
+    ) throws(OptionError) -> (entry: OutputEntry, target: String) {
+        do {
+            return try catalog.outputs.resolve(place)
+        } catch {
+            guard let advice = NamesElsewhere.output(place) else { throw error }
+            throw OptionError("output", place, advice)
+        }
     }
 
     /// The name, with a number where a file has it already: `capture-2.webm`.

@@ -108,17 +108,6 @@ enum ToolOptions {
         ("i", "input"), ("o", "output"), ("f", "force"), ("q", "quiet"), ("h", "help"),
     ]
 
-    /// Names that ffmpeg, GStreamer, uStreamer and rpicam-vid have for options of ours.
-    static let namesElsewhere: [(words: [String], here: String)] = [
-        (["serve-password", "passwd", "password", "user"], "--serve-login, or --login for a network camera"),
-        (["resolution", "width", "height", "s", "video-size", "video_size"], "--size"),
-        (["framerate", "frame-rate", "r"], "--fps"), (["timeout", "time", "t"], "--duration"),
-        (["rotation", "rotate"], "--orientation"), (["vcodec", "c"], "--codec"), (["b"], "--bitrate"),
-        (["intra", "gop", "g"], "--keyframe-interval"), (["host", "port", "p"], "--serve [ADDRESS:]PORT"),
-        (["overwrite", "y"], "--force"), (["d"], "--device"), (["timelapse"], "--burst N --burst-interval TIME"),
-        (["nopreview", "n"], "not needed: nothing is shown without --preview"),
-    ]
-
     /// The rotations by their degrees.
     static let orientations: [(name: String, value: VideoOrientation)] = [
         ("0", .up), ("90", .left), ("180", .down), ("270", .right),

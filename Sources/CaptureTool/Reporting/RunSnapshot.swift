@@ -43,6 +43,16 @@ struct RunSnapshot: Sendable {
     /// What takes frames, with its counts: the encoders, then the outputs.
     var consumers: [VideoPublisher.Statistics.Consumer] { encoders.map(\.consumer) + outputs.compactMap(\.consumer) }
 
+    /// The name of a consumer of ``consumers``; of one of several encoders of a name with its first output.
+    func name(ofConsumer index: Int) -> String {
+        let name = consumers[index].name
+        guard index < encoders.count, encoders.count(where: { $0.name == encoders[index].name }) > 1,
+            let output = outputs.first(where: { $0.encoder == index })
+        else { return name }
+        return
+            "\(name) (\(printable(output.name.split(separator: "/").last.map(String.init) ?? output.name, limit: 40)))"
+    }
+
     /// The bits per second of all encoders, as measured; nil until there are enough packets.
     var bitrate: Double? {
         let measured = encoders.compactMap(\.encoding.bitrate)

@@ -41,7 +41,7 @@ struct StatusLine: Sendable {
             let encoding = index < run.encoders.count ? run.encoders[index].encoding : nil
             let dropped = consumer.dropped.total + (encoding?.framesDropped ?? 0)
             let done = encoding?.packets ?? consumer.delivered
-            let text = "\(consumer.name) \(done)" + (dropped > 0 ? " drop \(dropped)" : "")
+            let text = "\(run.name(ofConsumer: index)) \(done)" + (dropped > 0 ? " drop \(dropped)" : "")
             parts.append(Part(text: text, rank: 2, isAlarming: dropped > 0))
         }
         if let latency = run.latency {

@@ -6,7 +6,8 @@ import VideoCapturing
 enum Summary {
     /// The line at the beginning.
     static func beginning(_ run: RunSnapshot) -> String {
-        let rate = run.askedRate.map { "at \($0) fps" } ?? (run.isHurried ? "as fast as possible" : "at its own rate")
+        let rate =
+            run.askedRate.map { "at \($0.text) fps" } ?? (run.isHurried ? "as fast as possible" : "at its own rate")
         let outputs = run.outputs.filter { $0.statistics.announcement == nil }.map { output in
             let bitrate = output.encoder.map { ", \(target(run.encoders[$0]))" } ?? ""
             let name = printable(output.name, limit: 200)
@@ -63,7 +64,7 @@ enum Summary {
         for (index, consumer) in run.consumers.enumerated() {
             if index < run.encoders.count {
                 let encoding = run.encoders[index].encoding
-                first += "; \(consumer.name) encoded \(Summary.packets(encoding)), dropped "
+                first += "; \(run.name(ofConsumer: index)) encoded \(Summary.packets(encoding)), dropped "
                 first += "\(consumer.dropped.total + encoding.framesDropped)"
             } else {
                 first += "; \(consumer.name) took \(consumer.delivered), dropped \(consumer.dropped.total)"

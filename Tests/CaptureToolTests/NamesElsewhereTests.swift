@@ -1,0 +1,64 @@
+import Testing
+import VideoCapturing
+
+@_spi(Fuzzing) @testable import CaptureTool
+
+/// What users of other programs type, and what they are told to do instead.
+@Suite struct NamesElsewhereTests {
+    @Test(
+        arguments: [
+            ("-ss 5", "--start"), ("-an", "without --audio"), ("-vf scale=1:2", "-o a.webm,size=…"),
+            ("-crf 23", "--quality"), ("-c copy", "never copied"), ("-c:v libx264", "--codec"),
+            ("-preset slow", "--speed"), ("--preset slow", "--speed"), ("-framerate 30", "--fps"),
+            ("-filter_complex x", "-o a.webm,size=…"), ("-fps 30", "Did you mean --fps?"), ("-b:v 2M", "--bitrate"),
+            ("-b:a 64k", "--audio-bitrate"), ("-f v4l2 -i /dev/video0 out.mp4", "--source camera --device DEVICE"),
+            ("a.mp4 b.webm", "-o b.webm"), ("-i /dev/video0", "--source camera --device"),
+            ("--source noise -i b.webm", "write it with -o"), ("--source noise --source pattern", "second one"),
+            ("-i a.mp4 -i b.mp4", "second one"),
+        ])
+    func optionsOfOthers(line: String, advice: String) {
+        let error = CommandLineProbe.error(of: line.split(separator: " ").map(String.init))
+        #expect(error?.contains(advice) == true, "\(line): \(error ?? "is valid")")
+    }
+
+    @Test(
+        arguments: [
+            ("v4l2:/dev/video9", "ffmpeg -i -"), ("/dev/video9", "v4l2loopback"), ("v4l2loopback:", "v4l2loopback"),
+            ("ndi:studio", "srt://"), ("ndi://studio", "srt://"), ("webrtc:room", "whip:https://"), ("a.gif", "ffmpeg"),
+            ("a.avi", ".mkv"), ("film.HEVC", "H.264 and VP8"), ("a.webm,codec=av1", "H.264 and VP8"),
+        ])
+    func outputsThatThereAreNot(output: String, advice: String) {
+        let error = CommandLineProbe.error(of: ["--source", "noise", "-o", output])
+        #expect(error?.contains(advice) == true, "\(error ?? "is valid")")
+    }
+
+    @Test(arguments: [
+        ("libcamera", "rpicam-vid"), ("wayland", "X11"), ("RTSP", "--input"), ("v4l2", "--source camera"),
+    ])
+    func sourcesThatThereAreNot(source: String, advice: String) {
+        #expect(CommandLineProbe.error(of: ["--source", source])?.contains(advice) == true)
+    }
+
+    @Test(
+        arguments: [
+            ("a.webm,rate=10", "no output has the option rate; there are size, fps"),
+            ("a.webm,audio=none", "applies to all outputs; write --audio"), ("a.webm,scale=0.5", "size=50%"),
+            ("a.webm,width=320", "Here it is size"), ("a.webm,size=0.5", "50%"),
+        ])
+    func whatNoOutputHas(output: String, advice: String) {
+        let error = CommandLineProbe.error(of: ["--source", "noise", "-o", output])
+        #expect(error?.contains(advice) == true, "\(error ?? "is valid")")
+    }
+
+    @Test(arguments: ["a,b=c.webm", "a.webm,size=50%", "a.webm,size=320x", "a.webm,size=x240,fps=5", "b=c.webm"])
+    func namesThatAreTaken(output: String) {
+        #expect(CommandLineProbe.error(of: ["--source", "noise", "-o", output]) == nil)
+    }
+
+    /// An option of the output, not the name of a mode of the source.
+    @Test func aRelativeSizeIsOfAllOutputs() throws {
+        let plan = try plan("--source", "noise", "--size", "50%", "-o", "a.webm", "-o", "b.webm,size=vga")
+        #expect(plan.request.options["size"] == nil)
+        #expect(plan.outputs.map(\.frames.size) == [.percent(50), .init(width: 640, height: 480)])
+    }
+}
