@@ -220,7 +220,9 @@ extension MediaPublisher {
         guard let codec = encoding.codec, !feed.codecs.contains(codec) else {
             throw OptionError(
                 "codec", encoding.codec?.rawValue,
-                "\(output.name) takes \(taken), for which this program has no encoder; choose another output.")
+                "\(output.name) takes \(taken), for which this program has no encoder; choose another output, or add an encoder to "
+                    + "Settings(encoders:), such as .\(feed.codecs.first == .h264 ? "openH264 of H264Codec" : "vp8 of VP8Codec")."
+            )
         }
         throw OptionError("codec", codec.rawValue, "\(output.name) takes \(taken); choose one of these.")
     }

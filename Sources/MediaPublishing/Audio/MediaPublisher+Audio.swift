@@ -182,7 +182,8 @@ extension MediaPublisher {
         }
         throw OptionError(
             "audio", nil,
-            "\(output.name) takes sound as \(taken), for which this program has no encoder; choose another output.")
+            "\(output.name) takes sound as \(taken), for which this program has no encoder; choose another output, "
+                + "or add an encoder to Settings(audioEncoders:), such as .opus of OpusCodec.")
     }
 
     /// Connects the sound of outputs that are open, and begins to feed what was made for them.

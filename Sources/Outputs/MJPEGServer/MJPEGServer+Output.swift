@@ -40,6 +40,14 @@ extension MJPEGServer: MediaOutput {
     /// Disconnects the viewers.
     public func close(at end: MediaTime?) { stop() }
 
+    /// Who can open the page, where that is this machine alone.
+    private var reach: String {
+        guard let port = address?.port, ["127.0.0.1", "::1", "localhost"].contains(configuration.address) else {
+            return ""
+        }
+        return " on this machine only (0.0.0.0:\(port) serves others too)"
+    }
+
     public var outputStatistics: OutputStatistics {
         let report = statistics
         let urls = address?.reachableURLs ?? []
@@ -48,7 +56,8 @@ extension MJPEGServer: MediaOutput {
         let viewers = report.viewers.count
         result.status = viewers == 0 ? "0 viewers, idle" : viewers == 1 ? "1 viewer" : "\(viewers) viewers"
         result.announcement =
-            "Serving \(urls.joined(separator: " and ")) to browsers; the MJPEG stream is \(url)stream, a JPEG image \(url)snapshot."
+            "Serving \(urls.joined(separator: " and ")) to browsers\(reach); the MJPEG stream is \(url)stream, a JPEG image "
+            + "\(url)snapshot."
         func counted(_ count: UInt64, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
         result.summary =
             "Served \(counted(report.framesSent, "frame")) and \(counted(report.snapshotsSent, "snapshot")), "
@@ -142,8 +151,8 @@ extension MJPEGServer.Configuration {
             throw OptionError(
                 "serve", shown, "give [ADDRESS:]PORT, such as 8080 or 0.0.0.0:8080; a port is 0 to 65535.")
         }
-        guard !address.isEmpty else {
-            throw OptionError("serve", shown, "the address is empty; write 0.0.0.0:\(port) for all networks.")
+        guard !address.isEmpty, address != "*" else {
+            throw OptionError("serve", shown, "names no address; write 0.0.0.0:\(port) for all networks.")
         }
         return (address, port)
     }

@@ -96,8 +96,8 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
         guard address.port != nil, !isLoopback(address.host) else { return [] }
         guard let authentication = configuration.authentication else {
             return [
-                "\(address.url) is open to everyone who can reach this machine, without a password. Set one, or listen at "
-                    + "127.0.0.1."
+                "\(address.url) is open to everyone who can reach this machine, without a password. Set one (--serve-login; in a "
+                    + "program Configuration.authentication), or listen at 127.0.0.1."
             ]
         }
         if configuration.tls == nil, authentication.schemes.contains(.basic) {

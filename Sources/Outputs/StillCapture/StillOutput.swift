@@ -166,7 +166,8 @@ extension OutputEntry {
                 "still-bracket", .text("NAME=V,V"), "a still for each value: exposure=-2,0,2 in stops, gain=0,64",
                 default: "none"),
             OptionDescription(
-                "still-size", .text("WxH"), "size of one still, in another mode of the camera, for which others wait",
+                "still-size", .text("WxH"),
+                "size of one still, in another mode of the camera; other outputs pause meanwhile",
                 default: "the stream's"),
             OptionDescription("still-quality", .text("N"), "quality of JPEG stills, 1 to 100", default: "90"),
             OptionDescription(

@@ -25,8 +25,10 @@ enum Route: Sendable, Hashable {
             target = afterScheme.drop { $0 != "/" && $0 != "?" }
             if target.isEmpty { target = "/" }
         }
-        let path = target.prefix { $0 != "?" }
+        var path = target.prefix { $0 != "?" }
         query = Query(target.dropFirst(path.count + 1))
+        // Proxies and people add a slash to the end.
+        if path.count > 1, path.last == "/", !path.hasSuffix("//"), !path.hasPrefix("/whep/") { path = path.dropLast() }
         switch path {
         case "/":
             // The addresses of mjpg-streamer.
