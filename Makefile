@@ -124,8 +124,9 @@ check-format: ## check that the Swift files are formatted
 	@$(STEP) "format" scripts/check-format
 
 .PHONY: check-structure
-check-structure: ## check the direction of imports, the size of files, and the version
+check-structure: ## check the direction of imports, the size of files, the version, and the words
 	@$(STEP) "structure" scripts/check-structure
+	@$(STEP) "words" scripts/check-words
 
 .PHONY: check-api
 check-api: setup ## compare the public API with that of the last tag

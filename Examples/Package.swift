@@ -31,6 +31,10 @@ let package = Package(
         program("resizing-consumer", "VideoCapturing", "FrameProcessing", "PatternCapturer"),
         program("serve-to-browsers", "VideoCapturing", "NoiseCapturer", "MJPEGServer"),
         program("snapshot", "VideoCapturing", "AudioCapturing", "PatternCapturer", "StillCapture", "ToneCapturer"),
+        program(
+            "twenty-lines", "VideoCapturing", "MediaPublishing", "FileOutput", "FFmpegMuxing", "MJPEGServer",
+            "VP8Codec",
+            "H264Codec"),
         program("virtual-clock", "VideoCapturing", "CapturerTestKit", "PatternCapturer"),
     ]
 )
