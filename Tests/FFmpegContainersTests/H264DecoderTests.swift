@@ -116,6 +116,84 @@ import VideoCapturing
         #expect(decoder.lostFrameCount == 0)
     }
 
+    /// The shown pictures by the index of their packets; what is lost is left out of the stream.
+    private func shown(_ packets: [[UInt8]], without lost: Range<Int> = 0..<0) throws -> [Int] {
+        let decoder = try H264Decoder()
+        var shown: [Int] = []
+        for (index, packet) in packets.enumerated() where !lost.contains(index) {
+            try packet.withUnsafeBytes {
+                try decoder.decode($0, time: .nanoseconds(index)) { shown.append(Int($1.nanoseconds)) }
+            }
+        }
+        try decoder.flush { shown.append(Int($1.nanoseconds)) }
+        return shown
+    }
+
+    /// Pictures that are held back for reordering are there at the end, and at a loss.
+    @Test func heldPicturesAreShown() throws {
+        let packets = try MediaFolder().accessUnits("-c:v libx264 -preset veryfast -bf 3 -g 9")
+        #expect(try shown(packets).sorted() == Array(0..<18))
+        let cut = try shown(packets, without: 4..<9)
+        #expect(cut.sorted() == Array(0..<4) + Array(9..<18))
+    }
+
+    /// Encoders of cameras often do not state how many pictures they reorder: none is shown too early, and none left out.
+    @Test(arguments: [
+        "-bf 1", "-bf 3 -x264-params b-pyramid=normal:b-adapt=0", "-bf 7 -x264-params b-adapt=0:b-pyramid=strict",
+    ])
+    func reorderingThatIsNotStated(_ options: String) throws {
+        let packets = try MediaFolder().accessUnits("-c:v libx264 -preset veryfast -g 30 \(options)", frames: 30)
+        let stripped = try packets.map { packet -> [UInt8] in
+            var made: [UInt8] = []
+            try packet.withUnsafeBytes { bytes in
+                for unit in AnnexB.units(in: bytes) {
+                    guard unit.type == .sps else {
+                        AnnexB.append(unit, to: &made)
+                        continue
+                    }
+                    let set = try SequenceParameterSet(unit)
+                    var usability = try #require(set.videoUsability)
+                    #expect(usability.restriction?.reorderedFrameCount ?? 0 > 0)
+                    usability.restriction = nil
+                    set.replacingVideoUsability(of: unit, with: usability).withUnsafeBytes {
+                        if let unit = NALUnit($0) { AnnexB.append(unit, to: &made) }
+                    }
+                }
+            }
+            return made
+        }
+        #expect(try shown(stripped) == shown(packets))
+        #expect(try shown(stripped).sorted() == Array(0..<30))
+    }
+
+    /// A stream that is refreshed bit by bit has no IDR picture but the first: it is joined at a recovery point, and
+    /// shown once all of a picture is refreshed.
+    @Test func decodingBeginsAtARecoveryPoint() throws {
+        let packets = try MediaFolder().accessUnits(
+            "-c:v libx264 -preset veryfast -bf 0 -x264-params intra-refresh=1:keyint=8:repeat-headers=1", frames: 40)
+        let all = try shown(packets)
+        #expect(all == Array(0..<40))
+        let joined = try shown(packets, without: 0..<3)
+        // Points are at 8, 16 and so on, of which the first is complete with the next.
+        let first = try #require(joined.first)
+        #expect((8...16).contains(first) && joined == Array(first..<40), "\(joined)")
+        let cut = try shown(packets, without: 20..<22)
+        #expect(cut.prefix(20) == Array(0..<20)[...])
+        let next = try #require(cut.dropFirst(20).first)
+        #expect((24...32).contains(next) && cut.dropFirst(20) == Array(next..<40)[...], "\(cut)")
+    }
+
+    /// In a stream without recovery points decoding begins at a picture that refers to no other, as it does in a file;
+    /// pictures before it that come after it in the stream are not shown.
+    @Test func decodingBeginsAtAnIntraPicture() throws {
+        let packets = try MediaFolder().accessUnits(
+            "-c:v libx264 -preset veryfast -bf 2 -x264-params scenecut=0:open-gop=1:keyint=8:b-adapt=0:repeat-headers=1 "
+                + "-bsf:v filter_units=remove_types=6", frames: 30)
+        let joined = try shown(packets, without: 0..<3)
+        // The ninth packet's picture precedes that of the eighth.
+        #expect(joined.first == 7 && joined.sorted() == [7] + Array(9..<30), "\(joined)")
+    }
+
     @Test func largePicturesAreRefused() throws {
         let packets = try H264DecoderTests.stream(2, size: 320)
         let decoder = try H264Decoder(maximumPixelCount: 10_000)
@@ -162,8 +240,8 @@ import VideoCapturing
 
 extension MediaFolder {
     /// The access units of what ffmpeg encodes.
-    fileprivate func accessUnits(_ options: String) throws -> [[UInt8]] {
-        _ = try make("a.h264", frames: 18, options)
+    fileprivate func accessUnits(_ options: String, frames: Int = 18) throws -> [[UInt8]] {
+        _ = try make("a.h264", frames: frames, options)
         var units: [[UInt8]] = []
         var parser = AccessUnitParser()
         try readBytes(file("a.h264")).withUnsafeBytes { parser.append($0) { units.append(Array($0.bytes)) } }

@@ -36,6 +36,13 @@ public enum AnnexB {
         }
     }
 
+    /// The parameter sets of a byte stream, as one; empty when it has none.
+    package static func parameterSets(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        var sets: [UInt8] = []
+        for unit in units(in: bytes) where [.sps, .pps, .spsExtension].contains(unit.type) { append(unit, to: &sets) }
+        return sets
+    }
+
     /// Appends a unit after a start code of four bytes.
     public static func append(_ unit: NALUnit, to stream: inout [UInt8]) {
         stream.append(contentsOf: startCode)

@@ -36,6 +36,7 @@ public struct SequenceParameterSet: Sendable, Hashable {
     public let videoUsability: SequenceParameterSet.VideoUsability?
 
     let hasSeparateColorPlanes: Bool
+    let pictureOrder: PictureOrder
     /// The bits of the payload before the video usability information.
     private let bitsBeforeVideoUsability: Int
 
@@ -58,7 +59,7 @@ public struct SequenceParameterSet: Sendable, Hashable {
         chromaBitDepth = format.chromaBitDepth
         hasSeparateColorPlanes = format.hasSeparatePlanes
         frameNumberBits = reader.readUnsigned(atMost: 12) + 4
-        SequenceParameterSet.skipPictureOrder(&reader)
+        pictureOrder = PictureOrder(&reader)
         referenceFrameCount = reader.readUnsigned(atMost: 16)
         allowsFrameNumberGaps = reader.readBit()
         // Level 6.2 has at most 1055 macroblocks in a row.
@@ -125,12 +126,23 @@ public struct SequenceParameterSet: Sendable, Hashable {
         videoUsability.write(to: &writer)
         return writer.nalUnit(header: unit.bytes[0])
     }
+}
 
-    private static func skipPictureOrder(_ reader: inout BitReader) {
-        switch reader.readUnsigned(atMost: 2) {
-        case 0: _ = reader.readUnsigned(atMost: 12)
+/// How slices state the order of pictures in output (8.2.1).
+struct PictureOrder: Sendable, Hashable {
+    /// pic_order_cnt_type.
+    var type = 0
+    /// The bits of pic_order_cnt_lsb, of type 0.
+    var bits = 0
+    /// Of type 1.
+    var isDeltaAlwaysZero = false
+
+    fileprivate init(_ reader: inout BitReader) {
+        type = reader.readUnsigned(atMost: 2)
+        switch type {
+        case 0: bits = reader.readUnsigned(atMost: 12) + 4
         case 1:
-            _ = reader.readBit()
+            isDeltaAlwaysZero = reader.readBit()
             _ = reader.readSigned()
             _ = reader.readSigned()
             for _ in 0..<reader.readUnsigned(atMost: 255) { _ = reader.readSigned() }

@@ -7,9 +7,10 @@ import VideoCapturing
 /// Decodes H.264 (ITU-T H.264) with libavcodec, without delay: a picture comes out with its own access unit, unless the
 /// stream reorders pictures.
 ///
-/// Shows nothing until an IDR picture. A gap in the frames' numbers is loss, which libavcodec itself passes over: it is
-/// counted, and nothing is shown until the next IDR picture, since pictures refer to what was lost. The same holds after
-/// damage, which throws `corruptData`.
+/// Decoding begins at an IDR picture, or at a recovery point (an SEI message), whose pictures are shown once they are whole
+/// again; in a stream without recovery points also at a picture that refers to no other. A gap in the frames' numbers is
+/// loss, which libavcodec itself passes over: it is counted, and nothing is shown until decoding can begin again, since
+/// pictures refer to what was lost. The same holds after damage, which throws `corruptData`.
 ///
 /// Pictures in 4:2:0 wrap the decoder's memory without a copy; others are converted as by ``FFmpegReader``.
 ///
@@ -18,11 +19,11 @@ public final class H264Decoder: VideoDecoder {
     /// For readers that are given the codecs a program links.
     public static let factory = VideoDecoderFactory(fourCC: "H264") { try H264Decoder() }
 
-    /// Whether what comes is skipped until an IDR picture: at the beginning, after loss, and after damage.
+    /// Whether nothing is shown until decoding can begin: at the beginning, after loss, and after damage.
     public private(set) var isWaitingForKeyFrame = true
     /// The number of frames that are missing in the stream, by the frames' numbers.
     public private(set) var lostFrameCount: UInt64 = 0
-    /// The number of access units that were skipped while waiting for an IDR picture.
+    /// The number of access units that were not shown while waiting for a picture at which decoding can begin.
     public private(set) var skippedUnitCount: UInt64 = 0
     /// Color matrix and range of the last picture.
     public private(set) var color = ColorDescription.assumed(for: .i420)
@@ -33,6 +34,13 @@ public final class H264Decoder: VideoDecoder {
     private let context: UnsafeMutablePointer<AVCodecContext>
     private let packet: UnsafeMutablePointer<AVPacket>
     private var numbers = FrameNumberTracker()
+    /// Whether pictures are decoded from a recovery point on, and not whole yet.
+    private var isRecovering = false
+    /// Whether pictures were decoded before those that are waited for.
+    private var mustRestart = false
+
+    /// The maximum number of pixels of the frames that a decoder holds: those of level 6.2 (MaxDpbMbs; table A-1).
+    private static let maximumHeldPixels = 696_320 * 256
 
     /// - Parameters:
     ///   - configuration: the parameter sets, where packets have none: a track's `avcC`.
@@ -101,50 +109,103 @@ public final class H264Decoder: VideoDecoder {
     /// - Parameters:
     ///   - unit: an access unit as a byte stream (annex B).
     ///   - time: its presentation time.
-    ///   - output: takes each picture with its time: at most one for a unit, and none while waiting for an IDR picture.
+    ///   - output: takes each picture with its time: mostly one for a unit, and none while waiting for one at which decoding
+    ///     can begin. After loss and damage it takes those that were held back.
     /// - Throws: `CodecError` with the code `corruptData` for damaged bytes, `outOfMemory`, and `formatUnsupported` for
     ///   samples that cannot be converted; what `output` throws.
     public func decode(
         _ unit: UnsafeRawBufferPointer, time: Duration, output: (PixelBuffer, Duration) throws -> Void
     ) throws {
         guard let picture = numbers.add(unit) else {
-            let types = AnnexB.units(in: unit).lazy.map(\.type)
-            if types.contains(where: \.isSlice) {
-                skippedUnitCount += 1
-            } else if types.contains(where: { $0 == .sps || $0 == .pps }) {
-                _ = send(unit, time: time)
-            }
+            if AnnexB.units(in: unit).contains(where: { $0.type.isSlice }) { skippedUnitCount += 1 }
+            takeParameterSets(of: unit)
             return
         }
         if picture.lostFrames > 0 {
             lostFrameCount += UInt64(picture.lostFrames)
-            if !showsDamage { isWaitingForKeyFrame = true }
+            beginWaiting()
         }
-        if picture.isIDR { isWaitingForKeyFrame = false }
-        guard !isWaitingForKeyFrame else {
+        if mustRestart, isWaitingForKeyFrame, !isRecovering { try restart(output) }
+        if picture.isEntry, isWaitingForKeyFrame {
+            isRecovering = picture.recoveryFrames > 0
+            isWaitingForKeyFrame = isRecovering
+        }
+        guard !isWaitingForKeyFrame || isRecovering else {
             skippedUnitCount += 1
+            takeParameterSets(of: unit)
             return
         }
+        mustRestart = true
+        // libavcodec finds out by what it has shown too early, and leaves out the rest.
+        context.pointee.has_b_frames = max(context.pointee.has_b_frames, Int32(picture.reorderedFrames))
         let sent = send(unit, time: time)
-        guard sent >= 0 else { throw damage(sent) }
-        while try receive(output) {}
+        // What a recovery point's first pictures refer to may never have been there.
+        guard sent >= 0 || isRecovering && sent != clibav_out_of_memory else { throw damage(sent) }
+        try checkMemory()
+        var hasPicture = false
+        while try receive({ picture, time in
+            hasPicture = true
+            try output(picture, time)
+        }) {}
+        guard isRecovering else { return }
+        if hasPicture {
+            (isRecovering, isWaitingForKeyFrame) = (false, false)
+        } else {
+            skippedUnitCount += 1
+        }
     }
 
-    /// Forgets what came so far, as after a lost connection: nothing is shown until an IDR picture.
+    /// A picture at which decoding begins may come without those that it needs.
+    private func takeParameterSets(of unit: UnsafeRawBufferPointer) {
+        // Without a picture libavcodec counts them as an error.
+        AnnexB.parameterSets(of: unit).withUnsafeBytes { _ = send($0, time: .zero) }
+    }
+
+    /// Nothing is shown until decoding can begin again.
+    private func beginWaiting() {
+        guard !showsDamage else { return }
+        (isWaitingForKeyFrame, isRecovering) = (true, false)
+    }
+
+    /// Hands out the pictures that are held back, and makes libavcodec begin again: otherwise it would take what comes for
+    /// the continuation of what was lost.
+    private func restart(_ output: (PixelBuffer, Duration) throws -> Void) throws {
+        _ = avcodec_send_packet(context, nil)
+        while true {
+            do {
+                guard try receive(output) else { break }
+            } catch let error as CodecError where error.code == .corruptData {
+                continue
+            }
+        }
+        avcodec_flush_buffers(context)
+        mustRestart = false
+    }
+
+    /// Throws for pictures of which more are kept, to refer to them or to reorder them, than any level allows: some bytes
+    /// cannot take a gigabyte so.
+    private func checkMemory() throws {
+        let pixels = Int(context.pointee.coded_width) * Int(context.pointee.coded_height)
+        let frames = Int(max(context.pointee.refs, context.pointee.has_b_frames))
+        guard frames * pixels > H264Decoder.maximumHeldPixels else { return }
+        context.pointee.has_b_frames = 0
+        throw damage(nil)
+    }
+
+    /// Forgets what came so far, as after a lost connection: nothing is shown until decoding can begin.
     public func reset() {
         avcodec_flush_buffers(context)
         numbers.reset()
-        isWaitingForKeyFrame = true
+        (isWaitingForKeyFrame, isRecovering, mustRestart) = (true, false, false)
     }
 
     /// Hands out the pictures that are held back where a stream reorders them, at its end; then resets.
     ///
     /// - Parameter output: takes each picture with its time.
-    /// - Throws: as ``decode(_:time:output:)``.
+    /// - Throws: as ``decode(_:time:output:)``, but `corruptData`: damaged pictures are left out.
     public func flush(output: (PixelBuffer, Duration) throws -> Void) throws {
         defer { reset() }
-        _ = avcodec_send_packet(context, nil)
-        while try receive(output) {}
+        try restart(output)
     }
 
     /// libavcodec copies the bytes, since they are not its own.
@@ -186,7 +247,7 @@ public final class H264Decoder: VideoDecoder {
 
     private func damage(_ code: Int32?) -> CodecError {
         if code == clibav_out_of_memory { return H264Decoder.outOfMemory("decode a packet") }
-        if !showsDamage { isWaitingForKeyFrame = true }
+        beginWaiting()
         return CodecError(
             .corruptData, operation: "decode a packet", subject: "H.264", libraryCode: code,
             message: "The packet is cut off or damaged; pictures are shown again from the next key frame.")
