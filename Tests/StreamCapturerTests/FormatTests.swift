@@ -74,6 +74,22 @@ import VideoCapturing
         #expect(statistics.bytesReceived == UInt64(bytes.count))
     }
 
+    /// The decoder holds back the last pictures of a stream that reorders them, until the stream ends.
+    @Test(arguments: ["h264", "matroska", "mpegts", "flv"]) func theLastPicturesAreShown(_ form: String) throws {
+        let bytes = try run(
+            "ffmpeg",
+            [
+                "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30", "-frames:v", "20", "-pix_fmt",
+                "yuv420p", "-c:v", "libx264", "-preset", "veryfast", "-threads", "1", "-bf", "3", "-g", "10", "-f",
+                form,
+                "-",
+            ])
+        let (digests, statistics, state) = try received(bytes)
+        #expect(digests.count == 20 && Set(digests).count == 20)
+        #expect(state == .stopped(.endOfStream))
+        #expect(statistics.framesLost == 0 && statistics.picturesSkipped == 0 && statistics.framesDamaged == 0)
+    }
+
     /// Defects of the sample: start codes of three bytes are missed, one NAL unit is taken for one picture, and zeros and
     /// ones within the data for start codes.
     @Test(arguments: [

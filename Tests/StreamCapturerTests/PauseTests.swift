@@ -14,7 +14,7 @@ import VideoCapturing
 
     private func append(_ bytes: some Collection<UInt8>, at milliseconds: Int64) throws {
         try Array(bytes).withUnsafeBytes { bytes in
-            try connection.append(bytes, at: MediaTime(nanoseconds: milliseconds * 1_000_000)) { _ in }
+            try connection.append(bytes, at: MediaTime(nanoseconds: milliseconds * 1_000_000), arrival: .zero)
         }
     }
 

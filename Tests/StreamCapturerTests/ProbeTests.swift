@@ -34,9 +34,23 @@ import Testing
         #expect("\(StreamProbe.Unknown(first: [0x0A, 0xFF]))" == "0A FF")
     }
 
+    /// What H.265 begins with is no H.264, behind start codes and lengths.
+    @Test func namesH265() {
+        for unit in [[0x40, 1, 0x0C], [0x42, 1], [0x46, 1, 0x50], [0x4E, 1]] as [[UInt8]] {
+            for prefix in [[0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0, 1], [0, 0, 0, 24]] as [[UInt8]] {
+                let error = #expect(throws: StreamProbe.Unknown.self) {
+                    try StreamProbe.look(at: prefix + unit, isComplete: true)
+                }
+                #expect(error?.name == "H.265")
+            }
+        }
+    }
+
     /// It waits for more only as long as there is a chance.
     @Test func asksForMoreBytes() throws {
-        for prefix in [[], [0], [0, 0, 0], [0, 0, 0, 24], [0x47], [0x1A, 0x45]] as [[UInt8]] {
+        for prefix in [
+            [], [0], [0, 0, 0], [0, 0, 0, 1, 0x42], [0, 0, 0, 24], [0, 0, 0, 24, 0x40], [0x47], [0x1A, 0x45],
+        ] as [[UInt8]] {
             #expect(try StreamProbe.look(at: prefix, isComplete: false) == nil)
         }
     }

@@ -22,12 +22,14 @@ enum StreamProbe: Equatable {
         let isEnough = isComplete || bytes.count >= decisiveByteCount
         // Any number of zeros may precede a start code. One of three bytes may be a length of 256 to 511 as well.
         if let one = bytes.firstIndex(where: { $0 != 0 }), bytes[one] == 1, one >= 2 {
+            guard isEnough || bytes.count > one + 2 else { return nil }
+            if isH265(bytes[(one + 1)...]) { throw Unknown(first: [], name: "H.265") }
             if one > 2 || isPlausible(header: bytes.count > 3 ? bytes[3] : 7) { return .annexB }
         }
-        if bytes.count >= 5, let length = unitLength(bytes), (2...longestUnit).contains(length),
-            isPlausible(header: bytes[4])
-        {
-            return .lengthPrefixed
+        if bytes.count >= 5, let length = unitLength(bytes), (2...longestUnit).contains(length) {
+            guard isEnough || bytes.count >= 6 else { return nil }
+            if isH265(bytes[4...]) { throw Unknown(first: [], name: "H.265") }
+            if isPlausible(header: bytes[4]) { return .lengthPrefixed }
         }
         let mayBeTransportStream = bytes.first == 0x47
         let mayGrow = bytes.count < 5 || bytes.allSatisfy { $0 == 0 } || mayBeTransportStream
@@ -37,6 +39,8 @@ enum StreamProbe: Equatable {
 
     struct Unknown: Error, CustomStringConvertible {
         var first: [UInt8]
+        /// What it is, where that is known.
+        var name: String?
         var description: String {
             first.map { byte in
                 let digits = String(byte, radix: 16, uppercase: true)
@@ -55,6 +59,13 @@ enum StreamProbe: Equatable {
     static func unitLength(_ bytes: some Collection<UInt8>) -> Int? {
         guard bytes.count >= 4 else { return nil }
         return bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// Whether a NAL unit is one of H.265 (ITU-T H.265, 7.3.1.2) with which a stream begins: a parameter set, a delimiter
+    /// or an SEI message. H.264 has none with these two bytes.
+    private static func isH265(_ unit: ArraySlice<UInt8>) -> Bool {
+        unit.count >= 2 && [0x40, 0x42, 0x44, 0x46, 0x4E].contains(unit[unit.startIndex])
+            && unit[unit.startIndex + 1] == 1
     }
 
     /// An SPS, a PPS, a delimiter, an SEI message or a slice, with the forbidden bit unset.

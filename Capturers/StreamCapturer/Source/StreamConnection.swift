@@ -25,13 +25,21 @@ final class StreamConnection {
 
     /// In order of their times.
     var ready: [ReceivedFrame] = []
+    /// The units of a raw stream that are still to be decoded.
+    var units = UnitQueue()
+    /// The pictures that the decoder has not returned.
+    var pending = PendingPictures()
     /// Why the connection has ended, once the frames before that are delivered.
     var end: ConnectionLoss?
+    /// Whether the decoder holds nothing back any more, at the end.
+    var isFlushed = false
     /// By the machine's clock: the last bytes, and the last picture that was decoded.
     var lastByte: MediaTime
     var lastPicture: MediaTime
     /// Whether decoding has begun.
     var hasKeyFrame = false
+    /// Whether a picture has been decoded.
+    var hasPicture = false
     var hasReportedWait = false
 
     // Raw streams.
@@ -61,12 +69,6 @@ final class StreamConnection {
     /// A key frame that could not be decoded, until it is known whether the next unit continues it.
     var brokenKeyFrame: [UInt8] = []
 
-    /// The times of pictures that the decoder holds back, in order.
-    private var times: [MediaTime] = []
-    /// Whether the decoder may have passed pictures over since the last key frame.
-    var mayHoldStaleTimes = false
-    /// How many pictures the stream may reorder.
-    var reorderedFrameCount = 0
     /// Where the stream's scale begins on the clock of the capture.
     private var origin: MediaTime?
 
@@ -76,7 +78,6 @@ final class StreamConnection {
         lastByte = now
         lastPicture = now
         ready.reserveCapacity(32)
-        times.reserveCapacity(32)
     }
 
     // MARK: Beginning
@@ -128,16 +129,20 @@ final class StreamConnection {
 
     // MARK: Raw streams
 
-    /// Takes bytes of a raw stream, and hands out the units that they complete.
+    /// Takes bytes of a raw stream, and queues the units that they complete.
+    ///
+    /// - Parameters:
+    ///   - now: by the machine's clock.
+    ///   - arrival: by the clock of the capture.
     func append(
-        _ bytes: UnsafeRawBufferPointer, at now: MediaTime, output: (AccessUnitParser.Unit) -> Void
+        _ bytes: UnsafeRawBufferPointer, at now: MediaTime, arrival: MediaTime
     ) throws(LengthUnwrapper.Implausible) {
         let before = unitCount
         func take(_ unit: AccessUnitParser.Unit) {
             unitCount += 1
-            output(unit)
+            units.append(unit, arrival: arrival)
         }
-        // A unit that is handed out has been ended by the beginning of the next.
+        // A unit that is queued has been ended by the beginning of the next.
         hasPartialUnit = true
         if endsWithDelimiter(bytes) { sendsDelimitersEarly = true }
         if kind == .lengthPrefixed {
@@ -170,12 +175,12 @@ final class StreamConnection {
     /// Whether the unit that has come so far is whole if nothing follows for ``pause``.
     var mayFlush: Bool { hasPartialUnit && !sendsDelimitersEarly && unitCount >= 8 }
 
-    /// Hands out what has come of the last unit.
-    func flush(output: (AccessUnitParser.Unit) -> Void) {
+    /// Queues what has come of the last unit.
+    func flush(arrival: MediaTime) {
         hasPartialUnit = false
         // What comes next begins a unit.
         lastChunk = nil
-        parser.flush(output: output)
+        parser.flush { units.append($0, arrival: arrival) }
         discardedBytes = parser.discardedByteCount
     }
 
@@ -208,25 +213,4 @@ final class StreamConnection {
         origin = arrival.advanced(by: .nanoseconds(nanoseconds == .min ? .max : -nanoseconds))
         return arrival
     }
-
-    /// Records the time of a picture that is handed to the decoder.
-    func willDecode(_ time: MediaTime, isKeyFrame: Bool) {
-        if isKeyFrame, mayHoldStaleTimes {
-            times.removeAll(keepingCapacity: true)
-            mayHoldStaleTimes = false
-        }
-        let index = times.lastIndex { $0 <= time }.map { $0 + 1 } ?? 0
-        times.insert(time, at: index)
-    }
-
-    /// The decoder has returned. False when it has passed the picture over, as after loss: then it holds back less than
-    /// it was handed.
-    func didReturn() -> Bool {
-        guard times.count > reorderedFrameCount else { return true }
-        times.removeFirst(times.count - reorderedFrameCount)
-        return false
-    }
-
-    /// The time of the next frame that the decoder gives: frames come in the order of their times.
-    func didDecode(_ time: MediaTime) -> MediaTime { times.isEmpty ? time : times.removeFirst() }
 }

@@ -3,34 +3,49 @@ import VideoCapturing
 
 extension StreamSource {
     /// Decodes an access unit. Returns the error that ends the connection.
+    ///
+    /// - Parameters:
+    ///   - time: the picture's, or that of its arrival.
+    ///   - isStated: whether the stream states the time.
     func decode(
-        _ bytes: UnsafeRawBufferPointer, hasSlices: Bool, isKeyFrame: Bool, at time: MediaTime,
+        _ bytes: UnsafeRawBufferPointer, hasSlices: Bool, isKeyFrame: Bool, at time: MediaTime, isStated: Bool,
         _ connection: StreamConnection
     ) -> CaptureError? {
-        if connection.codec == .h264 { inspect(bytes, connection) }
         guard let decoder = connection.decoder else { return nil }
+        let isH264 = connection.codec == .h264
+        let picture = isH264 ? inspect(bytes, connection) : nil
         guard hasSlices else {
             // Parameter sets that come by themselves.
             try? decoder.decode(bytes) { _ in }
             return nil
         }
-        status.count { $0.picturesReceived += 1 }
-        guard connection.hasKeyFrame || isKeyFrame else {
+        let isSecondField = picture?.isSecondField ?? false
+        if !isSecondField { status.count { $0.picturesReceived += 1 } }
+        guard connection.hasKeyFrame || picture?.isEntry ?? !isH264 else {
             status.count { $0.picturesSkipped += 1 }
             if !connection.hasReportedWait { status.report(.awaitingKeyFrame) }
             connection.hasReportedWait = true
+            // The picture at which decoding begins may come without those that it needs.
+            let sets = isH264 ? AnnexB.parameterSets(of: bytes) : []
+            if !sets.isEmpty { sets.withUnsafeBytes { try? decoder.decode($0) { _ in } } }
             return nil
         }
         connection.hasKeyFrame = true
-        guard connection.codec == .h264 else { return decodePicture(bytes, isKeyFrame: true, at: time, connection) }
-        guard isKeyFrame, !connection.brokenKeyFrame.isEmpty, continuesPicture(bytes) else {
+        func decodePicture(_ bytes: UnsafeRawBufferPointer) -> CaptureError? {
+            // Both fields of a frame make one picture.
+            let number =
+                isSecondField
+                ? .zero : connection.pending.add(time, isStated: isStated || !isH264, isKeyFrame: isKeyFrame)
+            return self.decodePicture(bytes, number, isKeyFrame: isKeyFrame && isH264, at: time, connection)
+        }
+        guard isH264, isKeyFrame, !connection.brokenKeyFrame.isEmpty, continuesPicture(bytes) else {
             endBrokenKeyFrame(connection)
-            return decodePicture(bytes, isKeyFrame: isKeyFrame, at: time, connection)
+            return decodePicture(bytes)
         }
         var whole = connection.brokenKeyFrame
         connection.brokenKeyFrame = []
         for unit in AnnexB.units(in: bytes) where unit.type.isSlice { AnnexB.append(unit, to: &whole) }
-        return whole.withUnsafeBytes { decodePicture($0, isKeyFrame: true, at: time, connection) }
+        return whole.withUnsafeBytes { decodePicture($0) }
     }
 
     /// Whether a unit begins within a picture, with the second of its slices or a later one.
@@ -50,27 +65,17 @@ extension StreamSource {
     }
 
     private func decodePicture(
-        _ bytes: UnsafeRawBufferPointer, isKeyFrame: Bool, at time: MediaTime, _ connection: StreamConnection
+        _ bytes: UnsafeRawBufferPointer, _ number: Duration, isKeyFrame: Bool, at time: MediaTime,
+        _ connection: StreamConnection
     ) -> CaptureError? {
         guard let decoder = connection.decoder else { return nil }
-        connection.willDecode(time, isKeyFrame: isKeyFrame)
         do {
-            try decoder.decode(bytes) { buffer in
-                connection.ready.append(
-                    ReceivedFrame(buffer: buffer, timestamp: connection.didDecode(time), color: connection.color))
-                connection.lastPicture = timeoutClock.now
-                status.count { $0.framesDecoded += 1 }
-            }
-            if !connection.didReturn() {
-                // After loss nothing is shown until the next key frame.
-                losses.lost += 1
-                status.count { $0.picturesSkipped += 1 }
-            }
+            try decoder.decode(bytes, time: number) { take($0, $1, at: time, connection) }
+            countPassedOver(connection)
             return nil
         } catch let error as CodecError where error.code == .corruptData {
-            _ = connection.didReturn()
-            connection.mayHoldStaleTimes = true
-            if isKeyFrame, connection.codec == .h264, bytes.count <= configuration.maximumPictureBytes {
+            connection.pending.remove(number)
+            if isKeyFrame, bytes.count <= configuration.maximumPictureBytes {
                 // The next unit may have the rest.
                 connection.brokenKeyFrame = Array(bytes)
             } else {
@@ -80,6 +85,38 @@ extension StreamSource {
         } catch {
             return self.error(.formatUnsupported, "The pictures cannot be decoded. \(error)")
         }
+    }
+
+    /// Shows what the decoder holds back, at the end of a stream.
+    func flushDecoder(_ connection: StreamConnection, _ context: FrameContext) {
+        connection.isFlushed = true
+        guard let decoder = connection.decoder else { return }
+        endBrokenKeyFrame(connection)
+        do {
+            try decoder.flush { take($0, $1, at: context.now, connection) }
+        } catch {
+            countDamaged()
+        }
+        countPassedOver(connection, isAtEnd: true)
+    }
+
+    /// Takes a picture from the decoder.
+    private func take(_ buffer: PixelBuffer, _ number: Duration, at now: MediaTime, _ connection: StreamConnection) {
+        let time = connection.pending.take(number) ?? now
+        // Those before the first were never to be seen.
+        if !connection.hasPicture { countPassedOver(connection) }
+        connection.hasPicture = true
+        connection.ready.append(ReceivedFrame(buffer: buffer, timestamp: time, color: connection.color))
+        connection.lastPicture = timeoutClock.now
+        status.count { $0.framesDecoded += 1 }
+    }
+
+    /// Counts the pictures that are not shown, as after loss until decoding can begin again.
+    private func countPassedOver(_ connection: StreamConnection, isAtEnd: Bool = false) {
+        let count = connection.pending.takeLost(isAtEnd: isAtEnd)
+        guard count > 0 else { return }
+        if connection.hasPicture { losses.lost += count }
+        status.count { $0.picturesSkipped += count }
     }
 
     func countDamaged() {
@@ -93,21 +130,21 @@ extension StreamSource {
         losses = StreamLosses()
     }
 
-    /// Counts the frames that are missing before this one, and follows the color that parameter sets state.
-    private func inspect(_ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection) {
+    /// Counts the frames that are missing before this one, and follows the color that parameter sets state. Returns the
+    /// picture; nil without one whose parameter sets are known.
+    private func inspect(
+        _ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection
+    ) -> FrameNumberTracker.Picture? {
         for unit in AnnexB.units(in: bytes) {
             if unit.type.isSlice { break }
             guard unit.type == .sps, let set = try? SequenceParameterSet(unit) else { continue }
             connection.color = set.color
-            // Baseline has no B slices; without a statement of others the decoder finds out.
-            let stated = set.videoUsability?.restriction?.reorderedFrameCount
-            connection.reorderedFrameCount = stated ?? (set.profile == 66 ? 0 : set.referenceFrameCount)
         }
-        guard let picture = connection.tracker.add(bytes), picture.lostFrames > 0, connection.hasKeyFrame else {
-            return
+        guard let picture = connection.tracker.add(bytes) else { return nil }
+        if picture.lostFrames > 0, connection.hasKeyFrame {
+            losses.lost += UInt64(picture.lostFrames)
+            status.count { $0.framesLost += UInt64(picture.lostFrames) }
         }
-        connection.mayHoldStaleTimes = true
-        losses.lost += UInt64(picture.lostFrames)
-        status.count { $0.framesLost += UInt64(picture.lostFrames) }
+        return picture
     }
 }

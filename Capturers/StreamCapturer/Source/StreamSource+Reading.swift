@@ -29,22 +29,34 @@ extension StreamSource {
     func read(
         _ connection: StreamConnection, _ context: FrameContext, endsForWants: Bool
     ) throws(ConnectionLoss) -> Bool {
+        guard !(endsForWants ? context.mustReturn : context.isStopping) else { return false }
+        if connection.isFlushed { throw connection.end ?? .ended }
         // A demuxer has packets left when the connection has ended.
-        if connection.demuxer != nil { return try readPacket(connection, context, endsForWants: endsForWants) }
-        if let end = connection.end { throw end }
+        if connection.demuxer != nil { return try readPacket(connection, context) }
+        if let (unit, bytes) = connection.units.take() {
+            try decode(unit, bytes, connection)
+            return true
+        }
+        if connection.end != nil {
+            flushDecoder(connection, context)
+            return true
+        }
         guard let socket = connection.socket else { return false }
         let now = timeoutClock.now
         let deadline = min(
             connection.lastByte.advanced(by: configuration.stallTimeout),
             connection.lastPicture.advanced(by: configuration.stallTimeout * 2))
-        guard now < deadline else { throw .stalled(stalled(connection)) }
+        guard now < deadline else {
+            connection.end = .stalled(stalled(connection))
+            return true
+        }
         let mayFlush = configuration.endsPicturesAtPauses && connection.mayFlush
         let limit = mayFlush ? min(deadline, now.advanced(by: connection.pause)) : deadline
         let interrupt = endsForWants ? context.returnDescriptor : context.stopDescriptor
         let found = pollInput(socket.descriptor, interruptedBy: interrupt, until: limit)
         if found.contains(.interrupted) { return false }
         guard !found.isEmpty else {
-            if mayFlush { flush(connection, context) }
+            if mayFlush { connection.flush(arrival: context.now) }
             return true
         }
         try receive(connection, socket, context)
@@ -86,7 +98,7 @@ extension StreamSource {
             status.count { $0.bytesReceived += UInt64(count) }
         } else if count == 0 {
             // The last unit is whole.
-            flush(connection, context)
+            connection.flush(arrival: context.now)
             connection.end = connection.kind == nil ? .failed(unknown(connection.head)) : .ended
         } else if count != -Int(EAGAIN) {
             connection.end = .failed(lost(Int32(-count)))
@@ -101,14 +113,14 @@ extension StreamSource {
     private func take(
         _ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection, _ context: FrameContext
     ) throws(ConnectionLoss) {
-        guard connection.decoder == nil else { return try parse(bytes, connection, context) }
+        guard connection.decoder == nil else { return parse(bytes, connection, context) }
         connection.head.append(contentsOf: bytes)
-        if connection.kind == nil {
-            do throws(StreamProbe.Unknown) {
-                connection.kind = try StreamProbe.look(at: connection.head, isComplete: false)
-            } catch {
-                throw .failed(unknown(connection.head))
-            }
+        do throws(StreamProbe.Unknown) {
+            let found = try StreamProbe.look(at: connection.head, isComplete: false)
+            if connection.kind == nil { connection.kind = found }
+        } catch {
+            // A format that was asked for is taken at the user's word, but for a codec that is surely another.
+            if connection.kind == nil || error.name != nil { throw .failed(unknown(connection.head, error.name)) }
         }
         do throws(CaptureError) {
             switch connection.kind {
@@ -122,12 +134,14 @@ extension StreamSource {
         guard connection.demuxer == nil else { return }
         let head = connection.head
         connection.head = []
-        try head.withUnsafeBufferPointer { (bytes) throws(ConnectionLoss) in
-            try parse(UnsafeRawBufferPointer(bytes), connection, context)
-        }
+        head.withUnsafeBytes { parse($0, connection, context) }
     }
 
-    private func unknown(_ head: [UInt8]) -> CaptureError {
+    private func unknown(_ head: [UInt8], _ name: String? = nil) -> CaptureError {
+        if let name {
+            return error(
+                .formatUnsupported, "The stream is \(name), for which there is no decoder; set the sender to H.264.")
+        }
         guard !head.isEmpty else {
             return error(.formatUnsupported, "The sender has ended the connection without sending anything.")
         }
@@ -137,18 +151,11 @@ extension StreamSource {
                 + "Check the sender, or name the format in the address, as in ?format=h264.")
     }
 
-    private func parse(
-        _ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection, _ context: FrameContext
-    ) throws(ConnectionLoss) {
-        let arrival = context.now
-        var failure: CaptureError?
+    private func parse(_ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection, _ context: FrameContext) {
         do throws(LengthUnwrapper.Implausible) {
-            try connection.append(bytes, at: timeoutClock.now) { unit in
-                guard failure == nil else { return }
-                failure = take(unit, connection, at: arrival)
-            }
+            try connection.append(bytes, at: timeoutClock.now, arrival: context.now)
         } catch {
-            throw .failed(
+            connection.end = .failed(
                 self.error(
                     .corruptData,
                     "A NAL unit claims to have \(error.length) bytes; what comes is no H.264 behind lengths, or damaged."
@@ -159,20 +166,18 @@ extension StreamSource {
             losses.damaged += oversized
             status.count { $0.framesDamaged += oversized }
         }
-        if let failure { throw .failed(failure) }
     }
 
-    private func flush(_ connection: StreamConnection, _ context: FrameContext) {
-        let arrival = context.now
-        connection.flush { unit in
-            if let error = take(unit, connection, at: arrival) { connection.end = .failed(error) }
+    /// Decodes a unit of a raw stream.
+    private func decode(
+        _ unit: UnitQueue.Unit, _ bytes: ArraySlice<UInt8>, _ connection: StreamConnection
+    ) throws(ConnectionLoss) {
+        let failure = bytes.withUnsafeBytes {
+            decode(
+                $0, hasSlices: unit.hasSlices, isKeyFrame: unit.isKeyFrame, at: unit.arrival, isStated: false,
+                connection)
         }
-    }
-
-    private func take(
-        _ unit: AccessUnitParser.Unit, _ connection: StreamConnection, at arrival: MediaTime
-    ) -> CaptureError? {
-        decode(unit.bytes, hasSlices: unit.hasSlices, isKeyFrame: unit.isKeyFrame, at: arrival, connection)
+        if let failure { throw .failed(failure) }
     }
 
     // MARK: Containers
@@ -231,38 +236,45 @@ extension StreamSource {
     }
 
     private func readPacket(
-        _ connection: StreamConnection, _ context: FrameContext, endsForWants: Bool
+        _ connection: StreamConnection, _ context: FrameContext
     ) throws(ConnectionLoss) -> Bool {
-        guard let demuxer = connection.demuxer, !(endsForWants ? context.mustReturn : context.isStopping) else {
-            return false
-        }
+        guard let demuxer = connection.demuxer else { return false }
         let mayGoOn: Bool
         do throws(CaptureError) {
             var failure: CaptureError?
-            mayGoOn = try demuxer.nextPacket { (bytes, time) throws(CaptureError) in
-                let time = connection.place(time, arrival: context.now)
+            mayGoOn = try demuxer.nextPacket { (bytes, stated) throws(CaptureError) in
+                let time = connection.place(stated, arrival: context.now)
                 connection.lastByte = timeoutClock.now
-                failure = takePacket(bytes, connection, at: time)
+                failure = takePacket(bytes, connection, at: time, isStated: stated != nil)
             }
             if let failure { throw failure }
         } catch {
             if context.isStopping { return false }
-            throw connection.end ?? (error.code == .stalled ? .stalled(error) : .failed(error))
+            return end(connection, error.code == .stalled ? .stalled(error) : .failed(error), context)
         }
         if context.isStopping { return false }
-        guard mayGoOn else { throw connection.end ?? .ended }
+        guard mayGoOn else { return end(connection, .ended, context) }
         let limit = connection.lastPicture.advanced(by: configuration.stallTimeout * 2)
-        if timeoutClock.now >= limit { throw .stalled(stalled(connection)) }
+        if timeoutClock.now >= limit { return end(connection, .stalled(stalled(connection)), context) }
+        return true
+    }
+
+    /// Ends what a demuxer reads, for the reason that the connection has where there is one.
+    private func end(_ connection: StreamConnection, _ loss: ConnectionLoss, _ context: FrameContext) -> Bool {
+        if connection.end == nil { connection.end = loss }
+        flushDecoder(connection, context)
         return true
     }
 
     private func takePacket(
-        _ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection, at time: MediaTime
+        _ bytes: UnsafeRawBufferPointer, _ connection: StreamConnection, at time: MediaTime, isStated: Bool
     ) -> CaptureError? {
         guard connection.codec == .h264 else {
-            return decode(bytes, hasSlices: true, isKeyFrame: true, at: time, connection)
+            return decode(bytes, hasSlices: true, isKeyFrame: true, at: time, isStated: true, connection)
         }
-        guard let lengthSize = connection.lengthSize else { return decodeH264(bytes, at: time, connection) }
+        guard let lengthSize = connection.lengthSize else {
+            return decodeH264(bytes, at: time, isStated: isStated, connection)
+        }
         connection.scratch.removeAll(keepingCapacity: true)
         // Before each, since that costs little, and any may be the first.
         if !connection.hasKeyFrame { connection.scratch.append(contentsOf: connection.parameterSets) }
@@ -273,11 +285,11 @@ extension StreamSource {
             return nil
         }
         let stream = connection.scratch
-        return stream.withUnsafeBytes { decodeH264($0, at: time, connection) }
+        return stream.withUnsafeBytes { decodeH264($0, at: time, isStated: isStated, connection) }
     }
 
     private func decodeH264(
-        _ bytes: UnsafeRawBufferPointer, at time: MediaTime, _ connection: StreamConnection
+        _ bytes: UnsafeRawBufferPointer, at time: MediaTime, isStated: Bool, _ connection: StreamConnection
     ) -> CaptureError? {
         var (hasSlices, isKeyFrame) = (false, false)
         for unit in AnnexB.units(in: bytes) where unit.type.isSlice {
@@ -285,7 +297,8 @@ extension StreamSource {
             isKeyFrame = unit.type == .idrSlice
             break
         }
-        return decode(bytes, hasSlices: hasSlices, isKeyFrame: isKeyFrame, at: time, connection)
+        return decode(
+            bytes, hasSlices: hasSlices, isKeyFrame: isKeyFrame, at: time, isStated: isStated, connection)
     }
 
     // MARK: Frames
