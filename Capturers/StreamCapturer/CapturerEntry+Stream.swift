@@ -29,12 +29,16 @@ extension CapturerEntry {
                 let capture = StreamCapturer(
                     url: url, decoders: decoders, demuxers: demuxers,
                     configuration: try StreamCapturer.Configuration(request, schemes: schemes))
+                let warning = openAddressWarning(url)
                 var source = CatalogSource(capture)
                 source.setNoticeHandler = { handler in
                     capture.setEventHandler { event in
                         // One line for an outage; the status line has the state meanwhile.
                         switch event {
                         case .began, .waiting, .attemptFailed: break
+                        case .listening:
+                            handler("\(event)")
+                            if let warning { handler(warning) }
                         default: handler("\(event)")
                         }
                     }
@@ -42,6 +46,15 @@ extension CapturerEntry {
                 source.isInputAtFault = { true }
                 return source
             })
+    }
+
+    /// A sentence for the user where other machines can send; nil where none can.
+    static func openAddressWarning(_ url: String) -> String? {
+        guard let address = try? StreamAddress(url, operation: "open the stream"), address.isListening,
+            !NetworkAddresses.isLoopback(address.host)
+        else { return nil }
+        return "Everyone who can reach this machine can send to \(address.displayName), without a password; listen at "
+            + "127.0.0.1 if the sender runs on this machine."
     }
 }
 

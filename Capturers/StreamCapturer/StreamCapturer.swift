@@ -24,7 +24,8 @@ import VideoCapturing
 /// **Errors.** `initCapture` connects, or listens, and waits for the first frame, and throws `invalidConfiguration` for an
 /// invalid address, `deviceNotFound` for an unknown host or when nothing listens there, `deviceBusy` for a port in use,
 /// `formatUnsupported` for what is no video that can be read, `stalled`, `permissionDenied`. When a sender is gone later,
-/// the state is `interrupted`, and the capture goes on when it is back; when listening, it waits for one indefinitely.
+/// the state is `interrupted`, and the capture goes on when it is back. When listening, it waits for a sender indefinitely,
+/// and connections without a picture end nothing.
 public final class StreamCapturer: ForwardingVideoCapture {
     public let forwardedCapture: SourceCapturer
 
@@ -110,6 +111,8 @@ extension StreamCapturer {
         case awaitingKeyFrame
         /// The first frame of a connection.
         case began(format: String, width: Int, height: Int)
+        /// A connection to the port at which it listens has ended without a picture, for the given reason.
+        case rejected(reason: String)
         /// The connection is lost, for the given reason.
         case disconnected(reason: String)
         /// Connecting again after the given time; `attempt` counts from 1 since the loss.
@@ -127,6 +130,7 @@ extension StreamCapturer.Event: CustomStringConvertible {
         case .awaitingKeyFrame: "The stream was joined between two key frames; it is shown from the next one on."
         case .began(let format, let width, let height):
             "The stream has begun: \(format), pictures of \(width)x\(height)."
+        case .rejected(let reason): "A connection brought no picture: \(reason)"
         case .disconnected(let reason): "The stream is interrupted: \(reason)"
         case .waiting(let time, let attempt):
             "Trying to connect again in \(time.inSeconds) (attempt \(attempt))."

@@ -9,6 +9,11 @@ package enum NetworkAddresses {
     /// Whether a server that listens there listens at all addresses of this machine.
     package static func isUnspecified(_ host: String) -> Bool { ["", "0.0.0.0", "::"].contains(host) }
 
+    /// Whether only programs on this machine can connect to an address.
+    package static func isLoopback(_ host: String) -> Bool {
+        host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127.") || host == "localhost"
+    }
+
     /// The addresses of the interfaces that are up, IPv4 first; that of loopback where there is no other.
     ///
     /// - Parameter listening: where the server listens: IPv6 addresses are listed for `::` only.

@@ -29,6 +29,25 @@ import VideoCapturing
         #expect(milliseconds(.microseconds(12_340)) == "12")
     }
 
+    /// A flood of notices leaves 20 of them, and one each three seconds with the number of the rest.
+    @Test func noticesAreLimited() {
+        var limiter = NoticeLimiter()
+        var shown: [String] = []
+        for millisecond in 0..<10_000 {
+            shown += limiter.admit("\(millisecond)", at: MediaTime(nanoseconds: Int64(millisecond) * 1_000_000))
+        }
+        #expect(shown.prefix(20) == (0..<20).map { "\($0)" }[...])
+        #expect(
+            Array(shown.dropFirst(20))
+                == [3000, 6000, 9000].flatMap {
+                    ["\($0 == 3000 ? 2980 : 2999) more notices like these were left out.", "\($0)"]
+                })
+        // After a minute of rest all are shown again.
+        #expect(limiter.admit("a", at: MediaTime(nanoseconds: 80_000_000_000)).last == "a")
+        for _ in 0..<19 { #expect(limiter.admit("b", at: MediaTime(nanoseconds: 80_000_000_000)) == ["b"]) }
+        #expect(limiter.admit("c", at: MediaTime(nanoseconds: 80_000_000_000)).isEmpty)
+    }
+
     @Test func theWholeStatusLine() {
         let line = StatusLine(snapshot()).text(columns: 79)
         #expect(line == "00:12 640x480 NV12 29.5/30 fps 998 kb/s cap 360 vp8 360 lat 3.9/8.1 ms")

@@ -130,12 +130,23 @@ class TCPTests(StreamTestCase):
             with self.subTest(options=options):
                 self.assertRefused(self.run_tool(*options), code, *words)
 
+    def test_strangers_end_nothing(self):
+        # A port scan, before the sender that is waited for.
+        receiver, port = self.receive("--frames", "20", "--stats", "json")
+        for content in (b"GET / HTTP/1.1\r\nHost: there\r\n\r\n" * 4000, b""):
+            with socket.create_connection(("127.0.0.1", port), 20) as stranger:
+                try:
+                    stranger.sendall(content)
+                except OSError:
+                    pass  # It has seen enough.
+        self.start(*CLIP, "-o", f"tcp://127.0.0.1:{port}")
+        run = receiver.finish()
+        self.assertEqual(run.code, OK, str(run))
+        self.assertEqual(run.stderr.count("A connection brought no picture"), 2, str(run))
+
     def test_garbage_is_no_video(self):
-        receiver, port = self.receive()
-        with socket.create_connection(("127.0.0.1", port), 20) as sender:
-            try:
-                sender.sendall(b"GET / HTTP/1.1\r\nHost: there\r\n\r\n" * 4000)
-            except OSError:
-                pass  # It has seen enough.
-            run = receiver.finish()
-        self.assertRefused(run, NO_INPUT, "127.0.0.1")
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            run = self.start("--input", f"tcp://127.0.0.1:{server.getsockname()[1]}", "-o", "null")
+            with server.accept()[0] as sender:
+                sender.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                self.assertRefused(run.finish(), NO_INPUT, "127.0.0.1", "no H.264")

@@ -22,6 +22,16 @@ import VideoCapturing
         #expect(CapturerCatalog([entry]).entry(forURL: url)?.name == "stream")
     }
 
+    /// As a server warns that anyone may watch.
+    @Test func warnsThatAnyoneCanSend() {
+        for url in ["tcp://0.0.0.0:9000?listen", "tcp://[::]:9000?listen", "tcp://192.168.1.5:9000?listen"] {
+            #expect(CapturerEntry.openAddressWarning(url)?.contains("Everyone who can reach this machine") == true)
+        }
+        for url in ["tcp://127.0.0.1:9000?listen", "tcp://[::1]:9000?listen", "tcp://0.0.0.0:9000", "rtsp://h/1"] {
+            #expect(CapturerEntry.openAddressWarning(url) == nil)
+        }
+    }
+
     @Test(
         arguments: [
             ("tcp://host", [:], "port"), ("tcp://host:0", [:], "Port 0"),

@@ -13,6 +13,13 @@ import VideoCapturing
 
 /// The output at a publisher, as programs name it.
 @Suite(.serialized) struct PublisherOutputTests {
+    @Test func warnsThatAnyoneCanReceive() throws {
+        let open = try StreamOutput("tcp://0.0.0.0:9000?listen").openAddressWarning
+        #expect(open?.contains("open to everyone who can reach this machine") == true)
+        #expect(try StreamOutput("tcp://127.0.0.1:9000?listen").openAddressWarning == nil)
+        #expect(try StreamOutput("tcp://192.168.1.5:9000").openAddressWarning == nil)
+    }
+
     private func publisher() -> MediaPublisher {
         var settings = MediaPublisher.Settings(encoders: [.openH264])
         // Further key frames come on request only.

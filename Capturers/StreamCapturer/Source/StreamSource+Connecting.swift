@@ -14,10 +14,9 @@ extension StreamSource {
             } catch {
                 connection = nil
                 countLosses(context)
-                // Whoever connects and sends nothing is no reason to stop waiting for another.
+                // Anyone may connect, as a port scan does; the sender that is waited for may come later.
                 if listener != nil, !context.isStopping {
-                    status.report(.disconnected(reason: error.reason("sender")))
-                    if case .failed(let error) = error, error.code == .formatUnsupported { throw error }
+                    status.report(.rejected(reason: error.reason("sender")))
                     continue
                 }
                 throw error.error ?? self.error(.formatUnsupported, "The stream ends before its first picture.")

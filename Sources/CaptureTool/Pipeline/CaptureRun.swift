@@ -45,12 +45,15 @@ struct CaptureRun {
         defer { publisher.close() }
         publisher.setEventHandler { events.post($0) }
         let isOpening = Locked(true)
+        let limiter = Locked(NoticeLimiter())
         let handleNotice: @Sendable (String) -> Void = { [plan, terminal] notice in
-            // The main thread waits then, maybe for somebody who is to connect.
-            if isOpening.withLock({ $0 }) {
-                Reporter.notify(notice, plan, terminal)
-            } else {
-                events.post(notice: notice)
+            for notice in limiter.withLock({ $0.admit(notice, at: MonotonicClock().now) }) {
+                // The main thread waits then, maybe for a sender that is to connect.
+                if isOpening.withLock({ $0 }) {
+                    Reporter.notify(notice, plan, terminal)
+                } else {
+                    events.post(notice: notice)
+                }
             }
         }
         source.setNoticeHandler(handleNotice)

@@ -27,15 +27,20 @@ final class RunEvents: Sendable {
     }
 
     private let state = Locked(News())
+    private let warnings = Locked(NoticeLimiter())
 
     /// Posts an event of the publisher.
     func post(_ event: MediaPublisher.Event) {
+        var admitted: [String] = []
+        if case .warning(let warning) = event {
+            admitted = warnings.withLock { $0.admit(warning, at: MonotonicClock().now) }
+        }
         state.withLock { state in
             switch event {
             case .ended(let end): state.end = state.end ?? end
             case .outputsFailed(let outputs, let error): state.failures.append(Failure(outputs: outputs, error: error))
             case .outputCompleted: state.hasCompletion = true
-            case .warning(let warning): state.warnings.append(warning)
+            case .warning: state.warnings += admitted
             }
         }
         state.wakeAll()

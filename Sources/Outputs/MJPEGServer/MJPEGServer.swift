@@ -93,7 +93,7 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     public var warnings: [String] { warningList.all }
 
     private func warnings(at address: MJPEGServer.Address) -> [String] {
-        guard address.port != nil, !isLoopback(address.host) else { return [] }
+        guard address.port != nil, !NetworkAddresses.isLoopback(address.host) else { return [] }
         guard let authentication = configuration.authentication else {
             return [
                 "\(address.url) is open to everyone who can reach this machine, without a password. Set one (--serve-login; in a "
@@ -145,11 +145,6 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
         let hubs = listener.withLock { $0?.service.hubs } ?? []
         return ServerReport(broadcaster, connections: connections, hubs: hubs).statistics
     }
-}
-
-/// Whether only programs on the same machine can connect to an IP address.
-private func isLoopback(_ host: String) -> Bool {
-    host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127.")
 }
 
 extension MJPEGServer {

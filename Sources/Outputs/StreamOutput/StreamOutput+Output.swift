@@ -32,7 +32,15 @@ extension StreamOutput: MediaOutput {
         }
         hub.endOpeningIfStopped()
         try open()
+        if let warning = openAddressWarning { context.warn(warning) }
         return .sink(self)
+    }
+
+    /// A sentence for the user where other machines can receive; nil where none can.
+    var openAddressWarning: String? {
+        guard hub.address.isListening, !NetworkAddresses.isLoopback(hub.address.host) else { return nil }
+        return "\(name) is open to everyone who can reach this machine, without a password; listen at 127.0.0.1 if all "
+            + "receivers run on this machine."
     }
 
     /// Disconnects the receivers, once what waits for them is sent; see ``finish()``.

@@ -1,0 +1,30 @@
+import VideoCapturing
+
+/// Limits the notices of a run, so that a peer that connects and leaves thousands of times fills neither the log nor the
+/// statistics file: 20 at once, and then one each three seconds.
+struct NoticeLimiter {
+    private static let burst: Int64 = 20
+    private static let interval: Int64 = 3_000_000_000
+
+    /// The time from which on all of the burst is available again.
+    private var debtEnd = MediaTime(nanoseconds: .min)
+    private var leftOut = 0
+
+    /// Takes a notice.
+    ///
+    /// - Returns: what is to be shown: nothing where there were too many, the notice, or before it how many were left out.
+    mutating func admit(_ notice: String, at now: MediaTime) -> [String] {
+        let begin = max(debtEnd, now)
+        guard begin.nanoseconds(since: now) <= (NoticeLimiter.burst - 1) * NoticeLimiter.interval else {
+            leftOut += 1
+            return []
+        }
+        debtEnd = begin.advanced(by: .nanoseconds(NoticeLimiter.interval))
+        defer { leftOut = 0 }
+        switch leftOut {
+        case 0: return [notice]
+        case 1: return ["1 more notice like these was left out.", notice]
+        default: return ["\(leftOut) more notices like these were left out.", notice]
+        }
+    }
+}
