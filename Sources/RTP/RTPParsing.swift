@@ -12,7 +12,8 @@ public enum RTPParsing {
                 ], retransmissionSSRC: 2), .init(formats: [.init(.opus, payloadType: 111)]),
         ], transport: .init(iceUser: "user", icePassword: "password", fingerprint: "sha-256 AA", candidates: []))
 
-    /// Reads a description as an answer and as an offer, and reads what answers the latter.
+    /// Reads a description as an answer and as an offer, and reads what answers the latter. What is read does not depend on
+    /// the order of the attributes within a section.
     ///
     /// - Returns: the longest error message; nil when all was taken.
     public static func readDescription(_ text: String) -> String? {
@@ -38,7 +39,56 @@ public enum RTPParsing {
             precondition(read.sections.count == offer.sections.count, "an answer has the sections of its offer")
             precondition(read.sections.count { !$0.isRejected } == agreed.streams.count)
         }
+        if let read = try? SessionDescription(parsing: text, operation: "read") {
+            let other = try? SessionDescription(
+                parsing: reordered(text, by: UInt64(text.utf8.count)), operation: "read")
+            precondition(read == other, "the order of the attributes matters")
+        }
         return message
+    }
+
+    /// The description with the attributes of each media section in another order; those of one name keep theirs, since
+    /// the first or the last of them counts.
+    ///
+    /// - Parameter seed: chooses the order.
+    static func reordered(_ text: String, by seed: UInt64) -> String {
+        var random = OrderGenerator(state: seed)
+        var sections: [[Substring]] = [[]]
+        for line in text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.starts(with: "m=".unicodeScalars) { sections.append([]) }
+            sections[sections.count - 1].append(Substring(line))
+        }
+        for index in sections.indices.dropFirst() {
+            var queues: [Substring: [Substring]] = [:]
+            var names: [Substring] = []
+            for line in sections[index].dropFirst() {
+                let word = line.prefix { $0 != ":" && $0 != "\r" && $0 != "\r\n" }
+                let isDirection = ["a=sendrecv", "a=sendonly", "a=recvonly", "a=inactive"].contains(word)
+                let name = isDirection ? "direction" : word.hasPrefix("a=") ? word : ""
+                queues[name, default: []].append(line)
+                names.append(name)
+            }
+            names.shuffle(using: &random)
+            var next: [Substring: Int] = [:]
+            let lines = names.map { name in
+                defer { next[name, default: 0] += 1 }
+                return queues[name]![next[name, default: 0]]
+            }
+            sections[index] = [sections[index][0]] + lines
+        }
+        return sections.joined().joined(separator: "\n")
+    }
+
+    /// Repeatable random numbers (SplitMix64).
+    private struct OrderGenerator: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var value = state
+            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+            return value ^ (value >> 31)
+        }
     }
 
     /// Hands a datagram to a parser and its events to a sender that has sent something.

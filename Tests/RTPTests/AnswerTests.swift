@@ -79,7 +79,8 @@ import Testing
         let agreed = try Descriptions.local(audio: true).readAnswer(answer)
         #expect(agreed.streams.map(\.codec) == [.vp8])
         #expect(
-            agreed.refusals.count == 1 && agreed.refusals[0].contains("line 29 rejects the audio"), "\(agreed.refusals)"
+            agreed.refusals.count == 1 && agreed.refusals[0].reason.contains("line 29 rejects the audio"),
+            "\(agreed.refusals)"
         )
     }
 
@@ -100,6 +101,20 @@ import Testing
         let error = #expect(throws: SDPError.self) { try Descriptions.local().readAnswer(answer) }
         #expect(error?.code == code && error?.message.contains(words) == true, "\(error.map { "\($0)" } ?? "")")
         #expect(error.map { "\($0)".contains(Descriptions.password) } == false)
+    }
+
+    /// What the codec is called is not what is wrong.
+    @Test func aRefusalOfH264NamesTheMode() throws {
+        var local = Descriptions.local(audio: true, h264: true)
+        local.streams[0].formats.removeFirst()
+        let answer = Descriptions.aiortc.replacing(
+            "a=rtpmap:96 VP8/90000", with: "a=rtpmap:96 H264/90000\r\na=fmtp:96 profile-level-id=42e01f")
+        let agreed = try local.readAnswer(answer)
+        #expect(agreed.streams.map(\.codec) == [.opus] && agreed.refusals.map(\.media) == ["video"])
+        let reason = agreed.refusals.first?.reason ?? ""
+        #expect(
+            reason.contains("H264 with packetization-mode=0 and profile-level-id=42e01f")
+                && reason.contains("what is sent has packetization-mode=1 and profile-level-id=42c01f"), "\(reason)")
     }
 
     @Test func h264NeedsItsMode() throws {
@@ -145,6 +160,78 @@ import Testing
         #expect(Set(read.sections[1].extensions.map(\.id)) == [2, 3, 4, 9])
     }
 
+    /// As Firefox writes it, which is the order that made a viewer without feedback and retransmissions.
+    @Test func firefoxIsAnswered() throws {
+        let offer = try SessionDescription(parsing: Descriptions.firefox, operation: "read the offer")
+        let (text, agreed) = try Descriptions.local(audio: true, h264: true).answer(to: offer)
+        #expect(
+            agreed.streams.map(\.codec) == [.opus, .vp8] && agreed.streams.map(\.retransmissionType) == [nil, 124])
+        #expect(
+            agreed.streams[1].feedback == [.nack, .pictureLoss, .intraRequest, .maximumBitrate, .transportWide])
+        for line in ["nack", "nack pli", "ccm fir", "goog-remb", "transport-cc"] {
+            #expect(text.contains("a=rtcp-fb:120 \(line)\r\n"))
+        }
+        // The parameters of H.264 come before its name, too.
+        var local = Descriptions.local(h264: true)
+        local.streams[0].formats.removeFirst()
+        #expect(try local.answer(to: offer).negotiation.streams.map(\.payloadType) == [126])
+    }
+
+    /// Players of WHEP offer one transport for all (RFC 9725 asks for it): only the first section has a port and a transport.
+    @Test(arguments: [Descriptions.page, Descriptions.firefox])
+    func anOfferOfOneTransportIsAnswered(page: String) throws {
+        let parts = page.components(of: "m=")
+        // Without a transport, as RFC 9429 has it, and with one that is not to be used, as older peers write it.
+        for isBare in [true, false] {
+            var second = parts[2].split(separator: "\r\n").map(String.init)
+            second[0] = second[0].replacing("m=video 9", with: "m=video 0")
+            let transport = ["a=ice-ufrag", "a=ice-pwd", "a=fingerprint", "a=setup", "a=rtcp-mux", "a=candidate"]
+            second.removeAll { line in isBare && transport.contains { line.hasPrefix($0) } }
+            if !isBare {
+                second = second.map { $0.hasPrefix("a=ice-ufrag") ? "a=ice-ufrag:other" : $0 }
+            }
+            let text = parts[0] + parts[1] + second.joined(separator: "\r\n") + "\r\na=bundle-only\r\n"
+            let offer = try SessionDescription(parsing: text, operation: "read the offer")
+            let first = try #require(offer.sections.first)
+            for hasSound in [true, false] {
+                let (answer, agreed) = try Descriptions.local(audio: hasSound).answer(to: offer)
+                #expect(agreed.streams.map(\.codec) == (hasSound ? [.opus, .vp8] : [.vp8]))
+                #expect(agreed.transport.iceUser == first.iceUser && agreed.transport.icePassword == first.icePassword)
+                #expect(agreed.transport.fingerprints == first.fingerprints && agreed.transport.setup == .either)
+                let read = try SessionDescription(parsing: answer, operation: "read the answer")
+                #expect(read.sections.map(\.port) == (hasSound ? [9, 9] : [0, 9]))
+                #expect(read.bundle == (hasSound ? ["0", "1"] : ["1"]))
+            }
+        }
+        // A section that is in no group is a section that the peer does not want.
+        let alone =
+            page.replacing("m=video 9", with: "m=video 0").replacing("a=group:BUNDLE 0 1", with: "a=group:BUNDLE 0")
+            + "a=bundle-only\r\n"
+        let offer = try SessionDescription(parsing: alone, operation: "read the offer")
+        #expect(try Descriptions.local(audio: true).answer(to: offer).negotiation.streams.map(\.codec) == [.opus])
+    }
+
+    /// Sound without the pictures that were asked for is no success.
+    @Test func anOfferOfOtherPicturesIsRefused() throws {
+        let other = Descriptions.page.replacing("VP8", with: "AV1")
+        let error = #expect(throws: SDPError.self) {
+            try Descriptions.local(audio: true).answer(
+                to: SessionDescription(parsing: other, operation: "read the offer"))
+        }
+        #expect(error?.code == .noCommonCodec)
+    }
+
+    /// Without it libwebrtc plays both channels as one.
+    @Test func twoChannelsAreStated() throws {
+        var local = Descriptions.local(audio: true)
+        #expect(!local.offer.contains("stereo"))
+        local.streams[1].formats[0].isStereo = true
+        let line = "a=fmtp:111 minptime=10;useinbandfec=1;stereo=1;sprop-stereo=1\r\n"
+        #expect(local.offer.contains(line))
+        let offer = try SessionDescription(parsing: Descriptions.page, operation: "read the offer")
+        #expect(try local.answer(to: offer).text.contains(line))
+    }
+
     @Test func whatAPageDoesNotNeedIsRejected() throws {
         let offer = try SessionDescription(parsing: Descriptions.page, operation: "read the offer")
         let (text, agreed) = try Descriptions.local().answer(to: offer)
@@ -186,5 +273,17 @@ import Testing
         #expect(session.text.contains("c=IN IP4 239.1.2.3/4\r\n"))
         session.host = "ff15::1"
         #expect(session.text.contains("c=IN IP6 ff15::1\r\n"))
+    }
+}
+
+extension String {
+    /// The parts that begin with a word; before the first one what stands there.
+    fileprivate func components(of word: String) -> [String] {
+        var parts = [""]
+        for line in split(separator: "\r\n") {
+            if line.hasPrefix(word) { parts.append("") }
+            parts[parts.count - 1] += line + "\r\n"
+        }
+        return parts
     }
 }

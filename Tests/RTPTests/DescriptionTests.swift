@@ -1,7 +1,7 @@
 import CaptureCore
 import Testing
 
-@testable import RTP
+@_spi(Fuzzing) @testable import RTP
 
 /// Descriptions that are damaged, too large or strange.
 @Suite struct DescriptionTests {
@@ -85,6 +85,17 @@ import Testing
         #expect(read.sections[0].codecs.allSatisfy { $0.feedback.contains("ccm tmmbr") })
     }
 
+    /// Attributes of a section have no order (RFC 8866, 6): Firefox writes `a=fmtp`, `a=rtcp-fb`, and then `a=rtpmap`.
+    @Test(arguments: [Descriptions.janus, Descriptions.aiortc, Descriptions.page, Descriptions.firefox])
+    func theOrderOfAttributesDoesNotMatter(text: String) throws {
+        let inOrder = try read(text + "a=rtcp-fb:* ccm tmmbr\r\n")
+        #expect(inOrder.sections.flatMap(\.codecs).allSatisfy { !$0.name.isEmpty })
+        for seed in 0..<200 as Range<UInt64> {
+            let other = RTPParsing.reordered(text + "a=rtcp-fb:* ccm tmmbr\r\n", by: seed)
+            #expect(try read(other) == inOrder, "\(other)")
+        }
+    }
+
     @Test func anyText() {
         var random = Repeatable(state: 3)
         let seeds = [Descriptions.janus, Descriptions.aiortc, Descriptions.page].map { Array($0.utf8) }
@@ -101,6 +112,7 @@ import Testing
                 }
             }
             let text = String(decoding: bytes, as: UTF8.self)
+            _ = RTPParsing.readDescription(text)
             do throws(SDPError) {
                 let local = Descriptions.local(audio: true, h264: true)
                 _ = try local.readAnswer(text)

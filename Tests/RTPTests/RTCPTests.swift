@@ -18,7 +18,8 @@ import Testing
                     found.append("NACK \(ssrc) \(list.map { "\($0)" }.joined(separator: ","))")
                 case .pictureLoss(let ssrc): found.append("PLI \(ssrc)")
                 case .intraRequest(let ssrc, let number): found.append("FIR \(ssrc) \(number)")
-                case .maximumBitrate(let bitrate): found.append("REMB \(bitrate)")
+                case .maximumBitrate(let bitrate, let sources):
+                    found.append("REMB \(bitrate) of \([8, 9, 10].filter { sources.contains($0) })")
                 case .transportFeedback(let bytes): found.append("TWCC \(bytes.count)")
                 case .senderReport(let ssrc, let ntp, let timestamp): found.append("SR \(ssrc) \(ntp) \(timestamp)")
                 case .goodbye(let ssrc): found.append("BYE \(ssrc)")
@@ -95,12 +96,15 @@ import Testing
     }
 
     @Test func estimates() {
-        #expect(read(RTCPBytes.maximumBitrate(exponent: 3, mantissa: 250_000)) == ["REMB 2000000"])
-        #expect(read(RTCPBytes.maximumBitrate(exponent: 63, mantissa: 1)) == ["REMB \(Int.max)"])
-        #expect(read(RTCPBytes.maximumBitrate(exponent: 63, mantissa: 0)) == ["REMB 0"])
-        #expect(read(RTCPBytes.maximumBitrate(exponent: 45, mantissa: 0x3FFFF)) == ["REMB \(0x3FFFF << 45)"])
-        #expect(read(RTCPBytes.maximumBitrate(exponent: 46, mantissa: 0x3FFFF)) == ["REMB \(Int.max)"])
+        #expect(read(RTCPBytes.maximumBitrate(exponent: 3, mantissa: 250_000)) == ["REMB 2000000 of [9]"])
+        #expect(read(RTCPBytes.maximumBitrate(exponent: 63, mantissa: 1)) == ["REMB \(Int.max) of [9]"])
+        #expect(read(RTCPBytes.maximumBitrate(exponent: 63, mantissa: 0)) == ["REMB 0 of [9]"])
+        #expect(read(RTCPBytes.maximumBitrate(exponent: 45, mantissa: 0x3FFFF)) == ["REMB \(0x3FFFF << 45) of [9]"])
+        #expect(read(RTCPBytes.maximumBitrate(exponent: 46, mantissa: 0x3FFFF)) == ["REMB \(Int.max) of [9]"])
         #expect(read(RTCPBytes.packet(206, 15, [0, 0, 0, 1, 0, 0, 0, 0] + Array("ABCD1234".utf8))) == ["other 206 15"])
+        var all = RTCPBytes.maximumBitrate(exponent: 0, mantissa: 5)
+        all[16] = 0
+        #expect(read(all) == ["REMB 5 of [8, 9, 10]"])
     }
 
     @Test func everyCutIsNoticed() {

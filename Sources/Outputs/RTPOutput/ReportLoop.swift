@@ -115,7 +115,7 @@ final class ReportLoop {
     }
 
     private func take(_ event: RTCPEvent, at now: MediaTime, _ state: inout RTPHub.State, _ wishes: inout Wishes) {
-        if case .maximumBitrate(let bitrate) = event {
+        if case .maximumBitrate(let bitrate, _) = event {
             takeEstimate(bitrate, at: now, &state, &wishes)
             return
         }

@@ -47,6 +47,8 @@ package struct BandwidthEstimator: Sendable {
         package var feedbackCount: UInt64 = 0
         /// Feedback packets with a wrong length.
         package var malformedCount: UInt64 = 0
+        /// Feedback packets that were left unread, since too many packets were reported on in that second.
+        package var excessCount: UInt64 = 0
         /// How often the delay has lowered the rate.
         package var decreases: UInt64 = 0
     }
@@ -89,6 +91,7 @@ package struct BandwidthEstimator: Sendable {
     private var atMaximumSince: Double?
     private var clock = ReferenceClock()
     private var freshness = FeedbackFreshness()
+    private var budget = ReportBudget()
 
     package init(_ configuration: Configuration) {
         self.configuration = configuration
@@ -124,6 +127,10 @@ package struct BandwidthEstimator: Sendable {
         guard let feedback = TransportFeedback(packet) else {
             statistics.malformedCount += 1
             return false
+        }
+        guard budget.take(feedback.count, at: time) else {
+            statistics.excessCount += 1
+            return true
         }
         statistics.feedbackCount += 1
         let counts = take(feedback, at: time)
@@ -267,6 +274,20 @@ private struct FeedbackFreshness {
         guard let since, time.nanoseconds(since: since) >= limit * 1_000_000 else { return false }
         // The next one a second later.
         self.since = time.advanced(by: .milliseconds(1000 - limit))
+        return true
+    }
+}
+
+/// Limits how many packets a peer may report on: 24 bytes can state 8191 of them.
+private struct ReportBudget {
+    /// Of each second; ten times what the fastest stream has.
+    private static let limit = 20_000
+    private var window = (begin: MediaTime(nanoseconds: .min), count: 0)
+
+    mutating func take(_ count: Int, at time: MediaTime) -> Bool {
+        if time.nanoseconds(since: window.begin) >= 1_000_000_000 { window = (time, 0) }
+        guard window.count + count <= ReportBudget.limit else { return false }
+        window.count += count
         return true
     }
 }

@@ -8,9 +8,9 @@ package enum RTCPEvent {
     case pictureLoss(ssrc: UInt32)
     /// A key frame of a source is needed (RFC 5104, 4.3.1); a repeated request has the same number.
     case intraRequest(ssrc: UInt32, number: UInt8)
-    /// The receiver's estimate of the bitrate for all streams together, in bits per second (REMB,
+    /// The receiver's estimate of the bitrate, in bits per second, for the streams that it names together (REMB,
     /// draft-alvestrand-rmcat-remb).
-    case maximumBitrate(Int)
+    case maximumBitrate(Int, of: RTCPSources)
     /// The transport-wide feedback (205/15), the whole packet with header and padding, which ``RTCPParser`` has not looked into.
     case transportFeedback(UnsafeRawBufferPointer)
     /// The sender report of a peer's own stream: its NTP time, the RTP timestamp of the same moment.
@@ -54,6 +54,18 @@ package struct RTCPReceptionReport: Sendable, Hashable {
     }
 
     static let size = 24
+}
+
+/// Sources that a message names, four bytes each.
+package struct RTCPSources {
+    private let bytes: UnsafeRawBufferPointer
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// Whether a source is among them. No source at all stands for every one.
+    package func contains(_ ssrc: UInt32) -> Bool {
+        bytes.isEmpty || stride(from: 0, to: bytes.count, by: 4).contains { bytes.bigEndian32(at: $0) == ssrc }
+    }
 }
 
 /// The numbers of lost packets: of at most ``RTCPParser/maximumLostEntries`` entries, each with its bit mask.

@@ -119,11 +119,14 @@ package struct RTCPParser: Sendable {
             body(.other(type: 206, format: 15))
             return packet.count >= 12
         }
-        guard packet.count >= 20 + 4 * Int(packet[16]) else { return false }
+        let end = 20 + 4 * Int(packet[16])
+        guard packet.count >= end else { return false }
         let exponent = Int(packet[17] >> 2)
         let mantissa = Int(packet[17] & 3) << 16 | Int(packet.bigEndian16(at: 18))
         let isTooLarge = mantissa.leadingZeroBitCount <= exponent
-        body(.maximumBitrate(mantissa == 0 ? 0 : isTooLarge ? .max : mantissa << exponent))
+        body(
+            .maximumBitrate(
+                mantissa == 0 ? 0 : isTooLarge ? .max : mantissa << exponent, of: RTCPSources(packet.slice(20..<end))))
         return true
     }
 }

@@ -14,12 +14,14 @@ extension LocalSession {
         let operation = "read the answer"
         let answer = try SessionDescription(parsing: text, operation: operation)
         var streams: [Negotiation.Stream] = []
-        var refusals: [String] = []
+        var refusals: [Negotiation.Refusal] = []
         var first: SessionDescription.Section?
-        var isCodecMissing = false
         for (index, offered) in self.streams.enumerated() {
+            func refuse(_ reason: String, isOfCodec: Bool = false) {
+                refusals.append(.init(media: offered.media, reason: reason, isOfCodec: isOfCodec))
+            }
             guard index < answer.sections.count else {
-                refusals.append("the answer has no section for the \(offered.media)")
+                refuse("the answer has no section for the \(offered.media)")
                 continue
             }
             let section = answer.sections[index]
@@ -29,20 +31,20 @@ extension LocalSession {
                     message: "Line \(section.line) of the answer is of \(section.media) where \(offered.media) was "
                         + "offered; an answer has the sections of its offer, in their order.")
             }
-            if let refusal = section.refusal {
-                refusals.append(refusal)
+            if let reason = section.refusal(isRejected: section.isRejected) {
+                refuse(reason)
             } else if let found = match(offered, section, index: index, usesOwnTypes: true) {
                 streams.append(found)
                 first = first ?? section
             } else {
-                isCodecMissing = true
-                refusals.append(section.names(ofMissing: offered))
+                refuse(section.mismatch(with: offered), isOfCodec: true)
             }
         }
         guard let first else {
             throw SDPError(
-                isCodecMissing ? .noCommonCodec : .refused, operation: operation,
-                message: "The server takes nothing of what was offered: \(refusals.joined(separator: "; ")).")
+                refusals.contains(where: \.isOfCodec) ? .noCommonCodec : .refused, operation: operation,
+                message: "The server takes nothing of what was offered: "
+                    + "\(refusals.map(\.reason).joined(separator: "; ")).")
         }
         return Negotiation(
             streams: streams, refusals: refusals,
@@ -59,17 +61,20 @@ extension LocalSession {
     ///
     /// - Parameter offer: the peer's.
     /// - Returns: the answer, and what was agreed on.
-    /// - Throws: as ``readAnswer(_:)``.
+    /// - Throws: as ``readAnswer(_:)``; `noCommonCodec` also for an offer of video in other codecs only, whatever becomes of
+    ///   its sound.
     package func answer(to offer: SessionDescription) throws(SDPError) -> (text: String, negotiation: Negotiation) {
         let operation = "answer the offer"
         var unused = Array(streams.indices)
         var chosen: [Int: (stream: Stream, agreed: Negotiation.Stream)] = [:]
-        var refusals: [String] = []
+        var refusals: [Negotiation.Refusal] = []
         for (index, section) in offer.sections.enumerated() {
-            guard section.refusal == nil else { continue }
+            guard section.refusal(isRejected: !offer.isOffered(section)) == nil else { continue }
             for candidate in unused where streams[candidate].media == section.media {
                 guard let agreed = match(streams[candidate], section, index: index, usesOwnTypes: false) else {
-                    refusals.append(section.names(ofMissing: streams[candidate]))
+                    refusals.append(
+                        .init(
+                            media: section.media, reason: section.mismatch(with: streams[candidate]), isOfCodec: true))
                     continue
                 }
                 chosen[index] = (streams[candidate], agreed)
@@ -78,12 +83,15 @@ extension LocalSession {
             }
         }
         let order = chosen.keys.sorted()
-        guard let first = order.first else {
+        // Sound alone is not what an offer of both asks for.
+        let isVideoMissing =
+            refusals.contains { $0.media == "video" } && !chosen.values.contains { $0.stream.media == "video" }
+        guard let first = order.first, !isVideoMissing else {
             throw SDPError(
                 refusals.isEmpty ? .refused : .noCommonCodec, operation: operation,
                 message: refusals.isEmpty
                     ? "The offer has no section that receives \(streams.map(\.media).joined(separator: " or "))."
-                    : "The offer takes no codec that is sent: \(refusals.joined(separator: "; ")).")
+                    : "The offer takes no codec that is sent: \(refusals.map(\.reason).joined(separator: "; ")).")
         }
         let transport = try Negotiation.Transport(offer, offer.sections[first], operation: operation)
         var text = SDPText()
@@ -183,14 +191,26 @@ private enum H264Profile {
 
 extension SessionDescription.Section {
     /// Why nothing can be sent in this section; nil when it can.
-    fileprivate var refusal: String? {
+    fileprivate func refusal(isRejected: Bool) -> String? {
         if isRejected { return "line \(line) rejects the \(media) (its port is 0)" }
         if !direction.receives { return "line \(line): the \(media) is \(direction.rawValue), so nothing is received" }
         if payloadTypes.isEmpty { return "line \(line): the \(media) has no payload type of RTP" }
         return nil
     }
 
-    fileprivate func names(ofMissing stream: LocalSession.Stream) -> String {
+    /// Why no payload type of this section can carry a stream.
+    fileprivate func mismatch(with stream: LocalSession.Stream) -> String {
+        let h264 = codecs.filter { $0.codec == .h264 && payloadTypes.contains($0.payloadType) }
+        if let own = stream.formats.first(where: { $0.format == .h264 }), !h264.isEmpty {
+            // The codec is the right one.
+            let theirs = h264.map { format in
+                "packetization-mode=\(format.parameters["packetization-mode"] ?? "0") and profile-level-id="
+                    + (format.parameters["profile-level-id"] ?? "42000a")
+            }
+            return
+                "line \(line) takes H264 with \(printable(theirs.joined(separator: ", "), limit: 160)), and what is sent "
+                + "has packetization-mode=1 and profile-level-id=\(own.profileLevelID)"
+        }
         let theirs = codecs.filter { $0.retransmitted == nil }.map(\.name)
         let ours = stream.formats.map { $0.format.encodingName.prefix { $0 != "/" } }
         return

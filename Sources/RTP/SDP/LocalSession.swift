@@ -47,6 +47,8 @@ package struct LocalSession: Sendable {
         package var retransmissionType: UInt8?
         /// `profile-level-id` of H.264: three bytes of the SPS in hexadecimal.
         package var profileLevelID = "42e01f"
+        /// Whether sound has two channels: a receiver of libwebrtc plays one unless that is stated.
+        package var isStereo = false
 
         /// A format under a payload type.
         package init(
@@ -161,7 +163,9 @@ package struct LocalSession: Sendable {
             text.add(
                 "a=fmtp:\(payloadType) level-asymmetry-allowed=1;packetization-mode=1;"
                     + "profile-level-id=\(format.profileLevelID)")
-        case .opus: text.add("a=fmtp:\(payloadType) minptime=10;useinbandfec=1")
+        case .opus:
+            let stereo = format.isStereo ? ";stereo=1;sprop-stereo=1" : ""
+            text.add("a=fmtp:\(payloadType) minptime=10;useinbandfec=1\(stereo)")
         }
         guard let retransmissionType else { return }
         text.add("a=rtpmap:\(retransmissionType) rtx/90000")

@@ -4,10 +4,20 @@ import CaptureCore
 package struct Negotiation: Sendable {
     /// The streams that are sent, in the order of their sections.
     package var streams: [Stream]
-    /// The sections that the peer has rejected, in words for the user; empty when it takes all.
-    package var refusals: [String]
+    /// What the peer does not take; empty when it takes all.
+    package var refusals: [Refusal]
     /// The transport of all streams.
     package var transport: Transport
+
+    /// A stream that the peer does not take.
+    package struct Refusal: Sendable, Hashable {
+        /// `audio` or `video`.
+        package var media: String
+        /// Why, in words for the user: part of a sentence.
+        package var reason: String
+        /// Whether the peer would take the medium in a codec that is not sent.
+        package var isOfCodec: Bool
+    }
 
     /// One stream that the peer takes.
     package struct Stream: Sendable {
@@ -75,7 +85,7 @@ package struct Negotiation: Sendable {
 }
 
 extension Negotiation.Transport {
-    /// The transport of the first section that is used.
+    /// The transport of the first section that is used. What it does not state is that of its group (RFC 9143, 7.1.3).
     ///
     /// - Throws: `incomplete` without credentials or a fingerprint.
     init(_ description: SessionDescription, _ section: SessionDescription.Section, operation: String) throws(SDPError) {
@@ -83,19 +93,29 @@ extension Negotiation.Transport {
             SDPError(
                 .incomplete, operation: operation,
                 message: "The section of line \(section.line) (m=\(section.media)) has no \(what), so no connection "
-                    + "can be made; the server must state it there or for the session.")
+                    + "can be made; the peer must state it there, in the first section of the group, or for the session."
+            )
         }
-        guard let user = section.iceUser else { throw missing("a=ice-ufrag") }
-        guard let password = section.icePassword else { throw missing("a=ice-pwd") }
-        guard !section.fingerprints.isEmpty else { throw missing("a=fingerprint that is known (SHA-1 or SHA-2)") }
-        guard section.multiplexesRTCP else { throw missing("a=rtcp-mux") }
+        let group = description.sections.filter { $0.mid.map(description.bundle.contains) ?? false }
+        let tagged = section.mid.map(description.bundle.contains) == true ? description.tagged : nil
+        // A section that only exists within its group has no transport of its own, whatever it states.
+        let sources = section.isBundleOnly ? [tagged, section] : [section, tagged]
+        func stated<Value>(_ value: (SessionDescription.Section) -> Value?) -> Value? {
+            for case let source? in sources { if let found = value(source) { return found } }
+            return nil
+        }
+        guard let user = stated(\.iceUser) else { throw missing("a=ice-ufrag") }
+        guard let password = stated(\.icePassword) else { throw missing("a=ice-pwd") }
+        guard let found = stated({ $0.fingerprints.isEmpty ? nil : $0.fingerprints }) else {
+            throw missing("a=fingerprint that is known (SHA-1 or SHA-2)")
+        }
+        guard stated({ $0.multiplexesRTCP ? true : nil }) != nil else { throw missing("a=rtcp-mux") }
         iceUser = user
         icePassword = password
         isICELite = description.isICELite
-        fingerprints = section.fingerprints.sorted { $0.digest.count > $1.digest.count }
-        setup = section.setup ?? .either
+        fingerprints = found.sorted { $0.digest.count > $1.digest.count }
+        setup = stated(\.setup) ?? .either
         // With one transport the candidates may stand in any section of the group.
-        let group = description.sections.filter { $0.mid.map(description.bundle.contains) ?? false }
         candidates = section.candidates.isEmpty ? group.flatMap(\.candidates) : section.candidates
     }
 }

@@ -22,6 +22,8 @@ private struct SDPParser {
     private var session = SessionDescription.Section(
         line: 0, media: "", port: 9, transport: "", payloadTypes: [], formats: "")
     private var sessionDirection: SessionDescription.Direction?
+    /// What the present section states of its payload types. Lines may come in any order: Firefox writes `a=rtpmap` last.
+    private var formats = FormatLines()
     private var candidateCount = 0
     private var line = 0
     private var content: Substring = ""
@@ -43,6 +45,7 @@ private struct SDPParser {
             guard !content.isEmpty else { continue }
             try parseLine()
         }
+        endSection()
         guard line > 0, hasVersion else {
             throw SDPError(
                 .malformed, operation: operation,
@@ -110,11 +113,18 @@ private struct SDPParser {
                 types.append(type)
             }
         }
+        endSection()
         var section = SessionDescription.Section(
             line: line, media: String(words[0]), port: port, transport: String(words[2]), payloadTypes: types,
             formats: String(words[3]))
         if let sessionDirection { section.direction = sessionDirection }
         description.sections.append(section)
+    }
+
+    /// Gives the section the formats that its lines describe.
+    private mutating func endSection() {
+        if let last = description.sections.indices.last { description.sections[last].codecs = formats.joined }
+        formats = FormatLines()
     }
 
     /// Changes the section, or the session before the first one.
@@ -141,6 +151,7 @@ private struct SDPParser {
             if description.sections.isEmpty { sessionDirection = direction }
             try change { if let direction { $0.direction = direction } }
         case "rtcp-mux": try change { $0.multiplexesRTCP = true }
+        case "bundle-only": try change { $0.isBundleOnly = true }
         case "ice-ufrag":
             let user = try credential(value, 4...256, "a user name of ICE has 4 to 256 letters, digits, + or /")
             try change { $0.iceUser = user }
@@ -225,31 +236,16 @@ private struct SDPParser {
                 guard !section.extensions.contains(where: { $0.id == id }) else {
                     throw here.malformed("two extensions have the number \(id)")
                 }
-                section.extensions.append((id, uri))
+                section.extensions.append(.init(id: id, uri: uri))
             }
             return
         }
-        if name == "rtcp-fb", words[0] == "*" {
-            try change { section in
-                for index in section.codecs.indices { SDPParser.add(words[1], to: &section.codecs[index]) }
-            }
-            return
-        }
+        if name == "rtcp-fb", words[0] == "*" { return formats.addFeedback(words[1]) }
         guard let type = UInt8(words[0]), type < 128 else { throw malformed("payload types are numbers below 128") }
-        let format = name == "rtpmap" ? try parseMap(type, words[1]) : nil
-        try change { section in
-            let known = section.codecs.firstIndex { $0.payloadType == type }
-            if let format {
-                if known == nil, section.codecs.count < SessionDescription.maximumItems {
-                    section.codecs.append(format)
-                }
-            } else if let known {
-                if name == "fmtp" {
-                    section.codecs[known].parameters = SDPParser.parameters(words[1])
-                } else {
-                    SDPParser.add(words[1], to: &section.codecs[known])
-                }
-            }
+        switch name {
+        case "rtpmap": formats.add(try parseMap(type, words[1]))
+        case "fmtp": formats.setParameters(words[1], of: type)
+        default: formats.addFeedback(words[1], to: type)
         }
     }
 
@@ -261,21 +257,6 @@ private struct SDPParser {
         var format = SessionDescription.PayloadFormat(payloadType: type, name: String(parts[0]), clockRate: rate)
         if parts.count > 2, let channels = Int(parts[2].prefix { $0 != " " }) { format.channels = channels }
         return format
-    }
-
-    private static func add(_ feedback: Substring, to format: inout SessionDescription.PayloadFormat) {
-        guard format.feedback.count < SessionDescription.maximumItems else { return }
-        format.feedback.insert(feedback.lowercased())
-    }
-
-    private static func parameters(_ value: Substring) -> [String: String] {
-        var found: [String: String] = [:]
-        for pair in value.split(separator: ";").prefix(SessionDescription.maximumItems) {
-            let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let key = parts.first else { continue }
-            found[key.lowercased()] = parts.count > 1 ? String(parts[1]) : ""
-        }
-        return found
     }
 
     /// Quotes the line, but for what is secret in it: also where the line is so damaged that it is hardly known as such.
@@ -311,5 +292,49 @@ private struct SDPParser {
         }
         flush()
         return String(result)
+    }
+}
+
+/// The lines of a section about its payload types, in any order: `a=rtpmap`, `a=fmtp` and `a=rtcp-fb`.
+private struct FormatLines {
+    private var maps: [SessionDescription.PayloadFormat] = []
+    private var parameters: [UInt8: [String: String]] = [:]
+    private var feedback: [UInt8: Set<String>] = [:]
+    /// Of all payload types: `a=rtcp-fb:*`.
+    private var sharedFeedback: Set<String> = []
+
+    /// Each payload type with what is stated of it.
+    var joined: [SessionDescription.PayloadFormat] {
+        maps.map { map in
+            var format = map
+            format.parameters = parameters[map.payloadType] ?? [:]
+            format.feedback = sharedFeedback.union(feedback[map.payloadType] ?? [])
+            return format
+        }
+    }
+
+    mutating func add(_ format: SessionDescription.PayloadFormat) {
+        guard maps.count < SessionDescription.maximumItems,
+            !maps.contains(where: { $0.payloadType == format.payloadType })
+        else { return }
+        maps.append(format)
+    }
+
+    mutating func setParameters(_ value: Substring, of type: UInt8) {
+        var found: [String: String] = [:]
+        for pair in value.split(separator: ";").prefix(SessionDescription.maximumItems) {
+            let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let key = parts.first else { continue }
+            found[key.lowercased()] = parts.count > 1 ? String(parts[1]) : ""
+        }
+        parameters[type] = found
+    }
+
+    /// - Parameter type: nil for all payload types.
+    mutating func addFeedback(_ value: Substring, to type: UInt8? = nil) {
+        func add(to set: inout Set<String>) {
+            if set.count < SessionDescription.maximumItems { set.insert(value.lowercased()) }
+        }
+        if let type { add(to: &feedback[type, default: []]) } else { add(to: &sharedFeedback) }
     }
 }

@@ -3,7 +3,7 @@ import CaptureCore
 /// A session description (RFC 8866) of WebRTC, as it was received: an offer or an answer.
 ///
 /// ``init(parsing:operation:)`` reads one. Attributes that mean nothing here are left out.
-package struct SessionDescription: Sendable {
+package struct SessionDescription: Sendable, Hashable {
     /// The maximum size of a description, in bytes.
     package static let maximumSize = 64 << 10
     /// The maximum number of sections.
@@ -23,12 +23,12 @@ package struct SessionDescription: Sendable {
     package var candidatesIgnored = 0
 
     /// What stands at the level of the session is that of each section without an own one.
-    package struct Section: Sendable {
+    package struct Section: Sendable, Hashable {
         /// The line at which it begins, counted from 1.
         package var line: Int
         /// `video`, `audio`, `application` or another medium.
         package var media: String
-        /// 0 for a section that is rejected.
+        /// 0 for a section that is rejected, or that an offer sends over the transport of its group only.
         package var port: Int
         /// The transport protocol, as in `UDP/TLS/RTP/SAVPF`.
         package var transport: String
@@ -42,8 +42,8 @@ package struct SessionDescription: Sendable {
         package var direction = Direction.sendAndReceive
         /// The payload formats by `a=rtpmap`.
         package var codecs: [PayloadFormat] = []
-        /// The header extensions: identifier and URI.
-        package var extensions: [(id: UInt8, uri: String)] = []
+        /// The header extensions.
+        package var extensions: [HeaderExtension] = []
         /// Whether RTCP shares the port of RTP (RFC 5761).
         package var multiplexesRTCP = false
         /// The user name of ICE; nil without one.
@@ -57,13 +57,34 @@ package struct SessionDescription: Sendable {
         /// The candidates of the first component, without `a=`.
         package var candidates: [String] = []
 
-        /// Whether nothing is to be sent in this section.
+        /// Whether an offer wants the section only in the group of one transport (`a=bundle-only`, RFC 9143, 6).
+        package var isBundleOnly = false
+
+        /// Whether nothing is to be sent in this section. In an offer ``SessionDescription/isOffered(_:)`` says so.
         package var isRejected: Bool { port == 0 }
 
         /// The format of a payload type; nil when it is not described.
         package func format(of payloadType: UInt8) -> PayloadFormat? {
             codecs.first { $0.payloadType == payloadType }
         }
+    }
+
+    /// Whether an offer has a section to be answered: its port is not 0, or its group's transport carries it (RFC 9143, 7.2).
+    package func isOffered(_ section: Section) -> Bool {
+        !section.isRejected || (section.isBundleOnly && section.mid.map(bundle.contains) ?? false)
+    }
+
+    /// The section whose transport its whole group uses: the first of the group (RFC 9143, 7.2); nil without a group.
+    var tagged: Section? {
+        bundle.first.flatMap { first in sections.first { $0.mid == first } }
+    }
+
+    /// A header extension of RTP (RFC 8285).
+    package struct HeaderExtension: Sendable, Hashable {
+        /// Its identifier in the packets, 1 to 14.
+        package var id: UInt8
+        /// Its name.
+        package var uri: String
     }
 
     /// A direction of media (RFC 8866, 6.7).

@@ -20,6 +20,20 @@ import Testing
         #expect(sent == 8)
     }
 
+    /// A packet of 24 bytes may state 8191 packets, and a datagram has 54 of them: what is read of a second has a limit.
+    @Test func `Reports without end are left unread`() {
+        var estimator = BandwidthEstimator(.init(maximum: 2_500_000))
+        let lost = FeedbackWriter.write((0..<8191).map { (UInt16($0), nil) })
+        func report(_ count: Int, at time: MediaTime) {
+            for _ in 0..<count { lost.withUnsafeBytes { _ = estimator.handleFeedback($0, at: time) } }
+        }
+        report(1000, at: start)
+        #expect(estimator.statistics.feedbackCount == 2 && estimator.statistics.excessCount == 998)
+        // What an honest receiver says in the next second counts.
+        report(1, at: start.advanced(by: .seconds(1)))
+        #expect(estimator.statistics.feedbackCount == 3)
+    }
+
     /// Clocks that leap, arrivals in any order, losses and repetitions, of packets that were sent and of others; and a path
     /// that changes, after which feedback on the old one still comes.
     @Test(arguments: 0..<8) func `Nothing that a peer states leads astray`(seed: UInt64) {

@@ -165,6 +165,60 @@ enum Descriptions {
         a=fmtp:109 apt=108
         """)
 
+    /// As a page in Firefox offers to receive: the names of the formats come after what is said of them.
+    static let firefox = lines(
+        """
+        v=0
+        o=mozilla...THIS_IS_SDPARTA-99.0 5217 0 IN IP4 0.0.0.0
+        s=-
+        t=0 0
+        a=fingerprint:\(fingerprint)
+        a=group:BUNDLE 0 1
+        a=ice-options:trickle
+        a=msid-semantic:WMS *
+        m=audio 9 UDP/TLS/RTP/SAVPF 109 9
+        c=IN IP4 0.0.0.0
+        a=candidate:0 1 UDP 2122252543 10.0.0.2 50001 typ host
+        a=recvonly
+        a=end-of-candidates
+        a=extmap:3 urn:ietf:params:rtp-hdrext:sdes:mid
+        a=fmtp:109 maxplaybackrate=48000;stereo=1;useinbandfec=1
+        a=ice-pwd:\(password)
+        a=ice-ufrag:0a1b2c3d
+        a=mid:0
+        a=rtcp-mux
+        a=rtpmap:109 opus/48000/2
+        a=rtpmap:9 G722/8000/1
+        a=setup:actpass
+        a=ssrc:1 cname:{x}
+        m=video 9 UDP/TLS/RTP/SAVPF 120 124 126 127
+        c=IN IP4 0.0.0.0
+        a=recvonly
+        a=extmap:3 urn:ietf:params:rtp-hdrext:sdes:mid
+        a=extmap:4 http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time
+        a=extmap:7 http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01
+        a=fmtp:126 profile-level-id=42e01f;level-asymmetry-allowed=1;packetization-mode=1
+        a=fmtp:120 max-fs=12288;max-fr=60
+        a=fmtp:124 apt=120
+        a=fmtp:127 apt=126
+        a=ice-pwd:\(password)
+        a=ice-ufrag:0a1b2c3d
+        a=mid:1
+        a=rtcp-fb:120 nack
+        a=rtcp-fb:120 nack pli
+        a=rtcp-fb:120 ccm fir
+        a=rtcp-fb:120 goog-remb
+        a=rtcp-fb:120 transport-cc
+        a=rtcp-fb:126 nack
+        a=rtcp-mux
+        a=rtcp-rsize
+        a=rtpmap:120 VP8/90000
+        a=rtpmap:124 rtx/90000
+        a=rtpmap:126 H264/90000
+        a=rtpmap:127 rtx/90000
+        a=setup:actpass
+        """)
+
     static func lines(_ text: String) -> String {
         text.split(separator: "\n").joined(separator: "\r\n") + "\r\n"
     }

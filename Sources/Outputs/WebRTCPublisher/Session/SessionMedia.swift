@@ -171,7 +171,11 @@ final class SessionMedia {
             }
             switch event {
             case .transportFeedback(let packet): estimator.handleFeedback(packet, at: now)
-            case .maximumBitrate(let bitrate): estimator.handleREMB(bitrate, at: now)
+            case .maximumBitrate(let bitrate, let sources):
+                // An estimate without the sound leaves room for it: some receivers measure the video alone.
+                let sound = streams.first { !$0.isVideo }?.sender.configuration.ssrc
+                let isWithSound = sound.map(sources.contains) ?? true
+                estimator.handleREMB(bitrate.addingClamped(isWithSound ? 0 : audioBitrate), at: now)
             case .reception(let reception):
                 guard let stream = streams.first(where: { $0.sender.configuration.ssrc == reception.ssrc }) else {
                     return
@@ -244,5 +248,12 @@ private struct SentRate {
     func bitrate(at now: MediaTime) -> Int {
         let index = now.nanoseconds / 100_000_000
         return slots.reduce(0) { $0 + (index - $1.index < 10 ? $1.bytes * 8 : 0) }
+    }
+}
+
+extension Int {
+    fileprivate func addingClamped(_ other: Int) -> Int {
+        let (sum, isOver) = addingReportingOverflow(other)
+        return isOver ? .max : sum
     }
 }
