@@ -29,10 +29,12 @@ final class ICEAgent: @unchecked Sendable {
 
     /// - Parameters:
     ///   - addresses: the only addresses of this machine to use; empty for all.
-    /// - Throws: `invalidConfiguration` for what is no address, `unavailable`.
+    /// - Throws: `invalidConfiguration` for what is no address, `unavailable`; `system` where few files and sockets can be
+    ///   opened, since GLib ends the process when it gets none.
     init(
         _ thread: ConnectThread, isControlling: Bool, addresses: [String], isRelayOnly: Bool, _ handlers: Handlers
     ) throws(CaptureError) {
+        try ICEAgent.checkDescriptors()
         guard let agent = nice_shim_agent_new(thread.context, isControlling ? 1 : 0) else {
             throw CaptureError(
                 .unavailable, operation: "prepare ICE", message: "libnice makes no agent; install Debian's libnice10.")
@@ -65,6 +67,19 @@ final class ICEAgent: @unchecked Sendable {
                 guard let bytes, let context else { return }
                 ICEAgent.of(context).handlers.received(UnsafeMutableRawBufferPointer(start: bytes, count: Int(count)))
             }, context)
+    }
+
+    /// An agent opens a few, and what else the process opens at the same time must not take the last ones.
+    private static let minimumFreeDescriptors = 16
+
+    /// - Throws: `system` where few files and sockets can be opened.
+    static func checkDescriptors() throws(CaptureError) {
+        let usage = DescriptorUsage()
+        guard usage.free < minimumFreeDescriptors else { return }
+        throw CaptureError(
+            .system, operation: "prepare ICE", errno: EMFILE,
+            message: "This process may have \(usage.limit) files and sockets open and has \(usage.open), too many for "
+                + "another connection by WebRTC. Raise the limit with `ulimit -n`.")
     }
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> ICEAgent {
@@ -131,14 +146,23 @@ final class ICEAgent: @unchecked Sendable {
 
     /// Sets what the peer has described.
     ///
-    /// - Returns: the candidates that could not be read, such as names that stand for hidden addresses.
-    func connect(user: String, password: String, candidates: [String]) -> Int {
+    /// - Parameter isComplete: whether ``add(candidates:isComplete:)`` brings no more candidates.
+    /// - Returns: the candidates that could not be read, such as names.
+    func connect(user: String, password: String, candidates: [String], isComplete: Bool) -> [String] {
         nice_agent_set_remote_credentials(agent, stream, user, password)
+        return add(candidates: candidates, isComplete: isComplete)
+    }
+
+    /// Adds candidates of the peer.
+    ///
+    /// - Returns: those that could not be read.
+    @discardableResult
+    func add(candidates: [String], isComplete: Bool) -> [String] {
         var list: UnsafeMutablePointer<GSList>?
-        var hidden = 0
+        var unread: [String] = []
         for line in candidates {
             guard let candidate = nice_agent_parse_remote_candidate_sdp(agent, stream, "a=" + line) else {
-                hidden += 1
+                unread.append(line)
                 continue
             }
             if candidate.pointee.component_id == ICEAgent.component {
@@ -148,10 +172,15 @@ final class ICEAgent: @unchecked Sendable {
             }
         }
         nice_agent_set_remote_candidates(agent, stream, ICEAgent.component, list)
-        nice_agent_peer_candidate_gathering_done(agent, stream)
+        if isComplete { nice_agent_peer_candidate_gathering_done(agent, stream) }
         nice_shim_free_candidates(list)
-        return hidden
+        return unread
     }
+
+    /// Goes on with the path in use, though its checks were not answered for a while.
+    ///
+    /// - Returns: false when there is no such path.
+    func keepPath() -> Bool { nice_shim_keep_path(agent, stream, ICEAgent.component) != 0 }
 
     /// The kinds of the two candidates of the chosen pair, as in `host, relayed`; nil for none.
     var selectedPair: String? {

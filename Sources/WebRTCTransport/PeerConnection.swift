@@ -43,13 +43,18 @@ package final class PeerConnection: @unchecked Sendable {
     private var deadline = MediaTime.zero
     private var isICEConnected = false
     private var reportWindow = (begin: MediaTime.zero, count: 0)
+    /// When the last authentic report came.
+    private var lastReport: MediaTime?
+    /// When a path was kept since reports come.
+    private var lastKept: MediaTime?
 
     /// A connection that does nothing yet.
     ///
-    /// - Throws: `system` when the machine has no thread left.
+    /// - Throws: `system` when the machine has no thread left, or few files and sockets can be opened.
     package init(_ configuration: Configuration, _ handlers: Handlers) throws(CaptureError) {
         self.configuration = configuration
         self.handlers = handlers
+        try ICEAgent.checkDescriptors()
         thread = try ConnectThread.shared()
     }
 
@@ -143,15 +148,36 @@ package final class PeerConnection: @unchecked Sendable {
         guard let agent else { return }
         self.remote = remote
         self.isServer = isServer
-        let hidden = agent.connect(
-            user: remote.user, password: remote.password,
-            candidates: Array(remote.candidates.prefix(PeerConnection.maximumCandidates)))
-        shared.withLock { $0.statistics.hiddenCandidates += hidden }
+        let candidates = Array(remote.candidates.prefix(PeerConnection.maximumCandidates))
+        let named = configuration.resolvesNames ? candidates.compactMap { NamedCandidate($0) } : []
+        let unread = agent.connect(
+            user: remote.user, password: remote.password, candidates: candidates, isComplete: named.isEmpty)
+        shared.withLock { $0.statistics.hiddenCandidates += unread.count }
+        if !named.isEmpty { resolve(named) }
         guard dtls == nil else { return }
         deadline = MonotonicClock().now.advanced(by: configuration.connectTimeout)
         setState(.connecting)
         // It exists while the connection is being made.
         timer = thread.repeating(every: 20) { [weak self] in self?.tick() }
+    }
+
+    /// Looks up the names of candidates, on a thread of their own: that takes up to many seconds.
+    private func resolve(_ named: [NamedCandidate]) {
+        let thread = self.thread
+        do throws(CaptureError) {
+            try CaptureThread(name: "webrtc names") { [weak self] in
+                for (index, candidate) in named.enumerated() {
+                    let lines = candidate.resolve()
+                    thread.perform { [weak self] in
+                        guard let self else { return }
+                        if !lines.isEmpty { self.shared.withLock { $0.statistics.hiddenCandidates -= 1 } }
+                        self.agent?.add(candidates: lines, isComplete: index == named.count - 1)
+                    }
+                }
+            }
+        } catch {
+            agent?.add(candidates: [], isComplete: true)
+        }
     }
 
     /// Uses further servers, which a signalling server has named.
@@ -175,7 +201,13 @@ package final class PeerConnection: @unchecked Sendable {
         guard case .connecting = state else { return }
         dtls?.handleTimeout()
         guard MonotonicClock().now > deadline else { return }
-        let cause = dtls == nil ? "No address of the peer answers" : "The peer does not answer the handshake"
+        var cause = dtls == nil ? "No address of the peer answers" : "The peer does not answer the handshake"
+        let hidden = statistics.hiddenCandidates
+        if dtls == nil, hidden > 0 {
+            cause +=
+                " (\(hidden) of the \(remote?.candidates.count ?? hidden) that it has stated are names that "
+                + "\(configuration.resolvesNames ? "are not known here" : "are not looked up"))"
+        }
         finish(
             CaptureError(
                 .stalled, operation: "connect to the peer",
@@ -191,7 +223,7 @@ package final class PeerConnection: @unchecked Sendable {
             if case .disconnected = state { setState(.ready) } else { startEncryption() }
         case NICE_COMPONENT_STATE_FAILED:
             // A relay that is still asked, or an answer that comes late, may yet help, until the time is over.
-            guard isICEConnected else { return }
+            guard isICEConnected, !keepPath() else { return }
             let reason = CaptureError(
                 .deviceLost, operation: "send to the peer",
                 message: "The peer no longer answers; check it, and the network.")
@@ -199,6 +231,19 @@ package final class PeerConnection: @unchecked Sendable {
             if configuration.canRestart, inbound != nil { setState(.disconnected(reason)) } else { finish(reason) }
         default: break
         }
+    }
+
+    /// Reports that are authentic show as well as answered checks that the peer wants what is sent (RFC 7675, 5): on a lossy
+    /// link libnice, which makes one check in 5 s and repeats none, gives up after two that are lost.
+    private func keepPath() -> Bool {
+        let now = MonotonicClock().now
+        guard let lastReport, now - lastReport < PeerConnection.consentTimeout, inbound != nil else { return false }
+        // Sooner than checks can be missing, the peer has said that it does not want more.
+        if let lastKept, now - lastKept < PeerConnection.minimumConsent { return false }
+        guard agent?.keepPath() == true else { return false }
+        lastKept = now
+        shared.withLock { $0.statistics.pathsKept += 1 }
+        return true
     }
 
     // MARK: Encryption
@@ -273,7 +318,10 @@ package final class PeerConnection: @unchecked Sendable {
         shared.withLock { shared in
             if isAuthentic { shared.statistics.reportsReceived += 1 } else { shared.statistics.rejected += 1 }
         }
-        if isAuthentic { handlers.reportReceived(UnsafeRawBufferPointer(rebasing: bytes[..<Int(length)])) }
+        if isAuthentic {
+            lastReport = now
+            handlers.reportReceived(UnsafeRawBufferPointer(rebasing: bytes[..<Int(length)]))
+        }
     }
 
     private func receivedMedia(_ bytes: UnsafeMutableRawBufferPointer, _ inbound: SRTPSession) {

@@ -20,6 +20,10 @@ final class SRTPSession: @unchecked Sendable {
     enum Direction { case outbound, inbound }
 
     private let session: srtp_t
+    /// Of what was received and was authentic.
+    private var sources: Set<UInt32> = []
+    /// libsrtp keeps a stream for each source, and searches a list of them with each packet. Browsers have a few.
+    static let maximumSources = 16
 
     /// libsrtp keeps tables of its own, which are made once.
     private static let isInitialized = srtp_init() == srtp_err_status_ok
@@ -61,10 +65,24 @@ final class SRTPSession: @unchecked Sendable {
     }
 
     func unprotect(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
-        srtp_unprotect(session, packet, &length) == srtp_err_status_ok
+        guard length >= 12 else { return false }
+        return take(SRTPSession.source(packet, at: 8)) { srtp_unprotect(session, packet, &length) }
     }
 
     func unprotectRTCP(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
-        srtp_unprotect_rtcp(session, packet, &length) == srtp_err_status_ok
+        guard length >= 8 else { return false }
+        return take(SRTPSession.source(packet, at: 4)) { srtp_unprotect_rtcp(session, packet, &length) }
+    }
+
+    private static func source(_ packet: UnsafeMutableRawPointer, at offset: Int) -> UInt32 {
+        UInt32(bigEndian: packet.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+
+    /// Decrypts a packet, unless there are too many sources already. One that is not authentic counts for none.
+    private func take(_ source: UInt32, _ decrypt: () -> srtp_err_status_t) -> Bool {
+        guard sources.contains(source) || sources.count < SRTPSession.maximumSources else { return false }
+        guard decrypt() == srtp_err_status_ok else { return false }
+        sources.insert(source)
+        return true
     }
 }

@@ -82,6 +82,40 @@ import Testing
         #expect(!pair.offering.received.withLock { $0.states }.contains(.ready))
     }
 
+    /// As media servers that make no checks of their own state their address (RFC 8839, 5.1).
+    @Test func aCandidateMayHaveAName() throws {
+        let pair = try PeerPair(resolvesNames: true)
+        try pair.exchange(isLite: true) { answer in
+            answer.candidates = answer.candidates.map { $0.replacing(" 127.0.0.1 ", with: " localhost ") }
+        }
+        #expect(pair.areReady, "\(pair.offering.received.withLock { $0.states })")
+        #expect(pair.offering.peer.statistics.hiddenCandidates == 0)
+    }
+
+    @Test func aNameThatIsNotKnownIsSaid() throws {
+        let pair = try PeerPair(timeout: .seconds(1), resolvesNames: true)
+        try pair.exchange(isLite: true) { answer in
+            answer.candidates = answer.candidates.map { $0.replacing(" 127.0.0.1 ", with: " no-such-name.invalid ") }
+        }
+        let reason = try #require(pair.offering.reasonOfEnd)
+        #expect(reason.message.contains("1 of the 1 that it has stated are names"), "\(reason)")
+    }
+
+    /// GLib ends the process when it gets no descriptor.
+    @Test func aConnectionNeedsDescriptors() throws {
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        // The thread that connects has what it needs.
+        _ = try PeerPair()
+        var before = rlimit()
+        getrlimit(resource, &before)
+        var few = before
+        few.rlim_cur = rlim_t(DescriptorUsage().open + 10)
+        setrlimit(resource, &few)
+        defer { setrlimit(resource, &before) }
+        let error = #expect(throws: CaptureError.self) { _ = try PeerPair() }
+        #expect(error?.code == .system && error?.message.contains("ulimit -n") == true)
+    }
+
     @Test func theEndReachesTheOtherSide() throws {
         let pair = try PeerPair()
         try pair.exchange()

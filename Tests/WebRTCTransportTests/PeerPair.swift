@@ -16,11 +16,12 @@ final class PeerPair: Sendable {
         let peer: PeerConnection
         let received: Locked<Received>
 
-        init(isControlling: Bool, timeout: Duration) throws {
+        init(isControlling: Bool, timeout: Duration, resolvesNames: Bool = false) throws {
             let received = Locked(Received())
             var configuration = PeerConnection.Configuration(
                 isControlling: isControlling, localAddresses: ["127.0.0.1"])
             configuration.connectTimeout = timeout
+            configuration.resolvesNames = resolvesNames
             peer = try PeerConnection(
                 configuration,
                 PeerConnection.Handlers(
@@ -56,8 +57,9 @@ final class PeerPair: Sendable {
     let offering: Side
     let answering: Side
 
-    init(timeout: Duration = .seconds(60)) throws {
-        offering = try Side(isControlling: true, timeout: timeout)
+    /// - Parameter resolvesNames: whether the offering side looks up the names of candidates.
+    init(timeout: Duration = .seconds(60), resolvesNames: Bool = false) throws {
+        offering = try Side(isControlling: true, timeout: timeout, resolvesNames: resolvesNames)
         answering = try Side(isControlling: false, timeout: timeout)
     }
 
@@ -66,13 +68,17 @@ final class PeerPair: Sendable {
         answering.peer.close()
     }
 
-    /// Describes each side to the other; `change` may falsify what the offering one is given.
-    func exchange(isServer: Bool = true, _ change: (inout PeerConnection.Parameters) -> Void = { _ in }) throws {
+    /// Describes each side to the other; `change` may falsify what the offering one is given. A `lite` answering side knows no
+    /// address of the other.
+    func exchange(
+        isServer: Bool = true, isLite: Bool = false, _ change: (inout PeerConnection.Parameters) -> Void = { _ in }
+    ) throws {
         offering.peer.gather()
         answering.peer.gather()
-        let offer = try offering.peer.waitUntilGathered(for: .seconds(20))
+        var offer = try offering.peer.waitUntilGathered(for: .seconds(20))
         var answer = try answering.peer.waitUntilGathered(for: .seconds(20))
         change(&answer)
+        if isLite { offer.candidates = [] }
         answering.peer.connect(to: offer, isServer: !isServer)
         offering.peer.connect(to: answer, isServer: isServer)
     }

@@ -36,6 +36,19 @@ static inline void nice_shim_disconnect_signals(NiceAgent *agent, void *context)
     g_signal_handlers_disconnect_by_data(agent, context);
 }
 
+/// Takes the path in use as one that the peer consents to, which libnice does not know of.
+static inline gboolean nice_shim_keep_path(NiceAgent *agent, guint stream, guint component) {
+    NiceCandidate *local = NULL, *remote = NULL, *same_local = NULL, *same_remote = NULL;
+    if (!nice_agent_get_selected_pair(agent, stream, component, &local, &remote)) return FALSE;
+    gchar *local_name = g_strdup(local->foundation), *remote_name = g_strdup(remote->foundation);
+    gboolean is_kept = nice_agent_set_selected_pair(agent, stream, component, local_name, remote_name)
+        && nice_agent_get_selected_pair(agent, stream, component, &same_local, &same_remote)
+        && local == same_local && remote == same_remote;
+    g_free(local_name);
+    g_free(remote_name);
+    return is_kept;
+}
+
 /// For `nice_agent_close_async`: releases what the closing has held.
 typedef void (*nice_shim_closed_function)(GObject *agent, GAsyncResult *result, gpointer context);
 
