@@ -332,7 +332,8 @@ let package = Package(
         .testTarget(
             name: "WebRTCPublisherTests",
             dependencies: [
-                "WebRTCPublisher", "CaptureCore", "CapturerTestKit", "HTTPTransport", "TestTools", "WebRTCTransport",
+                "WebRTCPublisher", "CaptureCore", "CapturerTestKit", "HTTPTransport", "MediaPublishing", "TestTools",
+                "VideoCapturing", "WebRTCTransport",
             ], swiftSettings: strict),
         .testTarget(
             name: "WebRTCViewingTests",

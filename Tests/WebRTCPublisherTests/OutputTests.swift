@@ -1,7 +1,9 @@
 import CaptureCore
 import CapturerTestKit
+import MediaPublishing
 import TestTools
 import Testing
+import VideoCapturing
 
 @testable import WebRTCPublisher
 
@@ -59,13 +61,17 @@ import Testing
         }
     }
 
-    /// No datagram passes until the peer is given up, which takes ten seconds: the three at a time.
+    /// No datagram passes until the peer is given up, which takes ten seconds: the three at a time. Of a fourth one only the
+    /// checks are lost, as a lossy link loses some in a row: its reports show that it is there.
     @Test func `A path that is lost is found again, or another session is begun`() throws {
+        let lossy = try Run(.succeeds)
+        defer { lossy.end() }
         let runs = [
             try Run(.succeeds), try Run(.isRefused("405 Method Not Allowed")), try Run(.leadsNowhere),
         ]
         defer { for run in runs { run.end() } }
-        for run in runs { #expect(eventually { run.endpoint.frames > 10 }, "\(run.words)") }
+        for run in runs + [lossy] { #expect(eventually { run.endpoint.frames > 10 }, "\(run.words)") }
+        lossy.endpoint.dropChecks()
         let frames = runs.map(\.endpoint.frames)
         let asked = runs.map(\.keyFramesAsked)
         for run in runs { run.endpoint.cut() }
@@ -82,6 +88,45 @@ import Testing
         #expect(runs[0].endpoint.methods == ["POST", "PATCH"])
         #expect(runs[1].endpoint.methods == ["POST", "PATCH", "DELETE", "POST"])
         #expect(runs[2].endpoint.methods == ["POST", "PATCH", "DELETE", "POST"])
+        let last = lossy.endpoint.frames
+        #expect(eventually { lossy.endpoint.frames > last + 50 })
+        #expect(lossy.output.statistics.reconnects == 0 && lossy.endpoint.methods == ["POST"], "\(lossy.words)")
+    }
+
+    /// A sound that the server does not take is no silent success.
+    @Test func `What the server does not take is said`() throws {
+        let endpoint = ReceivingEndpoint()
+        defer { endpoint.stop() }
+        let output = try WHIPOutput(endpoint.url)
+        let warnings = Locked<[String]>([])
+        _ = try output.open(
+            OutputContext(
+                format: VideoFormat(.i420, width: 64, height: 48),
+                warn: { text in warnings.withLock { $0.append(text) } }))
+        let sound = TrackDescription(id: 1, codec: .opus, media: .audio(.init(sampleRate: 48_000, channelCount: 2)))
+        try output.begin([OutputTests.track, sound])
+        #expect(eventually { output.state == .live })
+        try output.write(OutputTests.packet(0, at: MonotonicClock().now, isKeyFrame: true))
+        #expect(output.statistics.refusals == ["audio: the answer has no section for the audio"])
+        #expect(output.outputStatistics.details.contains { $0.name == "refusals" && $0.value.text.contains("audio:") })
+        let error = #expect(throws: CaptureError.self) { try output.close(at: nil) }
+        #expect(error?.message == "The sound was never taken: the answer has no section for the audio.")
+        let said = warnings.withLock { $0 }
+        #expect(said.count == 1 && said[0].contains("does not take the sound, which is not published"), "\(said)")
+    }
+
+    /// It would be as wrong each time, and the server makes and ends a session with each.
+    @Test(arguments: [
+        WHIPServer.sdp + "m=video 9 UDP/TLS/RTP/SAVPF 96\r\na=recvonly\r\na=rtpmap:96 VP8/90000\r\n", "<html>",
+    ])
+    func `An answer that stays wrong is asked for twice`(body: String) throws {
+        let server = WHIPServer(WHIPServer.accept(["Location: /r"], body: body))
+        defer { server.stop() }
+        let output = try WHIPOutput(server.url)
+        try output.begin([OutputTests.track])
+        #expect(eventually { if case .ended(_?) = output.state { true } else { false } })
+        #expect(server.requests == ["POST /whip/room", "DELETE /r", "POST /whip/room", "DELETE /r"])
+        output.finish()
     }
 
     @Test func `The end does not wait for a STUN server that does not answer`() throws {

@@ -18,7 +18,7 @@ import Testing
         let client = try server.client(token: "the-token")
         let session = try client.publishedSession()
         #expect(session.answer == WHIPServer.sdp)
-        #expect(session.hasResource)
+        #expect(session.hasResource && session.notice == nil)
         #expect(session.iceServers.map(\.host) == ["stun.example", "turn.example"])
         #expect(session.iceServers.last?.password == "p")
         #expect(client.close() == nil)
@@ -59,12 +59,58 @@ import Testing
         let server = WHIPServer(WHIPServer.accept(headers))
         defer { server.stop() }
         let client = try server.client()
-        #expect(try !client.publishedSession().hasResource)
+        let session = try client.publishedSession()
+        #expect(!session.hasResource)
+        // The user learns why the session stays at the server.
+        #expect(session.notice?.contains("cannot be ended or restarted there") == true, "\(session.notice ?? "")")
         #expect(client.close() == nil)
         #expect(server.requests == ["POST /whip/room"])
         if case .restarted = client.restart(ICEFragment(ufrag: "abcd", password: icePassword)) {
             Issue.record("restarted a session without a resource")
         }
+    }
+
+    @Test(arguments: [
+        ("201 Created", "text/plain"), ("201 Created", ""), ("200 OK", "application/sdp"),
+        ("202 Accepted", "application/sdp"),
+        ("201 Created", "application/sdp; charset=utf-8"),
+    ])
+    func `A description is an answer, whatever it is called`(status: String, type: String) throws {
+        let server = WHIPServer { request, connection in
+            guard request.method == "POST" else { return connection.respond("200 OK") }
+            connection.respond(
+                status, ["Location: /r"] + (type.isEmpty ? [] : ["Content-Type: \(type)"]), body: WHIPServer.sdp)
+        }
+        defer { server.stop() }
+        let client = try server.client()
+        #expect(try client.publishedSession().answer == WHIPServer.sdp)
+        client.close()
+        #expect(server.requests == ["POST /whip/room", "DELETE /r"])
+    }
+
+    @Test(arguments: ["200 OK", "202 Accepted", "204 No Content"])
+    func `A session without an answer is ended`(status: String) throws {
+        let server = WHIPServer { request, connection in
+            connection.respond(request.method == "POST" ? status : "200 OK", ["Location: /r"])
+        }
+        defer { server.stop() }
+        let error = try #require(try server.client().refusal())
+        #expect(error.code == .notFound && error.message.contains(String(status.prefix(3))), "\(error)")
+        #expect(server.requests == ["POST /whip/room", "DELETE /r"])
+    }
+
+    @Test func `The token goes to no other host, whatever the endpoint names`() throws {
+        let other = WHIPServer { _, connection in connection.respond("401 Unauthorized") }
+        let port = other.server.port
+        let server = WHIPServer(WHIPServer.accept(["Location: http://localhost:\(port)/r"]))
+        defer { for each in [other, server] { each.stop() } }
+        let client = try server.client(token: "the-token")
+        #expect(try client.publishedSession().hasResource)
+        let failure = try #require(client.close())
+        #expect(
+            failure.message.contains("http://localhost:\(port)") && !"\(failure)".contains("the-token"), "\(failure)")
+        #expect(other.requests == ["DELETE /r"])
+        #expect(other.server.requests.allSatisfy { $0.header("Authorization") == nil })
     }
 
     @Test(arguments: ["", "Retry-After: 3", "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT"])

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("text/html", "<html>"), ("application/sdp", ""), ("application/sdp", "garbage"), ("", WHIPServer.sdp),
+        ("text/html", "<html>"), ("application/sdp", ""), ("application/sdp", "garbage"),
         ("application/sdp", "v=0\r\n\u{FFFD}" + String(repeating: "a", count: 1 << 20)),
     ])
     func `An answer that is none ends the session`(type: String, body: String) throws {
@@ -137,6 +137,14 @@ import Testing
             #expect(error.code == code)
             #expect(!error.description.contains("u:p") && !error.description.contains("two words"))
         }
+    }
+
+    @Test func `A token with its word is explained`() {
+        let error = #expect(throws: SignallingError.self) {
+            try SignallingServer("https://127.0.0.1/whip", token: "Bearer abc")
+        }
+        #expect(error?.message.contains("the word Bearer, which is put before it automatically") == true)
+        #expect(error.map { "\($0)".contains("abc") } == false)
     }
 
     @Test func `Plain http is allowed to other machines only where it is asked for`() throws {

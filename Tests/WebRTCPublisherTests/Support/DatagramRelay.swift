@@ -6,6 +6,7 @@ import TestTools
 final class DatagramRelay: Sendable {
     private struct State {
         var isCut = false
+        var dropsChecks = false
         var isClosed = false
     }
 
@@ -29,6 +30,12 @@ final class DatagramRelay: Sendable {
         set { state.withLock { $0.isCut = newValue } }
     }
 
+    /// Whether the checks of ICE do not pass, and all else does.
+    var dropsChecks: Bool {
+        get { state.withLock { $0.dropsChecks } }
+        set { state.withLock { $0.dropsChecks = newValue } }
+    }
+
     private static func run(_ front: Int32, _ back: Int32, _ receiver: Int, _ state: Locked<State>) {
         var target = loopback(receiver)
         var publisher: sockaddr_in?
@@ -42,7 +49,10 @@ final class DatagramRelay: Sendable {
                     var size = size
                     return recvfrom(descriptor, &buffer, buffer.count, 0, address, &size)
                 }
-                guard count >= 0, !state.withLock({ $0.isCut }) else { continue }
+                // STUN begins with 0 to 3 (RFC 7983).
+                let isCheck = buffer[0] < 4
+                let passes = state.withLock { !$0.isCut && !($0.dropsChecks && isCheck) }
+                guard count > 0, passes else { continue }
                 if index == 0 {
                     publisher = source
                     _ = withAddress(&target) { sendto(back, buffer, count, 0, $0, $1) }

@@ -29,6 +29,9 @@ final class PublishingLoop: Sendable {
         var hasPackets = false
         /// Why the peer does not receive at the end.
         var failure: CaptureError?
+        var media = TakenMedia()
+        /// What has been said already, since each session may say it again.
+        var warnings: Set<String> = []
         var totals = WebRTCOutput.Statistics()
         var listeners: [AsyncStream<WebRTCOutput.State>.Continuation] = []
     }
@@ -38,6 +41,8 @@ final class PublishingLoop: Sendable {
         var error: CaptureError
         /// Whether no further attempt makes sense.
         var isFinal = false
+        /// Whether the answer was against the protocol: the next one may be right, but hardly a third.
+        var isWrongAnswer = false
         var retryAfter: Duration?
     }
 
@@ -46,15 +51,19 @@ final class PublishingLoop: Sendable {
     private let shared = Locked(Shared())
     private let wake = ManualResetEvent()
     private let report: @Sendable (WebRTCOutput.State) -> Void
+    private let warn: @Sendable (String) -> Void
 
-    /// - Parameter report: called with each state, on any thread and without a lock.
+    /// - Parameters:
+    ///   - report: called with each state, on any thread and without a lock.
+    ///   - warn: called likewise with each sentence for the user, once.
     init(
         _ server: any PublishingServer, _ configuration: WebRTCOutput.Configuration,
-        report: @escaping @Sendable (WebRTCOutput.State) -> Void
+        report: @escaping @Sendable (WebRTCOutput.State) -> Void, warn: @escaping @Sendable (String) -> Void
     ) {
         self.server = server
         self.configuration = configuration
         self.report = report
+        self.warn = warn
     }
 
     // MARK: Callers
@@ -121,15 +130,27 @@ final class PublishingLoop: Sendable {
                 : "Nothing was published. \(reason)")
     }
 
-    /// Why the peer did not receive when the end was asked for, which is said once; nil where it did, or has been said.
-    func takeFailure() -> CaptureError? { shared.withLock { $0.failure.take() } }
+    /// Why the peer did not receive all that it should have when the end was asked for, which is said once; nil where it did, or
+    /// that has been said.
+    func takeFailure() -> CaptureError? {
+        shared.withLock { shared in
+            if let failure = shared.failure.take() { return failure }
+            guard shared.hasBeenLive, let missing = shared.media.takeMissing() else { return nil }
+            return CaptureError(
+                .formatUnsupported, operation: "publish", subject: server.name,
+                message: "The \(missing.noun) was never taken: \(missing.reason).")
+        }
+    }
 
     var statistics: WebRTCOutput.Statistics {
-        let (session, totals, state) = shared.withLock { ($0.session, $0.totals, $0.state) }
+        let (session, totals, state, refusals) = shared.withLock {
+            ($0.session, $0.totals, $0.state, $0.media.refusals)
+        }
         // What is measured is of the present session, what is counted of all.
         var result = session?.statistics ?? WebRTCOutput.Statistics()
         result.addCounters(of: totals)
         (result.state, result.reconnects) = (state, totals.reconnects)
+        result.refusals = refusals.map { "\($0.media): \($0.reason)" }
         return result
     }
 
@@ -137,6 +158,7 @@ final class PublishingLoop: Sendable {
 
     private func run() {
         var backoff = BackoffPolicy(budget: configuration.connectTimeout)
+        var wrongAnswers = 0
         while true {
             setState(.connecting)
             let (loss, wasLive) = publishOnce { backoff.didConnect(at: MonotonicClock().now) }
@@ -148,7 +170,9 @@ final class PublishingLoop: Sendable {
             guard !isEnding else { return setState(.ended(nil)) }
             // A server that was there before is waited for.
             if isFirst { backoff.budget = configuration.reconnectTimeout }
-            guard !loss.isFinal,
+            wrongAnswers = loss.isWrongAnswer ? wrongAnswers + 1 : 0
+            let isWrongForGood = wrongAnswers > 1 && !shared.withLock { $0.hasBeenLive }
+            guard !loss.isFinal, !isWrongForGood,
                 let delay = backoff.nextDelay(at: MonotonicClock().now, retryAfter: loss.retryAfter)
             else { return setState(.ended(loss.error)) }
             if wasLive { shared.withLock { $0.totals.reconnects += 1 } }
@@ -195,7 +219,7 @@ final class PublishingLoop: Sendable {
             }
             // Encoders go on at the bitrate of their configuration, until the next peer is known.
             feedback?.requestBitrate(nil)
-            attempt.close()
+            if let failure = attempt.close(), isEnding { say(failure.message) }
         }
         do {
             let made = try makeSession()
@@ -216,7 +240,10 @@ final class PublishingLoop: Sendable {
             do {
                 answer = try attempt.publish(offer: offer)
             } catch {
-                return (Loss(error: CaptureError(error), isFinal: !error.code.mayRecover), false)
+                let loss = Loss(
+                    error: CaptureError(error), isFinal: !error.code.mayRecover,
+                    isWrongAnswer: error.code == .invalidAnswer)
+                return (loss, false)
             }
             shared.withLock { $0.asking = nil }
             switch answer {
@@ -225,13 +252,14 @@ final class PublishingLoop: Sendable {
                     .deviceBusy, operation: "publish", subject: server.name,
                     message: "The server takes no publisher now; it is asked again.")
                 return (Loss(error: error, retryAfter: delay), false)
-            case .accepted(let sdp, let candidates, let servers):
+            case .accepted(let sdp, let candidates, let servers, let notice):
                 do {
-                    try made.accept(answer: sdp, candidates: candidates)
+                    didAgree(try made.accept(answer: sdp, candidates: candidates))
                 } catch {
                     let isFinal = error.code == .refused || error.code == .noCommonCodec
-                    return (Loss(error: CaptureError(error), isFinal: isFinal), false)
+                    return (Loss(error: CaptureError(error), isFinal: isFinal, isWrongAnswer: true), false)
                 }
+                if let notice { say(notice) }
                 made.add(servers.compactMap(\.forTransport))
             }
             shared.withLock { $0.session = made }
@@ -239,6 +267,19 @@ final class PublishingLoop: Sendable {
         } catch {
             return (Loss(error: error, isFinal: error.code == .formatUnsupported), false)
         }
+    }
+
+    /// Records what the peer takes, and reports what it does not.
+    private func didAgree(_ agreed: Negotiation) {
+        shared.withLock { $0.media.add(agreed) }
+        for refusal in agreed.refusals {
+            say("The server does not take the \(refusal.noun), which is not published: \(refusal.reason).")
+        }
+    }
+
+    /// Reports a sentence to the user, unless that has been done.
+    private func say(_ sentence: String) {
+        if shared.withLock({ $0.warnings.insert(sentence).inserted }) { warn(sentence) }
     }
 
     private func makeSession() throws(CaptureError) -> WebRTCSession {
@@ -250,6 +291,7 @@ final class PublishingLoop: Sendable {
         peer.isRelayOnly = configuration.isRelayOnly
         peer.connectTimeout = configuration.connectTimeout
         peer.canRestart = true
+        peer.resolvesNames = true
         var session = WebRTCSession.Configuration(tracks, peer: peer)
         if let maximum = feedback?.maximumBitrate { session.maximumBitrate = maximum }
         for track in tracks {

@@ -27,11 +27,15 @@ protocol PublishingAttempt: AnyObject, Sendable {
     /// - Returns: what the peer has described; nil when the server refuses, or does not answer.
     func restart(_ fragment: ICEFragment) -> ICEFragment?
     /// Ends the session at the server, and a request that is in flight. May be repeated.
-    func close()
+    ///
+    /// - Returns: why the server has not ended it; nil where it has, or there was none.
+    @discardableResult
+    func close() -> SignallingError?
 }
 
 enum PublishingAnswer: Sendable {
-    case accepted(sdp: String, candidates: [String], servers: [ICEServer])
+    /// - notice: what the server has done wrong, in words for the user.
+    case accepted(sdp: String, candidates: [String], servers: [ICEServer], notice: String?)
     /// It takes no publisher now, and asks for a delay.
     case busy(retryAfter: Duration?)
 }
@@ -57,7 +61,8 @@ struct WHIPServer: PublishingServer {
             switch try client.publish(offer: offer) {
             case .busy(let delay): .busy(retryAfter: delay)
             case .accepted(let session):
-                .accepted(sdp: session.answer, candidates: [], servers: session.iceServers)
+                .accepted(
+                    sdp: session.answer, candidates: [], servers: session.iceServers, notice: session.notice)
             }
         }
 
@@ -68,7 +73,7 @@ struct WHIPServer: PublishingServer {
             return answer
         }
 
-        func close() { client.close() }
+        func close() -> SignallingError? { client.close() }
     }
 }
 
@@ -107,14 +112,18 @@ struct JanusServer: PublishingServer {
 
         func publish(offer: String) throws(SignallingError) -> PublishingAnswer {
             let answer = try client.publish(offer: offer)
-            return .accepted(sdp: answer.sdp, candidates: answer.candidates, servers: [])
+            return .accepted(sdp: answer.sdp, candidates: answer.candidates, servers: [], notice: nil)
         }
 
         // Janus has lost the publisher by then, too.
         var canRestart: Bool { false }
         func restart(_ fragment: ICEFragment) -> ICEFragment? { nil }
 
-        func close() { client.close() }
+        // Janus ends what it has not been told of after a minute.
+        func close() -> SignallingError? {
+            client.close()
+            return nil
+        }
     }
 }
 

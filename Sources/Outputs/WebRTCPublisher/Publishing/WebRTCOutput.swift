@@ -67,14 +67,16 @@ public class WebRTCOutput: FeedbackSink, @unchecked Sendable {
         }
         let context = Locked<OutputContext?>(nil)
         self.context = context
-        loop = PublishingLoop(server, configuration) { state in
-            guard let context = context.withLock({ $0 }) else { return }
-            switch state {
-            case .reconnecting(_, let error): context.warn("\(error)")
-            case .ended(let error?): context.fail(error)
-            case .idle, .connecting, .live, .ended(nil): break
-            }
-        }
+        loop = PublishingLoop(
+            server, configuration,
+            report: { state in
+                guard let context = context.withLock({ $0 }) else { return }
+                switch state {
+                case .reconnecting(_, let error): context.warn("\(error)")
+                case .ended(let error?): context.fail(error)
+                case .idle, .connecting, .live, .ended(nil): break
+                }
+            }, warn: { sentence in context.withLock { $0 }?.warn("\(server.name): \(sentence)") })
     }
 
     deinit { loop.end() }
@@ -138,7 +140,7 @@ extension WebRTCOutput: MediaOutput {
 
     /// Ends the session; see ``finish()``.
     ///
-    /// - Throws: why there was no connection when the end came.
+    /// - Throws: why there was no connection when the end came, or which medium the peer has never taken.
     public func close(at end: MediaTime?) throws {
         finish()
         if let failure = loop.takeFailure() { throw failure }
@@ -169,6 +171,7 @@ extension WebRTCOutput: MediaOutput {
             ("keyFrameRequests", .count(report.keyFrameRequests)),
             ("keyFramesRequested", .count(report.keyFramesRequested)), ("reconnects", .count(report.reconnects)),
             ("path", report.path.map { .string($0) } ?? .null),
+            ("refusals", .array(report.refusals.map { .string($0) })),
         ]
         return result
     }

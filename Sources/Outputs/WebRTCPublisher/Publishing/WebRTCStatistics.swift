@@ -37,6 +37,9 @@ extension WebRTCOutput {
         public var reconnects: UInt64 = 0
         /// The kinds of addresses at both ends of the connection, as in `host, relayed`; nil while there is none.
         public var path: String?
+        /// What the peer does not take of what was offered, each with the reason, as in `video: line 7 rejects the video`; empty
+        /// when it takes all.
+        public var refusals: [String] = []
 
         /// Statistics with all counters zero.
         public init() {}

@@ -123,13 +123,18 @@ package final class WebRTCSession: SendClient {
     /// - Parameters:
     ///   - answer: the peer's description.
     ///   - candidates: those that came apart from it.
+    /// - Returns: what the peer takes, and what it does not.
     /// - Throws: `SDPError` for an answer that cannot be used.
-    package func accept(answer: String, candidates: [String] = []) throws(SDPError) {
-        guard let local = shared.withLock({ $0.offer }) else { return }
+    @discardableResult
+    package func accept(answer: String, candidates: [String] = []) throws(SDPError) -> Negotiation {
+        guard let local = shared.withLock({ $0.offer }) else {
+            throw SDPError(.refused, operation: "read the answer", message: "There was no offer.")
+        }
         var agreed = try local.readAnswer(answer)
         agreed.transport.candidates += candidates
         begin(local, agreed)
         connect(agreed.transport, isServer: agreed.transport.setup != .passive)
+        return agreed
     }
 
     /// Answers a peer that wants to receive, and begins to connect. Waits as ``makeOffer()``.
@@ -369,7 +374,10 @@ extension LocalSession.Stream {
     fileprivate init?(_ track: TrackDescription) {
         guard let format = RTPFormat(track.codec) else { return nil }
         switch format {
-        case .opus: self.init(formats: [LocalSession.Format(.opus, payloadType: 111)])
+        case .opus:
+            var opus = LocalSession.Format(.opus, payloadType: 111)
+            if case .audio(let audio) = track.media { opus.isStereo = audio.channelCount == 2 }
+            self.init(formats: [opus])
         case .vp8, .h264:
             var profile = "42e01f"
             // Bytes 1 to 3 of `avcC`; a Baseline profile is offered as the one that all receivers take.

@@ -103,7 +103,9 @@ package struct SignallingServer: Sendable {
         guard isHeader, token.map({ (1...8192).contains($0.utf8.count) }) ?? true else {
             throw SignallingError(
                 .invalidConfiguration, operation: "read the token", subject: address.displayName,
-                message: "The token has blanks or characters that no header can carry; give it without line ends.")
+                message: token?.lowercased().hasPrefix("bearer ") == true
+                    ? "The token begins with the word Bearer, which is put before it automatically; give the token alone."
+                    : "The token has blanks or characters that no header can carry; give it without line ends.")
         }
         guard allowsPlainHTTP || address.isSecure || address.isLoopback else {
             throw SignallingError(

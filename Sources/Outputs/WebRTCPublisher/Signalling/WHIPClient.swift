@@ -14,6 +14,8 @@ package final class WHIPClient: Sendable {
         package var iceServers: [ICEServer]
         /// Without one the session can neither be restarted nor deleted; the endpoint breaks the protocol.
         package var hasResource: Bool
+        /// What the endpoint has done wrong, in words for the user; nil for nothing.
+        package var notice: String?
     }
 
     package enum Outcome: Sendable {
@@ -74,13 +76,15 @@ package final class WHIPClient: Sendable {
         let response: HTTPClient.Response
         do { response = try client.perform(request) } catch { throw failure(error) }
         if response.status == 503 || response.status == 429 { return .busy(retryAfter: response.retryAfter) }
-        guard response.status == 201 else { throw refusal(response) }
+        guard response.isSuccess else { throw refusal(response) }
 
         let hasResource = adopt(response)
-        guard response.contentType == "application/sdp", response.body.starts(with: Array("v=0".utf8)),
+        // Some servers answer with another status or type; a description is an answer.
+        guard response.body.starts(with: Array("v=0".utf8)),
             let answer = String(validating: response.body, as: UTF8.self)
         else {
             close()
+            guard response.status == 201 else { throw refusal(response) }
             throw error(
                 .invalidAnswer,
                 "The server has accepted the offer, but its answer is no SDP; check that the address is that of a WHIP "
@@ -94,7 +98,18 @@ package final class WHIPClient: Sendable {
         return .accepted(
             Session(
                 answer: answer, iceServers: ICEServer.servers(inLinks: response.values("link")),
-                hasResource: hasResource))
+                hasResource: hasResource, notice: hasResource ? nil : missingResource(response)))
+    }
+
+    private func missingResource(_ response: HTTPClient.Response) -> String {
+        let location = response.values("location").last ?? ""
+        let cause =
+            location.isEmpty
+            ? "no address of the session (Location)"
+            : "an address of the session that cannot be used (Location: "
+                + "\(printable(maskingSecrets(inURL: location), limit: 80)))"
+        return "The server names \(cause), so the session cannot be ended or restarted there; it ends after a while "
+            + "without media."
     }
 
     /// Remembers the resource; false when the response names none that may be used.
@@ -106,9 +121,8 @@ package final class WHIPClient: Sendable {
         else { return false }
         state.withLock { state in
             state.resource = resource
-            // The endpoint that was given the token may name another host of its own; a server that a redirect led to,
-            // and that was not given the token, may not.
-            state.isTokenAllowed = response.address.isSameServer(as: server.address)
+            // Only the server that the token was given for.
+            state.isTokenAllowed = resource.isSameServer(as: server.address)
             state.etag = response.values("etag").last
         }
         return true
@@ -213,10 +227,13 @@ package final class WHIPClient: Sendable {
             let response = try farewell.perform(request)
             // The session may have ended there already.
             guard response.isSuccess || response.status == 404 || response.status == 410 else {
+                let isWithoutToken = response.status == 401 && !isTokenAllowed && server.token != nil
                 return error(
                     .serverFailed,
-                    "The server does not end the session (\(printable(response.statusText, limit: 80))); it will after a "
-                        + "while without media.")
+                    "The server does not end the session (\(printable(response.statusText, limit: 80))"
+                        + (isWithoutToken
+                            ? "; the session is at \(resource.origin), and the token is sent to \(server.address.host) only"
+                            : "") + "); it will after a while without media.")
             }
             return nil
         } catch {
@@ -265,7 +282,7 @@ extension WHIPClient {
                 .notFound,
                 "There is no WHIP endpoint at this path (\(status))\(reason); look up the address in the server's "
                     + "configuration.")
-        case 405, 200, 202, 204:
+        case 405, 200..<300:
             return error(
                 .notFound,
                 "This is no WHIP endpoint: it answers to an offer with \(status); look up the address in the server's "
