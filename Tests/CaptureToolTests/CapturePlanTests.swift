@@ -87,6 +87,7 @@ import VideoCapturing
             (["--serve-login", "a:b"], "add --serve PORT"),
             (["--serve", "99999"], "--serve '99999': give [ADDRESS:]PORT"),
             (["--serve", "0", "--jpeg-quality", "101"], "from 1 to 100"),
+            (["--serve", "0", "--serve-host", "http://printer.local"], "give the name alone"),
             (["--serve", "0", "--serve-webrtc-bitrate", "0"], "a bitrate is 1k to 2000M"),
             (["--serve", "0", "--serve-login", "geheim"], "give NAME:PASSWORD"),
         ] as [([String], String)])
@@ -133,6 +134,8 @@ import VideoCapturing
         #expect(try plan("--serve", "0", "-o", "a.y4m").outputs.map(\.entry.name) == ["y4m", "serve"])
         #expect(try plan("--preview").outputs.map(\.entry.name) == ["terminal"])
         #expect(try plan("-o", "terminal").outputs.map(\.entry.name) == ["terminal"])
+        let server = try plan("--serve", "0.0.0.0:8093", "--serve-host", "a.local", "--serve-host", "b.local").outputs[0]
+        #expect(try server.makeOutput().name == "serve://0.0.0.0:8093")
         let plan = try plan("--serve", "0", "-o", "null", "--jpeg-quality", "50")
         // Each output gets what it has, and nothing else.
         #expect(plan.outputs[0].request.options == OptionValues())

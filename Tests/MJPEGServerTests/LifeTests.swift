@@ -141,7 +141,7 @@ import VideoCapturing
         func start() {}
         func stop() { mayAnswer.raise() }
 
-        func answer(_ offer: String, localAddress: String) -> LiveViewingAnswer {
+        func answer(_ offer: String, localAddress: String, client: String?) -> LiveViewingAnswer {
             mayAnswer.wait(until: MonotonicClock().now.advanced(by: .seconds(60)))
             return .accepted(identifier: "late", sdp: "v=0\r\n")
         }

@@ -52,6 +52,9 @@ import VideoCapturing
         #expect(try usual.connections(atMost: 100, threadCount: 2) == 100)
         let small = DescriptorLimit(limit: 64, open: 17)
         #expect(try small.connections(atMost: 1024, threadCount: 2) == 20)
+        // Viewers in another way need some, and leave half of them to connections.
+        #expect(try roomy.connections(atMost: 65_536, threadCount: 2, besides: 300) == 65_536 - 17 - 128 - 300)
+        #expect(try small.connections(atMost: 1024, threadCount: 2, besides: 60) == 20)
         for limit in [0, 12, 17, 24, 30] {
             let error = #expect(throws: MJPEGServerError.self) {
                 try DescriptorLimit(limit: limit, open: 17).connections(atMost: 1024, threadCount: 2)

@@ -11,13 +11,13 @@ import WebRTCViewing
     private func ask(
         _ method: String, _ path: String, at server: MJPEGServer, body: [UInt8]? = nil,
         type: String = "application/sdp",
-        login: HTTPCredential? = nil
+        login: HTTPCredential? = nil, lines: [String] = []
     ) throws -> HTTPClient.Response {
         let address = try #require(server.address)
         var request = HTTPRequest(address: try HTTPAddress(address.url + path))
         request.method = method
         request.body = body
-        request.headerLines = body == nil ? [] : ["Content-Type: \(type)"]
+        request.headerLines = lines + (body == nil ? [] : ["Content-Type: \(type)"])
         request.credential = login
         request.timeout = .seconds(60)
         return try HTTPClient().perform(request)
@@ -48,6 +48,31 @@ import WebRTCViewing
         #expect(patch.status == 405)
         #expect(patch.values("allow") == ["DELETE, OPTIONS"])
         #expect(try ask("DELETE", "whep/abc", at: server).status == 404)
+    }
+
+    @Test func `OPTIONS says what a session takes, and to whom`() throws {
+        let closed = try server()
+        defer { closed.stop() }
+        let plain = try ask("OPTIONS", "whep", at: closed)
+        #expect(plain.values("allow") == ["POST, OPTIONS"] && plain.values("accept-post") == ["application/sdp"])
+        #expect(
+            plain.values("access-control-allow-origin").isEmpty && plain.values("access-control-allow-methods").isEmpty)
+        #expect(try ask("OPTIONS", "whep/abc", at: closed).values("allow") == ["DELETE, OPTIONS"])
+        #expect(try ask("OPTIONS", "state", at: closed).values("allow") == ["GET, HEAD, OPTIONS"])
+        // A page of the origin that is allowed may begin sessions, and end them.
+        let open = try server { $0.allowedOrigin = "https://player.example" }
+        defer { open.stop() }
+        let preflight = try ask(
+            "OPTIONS", "whep", at: open,
+            lines: [
+                "Origin: https://player.example", "Access-Control-Request-Method: POST",
+                "Access-Control-Request-Headers: content-type",
+            ])
+        #expect(preflight.values("access-control-allow-origin") == ["https://player.example"])
+        #expect(preflight.values("access-control-allow-methods") == ["POST, OPTIONS"])
+        #expect(preflight.values("access-control-allow-headers") == ["content-type"])
+        let refused = try ask("POST", "whep", at: open, body: offer)
+        #expect(refused.values("access-control-expose-headers") == ["Location"])
     }
 
     @Test func `Offers of another type or size are refused`() throws {
@@ -97,7 +122,7 @@ import WebRTCViewing
         viewing.start()
         defer { viewing.stop() }
         // An address for documentation: nothing is sent to it or from it.
-        guard case .refused(let reason) = viewing.answer(text, localAddress: "192.0.2.77") else {
+        guard case .refused(let reason) = viewing.answer(text, localAddress: "192.0.2.77", client: nil) else {
             Issue.record("accepted")
             return
         }
@@ -107,7 +132,7 @@ import WebRTCViewing
 
     @Test func `A server that is stopped accepts none`() {
         let viewing = WebRTCViewing(encoder: .vp8)
-        guard case .busy = viewing.answer("v=0\r\n", localAddress: "192.0.2.77") else {
+        guard case .busy = viewing.answer("v=0\r\n", localAddress: "192.0.2.77", client: nil) else {
             Issue.record("accepted")
             return
         }

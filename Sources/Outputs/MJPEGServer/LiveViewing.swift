@@ -9,6 +9,12 @@ public protocol LiveViewing: AnyObject, Sendable {
     /// The number of viewers. While there are any, frames come at the rate of the capture.
     var viewerCount: Int { get }
 
+    /// What viewers are shown; zero, the default, where that is not counted.
+    var statistics: LiveViewingStatistics { get }
+
+    /// The files and sockets that viewers may need at the most; 0, the default, for none.
+    var descriptorCount: Int { get }
+
     /// Takes a frame, whether or not there are viewers. It must not wait.
     func consumeFrame(_ frame: VideoFrame)
 
@@ -32,7 +38,9 @@ public protocol LiveViewing: AnyObject, Sendable {
     /// - Parameters:
     ///   - offer: its session description, of 64 KiB at most.
     ///   - localAddress: the address of this machine at which the viewer has reached the server.
-    func answer(_ offer: String, localAddress: String) -> LiveViewingAnswer
+    ///   - client: the address of the viewer, or its network, for limits; nil for a program on this machine, which may be a
+    ///     proxy.
+    func answer(_ offer: String, localAddress: String, client: String?) -> LiveViewingAnswer
 
     /// Ends a session; false when there is none with this identifier.
     func end(_ identifier: String) -> Bool
@@ -48,6 +56,21 @@ extension LiveViewing {
     public var soundCodecs: [Codec] { [] }
     public func openSound() -> (any PacketSink)? { nil }
     public var hasSound: Bool { false }
+    public var statistics: LiveViewingStatistics { LiveViewingStatistics() }
+    public var descriptorCount: Int { 0 }
+}
+
+/// What the viewers of a ``LiveViewing`` are shown.
+public struct LiveViewingStatistics: Sendable, Hashable {
+    /// Viewers that are connected now.
+    public var viewers = 0
+    /// Frames that were sent to all viewers since the start.
+    public var framesSent: UInt64 = 0
+    /// Bytes that were sent to all viewers since the start.
+    public var bytesSent: UInt64 = 0
+
+    /// Statistics that are all zero.
+    public init() {}
 }
 
 /// The answer to a viewer's offer.
@@ -58,4 +81,6 @@ public enum LiveViewingAnswer: Sendable, Hashable {
     case busy(String)
     /// The offer cannot be used; the sentence is for the user.
     case refused(String)
+    /// The offer takes nothing that is shown, such as its codec; the sentence is for the user.
+    case unacceptable(String)
 }

@@ -52,9 +52,11 @@ extension MJPEGServer: MediaOutput {
         let report = statistics
         let urls = address?.reachableURLs ?? []
         let url = urls.first ?? ""
-        var result = OutputStatistics(bytes: Int64(clamping: report.bytesSent))
-        let viewers = report.viewers.count
-        result.status = viewers == 0 ? "0 viewers, idle" : viewers == 1 ? "1 viewer" : "\(viewers) viewers"
+        var result = OutputStatistics(bytes: Int64(clamping: report.bytesSent + report.live.bytesSent))
+        let (viewers, live) = (report.viewers.count, report.live)
+        let all = viewers + live.viewers
+        result.status = all == 0 ? "0 viewers, idle" : all == 1 ? "1 viewer" : "\(all) viewers"
+        if live.viewers > 0 { result.status? += viewers == 0 ? " (WebRTC)" : " (\(live.viewers) WebRTC)" }
         result.announcement =
             "Serving \(urls.joined(separator: " and ")) to browsers\(reach); the MJPEG stream is \(url)stream, a JPEG image "
             + "\(url)snapshot."
@@ -63,8 +65,12 @@ extension MJPEGServer: MediaOutput {
             "Served \(counted(report.framesSent, "frame")) and \(counted(report.snapshotsSent, "snapshot")), "
             + "\(scaled(Double(report.bytesSent), "B")); encoded \(report.framesEncoded), "
             + "skipped \(report.framesSkipped) for slow viewers."
+            + (live.framesSent == 0
+                ? ""
+                : " By WebRTC \(counted(live.framesSent, "frame")), \(scaled(Double(live.bytesSent), "B")).")
         result.details = [
-            ("url", .string(url)), ("viewers", .integer(Int64(report.viewers.count))),
+            ("url", .string(url)), ("viewers", .count(all)), ("webrtcViewers", .count(live.viewers)),
+            ("webrtcFramesSent", .count(live.framesSent)), ("webrtcBytesSent", .count(live.bytesSent)),
             ("framesEncoded", .count(report.framesEncoded)),
             ("framesPassedThrough", .count(report.framesPassedThrough)), ("framesSent", .count(report.framesSent)),
             ("framesSkipped", .count(report.framesSkipped)), ("snapshots", .count(report.snapshotsSent)),
@@ -94,6 +100,9 @@ extension OutputEntry {
                 OptionDescription("jpeg-quality", .text("N"), "quality of JPEG images, 1 to 100", default: "80"),
                 OptionDescription(
                     "serve-login", .secret("NAME:PW|@FILE"), "the name and password that viewers need", default: "none"),
+                OptionDescription(
+                    "serve-host", .text("NAME"), "a further name that requests may use, such as that of a proxy here",
+                    default: "none", isRepeatable: true),
                 OptionDescription("serve-title", .text("TEXT"), "what the page calls the picture", default: "none"),
                 OptionDescription("serve-certificate", .file, "certificate for https, in PEM", default: "http"),
                 OptionDescription(
@@ -127,8 +136,21 @@ extension MJPEGServer.Configuration {
         case (nil, nil): break
         }
         title = options["serve-title"] ?? ""
+        allowedHosts = try options.all("serve-host").map { (name) throws(OptionError) in
+            try MJPEGServer.Configuration.parseHost(name)
+        }
         if let quality = try options.count("jpeg-quality", in: 1...100) { self.quality = quality }
         if let count = try options.count("drop-same-frames", in: 0...1_000_000) { dropSameFrames = count }
+    }
+
+    /// A host name as in `--serve-host`, without a port.
+    static func parseHost(_ text: String) throws(OptionError) -> String {
+        let isName =
+            !text.isEmpty && text.utf8.allSatisfy { isUnreserved($0) } && !text.hasPrefix(".") && text.utf8.count <= 253
+        guard isName else {
+            throw OptionError("serve-host", text, "give the name alone, without a scheme and a port: printer.local.")
+        }
+        return text
     }
 
     /// The address of `serve://8080`, `serve://192.168.1.5:8080`, `serve://[::1]:8080`, `serve://localhost:0`; loopback

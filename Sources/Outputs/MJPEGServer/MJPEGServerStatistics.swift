@@ -21,6 +21,8 @@ extension MJPEGServer {
 
         /// The viewers of the stream that are connected now.
         public var viewers: [Viewer] = []
+        /// What viewers are shown in another way than MJPEG, by a ``LiveViewing``.
+        public var live = LiveViewingStatistics()
         /// Connections that are open now.
         public var connections = 0
         /// Connections that were accepted.

@@ -8,11 +8,17 @@ final class SoundFanOut: PacketSink {
     private struct State {
         var isOpen = false
         var viewers: [Viewer] = []
+        var channelCount = 2
     }
 
-    /// The sound as it is described to viewers: Opus is always offered in stereo (RFC 7587, 7).
-    static let track = TrackDescription(
-        id: 1, codec: .opus, media: .audio(TrackDescription.Audio(sampleRate: 48_000, channelCount: 2)))
+    /// The sound as it is described to viewers.
+    var track: TrackDescription {
+        TrackDescription(
+            id: SoundFanOut.trackID, codec: .opus,
+            media: .audio(.init(sampleRate: 48_000, channelCount: state.withLock { $0.channelCount })))
+    }
+
+    private static let trackID: TrackID = 1
     /// What sound takes of the bandwidth, in bits per second: the default of Opus in stereo.
     static let bitrate = 128_000
 
@@ -26,17 +32,18 @@ final class SoundFanOut: PacketSink {
     func setViewers(_ viewers: [Viewer]) { state.withLock { $0.viewers = viewers } }
 
     func begin(_ tracks: [TrackDescription]) throws {
-        guard tracks.count == 1, tracks[0].codec == .opus else {
+        guard tracks.count == 1, tracks[0].codec == .opus, case .audio(let audio) = tracks[0].media else {
             throw CaptureError(
                 .formatUnsupported, operation: "show sound to viewers",
                 message: "Browsers are sent one track of Opus, and this is "
                     + "\(tracks.map(\.codec.rawValue).joined(separator: ", ")); use the Opus encoder.")
         }
+        state.withLock { $0.channelCount = audio.channelCount }
     }
 
     func write(_ packet: MediaPacket) throws {
         var packet = packet
-        packet.track = SoundFanOut.track.id
+        packet.track = SoundFanOut.trackID
         for viewer in state.withLock({ $0.viewers }) { viewer.session.write(packet) }
     }
 

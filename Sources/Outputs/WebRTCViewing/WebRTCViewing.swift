@@ -26,7 +26,8 @@ import WebRTCTransport
 public final class WebRTCViewing: LiveViewing {
     /// Limits of viewing.
     public struct Configuration: Sendable, Hashable {
-        /// The maximum number of viewers; any more are answered with 503, and see MJPEG.
+        /// The maximum number of viewers; any more are answered with 503, and see MJPEG. A quarter of them, and at least four, may
+        /// come from one address; programs on the same machine are exempt.
         public var maximumViewers = 20
         /// The maximum bitrate of the encoder, in bits per second.
         public var bitrate = 2_500_000
@@ -40,14 +41,20 @@ public final class WebRTCViewing: LiveViewing {
     private struct State {
         var isOpen = false
         var viewers: [String: Viewer] = [:]
-        /// Offers that are being answered.
-        var pending = 0
+        var places: ViewerPlaces
+        /// Of viewers that have left.
+        var past = LiveViewingStatistics()
         var onDemand: (@Sendable () -> Void)?
+
+        mutating func remove(_ identifier: String) -> Viewer? {
+            places.leave(identifier)
+            return viewers.removeValue(forKey: identifier)
+        }
     }
 
     /// The limits that it was made with.
     public let configuration: WebRTCViewing.Configuration
-    private let state = Locked(State())
+    private let state: Locked<State>
     /// The viewers as they were handed on; held meanwhile.
     private let shared = Locked<[Viewer]>([])
     private let encoder: SharedEncoder
@@ -60,6 +67,7 @@ public final class WebRTCViewing: LiveViewing {
         encoder: EncoderEntry, configuration: WebRTCViewing.Configuration = WebRTCViewing.Configuration()
     ) {
         self.configuration = configuration
+        state = Locked(State(places: ViewerPlaces(maximum: configuration.maximumViewers)))
         self.encoder = SharedEncoder(encoder, bitrate: configuration.bitrate)
     }
 
@@ -68,6 +76,18 @@ public final class WebRTCViewing: LiveViewing {
     // MARK: Frames
 
     public var viewerCount: Int { state.withLock { $0.viewers.count } }
+
+    public var statistics: LiveViewingStatistics {
+        let (viewers, connected, past) = state.withLock { ($0.viewers, $0.places.connectedCount, $0.past) }
+        var result = viewers.values.reduce(past) { $0.adding($1.session.statistics) }
+        result.viewers = connected
+        return result
+    }
+
+    public var descriptorCount: Int { configuration.maximumViewers * WebRTCViewing.descriptorsPerViewer }
+
+    /// The socket of ICE, and what libnice and GLib need beside it.
+    private static let descriptorsPerViewer = 3
 
     public func consumeFrame(_ frame: VideoFrame) { encoder.consume(frame) }
 
@@ -94,7 +114,6 @@ public final class WebRTCViewing: LiveViewing {
     public func stop() {
         let viewers = state.withLock { state in
             state.isOpen = false
-            defer { state.viewers = [:] }
             return Array(state.viewers.values)
         }
         encoder.setViewers([])
@@ -103,28 +122,35 @@ public final class WebRTCViewing: LiveViewing {
         encoder.stop()
     }
 
-    public func answer(_ offer: String, localAddress: String) -> LiveViewingAnswer {
+    public func answer(_ offer: String, localAddress: String, client: String?) -> LiveViewingAnswer {
         let address = localAddress.hasPrefix("::ffff:") ? String(localAddress.dropFirst(7)) : localAddress
         guard !address.isEmpty, address != "::1", !address.hasPrefix("127.") else {
             return .refused("Browsers make no WebRTC connections with this machine's loopback address.")
         }
-        let isAdmitted = state.withLock { state in
-            guard state.isOpen, state.viewers.count + state.pending < configuration.maximumViewers else { return false }
-            state.pending += 1
-            return true
+        let identifier = Viewer.randomIdentifier()
+        let clock = MonotonicClock()
+        let (admission, displaced) = state.withLock { state -> (ViewerPlaces.Admission?, Viewer?) in
+            guard state.isOpen else { return (nil, nil) }
+            let admission = state.places.enter(identifier, from: client, at: clock.now)
+            guard case .admitted(let name?) = admission else { return (admission, nil) }
+            return (admission, state.viewers.removeValue(forKey: name))
         }
-        guard isAdmitted else {
+        if let displaced { retire(displaced) }
+        switch admission {
+        case .admitted?: break
+        case .refused(let limit, let isOfAddress)?:
             return .busy(
-                "\(configuration.maximumViewers) viewers are shown this by WebRTC, which is the limit; the MJPEG stream is "
-                    + "at /stream.")
+                "\(limit) viewers\(isOfAddress ? " from your address" : "") are shown this by WebRTC, which is the limit; the "
+                    + "MJPEG stream is at /stream.")
+        case nil: return .busy("The server is being stopped.")
         }
         do {
-            let (viewer, sdp) = try makeViewer(offer, address: address)
+            let (viewer, sdp) = try makeViewer(offer, identifier, address: address)
             let isOpen = state.withLock { state in
-                state.pending -= 1
                 guard state.isOpen else { return false }
+                state.places.didAnswer(identifier, at: clock.now)
                 // One that has failed meanwhile is removed by its handler, which comes before or after this.
-                if !viewer.hasEnded { state.viewers[viewer.identifier] = viewer }
+                if viewer.hasEnded { state.places.leave(identifier) } else { state.viewers[identifier] = viewer }
                 return true
             }
             guard isOpen else {
@@ -132,21 +158,24 @@ public final class WebRTCViewing: LiveViewing {
                 return .busy("The server is being stopped.")
             }
             share()
-            return .accepted(identifier: viewer.identifier, sdp: sdp)
+            return .accepted(identifier: identifier, sdp: sdp)
         } catch {
-            state.withLock { $0.pending -= 1 }
-            return .refused("The offer cannot be used: \(error)")
+            state.withLock { $0.places.leave(identifier) }
+            switch error {
+            case let error as CaptureError where error.code == .system: return .busy(error.message)
+            case let error as SDPError where error.code == .noCommonCodec: return .unacceptable(error.message)
+            default: return .refused("The offer cannot be used: \(error)")
+            }
         }
     }
 
-    private func makeViewer(_ offer: String, address: String) throws -> (Viewer, sdp: String) {
+    private func makeViewer(_ offer: String, _ identifier: String, address: String) throws -> (Viewer, sdp: String) {
         let encoder = self.encoder
         try encoder.start()
-        let identifier = Viewer.randomIdentifier()
         var tracks = [
             TrackDescription(id: 0, codec: encoder.codec, media: .video(TrackDescription.Video(width: 0, height: 0)))
         ]
-        if hasSound { tracks.append(SoundFanOut.track) }
+        if hasSound { tracks.append(sound.track) }
         var peer = PeerConnection.Configuration(isControlling: false, localAddresses: [address])
         peer.connectTimeout = .seconds(15)
         var configuration = WebRTCSession.Configuration(tracks, peer: peer)
@@ -173,17 +202,26 @@ public final class WebRTCViewing: LiveViewing {
     private func stateChanged(of identifier: String, to state: WebRTCSession.State) {
         switch state {
         case .connecting, .interrupted: break
-        case .live: share()
+        case .live:
+            self.state.withLock { $0.places.didConnect(identifier) }
+            share()
         case .closed:
-            self.state.withLock { _ = $0.viewers.removeValue(forKey: identifier) }
+            if let viewer = self.state.withLock({ $0.remove(identifier) }) { retire(viewer) }
             share()
         }
     }
 
-    public func end(_ identifier: String) -> Bool {
-        guard let viewer = state.withLock({ $0.viewers.removeValue(forKey: identifier) }) else { return false }
-        share()
+    /// Ends the session of a viewer that was removed, and counts what it was sent.
+    private func retire(_ viewer: Viewer) {
+        let last = viewer.session.statistics
+        state.withLock { $0.past = $0.past.adding(last) }
         viewer.session.close()
+    }
+
+    public func end(_ identifier: String) -> Bool {
+        guard let viewer = state.withLock({ $0.remove(identifier) }) else { return false }
+        share()
+        retire(viewer)
         return true
     }
 
@@ -196,6 +234,15 @@ public final class WebRTCViewing: LiveViewing {
             sound.setViewers(viewers)
         }
         reportDemand()
+    }
+}
+
+extension LiveViewingStatistics {
+    fileprivate func adding(_ session: WebRTCOutput.Statistics) -> Self {
+        var sum = self
+        sum.framesSent += session.framesSent
+        sum.bytesSent += session.bytesSent
+        return sum
     }
 }
 

@@ -68,11 +68,14 @@ extension ConnectionHandler {
         }
         let offer = String(buffer: body)
         let address = context.channel.localAddress?.ipAddress ?? ""
+        // A program on this machine may use any of its addresses.
+        let isLocal = peer == .local || peer == Peer(context.channel.localAddress)
+        let client = isLocal ? nil : peer.name
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
         let hub = self.hub
         do {
             try CaptureThread(name: "whep") {
-                let result = viewing.answer(offer, localAddress: address)
+                let result = viewing.answer(offer, localAddress: address, client: client)
                 hub.execute { handler.value.finishSession(result) }
             }
         } catch {
@@ -98,6 +101,7 @@ extension ConnectionHandler {
             reply.headers = [("Retry-After", "10")]
             answer(reply)
         case .refused(let sentence): answer(Reply(422, sentence))
+        case .unacceptable(let sentence): answer(Reply(406, sentence))
         }
     }
 }

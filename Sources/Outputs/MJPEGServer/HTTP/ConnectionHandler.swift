@@ -26,7 +26,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     let hub: LoopHub
     let gate: RequestGate
     private let transport: Transport
-    private let peer: Peer
+    let peer: Peer
     private let admission: Connections.Admission
     /// Nil where any host is allowed.
     private var hostCheck: HostCheck?
@@ -170,12 +170,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func handle(_ head: HTTPRequestHead) {
         var query = Query("")
         let route = Route(head.uri, query: &query)
-        if head.method == .OPTIONS {
-            var reply = Reply(200, "")
-            reply.headers = [("Allow", "GET, HEAD, OPTIONS")]
-            reply.body.clear()
-            return answer(reply)
-        }
+        if head.method == .OPTIONS { return answer(service.optionsReply(route)) }
         if let refusal = service.authorizationRefusal(head, from: peer) {
             // A body that follows is not read.
             if head.method == .POST { staysOpen = false }

@@ -99,6 +99,15 @@ enum Peer: Hashable, Sendable {
     /// The first 64 bits: a customer of a provider has at least that prefix.
     case ipv6(UInt64)
 
+    /// The address, or the network, that the limits are for; as a text that no other has.
+    var name: String {
+        switch self {
+        case .local: "local"
+        case .ipv4(let number): "4:\(number)"
+        case .ipv6(let number): "6:\(number)"
+        }
+    }
+
     init(_ address: SocketAddress?) {
         // Where the kernel has the address in a `sockaddr_in` and a `sockaddr_in6`.
         let range: Range<Int>

@@ -29,7 +29,9 @@ final class Listener: Sendable {
         // Before there are threads: SwiftNIO crashes when it gets no descriptor for one.
         let descriptors = DescriptorLimit()
         let wanted = configuration.limits.connections
-        let limit = try descriptors.connections(atMost: wanted, threadCount: configuration.threadCount)
+        let limit = try descriptors.connections(
+            atMost: wanted, threadCount: configuration.threadCount,
+            besides: broadcaster.viewing?.descriptorCount ?? 0)
         connections.setLimit(limit)
         warning =
             limit < wanted
@@ -170,10 +172,9 @@ struct DescriptorLimit {
 
     /// The limit of this process.
     init() {
-        var limits = rlimit()
-        let result = getrlimit(resourceOfDescriptors, &limits)
-        limit = result == 0 ? Int(clamping: limits.rlim_cur) : .max
-        open = countOpenDescriptors()
+        let usage = DescriptorUsage()
+        limit = usage.limit
+        open = usage.open
     }
 
     /// The number of connections for which there are descriptors.
@@ -181,13 +182,14 @@ struct DescriptorLimit {
     /// - Parameters:
     ///   - wanted: the configured maximum.
     ///   - threadCount: the number of event loops.
+    ///   - others: descriptors that viewers need in another way.
     /// - Returns: at most `wanted`.
     /// - Throws: `system` when there are too few to start at all.
-    func connections(atMost wanted: Int, threadCount: Int) throws(MJPEGServerError) -> Int {
+    func connections(atMost wanted: Int, threadCount: Int, besides others: Int = 0) throws(MJPEGServerError) -> Int {
         // One more to listen.
         let own = open + DescriptorLimit.perThread * threadCount + 1
         let free = max(0, limit - own)
-        let connections = free - min(DescriptorLimit.reserve, free / 2)
+        let connections = free - min(DescriptorLimit.reserve + others, free / 2)
         guard connections >= DescriptorLimit.minimumConnections else {
             throw MJPEGServerError(
                 .system, operation: "start the server", errno: EMFILE,
@@ -197,21 +199,6 @@ struct DescriptorLimit {
         }
         return min(wanted, connections)
     }
-}
-
-#if canImport(Glibc)
-    private let resourceOfDescriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-#else
-    private let resourceOfDescriptors = RLIMIT_NOFILE
-#endif
-
-private func countOpenDescriptors() -> Int {
-    guard let folder = opendir("/proc/self/fd") else { return 3 }
-    defer { closedir(folder) }
-    var count = 0
-    while readdir(folder) != nil { count += 1 }
-    // Without ".", ".." and the folder's own.
-    return max(0, count - 3)
 }
 
 /// Pauses a server that gets no descriptor for a connection until it tries again. Otherwise it would try in a busy loop, since

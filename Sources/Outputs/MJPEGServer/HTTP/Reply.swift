@@ -58,6 +58,7 @@ struct Reply {
         case 403: "Forbidden"
         case 404: "Not Found"
         case 405: "Method Not Allowed"
+        case 406: "Not Acceptable"
         case 408: "Request Timeout"
         case 413: "Content Too Large"
         case 415: "Unsupported Media Type"

@@ -52,10 +52,31 @@ final class Service: Sendable {
         if let names = head.headers.first(name: "access-control-request-headers"), isPlain(names) {
             lines.append(("Access-Control-Allow-Headers", names))
         }
+        var query = Query("")
+        let route = Route(head.uri, query: &query)
         if head.headers.contains(name: "access-control-request-method") {
-            lines.append(("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"))
+            lines.append(("Access-Control-Allow-Methods", methods(of: route)))
         }
+        // Without it a player cannot end the session that it has begun.
+        if case .session? = route { lines.append(("Access-Control-Expose-Headers", "Location")) }
         return lines
+    }
+
+    /// The methods that a route takes.
+    private func methods(of route: Route?) -> String {
+        guard case .session(let identifier)? = route, broadcaster.viewing != nil else { return "GET, HEAD, OPTIONS" }
+        return identifier == nil ? "POST, OPTIONS" : "DELETE, OPTIONS"
+    }
+
+    /// The response to a question for the methods of a route.
+    func optionsReply(_ route: Route?) -> Reply {
+        var reply = Reply(200, "")
+        reply.body.clear()
+        reply.headers = [("Allow", methods(of: route))]
+        if case .session(nil)? = route, broadcaster.viewing != nil {
+            reply.headers.append(("Accept-Post", Route.session(nil).contentType))
+        }
+        return reply
     }
 
     /// The response to a client without the right password; nil for one with it, or where none is needed.

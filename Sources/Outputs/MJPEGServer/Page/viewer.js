@@ -353,7 +353,7 @@ function screenChanged() {
 document.addEventListener('fullscreenchange', screenChanged);
 document.addEventListener('webkitfullscreenchange', screenChanged);
 
-// When nothing has moved for a while, the status goes while all is well; in full screen the buttons and the pointer too.
+// When nothing has moved for a while, the status and the buttons go while all is well; in full screen the pointer too.
 let idleTimer = 0;
 function stir() {
   clearTimeout(idleTimer);

@@ -6,6 +6,7 @@ const rtc = {
   everShown: false,
   resource: '',    // the address of the session at the server
   timer: 0,
+  lossTimer: 0,
   refusals: 0,     // attempts in a row without a picture; after the second MJPEG stays
   mayTry: 'RTCPeerConnection' in window && !/^(localhost|127\..*|\[::1\])$/.test(location.hostname),
   sample: null,    // the statistics of the last second
@@ -40,6 +41,14 @@ function watchFrames(peer, video) {
 }
 // Without a picture by then, MJPEG is shown.
 const RTC_LIMIT = 5000;
+// As long a connection may be without a packet; browsers wait much longer until they call it failed.
+const RTC_LOSS = 3000;
+
+// Chromium plays two channels as one, unless its own description asks for both.
+function inStereo(sdp) {
+  const opus = /^a=rtpmap:(\d+) opus\/48000\/2/mi.exec(sdp);
+  return opus ? sdp.replace(new RegExp(`^a=fmtp:${opus[1]} (?!.*\\bstereo=)`, 'm'), '$&stereo=1;') : sdp;
+}
 
 async function startRTC() {
   const peer = rtc.peer = new RTCPeerConnection();
@@ -59,12 +68,15 @@ async function startRTC() {
   };
   peer.onconnectionstatechange = () => {
     if (isOld()) return;
+    clearTimeout(rtc.lossTimer);
     if (peer.connectionState === 'failed' || peer.connectionState === 'closed') lostRTC();
+    else if (peer.connectionState === 'disconnected') rtc.lossTimer = setTimeout(() => { if (!isOld()) lostRTC(); }, RTC_LOSS);
   };
   try {
     peer.addTransceiver('video', { direction: 'recvonly' });
     peer.addTransceiver('audio', { direction: 'recvonly' });
-    await peer.setLocalDescription(await peer.createOffer());
+    const offer = await peer.createOffer();
+    await peer.setLocalDescription({ type: 'offer', sdp: inStereo(offer.sdp) }).catch(() => peer.setLocalDescription(offer));
     await new Promise(done => {
       const look = () => { if (peer.iceGatheringState === 'complete') done(); };
       peer.onicegatheringstatechange = look;
@@ -145,6 +157,7 @@ function endRTC(resource) {
 
 function stopRTC() {
   clearTimeout(rtc.timer);
+  clearTimeout(rtc.lossTimer);
   const { peer, video, resource } = rtc;
   rtc.peer = rtc.video = rtc.sample = rtc.before = null;
   rtc.resource = '';

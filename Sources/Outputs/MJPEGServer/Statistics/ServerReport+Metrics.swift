@@ -6,6 +6,9 @@ extension ServerReport {
     var metrics: ByteBuffer {
         var text = MetricsText()
         text.gauge("viewers", "Viewers of the stream.", Double(records.count))
+        text.gauge("live_viewers", "Viewers that are connected by WebRTC.", Double(statistics.live.viewers))
+        text.counter("live_frames_total", "Frames sent to viewers by WebRTC.", statistics.live.framesSent)
+        text.counter("live_bytes_total", "Bytes sent to viewers by WebRTC.", statistics.live.bytesSent)
         text.gauge("connections", "Open connections.", Double(statistics.connections))
         text.gauge("waiting_bytes", "Bytes in memory for slow clients.", Double(statistics.bytesWaiting))
         text.gauge(

@@ -31,6 +31,7 @@ struct ServerReport {
         time = now
         readState(broadcaster, at: now)
         otherViewers = broadcaster.viewing?.viewerCount ?? 0
+        statistics.live = broadcaster.viewing?.statistics ?? LiveViewingStatistics()
         hasSound = broadcaster.viewing?.hasSound ?? false
         let counts = connections.current
         statistics.connections = counts.open
