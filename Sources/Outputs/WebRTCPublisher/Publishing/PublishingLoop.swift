@@ -219,7 +219,9 @@ final class PublishingLoop: Sendable {
             }
             // Encoders go on at the bitrate of their configuration, until the next peer is known.
             feedback?.requestBitrate(nil)
-            if let failure = attempt.close(), isEnding { say(failure.message) }
+            if let failure = attempt.close(), isEnding {
+                say("The session has not been ended at the server. \(failure.message)")
+            }
         }
         do {
             let made = try makeSession()
