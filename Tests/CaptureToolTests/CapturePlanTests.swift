@@ -134,7 +134,8 @@ import VideoCapturing
         #expect(try plan("--serve", "0", "-o", "a.y4m").outputs.map(\.entry.name) == ["y4m", "serve"])
         #expect(try plan("--preview").outputs.map(\.entry.name) == ["terminal"])
         #expect(try plan("-o", "terminal").outputs.map(\.entry.name) == ["terminal"])
-        let server = try plan("--serve", "0.0.0.0:8093", "--serve-host", "a.local", "--serve-host", "b.local").outputs[0]
+        let server = try plan("--serve", "0.0.0.0:8093", "--serve-host", "a.local", "--serve-host", "b.local").outputs[
+            0]
         #expect(try server.makeOutput().name == "serve://0.0.0.0:8093")
         let plan = try plan("--serve", "0", "-o", "null", "--jpeg-quality", "50")
         // Each output gets what it has, and nothing else.

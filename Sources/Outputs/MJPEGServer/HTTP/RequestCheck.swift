@@ -127,8 +127,8 @@ struct HostCheck {
     static let refusal = Reply(
         403,
         "This server answers to localhost and its own address only, so that no other web page reads the picture. Ask for "
-            + "it by one of them, set a password, or allow the name that you have used (allowedHosts; --serve-host NAME of the tool)."
-    )
+            + "it by one of them, set a password, or allow the name that you have used by allowedHosts (--serve-host NAME "
+            + "of the tool).")
 
     /// - Parameter host: the request's `Host`: a name or an address, and perhaps a port.
     func allows(_ host: String) -> Bool {
