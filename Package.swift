@@ -112,7 +112,8 @@ let package = Package(
             ],
             path: "Sources/Containers/FFmpegMuxing", swiftSettings: strict),
         .target(
-            name: "FFmpegCodec", dependencies: ["VideoCapturing", "H264Bitstream", "FFmpegSupport", "CLibAV"],
+            name: "FFmpegCodec",
+            dependencies: ["AudioCapturing", "VideoCapturing", "H264Bitstream", "FFmpegSupport", "CLibAV"],
             path: "Sources/Codecs/FFmpegCodec", swiftSettings: strict),
         // What all users of FFmpeg in this package share.
         .target(
@@ -349,12 +350,13 @@ let package = Package(
         .testTarget(
             name: "FFmpegMuxingTests",
             dependencies: [
-                "FFmpegMuxing", "FFmpegContainers", "MediaContainers", "VP8Codec", "CapturerTestKit", "TestTools",
-                "VideoCapturing",
+                "AudioCapturing", "FFmpegCodec", "FFmpegMuxing", "FFmpegContainers", "MediaContainers", "OpusCodec",
+                "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing",
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "FFmpegCodecTests", dependencies: ["FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
+            name: "FFmpegCodecTests",
+            dependencies: ["AudioCapturing", "FFmpegCodec", "H264Bitstream", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "V4L2CodecTests",

@@ -7,7 +7,8 @@ public struct TrackDescription: Sendable {
     /// What the packets decode to.
     public var media: Media
     /// What a decoder needs besides the packets, as the codec defines it: `avcC` (ISO/IEC 14496-15) for H.264,
-    /// `OpusHead` (RFC 7845) for Opus; nil where the packets are enough, as with VP8.
+    /// `OpusHead` (RFC 7845) for Opus, `AudioSpecificConfig` (ISO/IEC 14496-3) for AAC; nil where the packets are enough, as
+    /// with VP8.
     public var decoderConfiguration: PacketBuffer?
 
     /// What the packets of a track decode to.
@@ -50,11 +51,15 @@ public struct TrackDescription: Sendable {
         public var sampleRate: Int
         /// The number of channels, interleaved.
         public var channelCount: Int
+        /// How many frames a decoder gives before the first one that was encoded (priming), where the decoder configuration
+        /// does not say it: 1024 for AAC of most encoders. 0 for Opus, whose `OpusHead` says it.
+        public var initialPadding: Int
 
         /// Sound of a sample rate.
-        public init(sampleRate: Int, channelCount: Int) {
+        public init(sampleRate: Int, channelCount: Int, initialPadding: Int = 0) {
             self.sampleRate = sampleRate
             self.channelCount = channelCount
+            self.initialPadding = initialPadding
         }
     }
 
@@ -97,6 +102,8 @@ public struct Codec: RawRepresentable, Sendable, Hashable, CustomStringConvertib
     public static let jpeg = Codec(rawValue: "jpeg")
     /// Opus (RFC 6716).
     public static let opus = Codec(rawValue: "opus")
+    /// AAC-LC (ISO/IEC 14496-3), without headers.
+    public static let aac = Codec(rawValue: "aac")
     /// MPEG-1 Audio Layer III (ISO/IEC 11172-3).
     public static let mp3 = Codec(rawValue: "mp3")
     /// Interleaved samples, 16 bits each, little-endian.
