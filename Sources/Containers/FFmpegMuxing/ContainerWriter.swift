@@ -18,6 +18,8 @@ final class ContainerWriter {
     private(set) var hasBegun = false
     /// Packets that the library has taken.
     private(set) var packetsWritten: UInt64 = 0
+    /// How many packets each track has, in their order, and how long the last one is presented.
+    var ends: [(packets: UInt64, duration: Duration)] { tracks.map(\.end) }
 
     private let target: OutputTarget
     private let limit: WaitLimit
@@ -33,7 +35,8 @@ final class ContainerWriter {
     private var interleaver: PacketInterleaver
     /// Packets that wait for the header.
     private var waiting: [MediaPacket] = []
-    private var epoch = MediaTime.zero
+    /// The time that is zero in the output; nil before the first packet is written.
+    private var epoch: MediaTime?
     /// The bytes of a packet with the zeros behind them that the library's parsers read.
     private var scratch: UnsafeMutableRawBufferPointer
     private var hasEnded = false
@@ -110,6 +113,7 @@ final class ContainerWriter {
                 .formatUnsupported, "write a packet", target.name,
                 "A packet belongs to track \(packet.track.rawValue), with which the output was not begun.")
         }
+        let packet = tracks[index].placed(packet)
         guard !hasBegun else { return try interleave(packet) }
         try tracks[index].learn(from: packet, target.name)
         waiting.append(packet)
@@ -143,6 +147,13 @@ final class ContainerWriter {
         try check(avio_closep(&context.pointee.pb), "finish the output", timeout)
     }
 
+    /// The time that a packet makes zero if it is the first: no time is to be negative, except where an edit list says that
+    /// what a decoder gives first is not to be played.
+    private func zero(_ packet: MediaPacket) -> MediaTime {
+        let delay = target.isFragmented ? index(of: packet.track).map { tracks[$0].decoderDelay } : nil
+        return (packet.decodeTimestamp ?? packet.timestamp).advanced(by: delay ?? .zero)
+    }
+
     private func index(of track: TrackID) -> Int? { tracks.firstIndex { $0.description.id == track } }
 
     private func begin() throws(MediaFileError) {
@@ -162,8 +173,7 @@ final class ContainerWriter {
                 "Neither the container \(target.containerName) nor the protocol has the option "
                     + "\(unknown.joined(separator: ", ")); check its spelling.")
         }
-        epoch =
-            waiting.compactMap { packet in index(of: packet.track).map { tracks[$0].time(of: packet) } }.min() ?? .zero
+        epoch = waiting.map(zero).min()
         try endRecord()
     }
 
@@ -180,6 +190,9 @@ final class ContainerWriter {
         else {
             return
         }
+        // The first packet is the earliest of all tracks.
+        let epoch = packetsWritten == 0 ? min(epoch ?? zero(media), zero(media)) : epoch ?? zero(media)
+        self.epoch = epoch
         let times = tracks[index].times(of: media, since: epoch, stream.pointee.time_base)
         let count = media.data.count
         let padding = Int(AV_INPUT_BUFFER_PADDING_SIZE)
@@ -198,13 +211,16 @@ final class ContainerWriter {
         packet.pointee.duration = times.duration
         packet.pointee.flags =
             (media.isKeyFrame ? AV_PKT_FLAG_KEY : 0) | (media.isDroppable ? AV_PKT_FLAG_DISPOSABLE : 0)
+        if target.containerName == "matroska" { clibav_discard_end(packet, Int32(tracks[index].padding(of: media))) }
         limit.begin(timeout)
         let result = av_write_frame(context, packet)
+        av_packet_free_side_data(packet)
         packet.pointee.data = nil
         packet.pointee.size = 0
         try check(result, "write a packet", timeout)
         try endRecord()
         packetsWritten += 1
+        tracks[index].didWrite(media)
     }
 
     private func endRecord() throws(MediaFileError) {

@@ -176,7 +176,7 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
 
     private func finishFile() throws {
         let failure = status.error
-        let packets = try work.withLock { work in
+        let ends = try work.withLock { work in
             defer {
                 work.writer = nil
                 try? file?.close()
@@ -184,13 +184,14 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
             if let failure { throw failure }
             try work.writer?.finish()
             try file?.close()
-            return work.writer?.packetsWritten ?? 0
+            return work.writer?.ends ?? []
         }
-        guard configuration.makesIndex, packets > 0, target.isFragmented, let file, file.isSeekable,
+        guard configuration.makesIndex, ends.contains(where: { $0.packets > 0 }), target.isFragmented, let file,
+            file.isSeekable,
             target.url != "-"
         else { return }
         do throws(MediaFileError) {
-            try FileIndexer(target, limit).addIndex(packets: packets)
+            try FileIndexer(target, limit).addIndex(ends)
         } catch {
             // The file is whole without it.
             status.setIndexFailure(error)

@@ -50,8 +50,9 @@ public final class FFmpegOutput: MediaOutput {
     /// FFmpeg's name of the container.
     public var kind: String { target.containerName.split(separator: ",").first.map(String.init) ?? "" }
 
-    /// H.264 first, which all take; VP8 and JPEG where the container has them.
+    /// H.264 first, which all take; VP8 and JPEG where the container has them. Nothing for files of sound.
     public var feed: OutputContext.Feed {
+        guard !FFmpegOutput.soundOnly.contains(target.containerName) else { return .noVideo }
         let codecs: [Codec] =
             switch target.containerName {
             case "matroska": [.h264, .vp8, .jpeg]
@@ -63,9 +64,18 @@ public final class FFmpegOutput: MediaOutput {
         return .packets(.init(codecs: codecs, purpose: target.kind == .network ? .live : .file))
     }
 
-    /// Opus, where the container has it and players know it there.
+    /// Containers of sound alone: M4A, and AAC with ADTS headers.
+    private static let soundOnly: Set<String> = ["ipod", "adts"]
+
+    /// AAC where players and servers expect it, Opus elsewhere, as far as the container has them.
     public var audioFeed: OutputContext.AudioFeed? {
-        ["matroska", "webm", "mp4", "mpegts", "rtsp"].contains(target.containerName) ? .packets([.opus]) : nil
+        switch target.containerName {
+        case "mp4", "mpegts": .packets([.aac, .opus])
+        case "mov", "hls", "flv", "ipod", "adts": .packets([.aac])
+        case "matroska", "rtsp": .packets([.opus, .aac])
+        case "webm": .packets([.opus])
+        default: nil
+        }
     }
 
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
@@ -155,6 +165,7 @@ extension OutputEntry {
             file("ts", "MPEG-TS", ["ts", "m2ts"], container: "mpegts"),
             file("mov", "QuickTime", ["mov"]),
             file("hls", "HLS: a playlist with its segments", ["m3u8"]),
+            file("m4a", "AAC in MP4, sound alone", ["m4a"], container: "ipod"),
             network("rtmp", "RTMP, to a server such as nginx or a live service", ["rtmp", "rtmps"]),
             network("srt", "SRT, to a listener, or with ?mode=listener to a caller", ["srt"]),
             network("rtsp", "RTSP, to a server that records", ["rtsp"]),

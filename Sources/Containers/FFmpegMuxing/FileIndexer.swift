@@ -24,9 +24,10 @@ struct FileIndexer {
 
     /// Replaces the file.
     ///
-    /// - Parameter packets: the number of packets in the file.
+    /// - Parameter ends: how many packets each track has, and how long the last one is presented, which reading the fragments
+    ///   does not tell.
     /// - Throws: `MediaFileError`; then the file is as before.
-    func addIndex(packets: UInt64) throws(MediaFileError) {
+    func addIndex(_ ends: [(packets: UInt64, duration: Duration)]) throws(MediaFileError) {
         // The file itself, where the name is a link to it.
         guard let resolved = realpath(target.url, nil) else { throw failure(errno) }
         defer { free(resolved) }
@@ -39,7 +40,8 @@ struct FileIndexer {
         limit.begin(.seconds(365 * 86_400))
         do throws(MediaFileError) {
             // The file that was claimed, whatever has its name by now.
-            let copied = try copy(path, to: "/proc/self/fd/\(descriptor)")
+            let copied = try copy(path, to: "/proc/self/fd/\(descriptor)", ends)
+            let packets = ends.reduce(0) { $0 + $1.packets }
             guard copied == packets else {
                 throw .muxing(
                     .corruptData, FileIndexer.operation, target.name,
@@ -88,7 +90,9 @@ struct FileIndexer {
     }
 
     /// - Returns: the number of packets.
-    private func copy(_ path: String, to temporary: String) throws(MediaFileError) -> UInt64 {
+    private func copy(
+        _ path: String, to temporary: String, _ ends: [(packets: UInt64, duration: Duration)]
+    ) throws(MediaFileError) -> UInt64 {
         var input = avformat_alloc_context()
         guard input != nil else { throw .outOfMemory(target.name) }
         input?.pointee.interrupt_callback = limit.callback
@@ -113,16 +117,18 @@ struct FileIndexer {
         }
         try check(
             avio_open2(&output.pointee.pb, temporary, AVIO_FLAG_WRITE, &output.pointee.interrupt_callback, nil))
-        var options = FFmpegOptions(["movflags": "+faststart"])
+        // In the sound's own unit, so that it ends at its last sample.
+        var options = FFmpegOptions(["movflags": "+faststart", "movie_timescale": "48000"])
         try check(avformat_write_header(output, &options.dictionary))
-        let count = try copyPackets(from: input, to: output)
+        let count = try copyPackets(from: input, to: output, ends)
         try check(av_write_trailer(output))
         try check(avio_closep(&output.pointee.pb))
         return count
     }
 
     private func copyPackets(
-        from input: UnsafeMutablePointer<AVFormatContext>, to output: UnsafeMutablePointer<AVFormatContext>
+        from input: UnsafeMutablePointer<AVFormatContext>, to output: UnsafeMutablePointer<AVFormatContext>,
+        _ ends: [(packets: UInt64, duration: Duration)]
     ) throws(MediaFileError) -> UInt64 {
         guard let packet = av_packet_alloc() else { throw .outOfMemory(target.name) }
         defer {
@@ -130,6 +136,7 @@ struct FileIndexer {
             av_packet_free(&packet)
         }
         var count: UInt64 = 0
+        var counts = ends.map { _ in UInt64(0) }
         while true {
             let result = av_read_frame(input, packet)
             if result == clibav_end { return count }
@@ -141,6 +148,14 @@ struct FileIndexer {
             av_packet_rescale_ts(packet, source.pointee.time_base, stream.pointee.time_base)
             packet.pointee.pos = -1
             count += 1
+            if counts.indices.contains(index) {
+                counts[index] += 1
+                if counts[index] == ends[index].packets {
+                    packet.pointee.duration = av_rescale_q(
+                        ends[index].duration.nanoseconds, AVRational(num: 1, den: 1_000_000_000),
+                        stream.pointee.time_base)
+                }
+            }
             try check(av_interleaved_write_frame(output, packet))
         }
     }

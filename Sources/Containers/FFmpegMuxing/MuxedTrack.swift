@@ -12,28 +12,32 @@ struct MuxedTrack {
     /// How much earlier than its timestamp the decoded sound of a packet begins. Our timestamps are those of the first
     /// sample that was encoded, the library's those of the first that is decoded.
     let decoderDelay: Duration
+    /// How many packets have been written, and how long the last one is presented.
+    private(set) var end: (packets: UInt64, duration: Duration) = (0, .zero)
     /// The last decoding time, in units of the stream.
     private var lastTime = Int64.min
 
-    /// - Parameter container: the library's muxer of Matroska (5.1) takes the times as they are written, unlike its
+    /// - Parameter container: the library's muxer of Matroska (5.1) takes the times of Opus as they are written, unlike its
     ///   others: with the delay subtracted, sound is early by it.
     init(_ description: TrackDescription, container: String) {
         self.description = description
         extradata = description.decoderConfiguration?.withUnsafeBytes { Array($0) } ?? []
         isKnown = description.codec != .h264
-        let isShifted = container != "matroska" && container != "webm"
-        let samples =
-            isShifted && description.codec == .opus && extradata.count >= 12 ? MuxedTrack.preSkip(extradata) : 0
-        decoderDelay = .nanoseconds(Int64(samples) * 1_000_000_000 / 48_000)
+        let isMatroska = container == "matroska" || container == "webm"
+        decoderDelay =
+            isMatroska && description.codec == .opus ? .zero : MuxedTrack.decoderDelay(description, extradata)
+    }
+
+    private static func decoderDelay(_ track: TrackDescription, _ header: [UInt8]) -> Duration {
+        guard case .audio(let audio) = track.media else { return .zero }
+        let (frames, rate) =
+            track.codec == .opus && header.count >= 12
+            ? (preSkip(header), 48_000) : (audio.initialPadding, max(1, audio.sampleRate))
+        return .nanoseconds(Int64(frames) * 1_000_000_000 / Int64(rate))
     }
 
     /// The samples to skip, at 48 kHz (RFC 7845, 5.1).
     private static func preSkip(_ header: [UInt8]) -> Int { Int(header[10]) | Int(header[11]) << 8 }
-
-    /// When a packet begins, as the library counts.
-    func time(of packet: MediaPacket) -> MediaTime {
-        (packet.decodeTimestamp ?? packet.timestamp).advanced(by: .zero - decoderDelay)
-    }
 
     /// Takes what the header needs from the first packet.
     ///
@@ -91,16 +95,35 @@ struct MuxedTrack {
         return copyExtradata(to: parameters)
     }
 
-    /// The times of a packet in units of the stream; the decoding time is later than that of the packet before.
+    /// The packet with the times at which its decoded sound begins.
+    func placed(_ packet: MediaPacket) -> MediaPacket {
+        var packet = packet
+        packet.timestamp = packet.timestamp.advanced(by: .zero - decoderDelay)
+        packet.decodeTimestamp = packet.decodeTimestamp?.advanced(by: .zero - decoderDelay)
+        return packet
+    }
+
+    /// Notes that a packet has been written.
+    mutating func didWrite(_ packet: MediaPacket) { end = (end.packets + 1, packet.duration) }
+
+    /// How many frames at the end of a packet are not to be heard: at the end of the sound, where silence fills the packet.
+    func padding(of packet: MediaPacket) -> Int {
+        guard case .audio(let audio) = description.media, description.codec == .opus || description.codec == .aac
+        else { return 0 }
+        let rest = (end.duration - packet.duration).seconds * Double(audio.sampleRate)
+        return end.packets > 0 && rest > 0 ? Int(rest.rounded()) : 0
+    }
+
+    /// The times of a placed packet in units of the stream; the decoding time is later than that of the packet before.
     mutating func times(
         of packet: MediaPacket, since epoch: MediaTime, _ unit: AVRational
     ) -> (presentation: Int64, decoding: Int64, duration: Int64) {
         func scaled(_ nanoseconds: Int64) -> Int64 {
             av_rescale_q(nanoseconds, AVRational(num: 1, den: 1_000_000_000), unit)
         }
-        let decoding = scaled(time(of: packet).nanoseconds(since: epoch))
+        let decoding = scaled((packet.decodeTimestamp ?? packet.timestamp).nanoseconds(since: epoch))
         lastTime = lastTime == .min ? decoding : max(decoding, lastTime + 1)
-        let presentation = scaled(packet.timestamp.advanced(by: .zero - decoderDelay).nanoseconds(since: epoch))
+        let presentation = scaled(packet.timestamp.nanoseconds(since: epoch))
         return (max(presentation, lastTime), lastTime, max(0, scaled(packet.duration.nanoseconds)))
     }
 
@@ -115,7 +138,7 @@ struct MuxedTrack {
         case .pcm:
             parameters.pointee.bits_per_coded_sample = 16
             parameters.pointee.block_align = Int32(clamping: 2 * Int(parameters.pointee.ch_layout.nb_channels))
-        case Codec(rawValue: "aac"): parameters.pointee.frame_size = 1024
+        case .aac: parameters.pointee.frame_size = 1024
         default: break
         }
     }

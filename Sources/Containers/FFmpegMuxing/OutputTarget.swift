@@ -123,7 +123,8 @@ struct OutputTarget: @unchecked Sendable {
         case let name where fragmented.contains(name):
             // A process that is killed loses the open fragment: a second, or what is between two key frames when that is
             // shorter.
-            options["movflags"] = "+frag_keyframe+empty_moov+default_base_moof"
+            // The header waits for the first fragment, since it says where each track begins.
+            options["movflags"] = "+frag_keyframe+empty_moov+delay_moov+default_base_moof"
             options["frag_duration"] = "1000000"
         case "matroska", "webm":
             if isLive { options["live"] = "1" }

@@ -9,6 +9,7 @@
 #include <libavformat/avformat.h>
 #include <libavutil/display.h>
 #include <libavutil/hwcontext.h>
+#include <libavutil/intreadwrite.h>
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
@@ -219,6 +220,14 @@ static inline AVIOContext *clibav_make_writer(
 static inline void clibav_set_audio(AVCodecParameters *parameters, int sample_rate, int channels) {
     parameters->sample_rate = sample_rate;
     av_channel_layout_default(&parameters->ch_layout, channels);
+}
+
+// Says that the last `count` samples of a packet of sound are not to be heard; nothing for none.
+static inline void clibav_discard_end(AVPacket *packet, int count) {
+    uint8_t *data = count > 0 ? av_packet_new_side_data(packet, AV_PKT_DATA_SKIP_SAMPLES, 10) : NULL;
+    if (!data) return;
+    memset(data, 0, 10);
+    AV_WL32(data + 4, count);
 }
 
 // `matrix` has nine numbers; see clibav_stream_matrix.
