@@ -23,6 +23,10 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// What it takes of the sound, known before it is opened; nil, the default, for an output without sound.
     var audioFeed: OutputContext.AudioFeed? { get }
 
+    /// Why it takes no sound, as in `AVI carries no sound`: the user is warned with it where the capture has sound. Nil for
+    /// outputs that take sound, and for those of which nobody expects it, such as stills.
+    var silenceReason: String? { get }
+
     /// Opens the file or the connection. May block until a reader is there, as long as ``OutputContext/isStopRequested`` is
     /// false.
     ///
@@ -68,6 +72,11 @@ public protocol MediaOutput: AnyObject, Sendable {
 
 extension MediaOutput {
     public var audioFeed: OutputContext.AudioFeed? { nil }
+    /// For outputs of packets that take no sound.
+    public var silenceReason: String? {
+        guard case .packets = feed, audioFeed == nil else { return nil }
+        return "\(kind) carries pictures only"
+    }
     public func close(at end: MediaTime?) throws {}
     public func discard() { try? close(at: nil) }
     public func sourceStateChanged(to state: CaptureState) {}

@@ -53,7 +53,8 @@ import VideoCapturing
     @Test func theLibrariesWork() {
         let findings = DoctorReport.check(demoCatalog)
         let libraries = findings.filter { $0.topic == "libraries" }
-        #expect(libraries.map(\.name) == ["Swift", "libvpx", "openh264", "libopus", "libyuv", "SDL2", "libv4l2"])
+        #expect(
+            libraries.map(\.name) == ["Swift", "libvpx", "openh264", "libopus", "AAC", "libyuv", "SDL2", "libv4l2"])
         #expect(libraries.allSatisfy { $0.state == .ok })
         #expect(DoctorReport(findings: findings).canCapture)
         // What belongs together is together.

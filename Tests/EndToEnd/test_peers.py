@@ -202,10 +202,10 @@ class MuxedOutputTests(StreamTestCase):
 
     LATER = True
 
-    def send_90(self, url):
+    def send_90(self, url, *options):
         """Sends 90 frames, of which the encoder may skip some; the number of packets, of which none is lost."""
         run = self.succeed(
-            "--input", "clip.y4m", "--loop", "--frames", "90", "-o", url, "--stats", "json")
+            "--input", "clip.y4m", "--loop", "--frames", "90", *options, "-o", url, "--stats", "json")
         output = json.loads(run.stderr.splitlines()[-1])["outputs"][0]
         self.assertEqual(output["packetsDropped"], 0, output)
         self.assertGreater(output["packets"], 60, output)
@@ -214,11 +214,14 @@ class MuxedOutputTests(StreamTestCase):
     def test_nginx_records_rtmp(self):
         port = free_port()
         self.begin_nginx(port)
-        sent = self.send_90(f"rtmp://127.0.0.1:{port}/live/key")
+        sent = self.send_90(f"rtmp://127.0.0.1:{port}/live/key", "--audio", "tone")
         self.wait_for_packets(self.folder / "key.flv", sent)
         found = media.probe(self.folder / "key.flv")
-        self.assertEqual((found["stream"]["codec_name"], found["stream"]["width"]), ("h264", 160))
+        self.assertEqual({stream["codec_name"] for stream in found["streams"]}, {"h264", "aac"})
         self.assertEqual((len(found["packets"]), found["errors"]), (sent, ""))
+        # 3 s of sound, with a delay of 1024 samples before it.
+        sound = [packet for packet in found["packets"] if packet["codec_type"] == "audio"]
+        self.assertAlmostEqual(len(sound), 3 * 48_000 / 1024 + 1, delta=2)
 
     def test_srt_live_transmit(self):
         port = free_udp_port()

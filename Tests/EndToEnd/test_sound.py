@@ -118,10 +118,16 @@ class SoundTests(SoundTestCase):
         self.assertChromiumPlays(file, 3)
 
     def test_other_containers(self):
-        for name in ("a.mkv", "a.mp4", "a.ts"):
-            file, _ = self.record(name, "--codec", "h264", seconds=2)
-            streams = json.loads(command("ffprobe", "-v", "error", "-show_streams", "-of", "json", file).stdout)["streams"]
-            self.assertEqual(sorted(stream["codec_name"] for stream in streams), ["h264", "opus"], name)
+        outputs = {"a.mkv": "opus", "a.mp4": "aac", "a.mov": "aac", "a.ts": "aac", "a.m3u8": "aac"}
+        others = [word for name in list(outputs)[1:] for word in ("-o", self.folder / name)]
+        _, run = self.record("a.mkv", "--codec", "h264", *others, "-o", self.folder / "a.y4m", seconds=2)
+        self.assertRegex(run.stderr, r"warning: \S*a.y4m has no sound: y4m holds pictures only")
+        for name, codec in outputs.items():
+            found = probe(self.folder / name)
+            self.assertEqual(found["errors"], "", name)
+            self.assertEqual({stream["codec_name"] for stream in found["streams"]}, {"h264", codec}, name)
+        file, _ = self.record("b.mp4", "--audio-codec", "opus", seconds=1)
+        self.assertEqual({stream["codec_name"] for stream in probe(file)["streams"]}, {"h264", "opus"})
 
     def test_sound_alone(self):
         wav = self.folder / "voice.wav"
@@ -139,6 +145,11 @@ class SoundTests(SoundTestCase):
         found = probe(weba)
         self.assertEqual((found["stream"]["codec_name"], found["errors"]), ("opus", ""))
         self.assertAlmostEqual(float(found["format"]["duration"]), 2, delta=0.001)
+        m4a = self.folder / "voice.m4a"
+        self.succeed("--audio", "tone", "--duration", 2, "-o", m4a)
+        found = probe(m4a)
+        self.assertEqual((found["stream"]["codec_name"], found["errors"]), ("aac", ""))
+        self.assertAlmostEqual(float(found["format"]["duration"]), 2, delta=0.001)
 
     def test_statistics(self):
         _, run = self.record("a.webm", "--stats", "json", seconds=2)
@@ -151,7 +162,11 @@ class SoundTests(SoundTestCase):
     def test_errors(self):
         for options, words in (
             (("--audio", "tnoe", "-o", "a.webm"), "Did you mean tone"),
-            (("--audio", "tone", "-o", "a.ivf"), "no output takes sound"),
+            (("--audio", "tone", "-o", "a.ivf"), "no output takes sound (ivf holds pictures only)"),
+            (("--audio", "tone", "--audio-codec", "opus", "-o", "a.mov"), "these take aac"),
+            (("--audio", "tone", "--opus-complexity", "3", "-o", "a.mp4"), "no output encodes sound so"),
+            (("--input", "http://127.0.0.1/a.mp3", "-o", "a.weba"), "as --audio http://127.0.0.1/a.mp3"),
+            (("--audio", "tone", "-o", "a.mp3"), "sound alone is written as .m4a (AAC), .weba (Opus) or .wav"),
             (("-o", "a.wav"), "--audio"),
             (("--audio-bitrate", "64k", "-o", "a.webm"), "--audio"),
             (("--audio", "tone", "--audio-bitrate", "64k", "-o", "a.wav"), "no output encodes sound"),
@@ -191,7 +206,7 @@ class SoundTests(SoundTestCase):
         listed = json.loads(self.succeed("list", "--json").stdout)
         self.assertIn("microphones", listed)
         self.assertLessEqual({"tone", "mic"}, {source["name"] for source in listed["audioSources"]})
-        self.assertEqual({encoder["name"] for encoder in listed["audioEncoders"]}, {"opus", "pcm"})
+        self.assertEqual({encoder["name"] for encoder in listed["audioEncoders"]}, {"opus", "aac", "pcm"})
         doctor = self.run_tool("doctor").stdout.decode()
         self.assertTrue(re.search(r"ok\s+libopus", doctor), doctor)
         self.assertIn("microphone", doctor)

@@ -304,6 +304,26 @@ private struct FlashAndBeep {
         #expect(access(folder.file("b.webm"), F_OK) != 0)
     }
 
+    /// An output that cannot have the sound says so at the start, where another one has it.
+    @Test func outputsWithoutSoundSayWhy() throws {
+        let video = PushCapturer(format: VideoFormat(.i420, width: 64, height: 48), queueCapacity: 4, policy: .block)
+        let settings = MediaPublisher.Settings(encoders: [.vp8], audioEncoders: [.opus])
+        let publisher = MediaPublisher(video: video, audio: ScriptedSound(.float48kStereo), settings: settings)
+        defer { publisher.close() }
+        try publisher.add(FileOutput(folder.file("a.webm")))
+        try publisher.add(FileOutput(folder.file("a.ivf")))
+        // WAV takes samples, for which there is no encoder here.
+        try publisher.add(PicturesAndSamples())
+        try publisher.add(FileOutput("", format: .null))
+        let log = RunLog(publisher)
+        try publisher.open()
+        #expect(
+            log.warnings.map { $0.replacing(folder.path + "/", with: "") } == [
+                "a.ivf has no sound: ivf holds pictures only.",
+                "both has no sound: it takes pcm, for which this program has no encoder.",
+            ])
+    }
+
     /// A disk that is full for both is one failure, and the other output goes on.
     @Test func aFailureEndsOneOutput() throws {
         let video = PushCapturer(
@@ -333,5 +353,22 @@ private struct FlashAndBeep {
         #expect(log.failures.map(\.outputs) == [[0]])
         let streams = try run("ffprobe", "-v", "error", "-show_entries", "stream=codec_name", "-of", "csv=p=0", good)
         #expect(streams == "vp8\nopus\n")
+    }
+}
+
+/// An output of pictures with samples.
+private final class PicturesAndSamples: MediaOutput {
+    let name = "both"
+    let kind = "both"
+    let feed = OutputContext.Feed.packets(.init(codecs: [.vp8]))
+    let audioFeed: OutputContext.AudioFeed? = .packets([.pcm])
+    let outputStatistics = OutputStatistics(bytes: 0)
+
+    func open(_ context: OutputContext) throws -> OutputContext.Destination { .sink(NoSink()) }
+
+    private final class NoSink: PacketSink {
+        func begin(_ tracks: [TrackDescription]) {}
+        func write(_ packet: MediaPacket) {}
+        func finish() {}
     }
 }

@@ -1,5 +1,7 @@
 /// How to encode sound, as far as a program decides; nil leaves a choice to the encoder.
 public struct AudioEncodingSettings: Sendable, Hashable {
+    /// The codec for outputs that take it; the others, and all where it is nil, have the one that they prefer.
+    public var codec: Codec?
     /// The name of the encoder, as ``AudioEncoderEntry/name``; nil for the first one that an output takes.
     public var encoder: String?
     /// Bits per second.
@@ -8,7 +10,10 @@ public struct AudioEncodingSettings: Sendable, Hashable {
     public var options: OptionValues
 
     /// Settings; everything is the encoder's choice where nothing is said.
-    public init(encoder: String? = nil, bitrate: Int? = nil, options: OptionValues = OptionValues()) {
+    public init(
+        codec: Codec? = nil, encoder: String? = nil, bitrate: Int? = nil, options: OptionValues = OptionValues()
+    ) {
+        self.codec = codec
         self.encoder = encoder
         self.bitrate = bitrate
         self.options = options

@@ -59,7 +59,7 @@ let demoCatalog = ToolCatalog(
             .terminal,
         ]),
     audioSources: AudioCapturerCatalog([.tone, .microphone, .desktop, .radio]),
-    audioEncoders: [.opus, .pcm],
+    audioEncoders: [.opus, .aac, .pcm],
     loudspeaker: { Loudspeaker($0) },
     shorthands: [
         OutputShorthand(
@@ -73,7 +73,8 @@ let demoCatalog = ToolCatalog(
     ],
     keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
     checks: [
-        { Finding.vp8() }, { Finding.openH264() }, { Finding.opus() }, { Finding.pixels() }, { Finding.sdl() },
+        { Finding.vp8() }, { Finding.openH264() }, { Finding.opus() }, { Finding.aac() }, { Finding.pixels() },
+        { Finding.sdl() },
     ],
     examples: [
         ("--source noise", "to capture.webm"),

@@ -10,6 +10,9 @@ struct AudioPlan: Sendable {
     /// What the program encodes sound with.
     var encoders: [AudioEncoderEntry]
 
+    /// The options that say how to encode; encoders have further ones.
+    private static let encodingOptions = ["audio-codec", "audio-bitrate"]
+
     /// The sound that `--audio` asks for; nil without it, and for `none`.
     ///
     /// - Parameter mayHaveOwn: whether the source of the pictures may have sound, whose encoding can be set as well.
@@ -17,7 +20,7 @@ struct AudioPlan: Sendable {
     init?(_ values: OptionValues, _ catalog: ToolCatalog, mayHaveOwn: Bool) throws(OptionError) {
         let isOwn = mayHaveOwn && values["audio"] == nil
         if isOwn { try AudioPlan.refuseOptionsOfSources(values, catalog) }
-        let names = isOwn ? [] : catalog.audioGroups.names + ["audio-bitrate"]
+        let names = isOwn ? [] : catalog.audioGroups.names + AudioPlan.encodingOptions
         guard let text = values["audio"], text.lowercased() != "none" else {
             // Options that outputs or sources of pictures have too are theirs.
             if let name = names.first(where: { values.contains($0) }) {
@@ -64,14 +67,24 @@ struct AudioPlan: Sendable {
     static func check(
         _ outputs: [PlannedOutput], _ values: OptionValues, _ catalog: ToolCatalog
     ) throws(OptionError) {
+        let wanted = try encoding(values, catalog).codec
         var codecs: [Codec] = []
         for output in outputs {
-            if case .packets(let taken) = try output.makeOutput().audioFeed { codecs += taken }
+            guard case .packets(let taken) = try output.makeOutput().audioFeed else { continue }
+            let offered = taken.filter { codec in catalog.audioEncoders.contains { $0.codec == codec } }
+            if let codec = offered.first(where: { $0 == wanted }) ?? offered.first { codecs.append(codec) }
         }
         let unused = catalog.audioEncoders.filter { !codecs.contains($0.codec) }
         let isEncoded = codecs.contains { $0 != .pcm }
         let names = unused.flatMap(\.options).map(\.name) + (isEncoded ? [] : ["audio-bitrate"])
-        guard let name = names.first(where: { values.contains($0) }) else { return }
+        if isEncoded, let wanted, !codecs.contains(wanted) {
+            let taken = codecs.filter { $0 != .pcm }.map(\.rawValue).joined(separator: " and ")
+            throw OptionError(
+                "audio-codec", wanted.rawValue, "no output takes it; these take \(taken). Leave it out.")
+        }
+        guard let name = (names + (isEncoded ? [] : ["audio-codec"])).first(where: { values.contains($0) }) else {
+            return
+        }
         throw OptionError(
             name, values[name], "no output encodes sound so; leave it out, or add an output such as -o voice.weba.")
     }
@@ -80,6 +93,7 @@ struct AudioPlan: Sendable {
         _ values: OptionValues, _ catalog: ToolCatalog
     ) throws(OptionError) -> AudioEncodingSettings {
         AudioEncodingSettings(
+            codec: try values.choice("audio-codec", ToolOptions.audioCodecs(catalog).map { ($0.rawValue, $0) }),
             bitrate: try values.bitrate("audio-bitrate"),
             options: values.filter { name in
                 catalog.audioEncoders.contains { $0.options.contains { $0.name == name } }
@@ -122,23 +136,37 @@ extension CapturePlan {
     ///
     /// - Throws: the error of outputs that do not fit the sound.
     static func isSoundAlone(
-        _ outputs: [PlannedOutput], _ audio: AudioPlan?, mayHaveOwn: Bool
+        _ outputs: [PlannedOutput], _ audio: AudioPlan?, mayHaveOwn: Bool, _ values: OptionValues,
+        _ catalog: ToolCatalog
     ) throws(OptionError) -> Bool {
         var takesPictures = false
         var takesSound = false
+        var reasons: [String] = []
         for output in outputs {
             let made = try output.makeOutput()
             if made.feed == .noVideo {
                 guard audio != nil || mayHaveOwn else {
-                    throw OptionError(output.given.option, output.given.text, "is for sound; add --audio.")
+                    throw OptionError(
+                        output.given.option, output.given.text, "is for sound; \(soundAdvice(values, catalog)).")
                 }
             } else {
                 takesPictures = true
             }
             if made.audioFeed != nil { takesSound = true }
+            if let reason = made.silenceReason { reasons.append(reason) }
         }
         guard let audio, !takesSound else { return !takesPictures }
+        let why = reasons.isEmpty ? "" : " (\(reasons.joined(separator: ", ")))"
         throw OptionError(
-            "audio", audio.source.name, "no output takes sound; add one such as -o capture.webm or -o voice.wav.")
+            "audio", audio.source.name,
+            "no output takes sound\(why); add one such as -o capture.webm or -o voice.wav.")
+    }
+
+    /// How to name the source of the sound: the address of a radio is no input.
+    private static func soundAdvice(_ values: OptionValues, _ catalog: ToolCatalog) -> String {
+        guard let input = values["input"], urlScheme(of: input) != nil, catalog.audioSources.find(input) != nil else {
+            return "add --audio"
+        }
+        return "give the address of a radio as --audio \(maskingSecrets(inURL: input)), not as --input"
     }
 }

@@ -67,7 +67,7 @@ extension CapturePlan {
         let mayHaveOwn = source.mayHaveSound && values["audio"] == nil
         audio = try AudioPlan(values, catalog, mayHaveOwn: mayHaveOwn)
         try AudioPlan.check(outputs, values, catalog)
-        isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio, mayHaveOwn: mayHaveOwn)
+        isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio, mayHaveOwn: mayHaveOwn, values, catalog)
         if isSoundAlone, let frames = values["frames"] {
             throw OptionError("frames", frames, "counts pictures, which no output takes; use --duration.")
         }

@@ -100,7 +100,7 @@ enum NamesElsewhere {
             ["avi", "flv", "mpg", "mpeg", "wmv", "ogv", "3gp"],
             "this format is not written; use .mp4, .mkv, .webm or .ts."
         ),
-        (["mp3", "aac", "m4a", "ogg", "opus", "flac"], "sound alone is written as .weba (Opus) or .wav."),
+        (["mp3", "aac", "ogg", "opus", "flac"], "sound alone is written as .m4a (AAC), .weba (Opus) or .wav."),
         (["bmp", "tif", "tiff", "heic", "avif", "ppm"], "images are written as .jpg or .png."),
         (["hevc", "h265", "av1", "vp9"], codecs[0].advice),
     ]

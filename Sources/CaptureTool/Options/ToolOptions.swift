@@ -49,8 +49,20 @@ enum ToolOptions {
                 "audio", .text((names + ["none"]).joined(separator: "|")), "the sound that belongs to the pictures",
                 default: "none"),
             OptionDescription(
+                "audio-codec", .choice(audioCodecs(catalog).map(\.rawValue)), "the codec of outputs that have a choice",
+                default: "AAC in MP4 and MPEG-TS, else Opus"),
+            OptionDescription(
                 "audio-bitrate", .text("BITS"), "bits per second of the sound: 64k, 128k", default: "by channels"),
         ]
+    }
+
+    /// The codecs of sound of which outputs have a choice: all but samples.
+    static func audioCodecs(_ catalog: ToolCatalog) -> [Codec] {
+        var codecs: [Codec] = []
+        for codec in catalog.audioEncoders.map(\.codec) where codec != .pcm && !codecs.contains(codec) {
+            codecs.append(codec)
+        }
+        return codecs
     }
 
     private static func output(_ catalog: ToolCatalog) -> [OptionDescription] {

@@ -82,18 +82,45 @@ extension MediaPublisher {
                 "audio", nil, "sound belongs to pictures in real time; leave out what makes them faster, or the sound.")
         }
         var new: [AudioStage] = []
+        var silent: [(OutputRecord, String)] = []
         for record in records {
             let stage: AudioStage
             switch record.output.audioFeed {
-            case nil: continue
+            case nil:
+                if let reason = record.output.silenceReason { silent.append((record, reason)) }
+                continue
             case .samples:
                 // Its consumer is known when it is open.
                 continue
-            case .packets(let codecs): stage = try makeAudioStage(record, codecs, format, &new)
+            case .packets(let codecs):
+                if lacksEncoder(record.output, codecs) {
+                    let taken = codecs.map(\.rawValue).joined(separator: " or ")
+                    silent.append((record, "it takes \(taken), for which this program has no encoder"))
+                    continue
+                }
+                stage = try makeAudioStage(record, codecs, format, &new)
             }
             record.state.withLock { $0.audio = stage }
         }
+        for (record, reason) in silent { post(.warning("\(record.output.name) has no sound: \(reason).")) }
         return new
+    }
+
+    /// Whether an output has to do without sound for want of an encoder, while others have it.
+    private func lacksEncoder(_ output: any MediaOutput, _ codecs: [Codec]) -> Bool {
+        func isOffered(_ codecs: [Codec]) -> Bool {
+            settings.audioEncoders.contains { codecs.contains($0.codec) }
+        }
+        guard hasVideo, output.feed != .noVideo, settings.audioEncoding.encoder == nil, !isOffered(codecs) else {
+            return false
+        }
+        return state.withLock { $0.records }.contains { other in
+            switch other.output.audioFeed {
+            case .samples: true
+            case .packets(let codecs): isOffered(codecs)
+            case nil: false
+            }
+        }
     }
 
     private func makeAudioStage(
@@ -177,7 +204,8 @@ extension MediaPublisher {
             }
             return entry
         }
-        for codec in codecs {
+        let chosen = settings.audioEncoding.codec.flatMap { codecs.contains($0) ? [$0] : nil }
+        for codec in chosen ?? codecs {
             if let entry = entries.first(where: { $0.codec == codec }) { return entry }
         }
         throw OptionError(

@@ -89,6 +89,7 @@ public final class SplitOutput: MediaOutput {
     public var kind: String { model.kind }
     public var feed: OutputContext.Feed { model.feed }
     public var audioFeed: OutputContext.AudioFeed? { model.audioFeed }
+    public var silenceReason: String? { model.silenceReason }
     public var path: String? { state.withLock { $0.lastPath } }
     public var limitsOwnWaits: Bool { state.withLock { $0.current }?.limitsOwnWaits ?? model.limitsOwnWaits }
 

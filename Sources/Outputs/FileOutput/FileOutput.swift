@@ -88,6 +88,11 @@ public final class FileOutput: MediaOutput {
         }
     }
 
+    /// Files of pictures; nobody expects sound of a digest.
+    public var silenceReason: String? {
+        format == .null || format == .md5 || audioFeed != nil ? nil : "\(format.name) holds pictures only"
+    }
+
     // MARK: Life
 
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {

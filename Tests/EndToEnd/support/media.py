@@ -15,13 +15,14 @@ def command(*arguments):
 
 
 def probe(file):
-    """ffprobe's description: `stream`, `format`, and `packets` in the order of the file."""
+    """ffprobe's description: `stream` (the first), `streams`, `format`, and `packets` in the order of the file."""
     result = command(
         "ffprobe", "-v", "error", "-show_streams", "-show_format", "-show_packets", "-of", "json", file)
     found = json.loads(result.stdout or "{}")
     streams = found.get("streams", [])
     return {
         "stream": streams[0] if streams else {},
+        "streams": streams,
         "format": found.get("format", {}),
         "packets": found.get("packets", []),
         "errors": result.stderr.decode(errors="replace"),

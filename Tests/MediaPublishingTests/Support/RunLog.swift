@@ -10,6 +10,7 @@ final class RunLog: Sendable {
         var end: MediaPublisher.Event.End?
         var failures: [(outputs: [Int], error: any Error)] = []
         var completed: [Int] = []
+        var warnings: [String] = []
     }
 
     private let state = Locked(State())
@@ -21,7 +22,7 @@ final class RunLog: Sendable {
                 case .ended(let end): state.end = end
                 case .outputsFailed(let outputs, let error): state.failures.append((outputs.map(\.index), error))
                 case .outputCompleted(let output): state.completed.append(output.index)
-                case .warning: break
+                case .warning(let warning): state.warnings.append(warning)
                 }
             }
             state.wakeAll()
@@ -31,6 +32,7 @@ final class RunLog: Sendable {
     var end: MediaPublisher.Event.End? { state.withLock { $0.end } }
     var failures: [(outputs: [Int], error: any Error)] { state.withLock { $0.failures } }
     var completed: [Int] { state.withLock { $0.completed } }
+    var warnings: [String] { state.withLock { $0.warnings } }
 
     /// The end, for which it waits.
     func waitForEnd() throws -> MediaPublisher.Event.End {
