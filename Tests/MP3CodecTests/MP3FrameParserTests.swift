@@ -36,6 +36,18 @@ import Testing
         #expect(parsed.findings.resynchronizations == 1)
     }
 
+    /// Some encoders write the reserved emphasis, which no decoder minds (l3-hecommon of ISO's vectors).
+    @Test func `Frames with the reserved emphasis are frames in step with the stream`() throws {
+        var whole = Array(frames(try mp3Clip()).prefix(40))
+        for number in [10, 11, 25] { whole[number][3] |= 2 }
+        let parsed = Parsed(Array(whole.joined()))
+        #expect(parsed.bytes == whole)
+        #expect(parsed.findings.resynchronizations == 0)
+        // One alone begins nothing.
+        whole[0][3] |= 2
+        #expect(Parsed(Array(whole.joined())).bytes == Array(whole[1...]))
+    }
+
     @Test func `Noise, zeros and web pages hold no frame`() {
         for stream in [
             noise(1_000_000), [UInt8](repeating: 0, count: 100_000), [UInt8](repeating: 0xFF, count: 100_000),

@@ -23,6 +23,9 @@ public struct MP3FrameHeader: Sendable, Hashable {
     public let channelCount: Int
     /// The bytes of the frame, with the header.
     public let byteCount: Int
+    /// Whether the emphasis is the reserved one, which some encoders write: a decoder ignores it, and a search for frames
+    /// in noise does not.
+    let hasReservedEmphasis: Bool
 
     /// The number of samples per channel.
     public var sampleCount: Int { version == .mpeg1 ? 1152 : 576 }
@@ -46,8 +49,8 @@ public struct MP3FrameHeader: Sendable, Hashable {
         }
         let bitrateIndex = Int(bytes[2] >> 4)
         let rateIndex = Int(bytes[2] >> 2 & 3)
-        // Emphasis 2 is reserved.
-        guard (1...14).contains(bitrateIndex), rateIndex < 3, bytes[3] & 3 != 2 else { return nil }
+        guard (1...14).contains(bitrateIndex), rateIndex < 3 else { return nil }
+        hasReservedEmphasis = bytes[3] & 3 == 2
         bitrate = MP3FrameHeader.kilobits(bitrateIndex, isMPEG1: isMPEG1) * 1000
         let rate = rateIndex == 0 ? 44_100 : rateIndex == 1 ? 48_000 : 32_000
         sampleRate = rate >> (version == .mpeg1 ? 0 : version == .mpeg2 ? 1 : 2)

@@ -239,7 +239,7 @@ public final class MP3FrameParser {
             let byte = memory[offset]
             if byte == 0xFF {
                 guard offset + MP3FrameHeader.size <= tail else { break }
-                if let header = header(at: offset) {
+                if let header = header(at: offset), !header.hasReservedEmphasis {
                     switch chain(at: offset) {
                     case .yes:
                         discard(upTo: offset)
