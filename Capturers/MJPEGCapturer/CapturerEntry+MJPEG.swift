@@ -12,6 +12,8 @@ extension CapturerEntry {
                 "login", .secret("NAME:PASSWORD"), "who to log in as; @FILE has that in its first line",
                 default: "that of the URL, or of $CAPTURER_LOGIN"),
             .flag("insecure", "accepts any certificate of an https server"),
+            .frameRate(
+                "a lower rate; how often an image is asked for that is polled; or max", default: "all, polled 5"),
             .pixelFormat([.nv12, .i420], default: "nv12"),
             OptionDescription("ca-file", .file, "the certificates to trust, in PEM", default: "the system's"),
         ],
@@ -41,6 +43,12 @@ extension MJPEGCapturer.Configuration {
     init(_ request: CapturerEntry.Request, environment: (String) -> String?) throws(OptionError) {
         self.init()
         if let pixelFormat = try request.pixelFormat() { self.pixelFormat = pixelFormat }
+        if request.asksForMaximumRate {
+            pollInterval = .milliseconds(1)
+        } else if request.options["fps"] != nil, let rate = try request.frameRate(default: 5) {
+            maximumFrameRate = rate
+            pollInterval = rate.frameInterval
+        }
         if let path = request.options["ca-file"] { trust = .authorities(path: path) }
         if request.options.contains("insecure") { trust = .acceptsSelfSigned }
         if let login = try MJPEGCapturer.Configuration.login(request, environment) {

@@ -21,6 +21,8 @@ extension MJPEGCapturer {
         public var maximumFrameBytes = 16 << 20
         /// The time between two requests, where the address is a single image and not a stream.
         public var pollInterval: Duration = .milliseconds(200)
+        /// The maximum number of frames per second that are delivered; nil for all that come.
+        public var maximumFrameRate: FrameRate?
         /// The `User-Agent` header of each request.
         public var userAgent = "swift-video-capturing"
         /// A proxy in curl's syntax, as in `http://proxy:3128`; empty for none; nil for that of the environment

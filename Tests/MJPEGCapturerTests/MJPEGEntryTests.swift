@@ -18,6 +18,21 @@ import VideoCapturing
         MJPEGCapturer.Credential(user: name, password: password)
     }
 
+    @Test func theRateIsAnOption() throws {
+        func configuration(_ rate: String?) throws -> MJPEGCapturer.Configuration {
+            var request = CapturerEntry.Request(input: "http://camera/")
+            request.options["fps"] = rate
+            return try MJPEGCapturer.Configuration(request) { _ in nil }
+        }
+        #expect(try configuration(nil).maximumFrameRate == nil)
+        #expect(try configuration(nil).pollInterval == .milliseconds(200))
+        #expect(try configuration("0.5").maximumFrameRate == FrameRate(1, per: 2))
+        #expect(try configuration("0.5").pollInterval == .seconds(2))
+        #expect(try configuration("max").maximumFrameRate == nil)
+        #expect(try configuration("max").pollInterval == .milliseconds(1))
+        #expect(throws: OptionError.self) { try configuration("often") }
+    }
+
     @Test func theOptionComesFirst() throws {
         #expect(try login(option: "bob:ge:heim") == user("bob", "ge:heim"))
         #expect(try login("http://ann:x@camera/", option: "bob:y", environment: "eve:z") == user("bob", "y"))

@@ -93,8 +93,9 @@ extension MJPEGSource {
         )
     }
 
-    /// The first complete image determines the format, and must be one that can be decoded.
+    /// The first image that can be decoded determines the format.
     func settleFormat(_ context: FrameContext) throws(CaptureError) {
+        var unsupported = 0
         for _ in 0..<MJPEGSource.maximumDamagedAtFirst {
             if backlog.isEmpty { try awaitFirstPicture(context) }
             guard let picture = backlog.next(now: context.now, pool: pool) else { break }
@@ -103,7 +104,10 @@ extension MJPEGSource {
                 backlog.putBack(picture)
                 return adoptFormat()
             } catch {
-                guard error.code == .corruptData else {
+                // A camera whose images are all of another kind is not waited for; a single one may be a greeting.
+                if error.code == .formatUnsupported { unsupported += 1 }
+                let mayGoOn = error.code == .corruptData || error.code == .formatUnsupported
+                guard mayGoOn, unsupported < MJPEGSource.maximumUnsupportedAtFirst else {
                     throw failure.error(
                         error.code == .outOfMemory ? .outOfMemory : .formatUnsupported,
                         "The pictures cannot be decoded. \(error.message)")
@@ -117,6 +121,8 @@ extension MJPEGSource {
 
     /// The number of consecutive damaged images at the start after which the stream is given up.
     private static let maximumDamagedAtFirst = 20
+    /// The same of images of a kind that is not decoded.
+    private static let maximumUnsupportedAtFirst = 3
 }
 
 /// One connection, or a series of polling requests, from its beginning to its loss. Confined to the capture thread; not
@@ -143,6 +149,8 @@ final class StreamConnection {
     @exclusivity(unchecked) var pictureCount = 0
     /// Why the response is not a stream.
     @exclusivity(unchecked) var refusal: CaptureError?
+    /// Whether the response has ended, and is counted.
+    @exclusivity(unchecked) var isConcluded = false
     /// By the capture's clock: the time of the last request.
     @exclusivity(unchecked) var requested: MediaTime
 

@@ -8,7 +8,7 @@ extension MJPEGSource {
         losses += before
         count(before)
         taken &+= 1 &+ before.damaged &+ before.oversized &+ before.skipped
-        guard limiter.shouldPass(picture.arrival, sequenceNumber: taken, at: wants.maximumFrameRate) else {
+        guard limiter.shouldPass(picture.arrival, sequenceNumber: taken, at: maximumFrameRate) else {
             status.count { $0.framesDecimated += 1 }
             pool.giveBack(picture.block)
             return nil
@@ -32,6 +32,14 @@ extension MJPEGSource {
             if connection?.damagedSince == nil { connection?.damagedSince = timeoutClock.now }
             return nil
         }
+    }
+
+    /// The rate that consumers want, or that was asked for, whichever is lower.
+    var maximumFrameRate: FrameRate? {
+        guard let wanted = wants.maximumFrameRate, let asked = configuration.maximumFrameRate else {
+            return wants.maximumFrameRate ?? configuration.maximumFrameRate
+        }
+        return min(wanted, asked)
     }
 
     /// The size of the image determines the settings.

@@ -118,7 +118,10 @@ extension MJPEGSource {
         }
         let hasEnded = connection.parser?.hasEnded ?? false
         if !hasEnded, finishParser() { return }
-        if result == CURLE_OK || hasEnded { throw .ended }
+        if result == CURLE_OK || hasEnded {
+            if isOfSinglePictures(connection) { return try poll(context) }
+            throw .ended
+        }
         throw .failed(failure.failure(result, of: transfer))
     }
 
@@ -149,11 +152,23 @@ extension MJPEGSource {
 
     // MARK: - Polling
 
+    /// Whether the server ends each response after one image: some cameras call a snapshot a stream. After a few such
+    /// responses it is polled, and the next one is no interruption.
+    private func isOfSinglePictures(_ connection: StreamConnection) -> Bool {
+        if !connection.isConcluded {
+            connection.isConcluded = true
+            singlePictures = connection.pictureCount == 1 ? singlePictures + 1 : 0
+        }
+        return singlePictures >= MJPEGSource.provingSinglePictures
+    }
+
+    private static let provingSinglePictures = 3
+
     /// Requests the next image when it is due.
     private func poll(_ context: FrameContext) throws(ConnectionLoss) {
         guard let connection, let transfer else { return }
         if connection.pictureCount == 0, finishParser() { return }
-        let slowest = wants.maximumFrameRate?.frameInterval ?? .zero
+        let slowest = maximumFrameRate?.frameInterval ?? .zero
         let due = connection.requested.advanced(by: max(configuration.pollInterval, slowest))
         guard context.wait(until: due) else { return }
         // After a response that is read to its end the connection is reused.

@@ -37,6 +37,8 @@ final class MJPEGSource: FrameSource {
     @exclusivity(unchecked) var connection: StreamConnection?
     /// Whether the address is a single image, known from the last response.
     var isPolled = false
+    /// The number of responses in a row that were called a stream, and ended after one image.
+    var singlePictures = 0
     @exclusivity(unchecked) var backlog: ReceiveQueue
     var recovery = ConnectionRecovery()
     @exclusivity(unchecked) var limiter = FrameRateLimiter()
@@ -70,6 +72,7 @@ final class MJPEGSource: FrameSource {
         status.contents.withLock { $0.statistics = MJPEGCapturer.Statistics() }
         losses = StreamLosses()
         isPolled = false
+        singlePictures = 0
         leniency = .none
         pictureSize = PixelSize(width: 0, height: 0)
         credential = configuration.credential ?? address.credential

@@ -52,6 +52,26 @@ import VideoCapturing
         #expect(events.all.contains("The stream is back."))
     }
 
+    /// Some cameras call a snapshot a stream, and hang up after it: it is polled, and no longer an interruption each time.
+    @Test(arguments: [true, false]) func aStreamOfOnePictureIsPolled(_ hasEnd: Bool) throws {
+        let server = QuirkServer { request, connection in
+            stream(to: connection, from: request.index, count: 1)
+            if hasEnd { connection.write("--frame--\r\n") }
+        }
+        defer { server.stop() }
+        let consumer = RecordingConsumer()
+        let capture = MJPEGCapturer(url: server.url, configuration: .test())
+        capture.videoCaptureConsumer = consumer
+        try capture.play()
+        #expect(consumer.waitForFrames(20))
+        let state = capture.state
+        capture.releaseCapture()
+        #expect(consumer.frames.prefix(20).map(\.number) == Array(0..<20))
+        #expect(capture.statistics.interruptions <= 2)
+        #expect(capture.streamStatistics.polls >= 16)
+        #expect(state == .running, "\(state)")
+    }
+
     @Test func takesSilenceForALoss() throws {
         let server = QuirkServer { request, connection in
             stream(to: connection, from: request.index * 3, count: 3)

@@ -31,6 +31,36 @@ import VideoCapturing
         #expect(error?.subject == server.url)
     }
 
+    /// A picture as others decode it only: with arithmetic coding.
+    private func unsupportedPart() -> [UInt8] {
+        var bytes = part(0)
+        for index in bytes.indices.dropLast() where bytes[index] == 0xFF && [0xC0, 0xC2].contains(bytes[index + 1]) {
+            bytes[index + 1] = 0xC9
+        }
+        return bytes
+    }
+
+    /// A first picture of a kind that is not decoded is passed over, and a camera that has no other is refused.
+    @Test func aFirstPictureMayBeOfAnotherKind() throws {
+        let unsupported = unsupportedPart()
+        let server = QuirkServer { request, connection in
+            connection.write(streamHead)
+            for number in 0..<10 { connection.write(request.index > 0 || number < 2 ? unsupported : part(number)) }
+            connection.awaitEnd()
+        }
+        defer { server.stop() }
+        let consumer = RecordingConsumer()
+        let capture = MJPEGCapturer(url: server.url, configuration: .test(), clock: VirtualClock())
+        capture.videoCaptureConsumer = consumer
+        try capture.play()
+        #expect(consumer.waitForFrames(8))
+        capture.releaseCapture()
+        #expect(consumer.frames.map(\.number) == Array(2..<10))
+        let error = failure(of: MJPEGCapturer(url: server.url, configuration: .test()))
+        #expect(error?.code == .formatUnsupported)
+        #expect(error?.message.contains("arithmetic") == true, "\(error as Any)")
+    }
+
     @Test func findsNobody() throws {
         let port = try freePort()
         let error = failure(of: MJPEGCapturer(url: "http://127.0.0.1:\(port)/", configuration: .test()))
