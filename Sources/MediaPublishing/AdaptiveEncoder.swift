@@ -42,6 +42,7 @@ package final class AdaptiveEncoder: VideoEncoder {
     package var track: TrackDescription? { encoder.track }
     package var bitrate: Int? { encoder.bitrate }
     package var framesUnchanged: UInt64 { encoder.framesUnchanged }
+    package func takeNotice() -> String? { encoder.takeNotice() }
     package func requestKeyFrame() { encoder.requestKeyFrame() }
     package func setBitrate(_ bitrate: Int) throws { try encoder.setBitrate(bitrate) }
     package func flush(output: (MediaPacket) throws -> Void) throws { try encoder.flush(output: output) }

@@ -149,7 +149,9 @@ extension MediaPublisher {
         _ record: OutputRecord, _ feed: OutputContext.Feed.PacketFeed, _ new: inout [EncoderStage]
     ) throws -> EncoderStage {
         let encoding = record.encoding ?? settings.encoding
-        let entry = try encoder(encoding, for: record.output, feed)
+        var format = try record.frames.format(of: capture.captureSettings().format, settings.orientation)
+        let size = PixelSize(width: format.imageWidth, height: format.imageHeight)
+        let entry = try encoder(encoding, for: record.output, feed, size)
         if encoding.encoder != nil { try check(encoding.options, of: entry, feed) }
         let key = EncoderStage.Key(
             encoder: entry.name, settings: encoding, frames: record.frames, purpose: feed.purpose)
@@ -159,7 +161,6 @@ extension MediaPublisher {
         {
             return stage
         }
-        var format = try record.frames.format(of: capture.captureSettings().format, settings.orientation)
         format.pixelFormat = encodedFormat ?? format.pixelFormat
         let request = EncoderEntry.Request(
             format: format, frameRate: format.estimatedFramesPerSecond ?? 30, contentHint: capture.videoContentHint,
@@ -170,10 +171,11 @@ extension MediaPublisher {
         }
         let onFailure: @Sendable (EncodingConsumer.Failure) -> Void = { [weak self] in self?.handle($0, ofStage: number)
         }
+        let onNotice: @Sendable (String) -> Void = { [weak self] in self?.post(.warning($0)) }
         let consumer =
             feed.needsOwnEncoder
-            ? EncodingConsumer(try AdaptiveEncoder(entry, request), onFailure: onFailure)
-            : EncodingConsumer(try entry.makeEncoder(request), onFailure: onFailure)
+            ? EncodingConsumer(try AdaptiveEncoder(entry, request), onFailure: onFailure, onNotice: onNotice)
+            : EncodingConsumer(try entry.makeEncoder(request), onFailure: onFailure, onNotice: onNotice)
         let stage = EncoderStage(
             number, key, codec: entry.codec, bitrate: request.bitrate, isShared: !feed.needsOwnEncoder,
             encoding: consumer)
@@ -196,9 +198,10 @@ extension MediaPublisher {
             name, options[name], "the encoder \(entry.name) has no such setting; leave it out\(advice).")
     }
 
-    /// The encoder that the settings name, or the first one that suits the output.
+    /// The encoder that the settings name, or the first one that suits the output and takes the size.
     private func encoder(
-        _ encoding: EncodingSettings, for output: any MediaOutput, _ feed: OutputContext.Feed.PacketFeed
+        _ encoding: EncodingSettings, for output: any MediaOutput, _ feed: OutputContext.Feed.PacketFeed,
+        _ size: PixelSize
     ) throws -> EncoderEntry {
         let taken = feed.codecs.map(\.rawValue).joined(separator: ", ")
         if let name = encoding.encoder {
@@ -215,7 +218,11 @@ extension MediaPublisher {
             return entry
         }
         for codec in encoding.codec.map({ [$0] }) ?? feed.codecs where feed.codecs.contains(codec) {
-            if let entry = settings.encoders.first(where: { $0.codec == codec }) { return entry }
+            let entries = settings.encoders.filter { $0.codec == codec }
+            guard let first = entries.first else { continue }
+            // Not all are of use on each machine.
+            return first.acceptsSize(size)
+                ? first : entries.dropFirst().first { $0.acceptsSize(size) && $0.problem() == nil } ?? first
         }
         guard let codec = encoding.codec, !feed.codecs.contains(codec) else {
             throw OptionError(

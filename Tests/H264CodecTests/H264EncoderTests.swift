@@ -216,6 +216,27 @@ import VideoCapturing
         #expect(try decode(packets).count == 20)
     }
 
+    /// A quantizer for all frames that is too fine for openh264's buffer: the frame is encoded again, and the user told once.
+    @Test(arguments: [(1, 1), (10, 10), (5, 12)])
+    func noiseIsEncodedWithAnyQuantizer(_ minimum: Int, _ maximum: Int) throws {
+        var configuration = H264Encoder.Configuration(bitrate: 200_000_000)
+        configuration.minimumQuantizer = minimum
+        configuration.maximumQuantizer = maximum
+        configuration.dropsFrames = false
+        let encoder = try H264Encoder(configuration)
+        var packets: [MediaPacket] = []
+        var notices: [String] = []
+        for number in 0..<10 {
+            // A picture with little detail comes first.
+            try encoder.encode(try noisyFrame(number, noise: number < 3 ? 1 : 190)) { packets.append($0) }
+            if let notice = encoder.takeNotice() { notices.append(notice) }
+            if number == 2 { #expect(notices.isEmpty) }
+        }
+        #expect(packets.map(\.sequenceNumber) == Array(0..<10))
+        #expect(try decode(packets).count == 10)
+        #expect(notices.count == 1 && notices[0].contains("at the quantizer \(maximum), "), "\(notices)")
+    }
+
     @Test func noiseIsDroppedOnlyWhereAsked() throws {
         for purpose in EncodingSettings.Purpose.allCases {
             let frames = try (0..<60).map { try noisyFrame($0, noise: 190) }

@@ -34,6 +34,44 @@ import VideoCapturing
         #expect(frames == 5)
     }
 
+    /// An encoder that says something of each frame.
+    private final class NotingEncoder: VideoEncoder {
+        private let encoder: VP8Encoder
+        init() throws { encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 100_000)) }
+        var track: TrackDescription? { encoder.track }
+        func encode(_ frame: VideoFrame, output: (MediaPacket) throws -> Void) throws {
+            try encoder.encode(frame, output: output)
+        }
+        func requestKeyFrame() { encoder.requestKeyFrame() }
+        func setBitrate(_ bitrate: Int) throws { try encoder.setBitrate(bitrate) }
+        func takeNotice() -> String? { "It is difficult." }
+    }
+
+    /// An encoder takes the place of one that does not take the size, if it works on this machine; what it has to say
+    /// reaches the user.
+    @Test(arguments: [16, 32]) func anEncoderForTheSizeIsChosen(width: Int) throws {
+        func entry(
+            _ name: String, problem: String? = nil, acceptsSize: @escaping @Sendable (PixelSize) -> Bool = { _ in true }
+        ) -> EncoderEntry {
+            EncoderEntry(
+                name: name, codec: .vp8, summary: "", problem: { problem }, acceptsSize: acceptsSize,
+                make: { _ in try NotingEncoder() })
+        }
+        let folder = TemporaryFolder()
+        let publisher = noisePublisher(frames: 3) { settings in
+            settings.encoders = [
+                entry("small") { $0.width < width }, entry("broken", problem: "It has no device."), entry("large"),
+            ]
+        }
+        let log = RunLog(publisher)
+        try publisher.add(FileOutput(folder.file("a.webm")))
+        try publisher.start()
+        #expect(try log.waitForEnd() == .limitReached)
+        try publisher.stop()
+        #expect(publisher.statistics.encoders.map(\.name) == [width > 16 ? "small" : "large"])
+        #expect(log.warnings == ["It is difficult.", "It is difficult.", "It is difficult."])
+    }
+
     @Test(arguments: [1, 2, 1000] as [UInt64])
     func exactlySoManyFrames(count: UInt64) throws {
         let publisher = noisePublisher(frames: count)

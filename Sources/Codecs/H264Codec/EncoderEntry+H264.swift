@@ -6,7 +6,7 @@ extension EncoderEntry {
     public static let openH264 = EncoderEntry(
         name: "openh264", codec: .h264, summary: "H.264 by openh264, in software and without delay",
         options: [.encoderThreads] + EncoderQuality.options,
-        problem: { H264Encoder.failure() },
+        problem: { H264Encoder.failure() }, acceptsSize: { H264EncoderLibrary.accepts($0) },
         make: { request in
             var configuration = H264Encoder.Configuration(
                 bitrate: request.bitrate, contentHint: request.contentHint, purpose: request.purpose)

@@ -19,6 +19,8 @@ public final class H264Encoder: VideoEncoder {
     /// How often, and how many times, a screen that does not change any more is encoded again, until it is sharp.
     static let refinementRate: FrameRate = 12
     static let refinementCount = 12
+    /// By how much coarser a frame is encoded for which openh264 has no room: about half as large.
+    private static let quantizerStep = 6
 
     private let packets = PacketBufferPool()
     @exclusivity(unchecked) private var newBitrate: Int?
@@ -33,6 +35,9 @@ public final class H264Encoder: VideoEncoder {
     @exclusivity(unchecked) private var lastKeyFrame: MediaTime?
     @exclusivity(unchecked) private var refinementsLeft = 0
     @exclusivity(unchecked) private var unchanged: UInt64 = 0
+    @exclusivity(unchecked) private var notice: String?
+    /// Whether the user knows that the quantizers are coarser than asked for.
+    @exclusivity(unchecked) private var hasReportedQuantizer = false
     /// The pixels of the largest frame: of one without relief.
     @exclusivity(unchecked) private var fullPixelCount = 0
 
@@ -64,6 +69,9 @@ public final class H264Encoder: VideoEncoder {
     public func requestKeyFrame() { isKeyFrameRequested = true }
 
     public var framesUnchanged: UInt64 { unchanged }
+
+    /// That the quantizers are coarser than asked for, once.
+    public func takeNotice() -> String? { notice.take() }
 
     public func encode(_ frame: VideoFrame, output: (MediaPacket) throws -> Void) throws {
         guard frame.pixelFormat == .nv12 || frame.pixelFormat == .i420 else {
@@ -125,19 +133,31 @@ public final class H264Encoder: VideoEncoder {
         return frame.timestamp.nanoseconds(since: lastKeyFrame) >= interval.nanoseconds - tolerance
     }
 
-    /// Encodes a frame, with coarser steps where openh264 has no room for it.
+    /// Encodes a frame, with a coarser quantizer from then on where openh264 has no room for it.
     private func encode(_ frame: VideoFrame) throws(CodecError) -> (H264EncoderLibrary, hasPacket: Bool) {
+        let coarsest = configuration.maximumQuantizer
         while true {
             let library = try prepareLibrary(for: frame)
             do throws(CodecError) {
                 let mustBeKey = isKeyFrameRequested || isKeyFrameDue(frame)
-                return (library, try library.encode(frame, forcesKeyFrame: mustBeKey))
+                let hasPacket = try library.encode(frame, forcesKeyFrame: mustBeKey)
+                // Any quantizer of the range is as asked for.
+                if configuration.maximumQuantizer > coarsest, !hasReportedQuantizer {
+                    hasReportedQuantizer = true
+                    notice =
+                        "The pictures are too detailed for openh264 at the quantizer \(coarsest), so they are encoded at "
+                        + "\(configuration.maximumQuantizer) from here on; other encoders, such as libx264, have no such limit."
+                }
+                return (library, hasPacket)
             } catch {
-                // Its buffer holds no frame that is larger than the pixels are, as noise at a high bitrate would be; it
-                // reports that as a lack of memory, and is of no use afterwards.
-                let coarsest = configuration.maximumQuantizer
-                guard error.code == .outOfMemory, configuration.minimumQuantizer < coarsest else { throw error }
-                configuration.minimumQuantizer = min(coarsest, max(20, configuration.minimumQuantizer + 6))
+                // Its buffer holds no frame that is larger than the pixels are, as of noise; it reports that as a lack of
+                // memory, and is of no use afterwards.
+                let limit = H264Encoder.Configuration.quantizers.upperBound
+                guard error.code == .outOfMemory, configuration.minimumQuantizer < limit else { throw error }
+                let isWithinRange = configuration.minimumQuantizer < coarsest
+                let next = configuration.minimumQuantizer + H264Encoder.quantizerStep
+                configuration.minimumQuantizer = isWithinRange ? min(coarsest, max(20, next)) : min(limit, next)
+                configuration.maximumQuantizer = max(configuration.maximumQuantizer, configuration.minimumQuantizer)
                 self.library = nil
             }
         }

@@ -75,14 +75,18 @@ extension H264Encoder {
 
         /// The bitrates that can be asked for.
         static let bitrates = 1000...200_000_000
+        static let quantizers = 1...51
 
         /// Throws `CodecError` with the code `invalidConfiguration` and the valid range for the first value that is out of it.
         public func validate() throws(CodecError) {
             try H264Encoder.Configuration.check(
                 "bitrate in bits per second", bitrate, H264Encoder.Configuration.bitrates)
             try H264Encoder.Configuration.check("number of threads", threads, 1...16)
-            try H264Encoder.Configuration.check("minimum quantizer", minimumQuantizer, 1...51)
-            try H264Encoder.Configuration.check("maximum quantizer", maximumQuantizer, minimumQuantizer...51)
+            try H264Encoder.Configuration.check(
+                "minimum quantizer", minimumQuantizer, H264Encoder.Configuration.quantizers)
+            try H264Encoder.Configuration.check(
+                "maximum quantizer", maximumQuantizer,
+                minimumQuantizer...H264Encoder.Configuration.quantizers.upperBound)
             try H264Encoder.Configuration.check("size of a NAL unit", maximumNALUnitSize ?? 1200, 500...65535)
             if let keyFrameInterval, keyFrameInterval <= .zero {
                 throw CodecError(

@@ -24,10 +24,7 @@ final class H264EncoderLibrary {
     @exclusivity(unchecked) private var firstTimestamp: MediaTime?
 
     init(_ configuration: H264Encoder.Configuration, size: PixelSize, frameRate: FrameRate) throws(CodecError) {
-        let blocks = (size.width + 15) / 16 * ((size.height + 15) / 16)
-        guard H264EncoderLibrary.sides.contains(size.width), H264EncoderLibrary.sides.contains(size.height),
-            blocks <= H264EncoderLibrary.maximumBlockCount
-        else {
+        guard H264EncoderLibrary.accepts(size) else {
             throw CodecError(
                 .formatUnsupported, operation: "set up the encoder", subject: "H.264",
                 message: "openh264 encodes pictures of 16x16 to 4096x2304 pixels, not \(size); scale them first.")
@@ -56,6 +53,12 @@ final class H264EncoderLibrary {
         try check(copenh264_initialize(encoder, &settings), "set up the encoder")
         var format = Int32(videoFormatI420.rawValue)
         try check(copenh264_set(encoder, ENCODER_OPTION_DATAFORMAT, &format), "set the pixel format")
+    }
+
+    /// Whether openh264 encodes pictures of a size.
+    static func accepts(_ size: PixelSize) -> Bool {
+        let blocks = (size.width + 15) / 16 * ((size.height + 15) / 16)
+        return sides.contains(size.width) && sides.contains(size.height) && blocks <= maximumBlockCount
     }
 
     deinit {
@@ -211,7 +214,8 @@ final class H264EncoderLibrary {
         throw CodecError(
             code, operation: operation(), subject: "H.264", libraryCode: result,
             message: code == .outOfMemory
-                ? "The machine has no memory left for the encoder; close other programs or use a smaller size."
+                ? "openh264 has no room for a picture that large, or the machine no memory; use a coarser quantizer, another "
+                    + "encoder or a smaller size."
                 : "openh264 refuses a setting or a frame; check size, rate and bitrate.")
     }
 }

@@ -125,6 +125,8 @@ public struct EncoderEntry: Sendable {
     public let options: [OptionDescription]
     /// Why it does not work on this machine, in a sentence for the user; nil when it works. May open a device.
     public let problem: @Sendable () -> String?
+    /// Whether it encodes pictures of a size. One that does not is not chosen where another encoder can take its place.
+    public let acceptsSize: @Sendable (PixelSize) -> Bool
 
     private let make: @Sendable (EncoderEntry.Request) throws -> sending any VideoEncoder
 
@@ -132,6 +134,7 @@ public struct EncoderEntry: Sendable {
     public init(
         name: String, codec: Codec, summary: String, options: [OptionDescription] = [],
         problem: @escaping @Sendable () -> String? = { nil },
+        acceptsSize: @escaping @Sendable (PixelSize) -> Bool = { _ in true },
         make: @escaping @Sendable (EncoderEntry.Request) throws -> sending any VideoEncoder
     ) {
         self.name = name
@@ -139,6 +142,7 @@ public struct EncoderEntry: Sendable {
         self.summary = summary
         self.options = options
         self.problem = problem
+        self.acceptsSize = acceptsSize
         self.make = make
     }
 

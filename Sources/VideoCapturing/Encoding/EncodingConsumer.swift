@@ -70,6 +70,7 @@ public final class EncodingConsumer: FeedbackConsumer {
     public let track: TrackID
     private let clock: any CaptureClock
     private let onFailure: @Sendable (Failure) -> Void
+    private let onNotice: @Sendable (String) -> Void
 
     /// - Parameters:
     ///   - encoder: handed over for good.
@@ -77,16 +78,19 @@ public final class EncodingConsumer: FeedbackConsumer {
     ///   - track: the identifier of the packets' track; sinks that are given several tracks need different ones.
     ///   - clock: the clock of the frames' timestamps.
     ///   - onFailure: called on the encoding thread for each sink that fails, and when the encoder does.
+    ///   - onNotice: called on the encoding thread with a sentence for the user, such as that a setting could not be kept.
     public init(
         _ encoder: sending any VideoEncoder, to sinks: [(name: String, sink: any PacketSink)] = [],
         track: TrackID = 0, clock: any CaptureClock = MonotonicClock(),
-        onFailure: @escaping @Sendable (Failure) -> Void = { _ in }
+        onFailure: @escaping @Sendable (Failure) -> Void = { _ in },
+        onNotice: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         let bitrate = encoder.bitrate
         self.encoder = Confined(encoder)
         self.track = track
         self.clock = clock
         self.onFailure = onFailure
+        self.onNotice = onNotice
         state.withLock { state in
             state.outputs = sinks.enumerated().map { Output(number: $0, name: $1.name, sink: $1.sink) }
             state.outputsMade = sinks.count
@@ -227,6 +231,7 @@ public final class EncodingConsumer: FeedbackConsumer {
                 deliver(packet, of: encoder.track)
             }
             report(encoder.wants)
+            if let notice = encoder.takeNotice() { onNotice(notice) }
         } catch {
             // An encoder that has failed is not sent repeats any more.
             report(CaptureWants())

@@ -32,6 +32,9 @@ public protocol VideoEncoder: AnyObject {
     /// The number of frames without a packet because they showed nothing new.
     var framesUnchanged: UInt64 { get }
 
+    /// What happened with the last frames that the user should know, in a sentence; nil when there is nothing new.
+    func takeNotice() -> String?
+
     /// Hands out what the encoder still holds back. Frames may follow.
     func flush(output: (MediaPacket) throws -> Void) throws
 }
@@ -43,6 +46,8 @@ extension VideoEncoder {
     public var bitrate: Int? { nil }
     /// None: every frame counts as new.
     public var framesUnchanged: UInt64 { 0 }
+    /// Nothing.
+    public func takeNotice() -> String? { nil }
     /// Nothing is held back.
     public func flush(output: (MediaPacket) throws -> Void) throws {}
 }
