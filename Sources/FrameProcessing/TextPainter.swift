@@ -28,9 +28,22 @@ package final class TextPainter: Sendable {
         var count = 0
         /// The second that the line shows, since 1970; nil before the first.
         var second: Int?
+        /// The time of the first frame.
+        var start: MediaTime?
     }
 
-    private let pattern: String
+    /// A part of the line.
+    private enum Piece: Sendable, Hashable {
+        /// Text with fields of strftime(3), as a C string.
+        case calendar([CChar])
+        /// `%f`: the milliseconds of the second, in three digits.
+        case milliseconds
+        /// `%{elapsed}`: the time since the first frame, as `0:01:23.456`.
+        case elapsed
+    }
+
+    private let pieces: [Piece]
+    private let sizePercent: Int?
     private let corner: Corner
     private let clock: @Sendable () -> (now: MediaTime, wall: Int64)
     private let pool = PixelBufferPool()
@@ -39,14 +52,17 @@ package final class TextPainter: Sendable {
     /// A painter.
     ///
     /// - Parameters:
-    ///   - pattern: the text, with fields of strftime(3) such as `%H:%M:%S`; `%%` is a percent sign.
+    ///   - pattern: the text, with fields of strftime(3) such as `%H:%M:%S`; `%f` are milliseconds, `%{elapsed}` is the time
+    ///     since the first frame, and `%%` is a percent sign.
     ///   - corner: where it is.
+    ///   - sizePercent: the height of the letters in percent of the picture's; nil for about 3.
     ///   - clock: the time line of the frames, and nanoseconds since 1970 at the same moment.
     package init(
-        _ pattern: String, corner: Corner = .bottomLeft,
+        _ pattern: String, corner: Corner = .bottomLeft, sizePercent: Int? = nil,
         clock: @escaping @Sendable () -> (now: MediaTime, wall: Int64) = TextPainter.now
     ) {
-        self.pattern = pattern
+        pieces = TextPainter.pieces(of: pattern)
+        self.sizePercent = sizePercent
         self.corner = corner
         self.clock = clock
     }
@@ -70,7 +86,7 @@ package final class TextPainter: Sendable {
         }
         var result = frame
         result.compressed = nil
-        let isNew = state.withLock { fill(&$0, frame.timestamp) }
+        let isNew = state.withLock { fill(&$0, frame) }
         // Unchanged frames stay so while the text does.
         if isNew, result.damage != nil || result.isRepeat {
             result.damage = nil
@@ -86,26 +102,94 @@ package final class TextPainter: Sendable {
         return result
     }
 
-    /// Renews the line where its second is over; true when it did.
-    private func fill(_ state: inout State, _ timestamp: MediaTime) -> Bool {
+    private static func pieces(of pattern: String) -> [Piece] {
+        var pieces: [Piece] = []
+        var text = ""
+        func endText() {
+            if !text.isEmpty { pieces.append(.calendar(Array(text.utf8CString))) }
+            text = ""
+        }
+        var rest = pattern[...]
+        while !rest.isEmpty {
+            if rest.hasPrefix("%f") {
+                endText()
+                pieces.append(.milliseconds)
+                rest = rest.dropFirst(2)
+            } else if rest.hasPrefix("%{elapsed}") {
+                endText()
+                pieces.append(.elapsed)
+                rest = rest.dropFirst("%{elapsed}".count)
+            } else {
+                // A field has two letters, `%%` too.
+                let count = rest.hasPrefix("%") ? 2 : 1
+                text += rest.prefix(count)
+                rest = rest.dropFirst(count)
+            }
+        }
+        endText()
+        return pieces
+    }
+
+    /// Renews the line where its second is over, or it has milliseconds; true when it did.
+    private func fill(_ state: inout State, _ frame: VideoFrame) -> Bool {
         let (now, wall) = clock()
-        let age = (now - timestamp).nanoseconds
+        let age = (now - frame.timestamp).nanoseconds
         // The times of a recording are its own.
         let isLive = (0...10_000_000_000).contains(age)
-        let second = Int((wall - (isLive ? age : 0)) / 1_000_000_000)
-        guard second != state.second else { return false }
+        let moment = wall - (isLive ? age : 0)
+        let second = Int(moment / 1_000_000_000)
+        let isFine = !frame.isRepeat && pieces.contains { [.milliseconds, .elapsed].contains($0) }
+        guard second != state.second || isFine else { return false }
         state.second = second
+        let start = state.start ?? frame.timestamp
+        state.start = start
         var parts = tm()
         var time = time_t(second)
         localtime_r(&time, &parts)
-        state.count = state.line.withUnsafeMutableBytes { line in
-            strftime(line.baseAddress!.assumingMemoryBound(to: CChar.self), line.count, pattern, &parts)
+        state.count = 0
+        for piece in pieces {
+            switch piece {
+            case .calendar(let format): append(format, &parts, to: &state)
+            case .milliseconds: append(digits: moment / 1_000_000 % 1000, 3, to: &state)
+            case .elapsed:
+                let elapsed = max(0, (frame.timestamp - start).nanoseconds / 1_000_000)
+                let hours = elapsed / 3_600_000
+                append(digits: hours, hours > 9 ? 4 : 1, to: &state)
+                for (value, count) in [(elapsed / 60_000 % 60, 2), (elapsed / 1000 % 60, 2), (elapsed % 1000, 3)] {
+                    append(count == 3 ? "." : ":", to: &state)
+                    append(digits: value, count, to: &state)
+                }
+            }
         }
         return true
     }
 
+    private func append(_ format: [CChar], _ parts: inout tm, to state: inout State) {
+        let (count, room) = (state.count, state.line.count - state.count)
+        state.count += state.line.withUnsafeMutableBytes { line in
+            strftime(line.baseAddress!.assumingMemoryBound(to: CChar.self) + count, room, format, &parts)
+        }
+    }
+
+    private func append(digits value: Int64, _ count: Int, to state: inout State) {
+        var unit = (1..<count).reduce(Int64(1)) { unit, _ in unit * 10 }
+        while unit > 0 {
+            append(Unicode.Scalar(UInt8(48 + value / unit % 10)), to: &state)
+            unit /= 10
+        }
+    }
+
+    private func append(_ letter: Unicode.Scalar, to state: inout State) {
+        guard state.count < TextPainter.maximumLength else { return }
+        state.line[state.count] = UInt8(truncatingIfNeeded: letter.value)
+        state.count += 1
+    }
+
     private func draw(_ state: State, on target: MutablePicture) {
-        let scale = max(1, min(target.height / 240, (target.width - 4) / max(1, state.count * 6)))
+        let wanted =
+            sizePercent.map { (target.height * $0 + 50 * BitmapFont.height) / (100 * BitmapFont.height) }
+            ?? (target.height + 120) / 240
+        let scale = max(1, min(wanted, (target.width - 4) / max(1, state.count * 6)))
         let width = min(target.width, (state.count * 6 + 3) * scale)
         let height = min(target.height, (BitmapFont.height + 4) * scale)
         guard state.count > 0 else { return }

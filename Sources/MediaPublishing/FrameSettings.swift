@@ -63,15 +63,19 @@ extension MediaPublisher {
                 case bottomRight = "bottom-right"
             }
 
-            /// The text in ASCII, with fields of strftime(3) for the time of the capture: `Door %Y-%m-%d %H:%M:%S`.
+            /// The text in ASCII, with fields of strftime(3) for the time of the capture: `Door %Y-%m-%d %H:%M:%S`. `%f` are
+            /// milliseconds, and `%{elapsed}` is the time since the first frame, which in a film is the film's.
             public var text: String
             /// Where it is.
             public var corner: Corner
+            /// The height of the letters in percent of the picture's, 1 to 50; nil for about 3.
+            public var sizePercent: Int?
 
             /// An overlay; see the properties.
-            public init(_ text: String, corner: Corner = .bottomLeft) {
+            public init(_ text: String, corner: Corner = .bottomLeft, sizePercent: Int? = nil) {
                 self.text = text
                 self.corner = corner
+                self.sizePercent = sizePercent
             }
         }
 
@@ -149,7 +153,9 @@ extension MediaPublisher.FrameSettings {
     /// The options of an overlay.
     package static let overlayOptions = [
         OptionDescription(
-            "overlay", .text("TEXT"), "text on the picture, with the time: %Y-%m-%d %H:%M:%S", default: "none"),
+            "overlay", .text("TEXT"), "text on the picture: %Y-%m-%d %H:%M:%S.%f, or %{elapsed}", default: "none"),
+        OptionDescription(
+            "overlay-size", .text("PERCENT"), "height of the letters, of that of the picture", default: "3"),
         OptionDescription(
             "overlay-position", .choice(Overlay.Corner.allCases.map(\.rawValue)), "where the text is",
             default: "bottom-left"),
@@ -170,13 +176,16 @@ extension MediaPublisher.FrameSettings {
         }
         let corner = try values.choice("overlay-position", Overlay.Corner.allCases.map { ($0.rawValue, $0) })
         guard let text = values["overlay"] else {
-            guard let corner else { return }
-            throw OptionError("overlay-position", corner.rawValue, "has no effect without --overlay.")
+            for name in ["overlay-position", "overlay-size"] where values.contains(name) {
+                throw OptionError(name, values[name], "has no effect without --overlay.")
+            }
+            return
         }
         guard (1...100).contains(text.utf8.count), text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) else {
             throw OptionError("overlay", text, "give 1 to 100 letters of ASCII.")
         }
-        overlay = Overlay(text, corner: corner ?? .bottomLeft)
+        overlay = Overlay(
+            text, corner: corner ?? .bottomLeft, sizePercent: try values.count("overlay-size", in: 1...50))
     }
 
     private static func size(_ values: OptionValues) throws(OptionError) -> Size? {

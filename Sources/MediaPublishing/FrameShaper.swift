@@ -15,7 +15,9 @@ final class FrameShaper: Sendable {
         self.settings = settings
         self.pixelFormat = pixelFormat
         painter = settings.overlay.flatMap { overlay in
-            TextPainter.Corner(rawValue: overlay.corner.rawValue).map { TextPainter(overlay.text, corner: $0) }
+            TextPainter.Corner(rawValue: overlay.corner.rawValue).map {
+                TextPainter(overlay.text, corner: $0, sizePercent: overlay.sizePercent)
+            }
         }
     }
 

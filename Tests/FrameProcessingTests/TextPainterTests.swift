@@ -47,6 +47,35 @@ import VideoCapturing
         }
     }
 
+    @Test func millisecondsAndElapsedTime() throws {
+        let now = MediaTime(nanoseconds: 50_000_000_000)
+        let painter = TextPainter("%s.%f %{elapsed} 5%%", clock: { (now, 1_700_000_000_900_000_000) })
+        for (delay, expected) in [(0, "1700000000.900 0:00:00.000 5%"), (-1, "1700000000.899 0:00:00.000 5%")] {
+            let frame = try gray(.i420, 300, 50, at: now.advanced(by: .milliseconds(delay)))
+            #expect(text(in: try painter.paint(frame), count: expected.count) == expected)
+        }
+        // The times of a film.
+        let film = TextPainter("%{elapsed}", clock: { (now, 1_700_000_000_900_000_000) })
+        for (milliseconds, expected) in [(0, "0:00:00.000"), (83_456, "0:01:23.456"), (3_600_001, "1:00:00.001")] {
+            let frame = try gray(.i420, 300, 50, at: MediaTime(nanoseconds: Int64(milliseconds) * 1_000_000))
+            #expect(text(in: try film.paint(frame), count: expected.count) == expected)
+        }
+        // What repeats a frame keeps its text, so that a screen at rest stays so.
+        var repeated = try gray(.i420, 300, 50, at: now.advanced(by: .milliseconds(1)))
+        repeated.isRepeat = true
+        #expect(try painter.paint(repeated).isRepeat)
+    }
+
+    /// The height of the dark box is that of the letters and their margin.
+    @Test(
+        arguments: [(nil, 360, 2), (nil, 1080, 5), (3, 1080, 4), (10, 480, 5), (50, 96, 5), (1, 48, 1)]
+            as [(Int?, Int, Int)])
+    func theSizeOfTheLetters(percent: Int?, height: Int, scale: Int) throws {
+        let painted = try TextPainter("x", sizePercent: percent).paint(gray(.i420, 1920, height))
+        let dark = (0..<height).count { row in painted.buffer.withRow(row, ofPlane: 0) { $0[0] != 100 } }
+        #expect(((BitmapFont.height + 4) * scale...(BitmapFont.height + 4) * scale + 1).contains(dark))
+    }
+
     @Test func theTimeIsThatOfTheCapture() throws {
         let now = MediaTime(nanoseconds: 50_000_000_000)
         let painter = TextPainter("%s", clock: { (now, 1_700_000_000_900_000_000) })
