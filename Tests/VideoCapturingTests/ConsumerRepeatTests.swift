@@ -1,5 +1,6 @@
 import Testing
-import VideoCapturing
+
+@testable import VideoCapturing
 
 /// The minimum rate that one consumer wants, and damage that stays true on the way to it.
 @Suite struct ConsumerRepeatTests {
@@ -44,6 +45,46 @@ import VideoCapturing
         #expect(statistics.delivered == 2 && statistics.received == 2)
         #expect(statistics.repeats == UInt64(refining.collected.count - 2))
         publisher.close()
+    }
+
+    /// The same numbers for a seed (SplitMix64).
+    private struct Numbers: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+
+    /// A screen changes at any time, at most at its rate, and is refined while it rests.
+    @Test(arguments: [(15, 12), (30, 12), (12, 12), (5, 5)] as [(Int32, Int32)], 0..<4)
+    func framesAndRepeatsStayWithinTheRate(rates: (cap: Int32, repeats: Int32), seed: UInt64) throws {
+        var random = Numbers(state: seed)
+        let cap = try #require(FrameRate(rates.cap, per: 1)).frameInterval
+        let rate = try #require(FrameRate(rates.repeats, per: 1))
+        let picture = VideoFrame(buffer: try flatPicture(1), timestamp: .zero)
+        var timeline = ConsumerTimeline()
+        var shown: [MediaTime] = []
+        var time = MediaTime.zero
+        while time < MediaTime(nanoseconds: 60_000_000_000) {
+            shown.append(time)
+            timeline.keep(picture, shownAt: time, rate: rate)
+            let rest = Duration.microseconds(Int64.random(in: 0...500_000, using: &random))
+            let next = time.advanced(by: cap + (Bool.random(using: &random) ? rest : .zero))
+            while let turn = timeline.lastTurn?.advanced(by: rate.frameInterval), turn < next {
+                _ = timeline.makeRepeat(at: turn, rate: rate)
+                shown.append(turn)
+            }
+            time = next
+        }
+        // In each second.
+        for (index, first) in shown.enumerated() {
+            let count = shown[index...].prefix { $0 < first.advanced(by: .seconds(1)) }.count
+            #expect(count <= Int(rates.cap) + 1)
+        }
+        #expect(shown.count > 60)
     }
 
     @Test func takingTheWantBackEndsIt() throws {

@@ -1,4 +1,4 @@
-/// What consumers ask of a capture: the one value that goes against the stream, by
+/// What consumers ask of a capture. The only value that travels from consumers to the capture, by
 /// ``VideoCapture/adapt(to:)``. As WebRTC's `VideoSinkWants`.
 ///
 /// A capture does what it can at the source, where it saves most, and ignores the rest.
@@ -8,11 +8,12 @@ public struct CaptureWants: Sendable, Hashable {
     /// The highest rate that is of use; nil for no limit.
     public var maximumFrameRate: FrameRate?
     /// The rate below which the consumer wants the last frame again, as an encoder does that is still refining it; nil
-    /// for never. The publisher repeats it, for each consumer separately; a capture need not do anything.
+    /// for never. The publisher repeats it, for each consumer separately, from two intervals after the frame; a capture need not do
+    /// anything.
     public var minimumFrameRate: FrameRate?
     /// The number of which both sides must be multiples; 1 for any.
     public var sizeAlignment: Int
-    /// Whether black frames are all that is of use.
+    /// Whether black frames are enough.
     public var acceptsBlack: Bool
     /// Whether compressed frames (``PixelFormat/mjpeg``) are accepted, so that a capture whose source has them need not
     /// decode them. A frame may have samples all the same, and its JPEG next to them (``VideoFrame/jpeg``).

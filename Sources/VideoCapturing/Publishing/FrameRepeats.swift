@@ -64,14 +64,17 @@ struct ConsumerTimeline {
         lastTimestamp = frame.timestamp
     }
 
-    /// Keeps a frame that was shown at `time`, for repeats.
-    mutating func keep(_ frame: VideoFrame, shownAt time: MediaTime) {
+    /// Keeps a frame that was shown at `time`, for repeats at a rate.
+    ///
+    /// The first repeat is due after two intervals. So a pause of the capture that is shorter has none, and frames and
+    /// repeats together are no more than the capture's highest rate allows, as long as that is not below `rate`.
+    mutating func keep(_ frame: VideoFrame, shownAt time: MediaTime, rate: FrameRate?) {
         last = frame
         lastShown = time
-        lastTurn = time
+        lastTurn = rate.map { time.advanced(by: $0.frameInterval) } ?? time
     }
 
-    /// Lets go of the last frame.
+    /// Releases the last frame.
     mutating func forget() {
         last = nil
         lastTurn = nil

@@ -62,7 +62,9 @@ public final class PublisherSubscription: Sendable {
                     let time = isClockReal ? now : MonotonicClock().now
                     consumer.consumeFrame(frame)
                     delivery.withLock { $0.note(age: age) }
-                    if queue.endDelivery() { timeline.keep(frame, shownAt: time) }
+                    if queue.endDelivery() {
+                        timeline.keep(frame, shownAt: time, rate: wants.withLock { $0.minimumFrameRate })
+                    }
                 case .repeatLast:
                     let rate = wants.withLock { $0.minimumFrameRate }
                     if let frame = timeline.makeRepeat(at: MonotonicClock().now, rate: rate) {
