@@ -3,7 +3,8 @@ import VideoCapturing
 /// Finds the modes of a camera that serve a request, and orders them.
 ///
 /// One mode for each format and size: at the highest rate that is not above the desired one (half a percent more
-/// counts as the same, so that 30 serves 29.97), else at the lowest above it.
+/// counts as the same, so that 30 serves 29.97); where that is less than 80 % of it, at the lowest rate above it, whose
+/// frames are thinned out.
 enum ModeSearch {
     /// The maximum number of formats, sizes of a format and intervals of a size: a driver's list may be endless.
     static let enumerationLimit = 256
@@ -56,9 +57,11 @@ enum ModeSearch {
         return ModeRanking(request: request, entries: entries, unusable: unusable)
     }
 
-    /// The highest rate that is not above the desired one, else the lowest above it; nil of none.
+    /// The highest rate that is not above the desired one, or where that is far below it the lowest above; nil of none.
     static func bestRate(of rates: [FrameRate], for desired: FrameRate) -> FrameRate? {
-        rates.filter { $0.isWithin(desired) }.max() ?? rates.min()
+        let below = rates.filter { $0.isWithin(desired) }.max()
+        guard let above = rates.filter({ !$0.isWithin(desired) }).min() else { return below }
+        return below.flatMap { $0.isAtLeast(percent: 80, of: desired) ? $0 : nil } ?? above
     }
 
     /// The valid sizes of a format, each once.

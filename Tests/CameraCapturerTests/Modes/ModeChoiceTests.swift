@@ -21,7 +21,9 @@ import VideoCapturing
             ("1920x1080", 1, "NV12 1920x1080 1"),
             ("352x288", 1000, "NV12 640x360 40"),
             ("320x180", 1000, "NV12 320x180 60"),
-            ("640x480", FrameRate(15, per: 2)!, "NV12 640x480 5"),
+            // Thinned out, since 5 is less than 80 %.
+            ("640x480", FrameRate(15, per: 2)!, "NV12 640x480 10"), ("640x480", 7, "NV12 640x480 10"),
+            ("640x480", 6, "NV12 640x480 5"),
             ("352x288", FrameRate(30000, per: 1001)!, "NV12 640x360 30"),
             ("640x360", FrameRate(25, per: 2)!, "NV12 640x360 25/2"),
             ("640x360", FrameRate(1, per: 2)!, "NV12 640x360 1"),
