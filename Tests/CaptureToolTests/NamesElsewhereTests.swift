@@ -25,7 +25,8 @@ import VideoCapturing
         arguments: [
             ("v4l2:/dev/video9", "ffmpeg -i -"), ("/dev/video9", "v4l2loopback"), ("v4l2loopback:", "v4l2loopback"),
             ("ndi:studio", "srt://"), ("ndi://studio", "srt://"), ("webrtc:room", "whip:https://"), ("a.gif", "ffmpeg"),
-            ("a.avi", ".mkv"), ("film.HEVC", "H.264 and VP8"), ("a.webm,codec=av1", "H.264 and VP8"),
+            ("rtsp://0.0.0.0:8554/cam", "MediaMTX"), ("rtmp://[::]/live", "MediaMTX"), ("a.avi", ".mkv"),
+            ("film.HEVC", "H.264 and VP8"), ("a.webm,codec=av1", "H.264 and VP8"),
         ])
     func outputsThatThereAreNot(output: String, advice: String) {
         let error = CommandLineProbe.error(of: ["--source", "noise", "-o", output])
@@ -50,7 +51,10 @@ import VideoCapturing
         #expect(error?.contains(advice) == true, "\(error ?? "is valid")")
     }
 
-    @Test(arguments: ["a,b=c.webm", "a.webm,size=50%", "a.webm,size=320x", "a.webm,size=x240,fps=5", "b=c.webm"])
+    @Test(arguments: [
+        "a,b=c.webm", "a.webm,size=50%", "a.webm,size=320x", "a.webm,size=x240,fps=5", "b=c.webm",
+        "rtsp://10.0.0.0/cam",
+    ])
     func namesThatAreTaken(output: String) {
         #expect(CommandLineProbe.error(of: ["--source", "noise", "-o", output]) == nil)
     }

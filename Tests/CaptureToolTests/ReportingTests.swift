@@ -88,6 +88,9 @@ import VideoCapturing
         #expect(StatusLine(run).text(columns: columns).contains("waiting"))
         #expect(StatisticsJSON.line("status", run).contains(#""interrupted":true"#))
         #expect(!StatusLine(snapshot()).text(columns: columns).contains("waiting"))
+        // The last rates say nothing of the present.
+        #expect(!StatusLine(run).text(columns: columns).contains("29.5"))
+        #expect(!StatusLine(run).text(columns: columns).contains("kb/s"))
     }
 
     @Test func soundThatWaitsIsNotSilent() {
@@ -202,6 +205,14 @@ import VideoCapturing
         #expect(warning(at: 6, bitrate: 2e6) == nil)
         #expect(warning(at: 11, bitrate: 2e6)?.contains("2.00 Mb/s of a target of 922 kb/s") == true)
         #expect(warning(at: 60, bitrate: 2e6) == nil)
+        // Two seconds of 2 Mb/s.
+        var run = snapshot()
+        run.encoders[0].encoding.bytes = 500_000
+        for (seconds, isWarned) in [(1, false), (2, true), (4, false)] {
+            run.capturedTime = .seconds(seconds)
+            #expect((BitrateWatch().finalWarning(run) != nil) == isWarned)
+            #expect(watch.finalWarning(run) == nil, "it was reported")
+        }
     }
 
     @Test func json() {

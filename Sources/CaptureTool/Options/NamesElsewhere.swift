@@ -22,6 +22,18 @@ enum NamesElsewhere {
             ?? (word.hasPrefix("/dev/video") ? advice("v4l2", outputs) : nil)
     }
 
+    /// What to do in place of a server of RTSP or RTMP, which `rtsp://0.0.0.0:8554/cam` asks for; nil for another output.
+    static func server(_ place: String) -> String? {
+        guard let scheme = urlScheme(of: place), ["rtsp", "rtsps", "rtmp", "rtmps"].contains(scheme) else { return nil }
+        let host = place.dropFirst(scheme.utf8.count + 3).prefix { $0 != "/" }
+        guard ["0.0.0.0", "[::]", "*", ""].contains(where: { host == $0 || host.hasPrefix("\($0):") }) else {
+            return nil
+        }
+        return
+            "no server of \(scheme.uppercased()) is offered; name one that runs, such as MediaMTX or go2rtc. Recorders can also "
+            + "read --serve 0.0.0.0:8080 at /stream, and players -o 'tcp://0.0.0.0:9000?listen'."
+    }
+
     /// Throws for a source, codec, encoder or sound that other programs have, with what to do instead.
     ///
     /// - Parameters:

@@ -111,6 +111,7 @@ extension CapturePlan {
     private static func resolve(
         _ place: String, _ catalog: ToolCatalog
     ) throws(OptionError) -> (entry: OutputEntry, target: String) {
+        if let advice = NamesElsewhere.server(place) { throw OptionError("output", place, advice) }
         do {
             return try catalog.outputs.resolve(place)
         } catch {

@@ -161,6 +161,7 @@ final class Reporter {
         let run = snapshot(at: now)
         // Cameras report damage themselves, with its cause.
         if run.progress != nil, let warning = Reporter.damageWarning(run.lost.corrupt) { warn(warning) }
+        if let warning = bitrates.finalWarning(run) { warn(warning) }
         if plan.statistics == .json {
             terminal.writeLine(StatisticsJSON.line("summary", run))
         } else {
@@ -210,10 +211,26 @@ struct BitrateWatch {
             since[index] = start
             guard run.elapsed - start >= .seconds(5) else { continue }
             warned.insert(index)
-            return "\(encoder.name) makes \(scaled(bitrate, "b/s")) of a target of "
-                + "\(scaled(Double(encoder.targetBitrate), "b/s")) at its worst quality; raise --bitrate, or lower --size "
-                + "or --fps."
+            return BitrateWatch.text(encoder, bitrate)
         }
         return nil
+    }
+
+    /// The warning of a run that was too short, or too fast, for the other one; nil for none.
+    func finalWarning(_ run: RunSnapshot) -> String? {
+        // The first key frame alone may exceed the target of a short one.
+        guard run.capturedTime >= .seconds(2) else { return nil }
+        for (index, encoder) in run.encoders.enumerated() where !warned.contains(index) {
+            let bitrate = Double(encoder.encoding.bytes) * 8 / run.capturedTime.seconds
+            guard encoder.constantQuantizer == nil, bitrate > 1.5 * Double(encoder.targetBitrate) else { continue }
+            return BitrateWatch.text(encoder, bitrate)
+        }
+        return nil
+    }
+
+    private static func text(_ encoder: MediaPublisher.Statistics.Encoder, _ bitrate: Double) -> String {
+        "\(encoder.name) makes \(scaled(bitrate, "b/s")) of a target of "
+            + "\(scaled(Double(encoder.targetBitrate), "b/s")) at its worst quality; raise --bitrate, or lower --size "
+            + "or --fps."
     }
 }

@@ -28,7 +28,8 @@ struct StatusLine: Sendable {
             parts.append(Part(text: "(\(reason))", rank: 1, isAlarming: true))
         }
         if !run.encoders.isEmpty {
-            parts.append(Part(text: run.bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 3))
+            let bitrate = run.isInterrupted ? nil : run.bitrate
+            parts.append(Part(text: bitrate.map { scaled($0, "b/s") } ?? "- b/s", rank: 3))
         }
         for status in run.outputs.compactMap(\.statistics.status) { parts.append(Part(text: status, rank: 1)) }
         guard run.hasVideo else { return }
@@ -52,11 +53,13 @@ struct StatusLine: Sendable {
 
     /// Size, format and rate.
     private static func pictures(_ run: RunSnapshot) -> [Part] {
-        [
+        // The last rate means nothing while no frames come.
+        let measured = run.isInterrupted ? nil : run.measuredRate
+        return [
             Part(text: "\(run.width)x\(run.height)", rank: 4),
             Part(text: "\(run.pixelFormat)", rank: 6),
             Part(
-                text: "\(run.measuredRate.map { fixed($0.framesPerSecond, 1) } ?? "-")"
+                text: "\(measured.map { fixed($0.framesPerSecond, 1) } ?? "-")"
                     + "\(run.askedRate.map { "/" + StatusLine.rate($0) } ?? (run.isHurried ? "/max" : "")) fps", rank: 1
             ),
         ]
