@@ -71,7 +71,7 @@ struct FileSoundSource: AudioSource {
         guard reader != nil else {
             throw CaptureError(
                 .formatUnsupported, operation: "open the sound", subject: path,
-                message: "The file holds no sound any more; choose one that does.")
+                message: "The file no longer has sound; choose one that has.")
         }
     }
 

@@ -23,7 +23,7 @@ import VideoCapturing
 ///
 /// **Errors.** `initCapture` connects, or listens, and waits for the first frame, and throws `invalidConfiguration` for an
 /// invalid address, `deviceNotFound` for an unknown host or when nothing listens there, `deviceBusy` for a port in use,
-/// `formatUnsupported` for what is no video that can be read, `stalled`, `permissionDenied`. When a sender is gone later,
+/// `formatUnsupported` for a stream that is not readable video, `stalled`, `permissionDenied`. When a sender is gone later,
 /// the state is `interrupted`, and the capture goes on when it is back. When listening, it waits for a sender indefinitely,
 /// and connections without a picture end nothing.
 public final class StreamCapturer: ForwardingVideoCapture {

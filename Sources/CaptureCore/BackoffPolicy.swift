@@ -1,7 +1,7 @@
 /// The delays between attempts to reach a peer again: growing, spread by chance so that clients that lost the same server do
 /// not return at the same moment, and within a budget.
 package struct BackoffPolicy: Sendable, Hashable {
-    /// The delay before the first attempt, of which each is twice the one before.
+    /// The delay before the first attempt; each further delay is twice the previous one.
     package var initialDelay = Duration.milliseconds(500)
     package var maximumDelay = Duration.seconds(30)
     /// The time from the loss after which there is no further attempt; nil for no limit.

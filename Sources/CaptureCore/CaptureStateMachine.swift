@@ -1,7 +1,7 @@
-/// Holds the state of a capture and tells every change of it, in order, to every stream.
+/// Holds the state of a capture, and reports every change to every stream, in order.
 ///
-/// For captures that conform to `VideoCapture` directly; `SourceCapturer` has one already. Safe to use
-/// from any thread.
+/// `SourceCapturer` and captures of this package that conform to `VideoCapture` directly have one. Safe to use from any
+/// thread.
 package final class CaptureStateMachine: Sendable {
     private struct Contents {
         var state = CaptureState.idle
@@ -41,7 +41,7 @@ package final class CaptureStateMachine: Sendable {
             return contents.nextObserver
         }
         continuation.onTermination = { [weak self] _ in
-            // Let go of after the lock, since its end may run code of others.
+            // Released after the lock, since its end may run code of others.
             _ = self?.contents.withLock { $0.observers.removeValue(forKey: identifier) }
         }
         return stream

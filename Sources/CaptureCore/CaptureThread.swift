@@ -65,7 +65,7 @@ private final class ThreadStart: Sendable {
         self.hasEnded = hasEnded
     }
 
-    /// Does the work of the thread, and returns what its end is to be told to.
+    /// Does the work of the thread, and returns the handler to notify of its end.
     func run() -> Locked<Bool> {
         nameThisThread(name)
         blockBrokenPipes()

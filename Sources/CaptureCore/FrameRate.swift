@@ -66,7 +66,7 @@ extension FrameRate: Comparable {
 }
 
 extension FrameRate: ExpressibleByIntegerLiteral {
-    /// A whole number of frames per second; a literal that is not above zero is a programmer's error.
+    /// A whole number of frames per second; a literal that is not above zero ends the program.
     public init(integerLiteral value: Int32) {
         precondition(value > 0, "a frame rate is above zero")
         self.frames = value

@@ -18,7 +18,7 @@ extension JSONValue {
         return members.first { $0.name == name }?.value
     }
 
-    /// Nil for what is no text.
+    /// Nil for a value that is not text.
     package var stringValue: String? {
         guard case .string(let text) = self else { return nil }
         return text

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The bytes of one encoded picture: immutable, recycled by their pool when the last holder lets go.
+/// The bytes of one encoded picture: immutable, recycled by their pool when its last reference is released.
 ///
 /// `@unchecked Sendable`: written only by ``PacketBufferPool``, while there is no other reference to the buffer; so
 /// no access need be checked at run time.

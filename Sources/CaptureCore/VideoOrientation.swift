@@ -13,7 +13,7 @@ public enum VideoOrientation: Int, Sendable, Hashable, CaseIterable {
     /// Turn by 270° clockwise.
     case right = 4
 
-    /// The clockwise turn, in degrees, that makes the picture upright.
+    /// The clockwise rotation to apply for display, in degrees.
     public var clockwiseDegrees: Int {
         switch self {
         case .up: 0

@@ -101,7 +101,7 @@ public final class RecordingConsumer: VideoCaptureConsumer {
         contents.wait(until: MonotonicClock().now.advanced(by: timeout)) { $0.count >= count ? () : nil } != nil
     }
 
-    /// Lets go of all frames, and counts from zero again.
+    /// Releases all frames, and counts from zero again.
     public func removeAll() {
         // The frames end after the lock, since their end may run a driver's code.
         _ = contents.withLock { contents in

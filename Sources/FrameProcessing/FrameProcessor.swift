@@ -32,7 +32,7 @@ public final class FrameProcessor: Sendable {
     ///   - transform: what is to become of the picture.
     ///   - buffer: the picture; it is not changed.
     ///   - color: how the numbers of the picture map to light; nil for the format's usual.
-    ///   - orientation: the clockwise turn that makes the picture upright.
+    ///   - orientation: the clockwise rotation to apply for display.
     /// - Returns: the picture, and how its numbers map to light.
     /// - Throws: `invalidConfiguration` for a part outside of the picture or a size out of range,
     ///   `formatUnsupported` for a format that cannot be made and for JPEG of rare kinds, `corruptData` for damaged JPEG pictures,

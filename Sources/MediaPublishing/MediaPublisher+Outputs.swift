@@ -266,7 +266,7 @@ extension MediaPublisher {
     private var capacity: Int { settings.pacing == .onDemand ? 1 : 4 }
 
     private func queue(_ purpose: EncodingSettings.Purpose, isBounded: Bool) -> VideoPublisher.QueueSettings {
-        // Who watches live is served with the newest frame.
+        // A live viewer gets the newest frame.
         guard purpose == .file else { return .init(capacity: 2, policy: .dropOldest) }
         return .init(capacity: capacity, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)
     }

@@ -3,7 +3,7 @@ import AudioCapturing
 /// An error of a radio.
 public typealias RadioError = MediaError<RadioErrorCode>
 
-/// What can fail while a radio plays: the groups of the known AudioStreamer, whose codes are named beside ours.
+/// What can fail while a radio plays: the groups of AudioStreamer, whose codes are listed next to ours.
 public enum RadioErrorCode: String, MediaErrorCode {
     /// The address cannot be read, or a setting is out of range.
     case invalidConfiguration

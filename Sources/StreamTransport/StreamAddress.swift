@@ -33,7 +33,7 @@ package struct StreamAddress: Sendable, Hashable {
         }
         let example = "write it as in tcp://192.168.1.5:9000, or tcp://0.0.0.0:9000?listen to be connected to"
         guard text.lowercased().hasPrefix("tcp://") else {
-            throw invalid("This is no address of a TCP stream; \(example).")
+            throw invalid("This is not the address of a TCP stream; \(example).")
         }
         let parts = text.dropFirst(6).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         do throws(AuthorityError) {
@@ -71,7 +71,7 @@ extension StreamAddress {
             switch self {
             case .noPort: "The address has no port, or more than host and port; \(example)."
             case .noBrackets: "An IPv6 address stands in brackets, as in \(scheme)://[::1]:9000."
-            case .portOutOfRange: "The port is no number up to 65535; \(example)."
+            case .portOutOfRange: "The port is not a number up to 65535; \(example)."
             }
         }
     }

@@ -221,7 +221,10 @@ extension CaptureError {
         case EADDRINUSE:
             (.deviceBusy, "Another program listens at port \(address.port); end it, or choose another port.")
         case EADDRNOTAVAIL:
-            (.deviceNotFound, "\(address.host) is no address of this machine; use 0.0.0.0 for all that it has.")
+            (
+                .deviceNotFound,
+                "\(address.host) is not an address of this machine; use 0.0.0.0 for all of its addresses."
+            )
         case EACCES, EPERM:
             (
                 .permissionDenied,

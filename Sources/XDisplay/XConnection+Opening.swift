@@ -30,7 +30,7 @@ extension XConnection {
         if code == XCB_CONN_CLOSED_PARSE_ERR {
             return CaptureError(
                 .invalidConfiguration, operation: "connect to the display", subject: name,
-                message: "This is no name of an X display; one looks like :0, :0.1 or host:1.")
+                message: "This is not the name of an X display, which looks like :0, :0.1 or host:1.")
         }
         if code == XCB_CONN_CLOSED_INVALID_SCREEN {
             return CaptureError(

@@ -185,7 +185,7 @@ class RTPTests(StreamTestCase):
                 ("rtp://127.0.0.1:5004?codek=vp8", USAGE, ["Did you mean codec?"]),
                 (f"rtp://127.0.0.1:5004?from=127.0.0.1&local={used}", BUSY, [str(used)]),
                 ("rtp://127.0.0.1:5004?from=192.0.2.1", NO_INPUT, ["192.0.2.1"]),
-                ("rtp://127.0.0.1:5004?sdp=letter.txt", USAGE, ["letter.txt", "no session description"]),
+                ("rtp://127.0.0.1:5004?sdp=letter.txt", USAGE, ["letter.txt", "not a session description"]),
                 ("rtp://127.0.0.1:5004?sdp=no/such/folder.sdp", NO_INPUT, ["no/such/folder.sdp"]),
         ]:
             with self.subTest(output=output):

@@ -18,7 +18,7 @@ import VideoCapturing
         ("rtp://host:1?pt=70", "96 to 127"), ("rtp://host:1?pt=x", "is a number"),
         ("rtp://host:1?pt=111", "two numbers"),
         ("rtp://host:1?mtu=10", "200 to 9000"), ("rtp://host:1?ttl=0", "1 to 255"),
-        ("rtp://host:1?rtcp=70000", "no port"),
+        ("rtp://host:1?rtcp=70000", "not a port"),
         ("rtp://host:1?sdp=", "needs a value"), ("rtp://host:1?sdp", "needs a value"),
     ])
     func refusesWhatIsNoAddress(target: String, reason: String) throws {
@@ -51,7 +51,7 @@ import VideoCapturing
         let peer = try TestPeer()
         let foreign = try RTPOutput(peer.url("from=192.0.2.1"))
         let error = #expect(throws: CaptureError.self) { try foreign.open() }
-        #expect(error?.code == .deviceNotFound && error?.message.contains("192.0.2.1 is no address") == true)
+        #expect(error?.code == .deviceNotFound && error?.message.contains("192.0.2.1 is not an address") == true)
         let mixed = try RTPOutput(peer.url("from=::1"))
         #expect(#expect(throws: CaptureError.self) { try mixed.open() }?.code == .invalidConfiguration)
         // The peer has its port already.

@@ -112,7 +112,7 @@ import VideoCapturing
         let other = try folder.write(Array("precious".utf8), to: "other")
         let refused = try RTPOutput(peer.url("sdp=\(other)"))
         let error = #expect(throws: CaptureError.self) { try refused.open() }
-        #expect(error?.code == .invalidConfiguration && error?.message.contains("is no session description") == true)
+        #expect(error?.code == .invalidConfiguration && error?.message.contains("is not a session description") == true)
         #expect(try readBytes(other) == Array("precious".utf8))
     }
 

@@ -191,7 +191,7 @@ import VideoCapturing
         defer { sender.stop() }
         let error = failure(of: StreamCapturer.test(sender.url))
         #expect(error?.code == .formatUnsupported)
-        #expect(error?.message.contains("no H.264") == true)
+        #expect(error?.message.contains("not H.264") == true)
         #expect(eventually { openSockets(port: sender.port) == 1 })
     }
 

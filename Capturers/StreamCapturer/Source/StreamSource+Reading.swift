@@ -147,7 +147,7 @@ extension StreamSource {
         }
         return error(
             .formatUnsupported,
-            "What comes is no H.264, Matroska or MPEG-TS: it begins with \(StreamProbe.Unknown(first: Array(head.prefix(8)))). "
+            "The stream is not H.264, Matroska or MPEG-TS: it begins with \(StreamProbe.Unknown(first: Array(head.prefix(8)))). "
                 + "Check the sender, or name the format in the address, as in ?format=h264.")
     }
 

@@ -115,7 +115,7 @@ final class StreamSource: FrameSource {
         guard demuxer != nil else {
             throw error(
                 .invalidConfiguration,
-                "This is no address of a TCP stream, and the program links nothing that reads others; write it as in "
+                "This is not the address of a TCP stream, and the program links nothing that reads others; write it as in "
                     + "tcp://192.168.1.5:9000, or tcp://0.0.0.0:9000?listen.")
         }
         return nil

@@ -87,7 +87,7 @@ public final class AudioPublisher: Sendable {
         throw CaptureError(
             .stalled, operation: "stop", subject: stalled.map(\.name).joined(separator: ", "),
             message: "The consumer has not returned within its timeout, and what waited for it was dropped; "
-                + "check what it writes to.")
+                + "check where it writes to.")
     }
 
     /// Stops, releases the capture, and ends every subscription. Harmless when called twice. A consumer that does not

@@ -41,7 +41,7 @@ extension ConformanceSuite {
                 "Frames are delivered one at a time, on the capture's own thread, never on the main thread and never on the cooperative pool."
             case .stopEndsDelivery, .stopByManyThreads:
                 "When ``stopCapture()`` has returned, no call of the consumer is running and none will come."
-            case .stopIsPrompt: "Ends the delivery of frames and lets the device rest."
+            case .stopIsPrompt: "Ends the delivery of frames and stops streaming."
             case .stopInsideConsumer:
                 "It may be called from inside `consumeFrame`; there it takes effect once that call returns."
             case .monotonicClock, .timestampsIncrease, .timestampsOverRestarts:

@@ -89,7 +89,7 @@ public final class MP3Decoder {
     ///
     /// - Throws: `library` when the library fails.
     public func reset() throws(CodecError) {
-        // A format that stays is not told again.
+        // An unchanged format is not reported again.
         try check(mpg123_open_feed(handle))
         blocksToFade = MP3Decoder.fadedBlocks
     }

@@ -15,7 +15,7 @@ import VideoCapturing
 /// Not to be used from two threads at once; an `EncodingConsumer` passes on what other threads ask for.
 public final class VP8Encoder: VideoEncoder {
     /// How often a picture that is not sharp yet is wanted again. Where the bitrate is scarce, libvpx makes it legible
-    /// in ten frames, since it refreshes a tenth of it in each; that shall take no second.
+    /// in ten frames, since it refreshes a tenth of it in each; that must take less than a second.
     static let refinementRate: FrameRate = 12
 
     /// At the lower end blocks show no edges any more, and the filter is turned off (libvpx lets it rest from 6 of
@@ -89,7 +89,7 @@ public final class VP8Encoder: VideoEncoder {
             unchanged += 1
             return
         }
-        let slot = timing.place(frame, tellsPauses: screen != nil)
+        let slot = timing.place(frame, reportsPauses: screen != nil)
         if mustBeKey { layers.restart() }
         let place = layers.next(isKeyFrame: mustBeKey)
         if configuration.temporalLayers > 1 { try library.setTemporalLayer(place.layer) }

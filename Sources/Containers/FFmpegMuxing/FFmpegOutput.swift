@@ -133,7 +133,7 @@ public final class FFmpegOutput: MediaOutput {
             result.status = muxer.map { FFmpegOutput.text($0.state) }
             if counts.packetsDropped > 0 || counts.reconnections > 0 {
                 result.summary +=
-                    " \(counts.packetsDropped) packets were dropped, \(counts.reconnections) connections made again."
+                    " Packets dropped: \(counts.packetsDropped); reconnects: \(counts.reconnections)."
             }
         } else if result.bytes > 0, target.url != "-" {
             result.summary += " Play it with: ffplay \(shellQuoted(target.url))"

@@ -69,7 +69,7 @@ extension MediaFileError {
             case EACCES, EPERM: (.permissionDenied, "The system or the peer does not allow this; check the rights.")
             case EADDRINUSE: (.system, "The port is in use; choose another.")
             case EINVAL:
-                (.formatUnsupported, "The URL, or what it is to carry, does not fit the protocol; check both.")
+                (.formatUnsupported, "The URL or the tracks do not fit the protocol; check both.")
             default: (.unreachable, "The peer cannot be reached, or has closed the connection; check its address.")
             }
         self = .muxing(kind, operation, target.name, message, errno: code)

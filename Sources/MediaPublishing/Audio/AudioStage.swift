@@ -204,7 +204,7 @@ final class AudioStage: AudioCaptureConsumer {
     }
 }
 
-/// Tells the stages of the sound the times of the pictures, on a thread of its own, so that no capture waits for them.
+/// Passes the times of the pictures to the stages of the sound, on a separate thread, so that no capture waits for them.
 final class PictureClock: FeedbackConsumer {
     private let onFrame: @Sendable (MediaTime) -> Void
 

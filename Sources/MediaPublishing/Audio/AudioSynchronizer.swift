@@ -12,8 +12,8 @@ import AudioCapturing
 /// time line   T0 ─┬─┬─┬─┬─┬─┬─┬─┬─┬─┬─ silence ─┬─┬─┬─┬─┬─┬─▶     48,000 per second of the monotonic clock
 /// ```
 /// Live, a longer hole is jumped over: silence is encoded and sent as sound is, and a slow machine would fall behind further.
-/// A chunk is given as soon as it has come, but for the half millisecond that the filter reaches into the next one: how long
-/// it takes is known from those before it, and what that is off by is made good in the next one. Silence costs next to
+/// A chunk is passed on at once, but for the half millisecond that the filter reaches into the next one. Its duration follows
+/// from the rate of the earlier chunks; its error is corrected in the next chunk, so none accumulates. Silence costs next to
 /// nothing. No allocation per chunk in steady state. Used by one thread at a time.
 final class AudioSynchronizer {
     /// The rate of the time line.

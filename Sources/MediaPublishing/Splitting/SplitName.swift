@@ -23,7 +23,7 @@ struct SplitName: Sendable, Hashable {
 
     /// Parses a pattern; one without any field gets a number before its extension.
     ///
-    /// - Throws: `OptionError` for a field that is none, and for fields in the names of folders.
+    /// - Throws: `OptionError` for an unknown field, and for fields in the names of folders.
     init(_ pattern: String) throws(OptionError) {
         let slash = pattern.lastIndex(of: "/")
         folder = slash.map { String(pattern[...$0]) } ?? ""

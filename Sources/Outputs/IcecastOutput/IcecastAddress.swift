@@ -34,7 +34,7 @@ struct IcecastAddress: Sendable, Hashable {
                 "Icecast is sent to without TLS; put a TLS tunnel such as stunnel before the server, and send to that.")
         }
         guard lower.hasPrefix("icecast://") else {
-            throw IcecastAddress.error("This is no address of Icecast; \(IcecastAddress.example).")
+            throw IcecastAddress.error("This is not an address of Icecast; \(IcecastAddress.example).")
         }
         let rest = url.dropFirst("icecast://".count)
         // The user information first, since a password may contain what ends the rest.

@@ -56,7 +56,7 @@ extension IcecastOutput: MediaOutput {
         result.summary = "Sent \(scaled(Double(counts.bytes), "B")) to \(name)."
         if counts.packetsDropped > 0 || counts.reconnections > 0 {
             result.summary +=
-                " \(counts.packetsDropped) packets were dropped, \(counts.reconnections) connections made again."
+                " Packets dropped: \(counts.packetsDropped); reconnects: \(counts.reconnections)."
         }
         result.announcement = "Listen with: ffplay \(hub.address.listeningURL)"
         result.details = [

@@ -96,7 +96,7 @@ enum DescriptionFile {
         guard count == 0 || head.starts(with: Array("v=0".utf8)) else {
             throw CaptureError(
                 .invalidConfiguration, operation: "create the file", subject: path,
-                message: "This file is no session description and would be lost; choose another name.")
+                message: "This file is not a session description and would be lost; choose another name.")
         }
         var bytes = Array(text.utf8)[...]
         guard ftruncate(file, 0) == 0, lseek(file, 0, SEEK_SET) == 0 else { throw failed("empty the file") }

@@ -41,7 +41,7 @@ public final class RTPOutput: FeedbackSink {
             CaptureError(.invalidConfiguration, operation: "open the output", subject: url, message: message)
         }
         let example = "write it as in rtp://192.168.1.5:5004"
-        guard url.lowercased().hasPrefix("rtp://") else { throw invalid("This is no address of RTP; \(example).") }
+        guard url.lowercased().hasPrefix("rtp://") else { throw invalid("This is not an address of RTP; \(example).") }
         let parts = url.dropFirst(6).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let host: String
         let port: Int

@@ -48,7 +48,7 @@ extension RTPOutput {
             if let port = [reportPort, audioPort, localPort].compactMap(\.self).first(where: {
                 !(1...65534).contains($0)
             }) {
-                throw error("\(port) is no port from 1 to 65534.")
+                throw error("\(port) is not a port from 1 to 65534.")
             }
             if !(200...9000).contains(maximumPacketSize) {
                 throw error("Packets have 200 to 9000 bytes; 1200 pass every network.")

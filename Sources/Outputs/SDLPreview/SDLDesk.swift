@@ -171,7 +171,7 @@ struct SDLDesk {
                 ?? CaptureError(
                     .deviceLost, operation: "show frames", subject: session?.display,
                     message:
-                        "SDL cannot show any more frames: \((error as? SDLFailure)?.reason ?? "\(error)"); open the "
+                        "SDL can no longer show frames: \((error as? SDLFailure)?.reason ?? "\(error)"); open the "
                         + "preview again.")
         }
     }

@@ -11,7 +11,7 @@ struct BurstState {
     var summary = StillCapture.BurstSummary()
     /// The timestamp of the last frame that was taken.
     var lastTaken: MediaTime?
-    /// The capture has not been told its wants yet.
+    /// Its wants have not reached the capture yet.
     var awaitsWants: Bool
 
     private let start: MediaTime

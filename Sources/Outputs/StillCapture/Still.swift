@@ -121,7 +121,7 @@ extension Still {
             guard (0...1000).contains(skippedFrames) else {
                 throw refuse("\(skippedFrames) frames are to be passed over; choose 0 to 1000.")
             }
-            if let size, !size.isValid { throw refuse("\(size) is no size of a picture; choose another.") }
+            if let size, !size.isValid { throw refuse("\(size) is not the size of an image; choose another.") }
             if let timeout, timeout <= .zero { throw refuse("The timeout is \(timeout); choose one above zero.") }
         }
     }

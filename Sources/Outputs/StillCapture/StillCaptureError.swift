@@ -85,7 +85,7 @@ extension StillCaptureError {
             switch state {
             case .stopped(let reason)?:
                 reason.error.map { "The capture has stopped: \($0)" } ?? "The capture has stopped"
-            case nil: "The stills are not attached to a publisher any more"
+            case nil: "The stills are no longer attached to a publisher"
             default: "The capture does not run"
             }
         return StillCaptureError(

@@ -30,10 +30,10 @@ extension StillOutput.Configuration {
         if let interval, !bracket.isEmpty {
             throw OptionError("burst-interval", "\(interval)", "a bracket is taken as fast as it goes; leave it out.")
         }
-        if let interval, count == 1 {
+        if interval != nil, count == 1 {
             throw OptionError(
                 "burst-interval", options["burst-interval"],
-                "a single still has none (\(interval)); add --burst N, and a name such as shot-%03d.jpg.")
+                "is the time between stills, and there is one; add --burst N, and a name such as shot-%03d.jpg.")
         }
         settings.format = try StillOutput.Configuration.format(request.target)
         if let quality = try options.count("still-quality", in: 1...100) { settings.quality = quality }
@@ -75,7 +75,7 @@ extension OptionValues {
             var shots: [CaptureAdjustment] = []
             for value in values {
                 guard let stops = Double(value), abs(stops) <= 20 else {
-                    throw OptionError(option, text, "\(value) is no exposure; give stops, as in exposure=-2,0,2.")
+                    throw OptionError(option, text, "\(value) is not an exposure; give stops, as in exposure=-2,0,2.")
                 }
                 shots.append(.init([.exposure(stops: stops)]))
             }

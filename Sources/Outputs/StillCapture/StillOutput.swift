@@ -172,7 +172,7 @@ extension OutputEntry {
             OptionDescription("still-quality", .text("N"), "quality of JPEG stills, 1 to 100", default: "90"),
             OptionDescription(
                 "still-orientation", .choice(Still.Settings.OrientationHandling.allCases.map(\.rawValue)),
-                "whether EXIF tells the rotation, or the pixels are rotated", default: "written"),
+                "whether EXIF states the rotation, or the pixels are rotated", default: "written"),
             OptionDescription(
                 "still-exif", .choice(["yes", "no"]), "time, camera and size in the files", default: "yes"),
         ],

@@ -15,7 +15,7 @@ struct StillRequest {
     let settings: Still.Settings
     /// Only frames after it are taken.
     var bound: MediaTime?
-    /// The capture has not been told the wants of this request yet.
+    /// The wants of this request have not reached the capture yet.
     var awaitsWants: Bool
     /// How many frames after ``bound`` are passed over still, one by one.
     var skippedFrames: Int

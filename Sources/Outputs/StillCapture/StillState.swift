@@ -367,7 +367,7 @@ struct StillState {
         return all.dropFirst().reduce(first) { $0.merged(with: $1) }
     }
 
-    /// The capture has been told the wants, so frames from `now` on are what was wanted.
+    /// The wants have reached the capture, so frames from `now` on fulfil them.
     mutating func didReportWants(at now: MediaTime) {
         for index in waiting.indices where waiting[index].awaitsWants {
             waiting[index].awaitsWants = false

@@ -189,7 +189,7 @@ private final class Run {
             var hasKeyFrame = false
             try encoder.encode(frame) { packet in
                 hasKeyFrame = hasKeyFrame || packet.isKeyFrame
-                // Only there a layer can be taken up again.
+                // A layer is only resumed at a frame of the base layer.
                 if packet.temporalLayer == 0 { self.receivers = receivers }
                 for receiver in self.receivers where packet.temporalLayer <= receiver.layer {
                     receiver.viewer.session.write(packet)

@@ -255,7 +255,7 @@ struct Viewer: Sendable {
         if case .closed = session.state { true } else { false }
     }
 
-    /// Of 128 bits: who has not been told it cannot end the session.
+    /// 128 random bits, so that only the client that got it can end the session.
     static func randomIdentifier() -> String {
         String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
     }

@@ -66,7 +66,7 @@ enum XPreview {
         case XFailure.silent:
             return CaptureError(
                 .deviceLost, operation: operation, subject: name,
-                message: "The X server does not answer any more; open the preview again when it does.")
+                message: "The X server no longer answers; open the preview again when it does.")
         case XFailure.refused(let code):
             return CaptureError(
                 .unavailable, operation: operation, subject: name,

@@ -1,6 +1,6 @@
 import CaptureCore
 
-/// The bitrate that the way to a peer can take: Google congestion control, on the sender.
+/// The bitrate that the path to a peer carries: Google congestion control, on the sender.
 ///
 /// draft-ietf-rmcat-gcc-02 with the trendline filter and the constants of libwebrtc. A value without threads and clock: times
 /// come in, rates go out, and nothing is allocated after it was made.

@@ -49,7 +49,7 @@ private struct SDPParser {
         guard line > 0, hasVersion else {
             throw SDPError(
                 .malformed, operation: operation,
-                message: "This is no session description; it does not begin with v=0.")
+                message: "This is not a session description: it does not begin with v=0.")
         }
     }
 

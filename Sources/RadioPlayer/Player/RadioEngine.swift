@@ -133,7 +133,7 @@ final class RadioEngine: @unchecked Sendable {
             case .endOfStream: contents.beginStop(.endOfStream, nil)
             case .failed(let error): contents.beginStop(.error, error)
             }
-            // As the stop began: a failure that came after an order to stop is not told.
+            // As the stop began: a failure that came after an order to stop is not reported.
             let reason: RadioPlayer.StateChange.Reason =
                 switch contents.stopReason {
                 case .error: contents.error.map { .failure($0) } ?? .stream

@@ -8,7 +8,7 @@ import AudioRendering
 /// player.start()
 /// for await change in player.stateChanges() { print(change.old, change.new, change.reason) }
 /// ```
-/// **States** are those of the known AudioStreamer; each change is reported as old, new and reason, in order, and none is
+/// **States** are those of AudioStreamer; each change is reported as old, new and reason, in order, and none is
 /// left out. **Errors:** the first one wins, stops the player, and stays until the next start clears it. What a new
 /// connection can repair is not an error: it is counted in ``RadioStatistics`` while the player waits for data or buffers.
 ///
@@ -142,7 +142,7 @@ public final class RadioPlayer: Sendable {
         }
     }
 
-    /// Pauses or goes on, as the known AudioStreamer's `pause` does.
+    /// Pauses or goes on, as AudioStreamer's `pause` does.
     public func togglePause() {
         control.order { contents in
             guard contents.isActive else { return }

@@ -1,7 +1,7 @@
 import AudioCapturing
 
 extension RadioPlayer {
-    /// Where a player is, as the known AudioStreamer has it.
+    /// Where a player is, as AudioStreamer has it.
     ///
     /// ```
     /// initialized ─start─▶ starting ─▶ waitingForData ─▶ waitingForRendererToStart ─▶ playing ◀─▶ buffering

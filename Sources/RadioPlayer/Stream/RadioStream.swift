@@ -222,7 +222,7 @@ package final class RadioStream {
         guard hasOnlyTags || parser.findings.garbageBytes - garbageAtBegin > 128 * 1024 else { return }
         let reason =
             parser.findings.freeFormatHeaders > 64
-            ? "This is MP3 in free format, which is not supported" : "What comes is not MP3"
+            ? "This is MP3 in free format, which is not supported" : "The stream is not MP3"
         let found = error(.audioDataNotFound, "\(reason); give the address of an MP3 stream.")
         hasGivenSound ? reconnect(after: found) : fail(found)
     }

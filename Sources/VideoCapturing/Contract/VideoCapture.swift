@@ -37,9 +37,9 @@ public protocol VideoCapture: AnyObject, Sendable {
     /// Begins to deliver frames. Blocks until the device streams or has refused.
     func startCapture() throws(CaptureError)
 
-    /// Ends the delivery of frames and lets the device rest.
+    /// Ends the delivery of frames and stops streaming.
     ///
-    /// - Throws: `invalidState` before init; `stalled` when the source did not let go within its limit (the
+    /// - Throws: `invalidState` before init; `stalled` when the source did not return within its timeout (the
     ///   rule holds even then: no further call of the consumer will come).
     func stopCapture() throws(CaptureError)
 

@@ -35,7 +35,7 @@ package struct EncoderTiming {
         EncoderTiming.clamped(frame.estimatedFrameRate ?? nominal).frameInterval
     }
 
-    package mutating func place(_ frame: VideoFrame, tellsPauses: Bool = false) -> Slot {
+    package mutating func place(_ frame: VideoFrame, reportsPauses: Bool = false) -> Slot {
         let wanted = EncoderTiming.clamped(frame.estimatedFrameRate ?? nominal)
         // Measured rates tremble; a new line is begun only for a change that matters.
         if abs(wanted.framesPerSecond - rate.framesPerSecond) > rate.framesPerSecond * 0.02 {
@@ -43,7 +43,7 @@ package struct EncoderTiming {
             index = 0
             rate = wanted
         }
-        if tellsPauses, let lastTimestamp {
+        if reportsPauses, let lastTimestamp {
             let elapsed = min(frame.timestamp - lastTimestamp, EncoderTiming.longestInterval)
             if elapsed > rate.frameInterval * 3 / 2 { epoch += (elapsed - rate.frameInterval).nanoseconds / 100 }
         }

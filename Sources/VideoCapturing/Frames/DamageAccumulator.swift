@@ -13,7 +13,7 @@ package struct DamageAccumulator {
 
     package init() {}
 
-    /// For one who has seen nothing yet: all of his first picture is new to him.
+    /// For a consumer that has had no frame yet: all of its first frame counts as changed.
     package static var unseen: DamageAccumulator {
         var accumulator = DamageAccumulator()
         accumulator.invalidate()

@@ -12,9 +12,9 @@
 /// a live source frames are lost while the consumer works, and all other consumers wait for it; there, and where a
 /// source decodes, a thread of its own is right.
 ///
-/// A frame that may have to be repeated (`CaptureWants.minimumFrameRate`) is delivered on the consumer's thread as ever.
-/// As with every ``InlineConsumer``, nothing that the consumer calls may call the publisher: what it has to say, such
-/// as that a file cannot be written any more, it is to leave to another thread.
+/// A frame that may have to be repeated (`CaptureWants.minimumFrameRate`) is delivered on the consumer's thread, as without
+/// inline delivery. As with every ``InlineConsumer``, the consumer must not call the publisher: it reports on another thread
+/// that, for example, a file can no longer be written.
 public final class InlineDelivery: InlineConsumer, FeedbackConsumer {
     private let consumer: any VideoCaptureConsumer
 

@@ -29,7 +29,7 @@ struct FramePacer {
     }
 
     /// Whether the pacer keeps the rate that consumers want, without the limiter.
-    var seesToRate: Bool {
+    var limitsRate: Bool {
         if case .rate = pacing { return true }
         return false
     }

@@ -42,10 +42,10 @@ public protocol FrameSource {
     /// Lets the device rest. Also called after an error and after the end of the stream.
     mutating func stop()
 
-    /// Gives the device or file back.
+    /// Releases the device or file.
     mutating func close()
 
-    /// Takes what consumers ask for, before the next frame. The rate of a paced source is seen to by the
+    /// Takes what consumers ask for, before the next frame. The rate of a paced source is handled by the
     /// capturer. The default does nothing.
     mutating func adapt(to wants: CaptureWants)
 

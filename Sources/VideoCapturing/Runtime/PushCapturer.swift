@@ -32,8 +32,8 @@ public final class PushCapturer: ForwardingVideoCapture {
     ///   - buffer: the pixels; kept, not copied.
     ///   - timestamp: when the picture was taken, on the monotonic clock; nil for now. One that does not
     ///     increase is moved to just after the last.
-    ///   - orientation: the clockwise turn that makes the picture upright.
-    ///   - color: how the numbers map to light; nil for the pixel format's usual.
+    ///   - orientation: the clockwise rotation to apply for display.
+    ///   - color: color matrix and range; nil for the usual ones of the pixel format.
     ///   - metadata: bytes that travel with the frame.
     /// - Returns: false when the capture is not started, or the queue turned the frame away.
     @discardableResult

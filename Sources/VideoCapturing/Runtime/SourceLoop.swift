@@ -98,7 +98,7 @@ final class SourceLoop: @unchecked Sendable {
         }
         session.framesDue &+= 1 &+ lost
         let isWanted =
-            session.pacer.seesToRate
+            session.pacer.limitsRate
             || session.limiter.shouldPass(
                 timestamp, sequenceNumber: session.framesDue, at: wants.maximumFrameRate)
         if isWanted {

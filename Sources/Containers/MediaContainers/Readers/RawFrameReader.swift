@@ -24,7 +24,8 @@ public final class RawFrameReader: FrameReader {
         else {
             throw MediaFileError(
                 .formatUnsupported, operation: "read raw frames", subject: file.path,
-                message: "\(format.pixelFormat) \(format.imageWidth)x\(format.imageHeight) is no raw format; give an "
+                message:
+                    "\(format.pixelFormat) \(format.imageWidth)x\(format.imageHeight) is not a raw format; give an "
                     + "uncompressed one with sides of 1 to \(VideoFormat.maximumSide) pixels.")
         }
         self.file = file

@@ -119,9 +119,11 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
 
     private static func unknown(_ name: String, what: String, path: String?, known: [String]) -> MediaFileError {
         let guess = nearestName(to: name, in: known).map { " Did you mean \($0)?" } ?? ""
+        let others = ["mp4", "m4v", "mov", "mkv", "ts", "m3u8"]
+        let hint = others.contains(name) ? " FFmpegOutput of FFmpegMuxing writes it." : guess
         return MediaFileError(
             .formatUnsupported, operation: "choose a format", subject: path,
-            message: "No format has the \(what) \(name).\(guess) There are \(known.joined(separator: ", ")).")
+            message: "No format has the \(what) \(name).\(hint) There are \(known.joined(separator: ", ")).")
     }
 }
 

@@ -26,7 +26,7 @@ extension ConnectionHandler {
                 return refuse(Reply(415, "An offer is of the type application/sdp."))
             }
             guard let length = head.headers.first(name: "content-length").flatMap({ Int($0) }) else {
-                return refuse(Reply(400, "The request tells no length of its offer."))
+                return refuse(Reply(400, "The request does not state the length of its offer."))
             }
             gate.recordHead(bodyBytes: length)
             phase = .receiving(ByteBuffer())

@@ -26,7 +26,7 @@ enum RequestCheck {
             // Two statements of where a body ends are how a request is smuggled past a proxy.
             return lengths.isEmpty
                 ? Reply(413, "Requests to this server have no body.")
-                : Reply(400, "The request tells the length of its body in two ways.")
+                : Reply(400, "The request states the length of its body in two ways.")
         }
         if let length = lengths.first {
             guard lengths.count == 1, length.utf8.allSatisfy({ 48...57 ~= $0 }), !length.isEmpty else {

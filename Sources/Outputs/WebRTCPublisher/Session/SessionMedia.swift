@@ -57,7 +57,7 @@ final class SessionMedia {
 
     // MARK: Sending
 
-    /// Cuts frames that wait into packets, and puts what is due into the batch; `send` takes a full one, and the last.
+    /// Splits waiting frames into packets, and adds the packets that are due to the batch; `send` takes a full one, and the last.
     ///
     /// - Returns: when it is to be called again.
     func sendDue(

@@ -262,7 +262,7 @@ package final class WebRTCSession: SendClient {
         switch state {
         case .new, .gathering, .gathered, .connecting: break
         case .ready:
-            // What has waited is of before: the peer begins with a key frame.
+            // Waiting packets are older than the connection: the peer begins with a key frame.
             queue.restart()
             let now = MonotonicClock().now
             shared.withLock { shared in
