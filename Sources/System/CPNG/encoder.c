@@ -68,7 +68,8 @@ cpng_result cpng_encode(const cpng_source *source, cpng_output *output) {
     if (source->exif) png_set_eXIf_1(library, info, (png_uint_32)source->exif_count, (png_bytep)source->exif);
     png_write_info(library, info);
     for (uint32_t row = 0; row < source->height; row++) png_write_row(library, source->samples + row * source->stride);
-    png_write_end(library, info);
+    // Without the information, whose eXIf would be written a second time.
+    png_write_end(library, NULL);
     png_destroy_write_struct(&library, &info);
     return CPNG_OK;
 }
