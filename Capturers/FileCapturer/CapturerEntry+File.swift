@@ -29,6 +29,9 @@ extension CapturerEntry {
                 source.setNoticeHandler = { handler in notice.withLock { $0 = handler } }
                 source.checkOptions = {
                     try checkAgreement(of: request, with: capture.fileFormat, path)
+                    if capture.isInterlaced, try request.deinterlaces() {
+                        notice.withLock { $0 }("\(path) is interlaced; \(OptionDescription.deinterlacingNotice)")
+                    }
                     guard capture.hasSound, !capture.isSoundTaken else { return }
                     notice.withLock { $0 }("\(path) has sound, which is left out; only its pictures are captured.")
                 }
@@ -50,7 +53,7 @@ extension CapturerEntry {
             "rate", .text("FACTOR"), "the playback speed: 0.5 is half speed, 2 is double speed", default: "1"),
         .flag("loop", "repeats the file"),
         OptionDescription("start", .text("SECONDS"), "the start position: 60 or 2.5", default: "0"),
-        OptionDescription("end", .text("SECONDS"), "the end position", default: "the file's end"),
+        OptionDescription("end", .text("SECONDS"), "the end position", default: "the file's end"), .deinterlace,
     ]
 
     /// The format of a file without a header; nil when its options say none.
@@ -100,6 +103,7 @@ extension FileCapturer.Playback {
         if case .frames(let rate) = rate { frameRate = rate }
         if request.options.contains("loop") { plays = nil }
         if let rate = try request.options.parsed("rate", FileCapturer.Playback.parseRate) { self.rate = rate }
+        deinterlaces = try request.deinterlaces()
         if let start = try request.options.time("start", allowsZero: true) { self.start = start }
         if let end = try request.options.time("end") {
             guard end > start else {

@@ -121,6 +121,9 @@ public final class FileCapturer: ForwardingVideoCapture {
     /// Codec and container for display, as in `VP8 in IVF`; empty before the file is open.
     public var sourceDescription: String { control.contents.withLock { $0.sourceDescription } }
 
+    /// Whether the first frame of the open file has two fields; see ``Playback/deinterlaces``.
+    public var isInterlaced: Bool { control.contents.withLock { $0.isInterlaced } }
+
     /// Whether the open file has sound, which is not captured.
     public var hasSound: Bool { control.contents.withLock { $0.hasSound } }
 

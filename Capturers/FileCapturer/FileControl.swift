@@ -13,6 +13,8 @@ final class FileControl: Sendable {
         var canSeek: Bool?
         var sourceDescription = ""
         var hasSound = false
+        /// Whether its first frame has two fields.
+        var isInterlaced = false
         /// Whether the sound was asked for.
         var isSoundTaken = false
 

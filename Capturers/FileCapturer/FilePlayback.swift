@@ -25,11 +25,14 @@ extension FileCapturer {
         public var end: Duration?
         /// The rate of an image sequence (`picture%03d.png`), which has no timestamps; nil for the reader's default.
         public var frameRate: FrameRate?
+        /// Whether frames of two fields are deinterlaced: one field is kept, and the lines between are interpolated. Otherwise
+        /// they are delivered as they are, with combs where something moves.
+        public var deinterlaces: Bool
 
         /// Creates a playback; see the properties.
         public init(
             pacing: FileCapturer.Pacing = .realTime, rate: Double = 1, plays: Int? = 1, start: Duration = .zero,
-            end: Duration? = nil, frameRate: FrameRate? = nil
+            end: Duration? = nil, frameRate: FrameRate? = nil, deinterlaces: Bool = true
         ) {
             self.pacing = pacing
             self.rate = rate
@@ -37,6 +40,7 @@ extension FileCapturer {
             self.start = start
             self.end = end
             self.frameRate = frameRate
+            self.deinterlaces = deinterlaces
         }
 
         /// Checks all values.

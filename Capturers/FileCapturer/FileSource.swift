@@ -14,6 +14,7 @@ struct FileSource: FrameSource {
         /// The number of damaged packets before it.
         var corruptBefore: UInt64
         var color: ColorDescription
+        var pixelAspect: PixelAspect
         /// Whether it has passed the rate limiter and was scaled.
         var isAdmitted = false
     }
@@ -77,6 +78,7 @@ struct FileSource: FrameSource {
                 contents.canSeek = reader.canSeek
                 contents.sourceDescription = reader.sourceDescription
                 contents.hasSound = reader.hasSound
+                contents.isInterlaced = reader.isInterlaced
                 contents.position = playback.start
                 contents.playsDone = 0
             }
@@ -125,7 +127,7 @@ struct FileSource: FrameSource {
     mutating func pushBack(_ frame: SourceFrame) {
         pending = Pending(
             buffer: frame.buffer, position: timeline.last?.file ?? .zero, corruptBefore: frame.corruptBefore,
-            color: frame.color)
+            color: frame.color, pixelAspect: frame.pixelAspect)
     }
 
     mutating func close() {
@@ -239,10 +241,8 @@ struct FileSource: FrameSource {
         frame.corruptBefore = pending!.corruptBefore &+ corruptBefore
         corruptBefore = 0
         frame.color = pending!.color
-        if let reader {
-            frame.orientation = reader.orientation
-            frame.isMirrored = reader.isMirrored
-        }
+        frame.pixelAspect = pending!.pixelAspect
+        if let reader { frame.orientation = reader.orientation }
         lastGiven = max(lastGiven ?? due, due)
         let (position, now) = (pending!.position, clock.now)
         control.contents.withLock { [start = playback.start] contents in
@@ -281,10 +281,20 @@ struct FileSource: FrameSource {
             // In a pipe, which cannot seek.
             if next.timestamp < floor, !reader.canSeek { continue }
             return Pending(
-                buffer: next.buffer, position: max(next.timestamp, floor), corruptBefore: takeDamaged(),
-                color: reader.color)
+                buffer: try restored(next.buffer, reader), position: max(next.timestamp, floor),
+                corruptBefore: takeDamaged(), color: reader.color, pixelAspect: reader.pixelAspect)
         }
         return nil
+    }
+
+    /// The picture as it was seen: without the combs of two fields, and mirrored where the file says so. No consumer knows
+    /// of either.
+    private func restored(_ buffer: PixelBuffer, _ reader: any FrameReader) throws -> PixelBuffer {
+        let whole = reader.isInterlaced && playback.deinterlaces ? try processor.deinterlace(buffer) : buffer
+        guard reader.isMirrored else { return whole }
+        return try processor.apply(
+            FrameTransform(mirrors: true), to: whole, color: reader.color, orientation: reader.orientation
+        ).buffer
     }
 
     // MARK: - Positions
@@ -366,34 +376,5 @@ struct FileSource: FrameSource {
             control.wake.reset()
         }
         if playback.pacing == .realTime { timeline.shift(by: clock.now - began) }
-    }
-}
-
-extension FileSource {
-    /// Maps an error of reading a file to a `CaptureError`.
-    static func captureError(_ error: any Error, path: String) -> CaptureError {
-        switch error {
-        case let error as CaptureError: error
-        case let error as MediaFileError:
-            CaptureError(
-                code(of: error), operation: error.operation, subject: error.subject ?? path, errno: error.systemError,
-                message: error.message)
-        case let error as CodecError:
-            CaptureError(.unavailable, operation: error.operation, subject: path, message: error.message)
-        default:
-            CaptureError(.system, operation: "read the file", subject: path, message: "\(error)")
-        }
-    }
-
-    private static func code(of error: MediaFileError) -> CaptureError.Code {
-        switch error.code {
-        case .notFound: .deviceNotFound
-        case .permissionDenied: .permissionDenied
-        case .corruptData: .corruptData
-        case .formatUnsupported: .formatUnsupported
-        case .limitExceeded: .invalidConfiguration
-        case .interrupted: .invalidState
-        case .fileExists, .fileInUse, .readOnly, .noSpace, .closedPipe, .unreachable, .stalled, .system: .system
-        }
     }
 }

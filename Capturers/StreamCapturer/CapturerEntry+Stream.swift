@@ -21,7 +21,7 @@ extension CapturerEntry {
                 OptionDescription(
                     "stream-format", .choice(StreamCapturer.Format.allCases.map(\.rawValue)),
                     "the format of a TCP stream",
-                    default: "by its first bytes"),
+                    default: "by its first bytes"), .deinterlace,
             ],
             inputOption: "input",
             make: { request in
@@ -64,6 +64,7 @@ extension StreamCapturer.Configuration {
     /// - Parameter schemes: those that can be opened.
     init(_ request: CapturerEntry.Request, schemes: [String]) throws(OptionError) {
         self.init()
+        deinterlaces = try request.deinterlaces()
         let url = request.input ?? ""
         let scheme = CapturerCatalog.scheme(of: url)
         guard let scheme, schemes.contains(scheme) else {

@@ -119,6 +119,8 @@ extension StreamCapturer {
         case waiting(Duration, attempt: Int)
         /// An attempt to connect again has failed, for the given reason.
         case attemptFailed(reason: String, attempt: Int)
+        /// The frames have two fields, and are deinterlaced; see ``Configuration/deinterlaces``.
+        case interlaced
     }
 }
 
@@ -135,6 +137,7 @@ extension StreamCapturer.Event: CustomStringConvertible {
         case .waiting(let time, let attempt):
             "Trying to connect again in \(time.inSeconds) (attempt \(attempt))."
         case .attemptFailed(let reason, let attempt): "Attempt \(attempt) to connect again failed: \(reason)"
+        case .interlaced: "The stream is interlaced; \(OptionDescription.deinterlacingNotice)"
         }
     }
 }

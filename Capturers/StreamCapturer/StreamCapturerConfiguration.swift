@@ -19,6 +19,10 @@ extension StreamCapturer {
         /// pause is several times as long as those within pictures. Of no use with senders that end pictures by a delimiter.
         public var endsPicturesAtPauses = true
 
+        /// Whether frames of two fields are deinterlaced: one field is kept, and the lines between are interpolated. Otherwise
+        /// they are delivered as they are, with combs where something moves.
+        public var deinterlaces = true
+
         /// Creates the default configuration.
         public init() {}
 

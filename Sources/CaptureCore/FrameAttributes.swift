@@ -7,6 +7,8 @@ public struct FrameAttributes: Sendable, Hashable {
     public var isMirrored: Bool
     /// Color matrix and range.
     public var color: ColorDescription
+    /// The shape of the pixels, before the orientation is applied.
+    public var pixelAspect: PixelAspect
     /// The rate measured over the last frames; nil until there are two.
     public var estimatedFrameRate: FrameRate?
     /// The time from exposure to delivery; nil when unknown.
@@ -17,12 +19,13 @@ public struct FrameAttributes: Sendable, Hashable {
     /// Attributes of an upright picture.
     public init(
         orientation: VideoOrientation = .up, isMirrored: Bool = false, color: ColorDescription = .bt601,
-        estimatedFrameRate: FrameRate? = nil, estimatedCaptureDelay: Duration? = nil,
-        metadata: FrameAttributes.Metadata? = nil
+        pixelAspect: PixelAspect = .square, estimatedFrameRate: FrameRate? = nil,
+        estimatedCaptureDelay: Duration? = nil, metadata: FrameAttributes.Metadata? = nil
     ) {
         self.orientation = orientation
         self.isMirrored = isMirrored
         self.color = color
+        self.pixelAspect = pixelAspect
         self.estimatedFrameRate = estimatedFrameRate
         self.estimatedCaptureDelay = estimatedCaptureDelay
         self.metadata = metadata
@@ -51,6 +54,11 @@ extension AttributedFrame {
     @inlinable public var color: ColorDescription {
         get { attributes.color }
         set { attributes.color = newValue }
+    }
+    /// The shape of the pixels, before the orientation is applied.
+    @inlinable public var pixelAspect: PixelAspect {
+        get { attributes.pixelAspect }
+        set { attributes.pixelAspect = newValue }
     }
     /// The rate measured over the last frames; nil until there are two.
     @inlinable public var estimatedFrameRate: FrameRate? {

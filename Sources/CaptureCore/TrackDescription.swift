@@ -29,18 +29,21 @@ public struct TrackDescription: Sendable {
         public var orientation: VideoOrientation
         /// Color matrix and range.
         public var color: ColorDescription
+        /// The shape of the pixels, before the orientation is applied.
+        public var pixelAspect: PixelAspect
         /// The nominal frame rate; nil when frames come at no fixed rate, or it is unknown.
         public var frameRate: FrameRate?
 
         /// Pictures of a size.
         public init(
             width: Int, height: Int, orientation: VideoOrientation = .up, color: ColorDescription = .bt601,
-            frameRate: FrameRate? = nil
+            pixelAspect: PixelAspect = .square, frameRate: FrameRate? = nil
         ) {
             self.width = width
             self.height = height
             self.orientation = orientation
             self.color = color
+            self.pixelAspect = pixelAspect
             self.frameRate = frameRate
         }
     }

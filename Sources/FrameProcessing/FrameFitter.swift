@@ -18,14 +18,23 @@ package final class FrameFitter: Sendable {
 
     /// The frame as a picture of the given size; the very same where it has it already.
     ///
+    /// - Parameters:
+    ///   - frame: the frame.
+    ///   - width: the width of the result in pixels.
+    ///   - height: the height of the result in pixels.
+    ///   - pixelAspect: the shape of the result's pixels; nil for that of the frame's.
     /// - Throws: `invalidConfiguration` for a size out of range, `formatUnsupported` for compressed frames,
     ///   `outOfMemory`.
-    package func fit(_ frame: VideoFrame, width: Int, height: Int) throws(CaptureError) -> VideoFrame {
-        guard frame.width != width || frame.height != height else { return frame }
+    package func fit(
+        _ frame: VideoFrame, width: Int, height: Int, pixelAspect: PixelAspect? = nil
+    ) throws(CaptureError) -> VideoFrame {
+        let aspect = pixelAspect ?? frame.pixelAspect
+        guard frame.width != width || frame.height != height || frame.pixelAspect != aspect else { return frame }
         var result = frame
+        result.pixelAspect = aspect
         // Damage next to the last picture means nothing here.
         result.damage = nil
-        let inner = FrameFitter.size(of: frame, within: PixelSize(width: width, height: height))
+        let inner = FrameFitter.size(of: frame, aspect, within: PixelSize(width: width, height: height))
         if inner.width != frame.width || inner.height != frame.height {
             result = try processor.scale(result, width: inner.width, height: inner.height, filter: filter)
         }
@@ -46,14 +55,15 @@ package final class FrameFitter: Sendable {
 
     /// The largest size of the frame's aspect that lies within the other, at most its own; even where it is not the
     /// whole side, as chroma needs it.
-    private static func size(of frame: VideoFrame, within size: PixelSize) -> PixelSize {
-        let scale = min(
-            1, Double(size.width) / Double(frame.width), Double(size.height) / Double(frame.height))
-        func side(_ own: Int, _ limit: Int) -> Int {
-            let scaled = min(limit, Int((Double(own) * scale).rounded()))
+    private static func size(of frame: VideoFrame, _ aspect: PixelAspect, within size: PixelSize) -> PixelSize {
+        // Of pixels of another shape fewer are as wide.
+        let width = Double(frame.width) * frame.pixelAspect.ratio / aspect.ratio
+        let scale = min(1, Double(size.width) / width, Double(size.height) / Double(frame.height))
+        func side(_ own: Double, _ limit: Int) -> Int {
+            let scaled = min(limit, Int((own * scale).rounded()))
             return scaled == limit ? limit : min(limit, max(2, scaled / 2 * 2))
         }
-        return PixelSize(width: side(frame.width, size.width), height: side(frame.height, size.height))
+        return PixelSize(width: side(width, size.width), height: side(Double(frame.height), size.height))
     }
 
     private func background(

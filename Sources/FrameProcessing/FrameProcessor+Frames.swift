@@ -11,6 +11,14 @@ extension FrameProcessor {
     ///   `formatUnsupported` for a format that cannot be made and for JPEG of rare kinds, `corruptData` for damaged
     ///   JPEG pictures, `outOfMemory`.
     public func apply(_ transform: FrameTransform, to frame: VideoFrame) throws(CaptureError) -> VideoFrame {
+        let turns = transform.appliesOrientation && frame.orientation.swapsDimensions
+        var transform = transform
+        if transform.squaresPixels, transform.size == nil, !frame.pixelAspect.isSquare {
+            let kept = PixelSize(
+                width: transform.crop?.width ?? frame.width, height: transform.crop?.height ?? frame.height
+            ).squared(frame.pixelAspect)
+            transform.size = turns ? kept.transposed : kept
+        }
         let plan = try TransformPlan(
             transform, pixelFormat: frame.pixelFormat, size: PixelSize(width: frame.width, height: frame.height),
             color: frame.color, orientation: frame.orientation)
@@ -20,6 +28,11 @@ extension FrameProcessor {
         // Another format is still the picture of the JPEG; other pixels are not.
         if !plan.keepsGeometry { result.compressed = nil }
         if transform.appliesOrientation { result.orientation = .up }
+        if transform.squaresPixels {
+            result.pixelAspect = .square
+        } else if turns {
+            result.pixelAspect = frame.pixelAspect.transposed
+        }
         if transform.mirrors { result.isMirrored = false }
         // An empty list stays one: nothing has changed anywhere.
         if !plan.isIdentity, let damage = frame.damage, !damage.isEmpty {

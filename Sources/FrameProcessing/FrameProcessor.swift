@@ -13,6 +13,7 @@ public final class FrameProcessor: Sendable {
     private let turned: PixelBufferPool
     private let lasts: PixelBufferPool
     private let cut: PixelBufferPool
+    let fields: PixelBufferPool
     private let scratch = Locked(ScratchMemory())
 
     /// - Parameter capacity: the most pictures of each step that are kept for reuse; the default serves
@@ -23,6 +24,7 @@ public final class FrameProcessor: Sendable {
         turned = PixelBufferPool(capacity: capacity)
         lasts = PixelBufferPool(capacity: capacity)
         cut = PixelBufferPool(capacity: capacity)
+        fields = PixelBufferPool(capacity: capacity)
     }
 
     /// Does what `transform` asks for to a picture. The very same buffer comes back where there is nothing

@@ -11,6 +11,10 @@ public struct FrameTransform: Sendable, Hashable {
     public var crop: PixelRect?
     /// The size of the result, after it was turned; nil to keep that of the part.
     public var size: PixelSize?
+    /// Whether the result is to have square pixels: without a ``size``, pixels of another shape are scaled to them.
+    ///
+    /// A size alone does not change the shape that a frame states, so that it is to be of the frame's aspect.
+    public var squaresPixels: Bool
     /// How pixels are mixed for a new size.
     public var filter: FrameTransform.Filter
     /// Whether to turn the picture by the frame's orientation.
@@ -25,12 +29,13 @@ public struct FrameTransform: Sendable, Hashable {
     public var color: ColorDescription?
 
     public init(
-        crop: PixelRect? = nil, size: PixelSize? = nil, filter: FrameTransform.Filter = .box,
-        appliesOrientation: Bool = false,
-        mirrors: Bool = false, pixelFormat: PixelFormat? = nil, color: ColorDescription? = nil
+        crop: PixelRect? = nil, size: PixelSize? = nil, squaresPixels: Bool = false,
+        filter: FrameTransform.Filter = .box, appliesOrientation: Bool = false, mirrors: Bool = false,
+        pixelFormat: PixelFormat? = nil, color: ColorDescription? = nil
     ) {
         self.crop = crop
         self.size = size
+        self.squaresPixels = squaresPixels
         self.filter = filter
         self.appliesOrientation = appliesOrientation
         self.mirrors = mirrors

@@ -2,8 +2,8 @@ import FrameProcessing
 import Synchronization
 import VideoCapturing
 
-/// Applies the orientation of frames, converts them to one pixel format and shapes them, once for all consumers that need
-/// it.
+/// Applies the orientation of frames, converts them to one pixel format and color and shapes them, once for all consumers
+/// that need it.
 ///
 /// Each consumer has its own thread and its own position in the stream, so the last few results are kept: the first
 /// consumer of a frame converts it, the others wait for the result. Safe to use from any thread.
@@ -17,11 +17,20 @@ final class FrameConverter: Sendable {
     struct Key: Hashable {
         /// The format of the results; nil to keep that of the frames.
         var pixelFormat: PixelFormat?
+        /// The color of the results; nil to keep that of the frames.
+        var color: ColorDescription?
+        /// Whether the results have square pixels.
+        var squaresPixels: Bool
         /// What becomes of the pictures; their rate is each consumer's own.
         var settings: MediaPublisher.FrameSettings
 
-        init(_ pixelFormat: PixelFormat?, _ settings: MediaPublisher.FrameSettings) {
+        init(
+            _ pixelFormat: PixelFormat?, color: ColorDescription? = nil, squaresPixels: Bool = false,
+            _ settings: MediaPublisher.FrameSettings
+        ) {
             self.pixelFormat = pixelFormat
+            self.color = color
+            self.squaresPixels = squaresPixels
             self.settings = settings
             self.settings.frameRate = nil
         }
@@ -39,8 +48,9 @@ final class FrameConverter: Sendable {
     ///   - key: what becomes of the frames.
     ///   - reach: the number of frames that the consumers may be apart.
     init(_ key: Key, reach: Int) {
-        transform = FrameTransform(appliesOrientation: true, pixelFormat: key.pixelFormat)
-        shaper = key.settings.changesPictures ? FrameShaper(key.settings, pixelFormat: key.pixelFormat) : nil
+        transform = FrameTransform(
+            squaresPixels: key.squaresPixels, appliesOrientation: true, pixelFormat: key.pixelFormat, color: key.color)
+        shaper = key.settings.changesPictures ? FrameShaper(key.settings, transform) : nil
         slots = Locked([Slot?](repeating: nil, count: max(1, reach)))
     }
 
@@ -49,8 +59,7 @@ final class FrameConverter: Sendable {
 
     /// The converted frame; the same frame where no conversion is needed.
     func convert(_ frame: VideoFrame) throws(CaptureError) -> VideoFrame {
-        let isRight = transform.pixelFormat.map { $0 == frame.pixelFormat } ?? true
-        if isRight, frame.orientation == .up, shaper == nil { return frame }
+        if shaper == nil, isRight(frame) { return frame }
         guard userCount.load(ordering: .relaxed) > 1 else { return try make(frame) }
         return try slots.withLock { (slots) throws(CaptureError) in
             let index = Int(frame.sequenceNumber % UInt64(slots.count))
@@ -63,19 +72,25 @@ final class FrameConverter: Sendable {
         }
     }
 
+    private func isRight(_ frame: VideoFrame) -> Bool {
+        frame.orientation == .up && transform.pixelFormat.map { $0 == frame.pixelFormat } ?? true
+            && transform.color.map { $0 == frame.color } ?? true
+            && (frame.pixelAspect.isSquare || !transform.squaresPixels)
+    }
+
     private func make(_ frame: VideoFrame) throws(CaptureError) -> VideoFrame {
         if let shaper { return try shaper.shape(frame) }
         return try processor.apply(transform, to: frame)
     }
 }
 
-/// Converts the frames of a queue for a consumer that needs one format, and the size of the first frame or the one that it
-/// wants; of a lower rate leaves frames out.
+/// Converts the frames of a queue for a consumer that needs one format, and the size and the shape of pixels of the first
+/// frame or the size that it wants; of a lower rate leaves frames out.
 final class ConvertingConsumer: FeedbackConsumer {
     private let converter: FrameConverter
     private let next: any VideoCaptureConsumer
     private let hasFailed = Locked(false)
-    private let size = Locked<PixelSize?>(nil)
+    private let shape = Locked<(size: PixelSize, pixelAspect: PixelAspect)?>(nil)
     private let gate: Locked<FrameRateGate>
     private let fitter = FrameFitter()
     private let processor = FrameProcessor()
@@ -134,12 +149,12 @@ final class ConvertingConsumer: FeedbackConsumer {
             guard size != (frame.width, frame.height) else { return result }
             return try processor.scale(result, width: size.width, height: size.height, filter: .box)
         }
-        let size = size.withLock { size in
-            let kept = size ?? PixelSize(width: frame.width, height: frame.height)
-            size = kept
+        let (size, pixelAspect) = shape.withLock { shape in
+            let kept = shape ?? (PixelSize(width: frame.width, height: frame.height), frame.pixelAspect)
+            shape = kept
             return kept
         }
-        return try fitter.fit(frame, width: size.width, height: size.height)
+        return try fitter.fit(frame, width: size.width, height: size.height, pixelAspect: pixelAspect)
     }
 
     /// The frame, unless it comes too soon.

@@ -130,7 +130,9 @@ extension MediaPublisher {
                 }
                 upright = PixelSize(width: crop.width, height: crop.height)
             }
-            let result = size?.resolved(upright) ?? upright
+            let aspect = orientation.swapsDimensions ? source.pixelAspect.transposed : source.pixelAspect
+            format.pixelAspect = size == nil ? aspect : .square
+            let result = size?.resolved(upright.squared(aspect)) ?? upright
             if size != nil || overlay != nil, !TextPainter.paints(on: format.pixelFormat) { format.pixelFormat = .nv12 }
             return format.resized(width: result.width, height: result.height)
         }

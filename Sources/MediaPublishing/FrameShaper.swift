@@ -4,16 +4,19 @@ import VideoCapturing
 /// Does to pictures what the settings of an output ask for. Safe to use from any thread, one call at a time.
 final class FrameShaper: Sendable {
     private let settings: MediaPublisher.FrameSettings
-    private let pixelFormat: PixelFormat?
+    private let transform: FrameTransform
     private let upright = FrameProcessor()
     private let processor = FrameProcessor()
     private let fitter = FrameFitter()
     private let painter: TextPainter?
 
-    /// - Parameter pixelFormat: the format of the results; nil to keep that of the frames, where text can be painted on it.
-    init(_ settings: MediaPublisher.FrameSettings, pixelFormat: PixelFormat?) {
+    /// - Parameters:
+    ///   - settings: what becomes of the pictures.
+    ///   - transform: the format of the results, nil to keep that of the frames where text can be painted on it; their color,
+    ///     and whether their pixels are square.
+    init(_ settings: MediaPublisher.FrameSettings, _ transform: FrameTransform) {
         self.settings = settings
-        self.pixelFormat = pixelFormat
+        self.transform = transform
         painter = settings.overlay.flatMap { overlay in
             TextPainter.Corner(rawValue: overlay.corner.rawValue).map {
                 TextPainter(overlay.text, corner: $0, sizePercent: overlay.sizePercent)
@@ -26,21 +29,25 @@ final class FrameShaper: Sendable {
         var result = frame
         // Parts and aspects are those of the upright picture.
         if frame.orientation != .up { result = try upright.apply(FrameTransform(appliesOrientation: true), to: frame) }
-        var transform = FrameTransform(pixelFormat: pixelFormat)
-        if painter != nil || settings.size != nil, !TextPainter.paints(on: pixelFormat ?? result.pixelFormat) {
+        var transform = transform
+        if painter != nil || settings.size != nil,
+            !TextPainter.paints(on: transform.pixelFormat ?? result.pixelFormat)
+        {
             transform.pixelFormat = .nv12
         }
         let whole = PixelRect(x: 0, y: 0, width: result.width, height: result.height)
         // The picture of another camera may be smaller.
         let part = settings.crop.flatMap { FrameShaper.intersection($0, whole) } ?? whole
         if part != whole { transform.crop = part }
-        let own = PixelSize(width: part.width, height: part.height)
+        let own = PixelSize(width: part.width, height: part.height).squared(result.pixelAspect)
         let size = settings.size?.resolved(own)
         if let size {
+            // A size is one of square pixels.
+            transform.squaresPixels = true
             switch settings.size?.keepsAspect ?? false ? .stretch : settings.fit {
             case .stretch: transform.size = size
             case .crop:
-                let middle = FrameShaper.middle(of: part, aspect: size)
+                let middle = FrameShaper.middle(of: part, result.pixelAspect, aspect: size)
                 if middle != whole { transform.crop = middle }
                 transform.size = size
             case .pad: transform.size = FrameShaper.inner(own, in: size)
@@ -58,12 +65,14 @@ final class FrameShaper: Sendable {
     }
 
     /// The largest part in the middle with the aspect of a size; even, so that chroma stays where it is.
-    static func middle(of part: PixelRect, aspect: PixelSize) -> PixelRect {
+    static func middle(of part: PixelRect, _ pixelAspect: PixelAspect = .square, aspect: PixelSize) -> PixelRect {
         var result = part
-        if part.width * aspect.height > part.height * aspect.width {
-            result.width = max(1, min(part.width, part.height * aspect.width / aspect.height))
+        // The aspect, in pixels of this shape.
+        let (across, down) = (aspect.width * Int(pixelAspect.height), aspect.height * Int(pixelAspect.width))
+        if part.width * down > part.height * across {
+            result.width = max(1, min(part.width, part.height * across / down))
         } else {
-            result.height = max(1, min(part.height, part.width * aspect.height / aspect.width))
+            result.height = max(1, min(part.height, part.width * down / across))
         }
         result.x += (part.width - result.width) / 4 * 2
         result.y += (part.height - result.height) / 4 * 2

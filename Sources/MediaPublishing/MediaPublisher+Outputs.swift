@@ -105,8 +105,11 @@ extension MediaPublisher {
 
     private func subscribe(_ stage: EncoderStage, isBounded: Bool) throws(CaptureError) {
         let entry = ConvertingConsumer(
-            converter(to: encodedFormat, stage.key.frames), to: stage.encoding, frameRate: stage.key.frames.frameRate,
-            keepsSize: stage.isShared, passesFeedback: passesFeedback,
+            converter(
+                FrameConverter.Key(
+                    encodedFormat, color: stage.color, squaresPixels: stage.key.squaresPixels, stage.key.frames)),
+            to: stage.encoding, frameRate: stage.key.frames.frameRate, keepsSize: stage.isShared,
+            passesFeedback: passesFeedback,
             onFailure: { [weak self, weak stage] error in if let stage { self?.fail(stage, error) } })
         stage.subscription = try video.add(
             entry, name: stage.name, queue: queue(stage.key.purpose, isBounded: isBounded))
@@ -120,7 +123,8 @@ extension MediaPublisher {
             !feed.isConverted && record.frames == FrameSettings()
             ? consumer
             : ConvertingConsumer(
-                converter(to: feed.pixelFormat, record.frames), to: consumer, frameRate: record.frames.frameRate,
+                converter(FrameConverter.Key(feed.pixelFormat, record.frames)), to: consumer,
+                frameRate: record.frames.frameRate,
                 passesFeedback: passesFeedback,
                 onFailure: { [weak self, weak record] error in if let record { self?.fail(record, error) } })
         let subscription = try video.add(
@@ -153,15 +157,22 @@ extension MediaPublisher {
         let size = PixelSize(width: format.imageWidth, height: format.imageHeight)
         let entry = try encoder(encoding, for: record.output, feed, size)
         if encoding.encoder != nil { try check(encoding.options, of: entry, feed) }
+        format.pixelFormat = encodedFormat ?? format.pixelFormat
+        let squaresPixels = !format.pixelAspect.isSquare && !feed.pixelAspectCodecs.contains(entry.codec)
+        if squaresPixels {
+            let shown = size.squared(format.pixelAspect)
+            format.pixelAspect = .square
+            format = format.resized(width: shown.width, height: shown.height)
+        }
         let key = EncoderStage.Key(
-            encoder: entry.name, settings: encoding, frames: record.frames, purpose: feed.purpose)
+            encoder: entry.name, settings: encoding, frames: record.frames, purpose: feed.purpose,
+            squaresPixels: squaresPixels)
         let present = state.withLock { $0.stages } + new
         if !feed.needsOwnEncoder,
             let stage = present.first(where: { $0.key == key && $0.isShared && !$0.isStalled && !$0.isRetired })
         {
             return stage
         }
-        format.pixelFormat = encodedFormat ?? format.pixelFormat
         let request = EncoderEntry.Request(
             format: format, frameRate: format.estimatedFramesPerSecond ?? 30, contentHint: capture.videoContentHint,
             purpose: feed.purpose, settings: encoding)
@@ -177,7 +188,7 @@ extension MediaPublisher {
             ? EncodingConsumer(try AdaptiveEncoder(entry, request), onFailure: onFailure, onNotice: onNotice)
             : EncodingConsumer(try entry.makeEncoder(request), onFailure: onFailure, onNotice: onNotice)
         let stage = EncoderStage(
-            number, key, codec: entry.codec, bitrate: request.bitrate, isShared: !feed.needsOwnEncoder,
+            number, key, entry, bitrate: request.bitrate, isShared: !feed.needsOwnEncoder,
             encoding: consumer)
         new.append(stage)
         return stage
@@ -248,9 +259,8 @@ extension MediaPublisher {
         }
     }
 
-    private func converter(to format: PixelFormat?, _ frames: FrameSettings) -> FrameConverter {
-        let key = FrameConverter.Key(format, frames)
-        return state.withLock { state in
+    private func converter(_ key: FrameConverter.Key) -> FrameConverter {
+        state.withLock { state in
             if let converter = state.converters[key] {
                 converter.addUser()
                 return converter

@@ -114,12 +114,16 @@ final class EncoderStage: Sendable {
         var settings: EncodingSettings
         var frames: MediaPublisher.FrameSettings
         var purpose: EncodingSettings.Purpose
+        /// Whether pixels of another shape are made square.
+        var squaresPixels: Bool
     }
 
     /// Unique at its publisher.
     let number: Int
     let key: Key
     let codec: Codec
+    /// The color of the frames for the encoder; nil for any.
+    let color: ColorDescription?
     /// Bits per second at the beginning.
     let bitrate: Int
     /// Whether further outputs may share it.
@@ -132,11 +136,12 @@ final class EncoderStage: Sendable {
     private let state = Locked(State())
 
     init(
-        _ number: Int, _ key: Key, codec: Codec, bitrate: Int, isShared: Bool, encoding: EncodingConsumer
+        _ number: Int, _ key: Key, _ entry: EncoderEntry, bitrate: Int, isShared: Bool, encoding: EncodingConsumer
     ) {
         self.number = number
         self.key = key
-        self.codec = codec
+        codec = entry.codec
+        color = entry.encodedColor
         self.bitrate = bitrate
         self.isShared = isShared
         self.encoding = encoding

@@ -112,6 +112,20 @@ import VideoCapturing
         #expect(try decode(Array(packets[10...]), as: "h264", width: 96, height: 64).count == 10)
     }
 
+    /// The parameter sets state both, and Chromium ignores the range without primaries and transfer.
+    @Test func colorAndShapeOfPixels() throws {
+        var frame = try movingFrame(step: 0)
+        frame.color = ColorDescription(matrix: .bt709, range: .full)
+        frame.pixelAspect = try #require(PixelAspect(width: 64, height: 45))
+        let packet = try #require(try encode(try makeEncoder(), [frame]).first)
+        let set = try packet.data.withUnsafeBytes { bytes in
+            try AnnexB.units(in: bytes).first { $0.type == .sps }.map { try SequenceParameterSet($0) }
+        }
+        let usability = try #require(set?.videoUsability)
+        #expect(usability.pixelAspect == frame.pixelAspect)
+        #expect(usability.signal == .init(isFullRange: true, primaries: 1, transfer: 1, matrix: 1))
+    }
+
     /// Encoders that cannot change their bitrate, others codecs, and such as hold frames back.
     @Test(arguments: [("mpeg4", "m4v"), ("mjpeg", "mjpeg"), ("libvpx", nil)]) func others(
         _ name: String, _ format: String?

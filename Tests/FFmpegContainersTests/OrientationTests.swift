@@ -41,6 +41,21 @@ import VideoCapturing
         #expect(turned(buffer, orientation, isMirrored) == Array(exact.prefix(64 * 48)))
     }
 
+    /// The shape of pixels that a stream or its container states, and whether its frames have two fields.
+    @Test(arguments: [
+        ("a.mp4", "-c:v libx264 -aspect 16:9", false), ("a.mkv", "-c:v mjpeg -pix_fmt yuvj420p -aspect 16:9", false),
+        ("a.ts", "-c:v mpeg2video -aspect 16:9 -flags +ildct+ilme -top 1", true),
+        ("a.webm", "-c:v libvpx -aspect 16:9", false),
+        ("b.mp4", "-c:v libx264", false),
+    ]) func aspectAndFieldsAreRead(_ name: String, _ options: String, isInterlaced: Bool) throws {
+        let folder = try MediaFolder()
+        let reader = try openReader(try folder.make(name, size: "96x72", frames: 3, options))
+        let isWide = options.contains("16:9")
+        #expect(reader.pixelAspect == (isWide ? PixelAspect(width: 4, height: 3) : .square))
+        #expect(reader.format.pixelAspect == reader.pixelAspect)
+        #expect(reader.isInterlaced == isInterlaced)
+    }
+
     private func turned(_ buffer: PixelBuffer, _ orientation: VideoOrientation, _ isMirrored: Bool) -> [UInt8] {
         var rows = (0..<buffer.height).map { row in buffer.withRow(row, ofPlane: 0) { Array($0) } }
         for _ in 0..<orientation.clockwiseDegrees / 90 {

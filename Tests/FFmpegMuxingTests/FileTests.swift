@@ -125,6 +125,21 @@ import VideoCapturing
         #expect(!reader.isMirrored)
     }
 
+    @Test(arguments: ["mp4", "mov", "mkv"]) func theShapeOfPixels(_ ending: String) throws {
+        let clip = try Clip.h264.get()
+        let path = folder.file("a.\(ending)")
+        let muxer = try FFmpegMuxer(path)
+        var track = Clip.describe(.h264, orientation: .up)
+        guard case .video(var video) = track.media else { return }
+        video.pixelAspect = try #require(PixelAspect(width: 64, height: 45))
+        track.media = .video(video)
+        try muxer.begin([track])
+        for packet in clip.packets { try muxer.write(packet) }
+        try muxer.finish()
+        let reader = try FFmpegReader(FrameReaderFactory.Request(path: path, file: InputFile(path: path), threads: 1))
+        #expect(reader.pixelAspect == video.pixelAspect)
+    }
+
     /// What a process that was killed leaves: all complete fragments play, wherever the file is cut.
     @Test func aFragmentedFilePlaysUpToAnyCut() throws {
         let path = folder.file("a.mp4")

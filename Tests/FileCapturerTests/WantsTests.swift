@@ -35,15 +35,51 @@ import VideoCapturing
 
     @Test func whatTheFileTellsOfItsPicturesIsCarried() throws {
         let capture = try ListReader.capture(in: folder, .asFastAsPossible, clock: VirtualClock()) { _ in
-            ListReader([0, 40], orientation: .left, isMirrored: true)
+            ListReader([0, 40], orientation: .left)
         }
         capture.adapt(to: CaptureWants(maximumPixelCount: 50))
         let (frames, _) = try run(capture)
         #expect(frames.count == 2)
         for frame in frames {
             #expect(frame.orientation == .left)
-            #expect(frame.isMirrored)
             #expect(frame.color == ColorDescription(matrix: .bt709, range: .full))
         }
+    }
+
+    /// Left and right as they are seen: no output knows of a mirror.
+    @Test(arguments: VideoOrientation.allCases) func aMirroredFileIsMirrored(_ orientation: VideoOrientation) throws {
+        let capture = try ListReader.capture(in: folder, .asFastAsPossible, clock: VirtualClock()) { _ in
+            let reader = ListReader([0, 40], orientation: orientation, isMirrored: true)
+            reader.makesPicture = { _ in
+                try PixelBuffer.make(.i420, width: 18, height: 10) { $0.fill(plane: 0) { x, y in UInt8(x * 10 + y) } }
+            }
+            return reader
+        }
+        let (frames, _) = try run(capture)
+        #expect(frames.count == 2)
+        for frame in frames {
+            #expect(frame.orientation == orientation && !frame.isMirrored)
+            // As it lies on its side, what is left is above or below.
+            let corner = frame.buffer.withRow(0, ofPlane: 0) { $0[0] }
+            #expect(corner == (orientation.swapsDimensions ? 9 : 170))
+        }
+    }
+
+    @Test(arguments: [true, false]) func fieldsAreDeinterlacedUnlessTheyAreWanted(_ deinterlaces: Bool) throws {
+        let playback = FileCapturer.Playback(pacing: .asFastAsPossible, deinterlaces: deinterlaces)
+        let capture = try ListReader.capture(in: folder, playback, clock: VirtualClock()) { _ in
+            let reader = ListReader([0])
+            reader.isInterlaced = true
+            reader.makesPicture = { _ in
+                try PixelBuffer.make(.i420, width: 18, height: 10) {
+                    $0.fill(plane: 0) { _, y in y % 2 == 0 ? 50 : 200 }
+                }
+            }
+            return reader
+        }
+        let (frames, _) = try run(capture)
+        #expect(capture.isInterlaced)
+        let lines = (0..<10).map { row in frames[0].buffer.withRow(row, ofPlane: 0) { $0[5] } }
+        #expect(lines == (0..<10).map { deinterlaces || $0 % 2 == 0 ? 50 : 200 })
     }
 }

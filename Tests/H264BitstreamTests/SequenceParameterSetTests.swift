@@ -75,7 +75,7 @@ import Testing
             isFullRange: true, primaries: 1, transfer: 1, matrix: 1)
         wanted.restriction = SequenceParameterSet.VideoUsability.Restriction(
             reorderedFrameCount: 0, bufferedFrameCount: 1)
-        wanted.pixelAspect = SequenceParameterSet.VideoUsability.PixelAspect(width: 3, height: 4)
+        wanted.pixelAspect = PixelAspect(width: 3, height: 4)
         let written = withUnit(sample.unit) { set.replacingVideoUsability(of: $0, with: wanted) }
         let read = try withUnit(written) { try SequenceParameterSet($0) }
         #expect(read.videoUsability == wanted)

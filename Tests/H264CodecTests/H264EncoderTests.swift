@@ -44,6 +44,16 @@ import VideoCapturing
         }
     }
 
+    @Test func parameterSetsStateTheShapeOfPixels() throws {
+        let wide = try #require(PixelAspect(width: 64, height: 45))
+        var frames = try (0..<3).map { try numberedFrame(number: $0) }
+        for index in 1..<3 { frames[index].pixelAspect = wide }
+        let packets = try encode(frames, .init(bitrate: 500_000))
+        // Another one needs new parameter sets, and so a key frame.
+        #expect(packets.map(\.isKeyFrame) == [true, true, false])
+        #expect(try parameterSet(bytes(packets[1]))?.videoUsability?.pixelAspect == wide)
+    }
+
     @Test func parameterSetsStateRateAndColor() throws {
         for (rate, color) in [(FrameRate(30000, per: 1001)!, ColorDescription.bt709), (15, .jpeg)] {
             var configuration = H264Encoder.Configuration(bitrate: 500_000)
@@ -52,6 +62,10 @@ import VideoCapturing
             let set = try #require(try parameterSet(bytes(packet)))
             #expect(set.frameRate == rate)
             #expect(set.color == color)
+            // Chromium ignores the range where one of them is not stated.
+            let signal = try #require(set.videoUsability?.signal)
+            #expect(Set([signal.primaries, signal.transfer, signal.matrix]) == [UInt8(color.matrix.h273Code)])
+            #expect(set.videoUsability?.pixelAspect == .square)
             #expect(set.profile == 66)
             #expect(set.constraintFlags & 0x40 != 0)
             #expect(set.videoUsability?.timing?.isFixed == false)

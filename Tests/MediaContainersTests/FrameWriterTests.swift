@@ -55,6 +55,16 @@ import VideoCapturing
                 == Array(header.utf8) + frame + packedSamples() + frame + packedSamples(seed: 1))
     }
 
+    @Test func y4mStatesTheShapeOfPixels() throws {
+        let path = folder.file("a.y4m")
+        let writer = Y4MWriter(try OutputFile(path: path), rate: 25)
+        var frame = try makeFrame()
+        frame.pixelAspect = try #require(PixelAspect(width: 64, height: 45))
+        try writer.writeFrame(frame)
+        try writer.finish()
+        #expect(try Y4MReader(InputFile(path: path)).pixelAspect == frame.pixelAspect)
+    }
+
     @Test func theMD5IsThatOfTheSamples() throws {
         let path = folder.file("a.md5")
         let writer = MD5Writer(try OutputFile(path: path))

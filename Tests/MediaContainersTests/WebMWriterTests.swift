@@ -121,6 +121,25 @@ func webm(_ packets: [MediaPacket], options: WebMWriter.Options = .init()) throw
         #expect(value(0x55B9) == (color.range == .limited ? 1 : 2))
     }
 
+    @Test func theSizeInSquarePixelsIsWrittenForOthers() throws {
+        let folder = TemporaryFolder()
+        for aspect in [PixelAspect.square, PixelAspect(width: 64, height: 45)!] {
+            let path = folder.file("a.webm")
+            let writer = WebMWriter(try OutputFile(path: path, overwrite: true))
+            try writer.begin([
+                TrackDescription(
+                    id: 0, codec: .vp8, media: .video(.init(width: 180, height: 144, pixelAspect: aspect)))
+            ])
+            for packet in try samplePackets(1) { try writer.write(packet) }
+            try writer.finish()
+            let file = try #require(try WebMFile(readBytes(path)))
+            let video = try #require(file.segment.first(0x1654_AE6B)?.first(0xAE)?.first(0xE0))
+            func value(_ id: UInt32) -> UInt64? { video.first(id).map { file.tree.unsigned($0) } }
+            #expect(value(0xB0) == 180 && value(0xBA) == 144)
+            #expect(value(0x54B0) == (aspect.isSquare ? nil : 256) && value(0x54BA) == (aspect.isSquare ? nil : 144))
+        }
+    }
+
     @Test func clustersEndAtTheirLimits() throws {
         // One key frame in 100 seconds: 20 clusters of 5 s.
         let long = (0..<100).map { makePacket([1], at: .seconds($0), isKeyFrame: $0 == 0) }

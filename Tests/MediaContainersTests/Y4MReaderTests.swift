@@ -41,6 +41,17 @@ import VideoCapturing
         #expect(reader.color == .bt601)
     }
 
+    @Test(arguments: [
+        ("It A64:45", PixelAspect(width: 64, height: 45), true),
+        ("Ib A128:90", PixelAspect(width: 64, height: 45), true),
+        ("Ip A0:0", .square, false), ("Im A4", .square, false), ("I? A4:", .square, false), ("A1:99", .square, false),
+        ("A1:99999999999", .square, false), ("", .square, false),
+    ]) func aspectAndFieldsAreRead(_ parameters: String, _ aspect: PixelAspect?, isInterlaced: Bool) throws {
+        let reader = try reader("YUV4MPEG2 W4 H2 \(parameters)\n", [packedSamples(.i420, 4, 2)])
+        #expect(reader.format.pixelAspect == aspect && reader.pixelAspect == aspect)
+        #expect(reader.isInterlaced == isInterlaced)
+    }
+
     @Test func rowsWithoutPaddingAreRead() throws {
         let reader = try reader("YUV4MPEG2 W128 H2 F5:1\n", [packedSamples(.i420, 128, 2)], marker: "FRAME It Xa\n")
         #expect(samples(of: try #require(try reader.nextFrame()).buffer) == packedSamples(.i420, 128, 2))

@@ -1,4 +1,5 @@
 import CapturerTestKit
+import FrameProcessing
 import Testing
 import VP8Codec
 import VideoCapturing
@@ -17,7 +18,7 @@ import VideoCapturing
     }
 
     private func shape(_ frame: VideoFrame, _ settings: MediaPublisher.FrameSettings) throws -> VideoFrame {
-        try FrameShaper(settings, pixelFormat: nil).shape(frame)
+        try FrameShaper(settings, FrameTransform()).shape(frame)
     }
 
     private func luma(_ frame: VideoFrame, _ x: Int, _ y: Int) -> UInt8 {

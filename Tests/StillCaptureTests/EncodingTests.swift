@@ -141,6 +141,31 @@ import VideoCapturing
         #expect(still.quality == nil)
     }
 
+    /// No chunk but IDAT may be there twice (PNG, 5.6), and strict readers refuse such a file.
+    @Test(arguments: [true, false]) func aPNGHasEachChunkOnce(writesEXIF: Bool) async throws {
+        let buffer = try PixelBuffer.make(.rgb24, width: 33, height: 17) { TestPicture.fill($0, index: 5) }
+        let bytes = try await still(frame(buffer), Still.Settings(format: .png, writesEXIF: writesEXIF)).bytes
+        var chunks: [String] = []
+        var position = 8
+        while position + 12 <= bytes.count {
+            let length = bytes[position..<position + 4].reduce(0) { $0 << 8 | Int($1) }
+            chunks.append(String(decoding: bytes[position + 4..<position + 8], as: UTF8.self))
+            position += length + 12
+        }
+        #expect(position == bytes.count)
+        #expect(chunks.filter { $0 != "IDAT" } == ["IHDR"] + (writesEXIF ? ["eXIf"] : []) + ["IEND"])
+    }
+
+    /// Viewers of images do not know of pixels that are not square.
+    @Test(arguments: [Still.Settings.Format.jpeg, .png]) func pixelsAreSquare(_ format: Still.Settings.Format)
+        async throws
+    {
+        var frame = frame(try PixelBuffer.make(.nv12, width: 34, height: 18) { TestPicture.fill($0, index: 9) })
+        frame.pixelAspect = try #require(PixelAspect(width: 2, height: 1))
+        let still = try await still(frame, Still.Settings(format: format))
+        #expect(still.size == PixelSize(width: 68, height: 18))
+    }
+
     @Test func samplesAreAsTheyWere() async throws {
         let buffer = try PixelBuffer.make(.nv12, width: 34, height: 18) { TestPicture.fill($0, index: 9) }
         let still = try await still(frame(buffer, orientation: .left), Still.Settings(format: .nv12))

@@ -7,6 +7,9 @@ struct ReceivedFrame {
     var buffer: PixelBuffer
     var timestamp: MediaTime
     var color: ColorDescription?
+    var pixelAspect: PixelAspect
+    /// Whether it has two fields, whose lines alternate.
+    var isInterlaced: Bool
 }
 
 /// One connection with a sender, from its beginning to its loss, with a parser and a decoder of its own: nothing of it is
@@ -61,6 +64,8 @@ final class StreamConnection {
     // H.264.
     var tracker = FrameNumberTracker()
     var color: ColorDescription?
+    /// The shape of the pixels that the stream states; square where it states none.
+    var pixelAspect = PixelAspect.square
     /// The bytes of a length in packets of a container; nil for a byte stream.
     private(set) var lengthSize: Int?
     /// The parameter sets of a container's header as a byte stream.
@@ -92,6 +97,7 @@ final class StreamConnection {
     func begin(_ demuxer: any StreamDemuxer, _ decoders: [VideoDecoderFactory]) throws(CaptureError) {
         self.demuxer = demuxer
         codec = demuxer.track.codec
+        if case .video(let video) = demuxer.track.media { pixelAspect = video.pixelAspect }
         formatName = "\(codec == .h264 ? "H.264" : codec.rawValue.uppercased()) in \(demuxer.name)"
         if codec == .h264, let record = demuxer.track.decoderConfiguration {
             do throws(CodecError) {
@@ -101,6 +107,7 @@ final class StreamConnection {
                 lengthSize = configuration.lengthSize
                 parameterSets = configuration.annexB
                 color = configuration.parameters?.color
+                pixelAspect = configuration.parameters?.videoUsability?.pixelAspect ?? pixelAspect
             } catch {
                 throw CaptureError(
                     .corruptData, operation: "receive the stream",

@@ -77,6 +77,7 @@ extension StreamSource {
         guard let first = connection?.ready.first else { return }
         status.count { $0.connections += 1 }
         pictureSize = .init(width: first.buffer.width, height: first.buffer.height)
+        pixelAspect = first.pixelAspect
         adoptFormat(first.buffer.pixelFormat)
         status.report(
             .began(

@@ -106,7 +106,10 @@ extension StreamSource {
         // Those before the first were never to be seen.
         if !connection.hasPicture { countPassedOver(connection) }
         connection.hasPicture = true
-        connection.ready.append(ReceivedFrame(buffer: buffer, timestamp: time, color: connection.color))
+        connection.ready.append(
+            ReceivedFrame(
+                buffer: buffer, timestamp: time, color: connection.color, pixelAspect: connection.pixelAspect,
+                isInterlaced: connection.decoder?.isInterlaced ?? false))
         connection.lastPicture = timeoutClock.now
         status.count { $0.framesDecoded += 1 }
     }
@@ -139,6 +142,7 @@ extension StreamSource {
             if unit.type.isSlice { break }
             guard unit.type == .sps, let set = try? SequenceParameterSet(unit) else { continue }
             connection.color = set.color
+            connection.pixelAspect = set.videoUsability?.pixelAspect ?? connection.pixelAspect
         }
         guard let picture = connection.tracker.add(bytes) else { return nil }
         if picture.lostFrames > 0, connection.hasKeyFrame {

@@ -305,14 +305,22 @@ extension StreamSource {
 
     private func makeFrame(_ received: ReceivedFrame) throws(ConnectionLoss) -> SourceFrame {
         let size = PixelSize(width: received.buffer.width, height: received.buffer.height)
-        if size != pictureSize {
+        if size != pictureSize || received.pixelAspect != settings.format.pixelAspect {
             pictureSize = size
+            pixelAspect = received.pixelAspect
             adoptFormat(received.buffer.pixelFormat)
         }
         let color = received.color ?? .assumed(for: received.buffer.pixelFormat)
         do {
-            var frame = SourceFrame(try fitted(received.buffer, color), timestamp: received.timestamp)
+            var buffer = received.buffer
+            if received.isInterlaced, configuration.deinterlaces {
+                buffer = try processor.deinterlace(buffer)
+                if !hasReportedFields { status.report(.interlaced) }
+                hasReportedFields = true
+            }
+            var frame = SourceFrame(try fitted(buffer, color), timestamp: received.timestamp)
             frame.color = color
+            frame.pixelAspect = received.pixelAspect
             return frame
         } catch {
             throw .failed(self.error(.system, "The pictures cannot be scaled. \(error)"))

@@ -25,6 +25,9 @@ final class StreamSource: FrameSource {
     var format: StreamCapturer.Format?
     var wants = CaptureWants()
     var pictureSize = PixelSize(width: 0, height: 0)
+    var pixelAspect = PixelAspect.square
+    /// Whether it was reported that frames have two fields.
+    var hasReportedFields = false
 
     // While connected or connecting.
     var connection: StreamConnection?
@@ -136,7 +139,7 @@ final class StreamSource: FrameSource {
     func adoptFormat(_ pixelFormat: PixelFormat) {
         guard pictureSize.width > 0 else { return }
         let size = wants.adaptedSize(width: pictureSize.width, height: pictureSize.height)
-        settings.format = VideoFormat(pixelFormat, width: size.width, height: size.height)
+        settings.format = VideoFormat(pixelFormat, width: size.width, height: size.height, pixelAspect: pixelAspect)
     }
 
     /// The address for people: of `tcp` all, and of others what is no secret, such as a stream key or a passphrase.

@@ -28,10 +28,10 @@ final class PreviewConsumer: VideoCaptureConsumer {
             else { return }
             let terminal = self.terminal
             let size = terminal.size
-            let upright = frame.orientation.swapsDimensions ? (frame.height, frame.width) : (frame.width, frame.height)
+            let shown = frame.displaySize
             // The last row is for the status line.
             let fitted = HalfBlockRenderer.fit(
-                width: upright.0, height: upright.1, columns: size.columns, rows: size.rows - 1)
+                width: shown.width, height: shown.height, columns: size.columns, rows: size.rows - 1)
             let transform = FrameTransform(
                 size: PixelSize(width: fitted.width, height: fitted.height), appliesOrientation: true,
                 pixelFormat: .argb)

@@ -16,6 +16,7 @@ final class EncoderContext {
         var width: Int
         var height: Int
         var color: ColorDescription
+        var pixelAspect = PixelAspect.square
     }
 
     let shape: Shape
@@ -208,6 +209,11 @@ extension EncoderContext {
             num: configuration.frameRate.frames, den: configuration.frameRate.seconds)
         context.pointee.colorspace = shape.color.matrix == .bt709 ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M
         context.pointee.color_range = shape.color.range == .full ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG
+        // Chromium ignores the range where these are not stated.
+        context.pointee.color_primaries = AVColorPrimaries(UInt32(shape.color.matrix.h273Code))
+        context.pointee.color_trc = AVColorTransferCharacteristic(UInt32(shape.color.matrix.h273Code))
+        context.pointee.sample_aspect_ratio = AVRational(
+            num: Int32(shape.pixelAspect.width), den: Int32(shape.pixelAspect.height))
         // Key frames are placed by the capture's time, not by counting frames.
         context.pointee.gop_size = traits.longestGroup
         context.pointee.max_b_frames = 0

@@ -126,7 +126,8 @@ public final class FFmpegVideoEncoder: VideoEncoder {
         for frame: VideoFrame, output: (MediaPacket) throws -> Void
     ) throws -> EncoderContext {
         let shape = EncoderContext.Shape(
-            pixelFormat: frame.pixelFormat, width: frame.width, height: frame.height, color: frame.color)
+            pixelFormat: frame.pixelFormat, width: frame.width, height: frame.height, color: frame.color,
+            pixelAspect: frame.pixelAspect)
         if let bitrate = newBitrate.take(), traits.changesBitrate || isWorthReopening(for: bitrate) {
             configuration.bitrate = bitrate
             if traits.changesBitrate { context?.setBitrate(bitrate) } else { try flush(output: output) }
@@ -178,7 +179,8 @@ public final class FFmpegVideoEncoder: VideoEncoder {
             media: .video(
                 TrackDescription.Video(
                     width: packet.width, height: packet.height, orientation: packet.attributes.orientation,
-                    color: packet.attributes.color, frameRate: configuration.frameRate)),
+                    color: packet.attributes.color, pixelAspect: packet.attributes.pixelAspect,
+                    frameRate: configuration.frameRate)),
             decoderConfiguration: completer.parameterSets.map { sets in
                 sets.bytes.withUnsafeBytes { PacketBuffer(copying: $0) }
             })

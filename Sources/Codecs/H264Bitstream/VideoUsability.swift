@@ -1,3 +1,5 @@
+public import CaptureCore
+
 extension SequenceParameterSet {
     /// Video usability information (ITU-T H.264, annex E): what a sequence parameter set says of time and color.
     ///
@@ -38,6 +40,14 @@ extension SequenceParameterSet {
                 self.transfer = transfer
                 self.matrix = matrix
             }
+
+            /// What states a color matrix and range; the primaries and the transfer function of the matrix's standard.
+            ///
+            /// All three, since Chromium ignores the range where primaries and transfer are not stated.
+            public init(_ color: ColorDescription) {
+                let code = UInt8(color.matrix.h273Code)
+                self.init(isFullRange: color.range == .full, primaries: code, transfer: code, matrix: code)
+            }
         }
 
         /// What the pictures need of a decoder.
@@ -54,7 +64,7 @@ extension SequenceParameterSet {
             }
         }
 
-        /// The width and the height of a pixel; nil when not stated.
+        /// The shape of the pixels; nil when not stated.
         public var pixelAspect: PixelAspect?
         /// Color and range; nil when not stated.
         public var signal: Signal?
@@ -62,20 +72,6 @@ extension SequenceParameterSet {
         public var timing: Timing?
         /// What the pictures need of a decoder; nil when not stated.
         public var restriction: Restriction?
-
-        /// The shape of a pixel.
-        public struct PixelAspect: Sendable, Hashable {
-            /// Its width in any unit.
-            public var width: UInt16
-            /// Its height in the same unit.
-            public var height: UInt16
-
-            /// The shape of a width and a height.
-            public init(width: UInt16, height: UInt16) {
-                self.width = width
-                self.height = height
-            }
-        }
 
         /// Nothing is stated.
         public init() {}
@@ -85,7 +81,7 @@ extension SequenceParameterSet {
             if reader.readBit() {
                 let code = Int(reader.read(8))
                 if code == 255 {
-                    pixelAspect = PixelAspect(width: UInt16(reader.read(16)), height: UInt16(reader.read(16)))
+                    pixelAspect = PixelAspect(width: Int(reader.read(16)), height: Int(reader.read(16)))
                 } else if code > 0, code < SequenceParameterSet.VideoUsability.aspects.count {
                     let (width, height) = SequenceParameterSet.VideoUsability.aspects[code]
                     pixelAspect = PixelAspect(width: width, height: height)
@@ -174,7 +170,7 @@ extension SequenceParameterSet {
         }
 
         /// Table E-1.
-        private static let aspects: [(UInt16, UInt16)] = [
+        private static let aspects: [(Int, Int)] = [
             (0, 0), (1, 1), (12, 11), (10, 11), (16, 11), (40, 33), (24, 11), (20, 11), (32, 11), (80, 33), (18, 11),
             (15, 11), (64, 33), (160, 99), (4, 3), (3, 2), (2, 1),
         ]

@@ -178,11 +178,13 @@ public final class H264Encoder: VideoEncoder {
         return made
     }
 
-    /// What parameter sets state; a higher rate waits for the next key frame, another color asks for one.
+    /// What parameter sets state; a higher rate waits for the next key frame, another color or shape of the
+    /// pixels asks for one.
     private func prepareStatement(for frame: VideoFrame) -> PacketAssembler.Statement {
-        if let statement, statement.holds(frameRate: timing.rate, color: frame.color) { return statement }
-        if let statement, statement.color != frame.color { isKeyFrameRequested = true }
-        let made = PacketAssembler.Statement(frameRate: timing.rate, color: frame.color)
+        if let statement, statement.holds(frameRate: timing.rate, of: frame) { return statement }
+        if let statement, !statement.describes(frame) { isKeyFrameRequested = true }
+        let made = PacketAssembler.Statement(
+            frameRate: timing.rate, color: frame.color, pixelAspect: frame.pixelAspect)
         statement = made
         return made
     }
@@ -207,7 +209,7 @@ public final class H264Encoder: VideoEncoder {
             media: .video(
                 TrackDescription.Video(
                     width: size.width, height: size.height, orientation: frame.orientation, color: frame.color,
-                    frameRate: configuration.frameRate)),
+                    pixelAspect: frame.pixelAspect, frameRate: configuration.frameRate)),
             decoderConfiguration: assembler.configuration)
     }
 

@@ -9,12 +9,16 @@ struct PacketAssembler {
     struct Statement: Equatable {
         var frameRate: FrameRate
         var color: ColorDescription
+        var pixelAspect: PixelAspect
 
         /// A lower rate than stated changes nothing: a player that expects too many frames waits for them, and measured
         /// rates tremble.
-        func holds(frameRate: FrameRate, color: ColorDescription) -> Bool {
-            color == self.color && frameRate.framesPerSecond <= self.frameRate.framesPerSecond * 1.02
+        func holds(frameRate: FrameRate, of frame: VideoFrame) -> Bool {
+            describes(frame) && frameRate.framesPerSecond <= self.frameRate.framesPerSecond * 1.02
         }
+
+        /// Whether color and shape of the pixels are the frame's.
+        func describes(_ frame: VideoFrame) -> Bool { frame.color == color && frame.pixelAspect == pixelAspect }
     }
 
     /// The packet.
@@ -71,8 +75,8 @@ struct PacketAssembler {
             // A tick is half a frame.
             usability.timing = SequenceParameterSet.VideoUsability.Timing(
                 unitsPerTick: UInt32(statement.frameRate.seconds), timeScale: UInt32(statement.frameRate.frames) * 2)
-            usability.signal = SequenceParameterSet.VideoUsability.Signal(
-                isFullRange: statement.color.range == .full, matrix: UInt8(statement.color.matrix.h273Code))
+            usability.signal = SequenceParameterSet.VideoUsability.Signal(statement.color)
+            usability.pixelAspect = statement.pixelAspect
         }
         original = Array(unit.bytes)
         written = set.replacingVideoUsability(of: unit, with: usability)

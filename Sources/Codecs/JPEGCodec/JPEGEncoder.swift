@@ -151,7 +151,7 @@ public final class JPEGEncoder: VideoEncoder {
                 media: .video(
                     TrackDescription.Video(
                         width: width, height: height, orientation: frame.orientation, color: .jpeg,
-                        frameRate: frame.estimatedFrameRate)))
+                        pixelAspect: frame.pixelAspect, frameRate: frame.estimatedFrameRate)))
         }
         return MediaPacket(
             data: data, timestamp: frame.timestamp, duration: duration, isKeyFrame: true, isDroppable: true,

@@ -305,7 +305,8 @@ public final class V4L2VideoEncoder: VideoEncoder {
             media: .video(
                 TrackDescription.Video(
                     width: packet.width, height: packet.height, orientation: packet.attributes.orientation,
-                    color: packet.attributes.color, frameRate: configuration.frameRate)),
+                    color: packet.attributes.color, pixelAspect: packet.attributes.pixelAspect,
+                    frameRate: configuration.frameRate)),
             decoderConfiguration: completer.parameterSets.map { sets in
                 sets.bytes.withUnsafeBytes { PacketBuffer(copying: $0) }
             })

@@ -4,8 +4,9 @@ import VideoCapturing
 /// Encodes frames as VP8 (RFC 6386) with libvpx, in real time.
 ///
 /// NV12 and I420 frames go into libvpx as they are; other formats throw `formatUnsupported` (convert them with
-/// `FrameProcessing`). VP8 carries neither colour nor orientation: packets bring both for the container, and most
-/// players need pixels that are upright. Frames may change their size at any time, which gives a key frame.
+/// `FrameProcessing`). VP8 carries neither orientation nor the shape of pixels: packets bring both for the container, and
+/// most players need pixels that are upright and square. It has one color, BT.601 in limited range, which all decoders
+/// assume (`EncoderEntry.encodedColor`): frames in another one look right to the few players that obey the container. Frames may change their size at any time, which gives a key frame.
 ///
 /// With a ``VP8Encoder/Configuration/screenContentMode``, only what a frame's damage names is coded, and what is not
 /// sharp yet. A frame in which nothing has changed is not encoded at all, unless it is a repeat, which keeps the
@@ -189,7 +190,7 @@ public final class VP8Encoder: VideoEncoder {
             media: .video(
                 TrackDescription.Video(
                     width: frame.width, height: frame.height, orientation: frame.orientation, color: frame.color,
-                    frameRate: configuration.frameRate)))
+                    pixelAspect: frame.pixelAspect, frameRate: configuration.frameRate)))
     }
 
     private func updateWants() {

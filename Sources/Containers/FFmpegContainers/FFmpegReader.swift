@@ -27,6 +27,8 @@ public final class FFmpegReader: FrameReader {
 
     public let format: VideoFormat
     public private(set) var color: ColorDescription
+    public private(set) var pixelAspect: PixelAspect
+    public private(set) var isInterlaced: Bool
     public let orientation: VideoOrientation
     public let isMirrored: Bool
     public let duration: Duration?
@@ -74,8 +76,11 @@ public final class FFmpegReader: FrameReader {
             throw MediaFileError.unsupported(path, "The pictures have a layout that is unknown.")
         }
         let pixelFormat: PixelFormat = layout == .rgb ? .argb : layout == .nv12 ? .nv12 : .i420
+        pixelAspect = decoder.demuxer.pixelAspect(of: first.lent.frame)
+        isInterlaced = clibav_is_interlaced(first.lent.frame) != 0
         format = VideoFormat(
-            pixelFormat, width: Int(frame.width), height: Int(frame.height), estimatedFramesPerSecond: facts.rate)
+            pixelFormat, width: Int(frame.width), height: Int(frame.height), pixelAspect: pixelAspect,
+            estimatedFramesPerSecond: facts.rate)
         color =
             FrameColor(first.lent.frame, layout: layout, isStillCodec: decoder.isStillCodec)?.description
             ?? .assumed(for: pixelFormat)
@@ -104,6 +109,8 @@ public final class FFmpegReader: FrameReader {
                 pool.restore(next.lent)
                 continue
             }
+            pixelAspect = decoder.demuxer.pixelAspect(of: frame)
+            isInterlaced = clibav_is_interlaced(frame) != 0
             let picture = try maker.makePicture(next.lent)
             color = picture.color
             hasEnded = false

@@ -61,7 +61,12 @@ public final class FFmpegOutput: MediaOutput {
             case "mov", "avi": [.h264, .jpeg]
             default: [.h264]
             }
-        return .packets(.init(codecs: codecs, purpose: target.kind == .network ? .live : .file))
+        // These have a field for it.
+        let statesAspect = ["matroska", "webm", "mp4", "mov"].contains(target.containerName)
+        return .packets(
+            .init(
+                codecs: codecs, purpose: target.kind == .network ? .live : .file,
+                pixelAspectCodecs: statesAspect ? codecs : [.h264]))
     }
 
     /// Containers of sound alone: M4A, and AAC with ADTS headers.

@@ -111,6 +111,11 @@ struct FileIndexer {
                 throw .outOfMemory(target.name)
             }
             try check(avcodec_parameters_copy(stream.pointee.codecpar, source.pointee.codecpar))
+            // The demuxer has it here alone, and the muxer writes the other.
+            if source.pointee.sample_aspect_ratio.num > 0 {
+                stream.pointee.sample_aspect_ratio = source.pointee.sample_aspect_ratio
+                stream.pointee.codecpar.pointee.sample_aspect_ratio = source.pointee.sample_aspect_ratio
+            }
             stream.pointee.time_base = source.pointee.time_base
             stream.pointee.avg_frame_rate = source.pointee.avg_frame_rate
             if let matrix = clibav_stream_matrix(source) { try check(clibav_set_stream_matrix(stream, matrix)) }

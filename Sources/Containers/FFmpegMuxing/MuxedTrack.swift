@@ -80,6 +80,12 @@ struct MuxedTrack {
             parameters.pointee.height = Int32(clamping: video.height)
             parameters.pointee.color_space = video.color.matrix == .bt709 ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M
             parameters.pointee.color_range = video.color.range == .full ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG
+            parameters.pointee.color_primaries = AVColorPrimaries(UInt32(video.color.matrix.h273Code))
+            parameters.pointee.color_trc = AVColorTransferCharacteristic(UInt32(video.color.matrix.h273Code))
+            let aspect = AVRational(
+                num: Int32(video.pixelAspect.width), den: Int32(video.pixelAspect.height))
+            parameters.pointee.sample_aspect_ratio = aspect
+            stream.pointee.sample_aspect_ratio = aspect
             if let rate = video.frameRate {
                 stream.pointee.avg_frame_rate = AVRational(num: rate.frames, den: rate.seconds)
             }

@@ -74,7 +74,12 @@ public final class FileOutput: MediaOutput {
     /// Packets of VP8, or frames; nothing for files of sound.
     public var feed: OutputContext.Feed {
         guard !format.isSoundOnly else { return .noVideo }
-        guard format.acceptsFrames else { return .packets(.init(codecs: format == .h264 ? [.h264] : [.vp8])) }
+        guard format.acceptsFrames else {
+            return .packets(
+                .init(
+                    codecs: format == .h264 ? [.h264] : [.vp8],
+                    pixelAspectCodecs: format == .webm ? [.vp8] : [.h264]))
+        }
         // What keeps no frame gets frames as they are, on the capture's thread.
         return .frames(.init(pixelFormat: format.pixelFormat, isConverted: format != .null))
     }

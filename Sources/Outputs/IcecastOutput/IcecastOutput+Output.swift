@@ -10,7 +10,7 @@ extension IcecastOutput: MediaOutput {
 
     /// Packets of VP8; nothing where the address says `audio`.
     public var feed: OutputContext.Feed {
-        hub.address.isAudioOnly ? .noVideo : .packets(.init(codecs: [.vp8], purpose: .live))
+        hub.address.isAudioOnly ? .noVideo : .packets(.init(codecs: [.vp8], purpose: .live, pixelAspectCodecs: [.vp8]))
     }
 
     /// Packets of Opus.

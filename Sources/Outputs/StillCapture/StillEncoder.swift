@@ -64,7 +64,7 @@ final class StillEncoder {
     private func makeJPEG(
         _ frame: VideoFrame, _ settings: Still.Settings, _ backlog: Int, _ exif: EXIF?
     ) throws -> Picture {
-        if settings.passesThrough, let jpeg = frame.jpeg,
+        if settings.passesThrough, frame.pixelAspect.isSquare, let jpeg = frame.jpeg,
             settings.orientation == .written || frame.orientation == .up
         {
             let data = try jpeg.withRow(0, ofPlane: 0) {
@@ -159,7 +159,7 @@ final class StillEncoder {
             color: picture.color)
     }
 
-    /// The frame in a format that can be encoded, and upright where that is asked for.
+    /// The frame in a format that can be encoded, in square pixels, and upright where that is asked for.
     ///
     /// - Parameter conversion: what a frame needs; nil for nothing.
     private func prepare(
@@ -170,6 +170,10 @@ final class StillEncoder {
             // Packed 4:2:2 cannot be turned; it becomes NV12.
             transform = transform ?? FrameTransform(color: frame.color)
             transform!.appliesOrientation = true
+        }
+        if !frame.pixelAspect.isSquare {
+            transform = transform ?? FrameTransform(color: frame.color)
+            transform!.squaresPixels = true
         }
         return try transform.map { (transform) throws(CaptureError) in try processor.apply(transform, to: frame) }
             ?? frame

@@ -213,12 +213,11 @@ private final class Run {
         if let limit = wants.maximumFrameRate, let rate = frame.estimatedFrameRate, rate > limit {
             frame.estimatedFrameRate = limit
         }
-        var transform = FrameTransform(appliesOrientation: true, pixelFormat: .i420)
-        let size = wants.adaptedSize(width: frame.width, height: frame.height)
-        if size != (frame.width, frame.height) {
-            let size = PixelSize(width: size.width, height: size.height)
-            transform.size = frame.orientation.swapsDimensions ? size.transposed : size
-        }
+        var transform = FrameTransform(
+            squaresPixels: true, appliesOrientation: true, pixelFormat: .i420, color: entry.encodedColor)
+        let own = frame.displaySize
+        let size = wants.adaptedSize(width: own.width, height: own.height)
+        if size != (own.width, own.height) { transform.size = PixelSize(width: size.width, height: size.height) }
         return try processor.apply(transform, to: frame)
     }
 

@@ -141,7 +141,7 @@ package final class PreviewLoop {
 
     /// Shows the window in the size of its first frame, or the largest of its aspect that the screen has room for.
     private func openWindow(for frame: VideoFrame) throws {
-        let size = uprightSize(of: frame)
+        let size = frame.displaySize
         let screen = try window.screenSize()
         let fits = size.width <= screen.width && size.height <= screen.height
         let inside = fitted(size, into: screen)
@@ -158,11 +158,12 @@ package final class PreviewLoop {
         guard let shown, !needsRedraw, !hasMissed, frame.damage?.isEmpty == true else { return false }
         return shown.width == frame.width && shown.height == frame.height && shown.orientation == frame.orientation
             && shown.isMirrored == frame.isMirrored && shown.color == frame.color
+            && shown.pixelAspect == frame.pixelAspect
     }
 
     /// Draws a frame; false when it cannot be drawn, such as damaged JPEG.
     private func draw(_ frame: VideoFrame) throws -> Bool {
-        let size = uprightSize(of: frame)
+        let size = frame.displaySize
         let rect = fitted(size, into: window.size)
         let inner = PixelSize(width: rect.width, height: rect.height)
         // The mean of all pixels where four of them would be too few.
@@ -199,11 +200,6 @@ package final class PreviewLoop {
         return true
     }
 
-    private func uprightSize(of frame: VideoFrame) -> PixelSize {
-        let size = PixelSize(width: frame.width, height: frame.height)
-        return frame.orientation.swapsDimensions ? size.transposed : size
-    }
-
     // MARK: Wants
 
     private func updateWants(_ now: MediaTime) {
@@ -214,7 +210,7 @@ package final class PreviewLoop {
         var wants = CaptureWants(
             maximumFrameRate: isIdle ? 1 : nil, acceptsCompressed: true, acceptsNativeFormat: true)
         if let shown {
-            let rect = fitted(uprightSize(of: shown), into: window.size)
+            let rect = fitted(shown.displaySize, into: window.size)
             wants.maximumPixelCount = rect.width * rect.height
         }
         guard isNew || wants != lastWants else { return }

@@ -178,6 +178,14 @@ static inline int64_t clibav_frame_duration(const AVFrame *frame) {
 #endif
 }
 
+static inline int clibav_is_interlaced(const AVFrame *frame) {
+#ifdef AV_FRAME_FLAG_INTERLACED
+    return (frame->flags & AV_FRAME_FLAG_INTERLACED) != 0;
+#else
+    return frame->interlaced_frame;
+#endif
+}
+
 static inline int clibav_is_key(const AVFrame *frame) {
 #ifdef AV_FRAME_FLAG_KEY
     return (frame->flags & AV_FRAME_FLAG_KEY) != 0;

@@ -34,6 +34,20 @@ extension OptionDescription {
     ) -> OptionDescription {
         OptionDescription("pixel-format", .choice(formats.map(\.optionName)), help, default: defaultText)
     }
+
+    /// `--deinterlace`: what becomes of video with two fields in a frame.
+    package static let deinterlace = OptionDescription(
+        "deinterlace", .choice(["yes", "no"]), "one field of interlaced video, without combs", default: "yes")
+
+    /// The end of a sentence that begins with what is interlaced.
+    package static let deinterlacingNotice = "it is deinterlaced, and --deinterlace no keeps both fields."
+}
+
+extension CapturerEntry.Request {
+    /// Whether interlaced video is to be deinterlaced, by ``OptionDescription/deinterlace``.
+    package func deinterlaces() throws(OptionError) -> Bool {
+        try options.choice("deinterlace", [("yes", true), ("no", false)]) ?? true
+    }
 }
 
 extension PixelFormat {

@@ -27,9 +27,14 @@ public protocol VideoDecoder: AnyObject {
     /// - Parameter output: takes each picture with the time of its packet.
     /// - Throws: as ``decode(_:output:)``.
     func flush(output: (PixelBuffer, Duration) throws -> Void) throws
+
+    /// Whether the last picture that was handed out has two fields of different times, whose lines alternate.
+    var isInterlaced: Bool { get }
 }
 
 extension VideoDecoder {
+    public var isInterlaced: Bool { false }
+
     public func decode(
         _ packet: UnsafeRawBufferPointer, time: Duration, output: (PixelBuffer, Duration) throws -> Void
     ) throws {

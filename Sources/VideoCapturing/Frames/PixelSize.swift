@@ -14,6 +14,19 @@ public struct PixelSize: Sendable, Hashable {
     /// Width and height exchanged, as by a quarter turn.
     public var transposed: PixelSize { PixelSize(width: height, height: width) }
 
+    /// The size of the picture in square pixels, if it has pixels of another shape: one side is larger, and even, which is
+    /// what players show.
+    package func squared(_ aspect: PixelAspect) -> PixelSize {
+        func scaled(_ side: Int, _ numerator: UInt16, _ denominator: UInt16) -> Int {
+            let half = (side * Int(numerator) + Int(denominator)) / (2 * Int(denominator))
+            return min(half * 2, VideoFormat.maximumSide / 2 * 2)
+        }
+        if aspect.isSquare { return self }
+        return aspect.width > aspect.height
+            ? PixelSize(width: scaled(width, aspect.width, aspect.height), height: height)
+            : PixelSize(width: width, height: scaled(height, aspect.height, aspect.width))
+    }
+
     /// Whether each side has 1 to `VideoFormat.maximumSide` pixels. Drivers and files may say anything.
     package var isValid: Bool {
         let sides = 1...VideoFormat.maximumSide

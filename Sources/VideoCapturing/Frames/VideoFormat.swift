@@ -15,6 +15,8 @@ public struct VideoFormat: Sendable, Hashable {
     public var imageWidth: Int
     /// The height in pixels, before the orientation is applied.
     public var imageHeight: Int
+    /// The shape of the pixels, before the orientation is applied.
+    public var pixelAspect: PixelAspect
     /// The rate at which frames are expected or measured; nil when unknown.
     public var estimatedFramesPerSecond: FrameRate?
     /// The time from the light (or the request for the picture) to the delivery; nil when unknown.
@@ -22,13 +24,15 @@ public struct VideoFormat: Sendable, Hashable {
 
     public init(
         _ pixelFormat: PixelFormat, width: Int, height: Int, bytesPerRow: PlaneList<Int> = [],
-        estimatedFramesPerSecond: FrameRate? = nil, estimatedCaptureDelay: Duration? = nil
+        pixelAspect: PixelAspect = .square, estimatedFramesPerSecond: FrameRate? = nil,
+        estimatedCaptureDelay: Duration? = nil
     ) {
         self.name = "\(pixelFormat) \(width)x\(height)"
         self.pixelFormat = pixelFormat
         self.bytesPerRow = bytesPerRow
         self.imageWidth = width
         self.imageHeight = height
+        self.pixelAspect = pixelAspect
         self.estimatedFramesPerSecond = estimatedFramesPerSecond
         self.estimatedCaptureDelay = estimatedCaptureDelay
     }
@@ -40,10 +44,10 @@ public struct VideoFormat: Sendable, Hashable {
     /// Bytes A, R, G, B.
     public static func argb(width: Int, height: Int) -> VideoFormat { VideoFormat(.argb, width: width, height: height) }
 
-    /// The same format in another size, with strides and name to match.
+    /// The same format in another size, with strides and name to match. The pixels keep their shape.
     public func resized(width: Int, height: Int) -> VideoFormat {
         VideoFormat(
-            pixelFormat, width: width, height: height,
+            pixelFormat, width: width, height: height, pixelAspect: pixelAspect,
             estimatedFramesPerSecond: estimatedFramesPerSecond, estimatedCaptureDelay: estimatedCaptureDelay)
     }
 

@@ -31,11 +31,18 @@ public struct VideoFrame: AttributedFrame {
     /// The picture as JPEG, where the source had it so; nil when it must be encoded.
     public var jpeg: PixelBuffer? { pixelFormat == .mjpeg ? buffer : compressed }
 
+    /// The size of the picture as it is to be shown: upright, and in square pixels.
+    package var displaySize: PixelSize {
+        let size = PixelSize(width: width, height: height).squared(pixelAspect)
+        return orientation.swapsDimensions ? size.transposed : size
+    }
+
     /// The frame's format as OpenTok states it. Made at each call; not for the path of every frame.
     public var format: VideoFormat {
         VideoFormat(
             pixelFormat, width: width, height: height, bytesPerRow: buffer.planes.mapPlanes { $0.bytesPerRow },
-            estimatedFramesPerSecond: estimatedFrameRate, estimatedCaptureDelay: estimatedCaptureDelay)
+            pixelAspect: pixelAspect, estimatedFramesPerSecond: estimatedFrameRate,
+            estimatedCaptureDelay: estimatedCaptureDelay)
     }
 }
 
@@ -44,7 +51,8 @@ extension VideoFrame {
     public init(
         buffer: PixelBuffer, compressed: PixelBuffer? = nil, timestamp: MediaTime, sequenceNumber: UInt64 = 0,
         orientation: VideoOrientation = .up, isMirrored: Bool = false, color: ColorDescription? = nil,
-        estimatedFrameRate: FrameRate? = nil, estimatedCaptureDelay: Duration? = nil,
+        pixelAspect: PixelAspect = .square, estimatedFrameRate: FrameRate? = nil,
+        estimatedCaptureDelay: Duration? = nil,
         damage: [PixelRect]? = nil, metadata: FrameAttributes.Metadata? = nil, isRepeat: Bool = false
     ) {
         // By the initializer that the compiler derives. One that sets property by property has the frame made in memory,
@@ -53,7 +61,8 @@ extension VideoFrame {
             buffer: buffer, compressed: compressed, timestamp: timestamp, sequenceNumber: sequenceNumber,
             attributes: FrameAttributes(
                 orientation: orientation, isMirrored: isMirrored, color: color ?? .assumed(for: buffer.pixelFormat),
-                estimatedFrameRate: estimatedFrameRate, estimatedCaptureDelay: estimatedCaptureDelay,
+                pixelAspect: pixelAspect, estimatedFrameRate: estimatedFrameRate,
+                estimatedCaptureDelay: estimatedCaptureDelay,
                 metadata: metadata),
             damage: damage, isRepeat: isRepeat)
     }

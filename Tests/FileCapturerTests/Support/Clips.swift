@@ -39,6 +39,8 @@ final class ListReader: FrameReader {
     let canRewind: Bool
     let orientation: VideoOrientation
     let isMirrored: Bool
+    var isInterlaced = false
+    var makesPicture: (Int) throws -> PixelBuffer = { try picture($0).buffer }
     let duration: Duration?
     private let milliseconds: [Int]
     private let damagedAtEnd: UInt64
@@ -67,7 +69,7 @@ final class ListReader: FrameReader {
             return nil
         }
         defer { next += 1 }
-        return (try picture(next).buffer, .milliseconds(milliseconds[next]))
+        return (try makesPicture(next), .milliseconds(milliseconds[next]))
     }
 
     func rewind() throws { next = 0 }

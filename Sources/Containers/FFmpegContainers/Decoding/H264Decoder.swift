@@ -27,6 +27,7 @@ public final class H264Decoder: VideoDecoder {
     public private(set) var skippedUnitCount: UInt64 = 0
     /// Color matrix and range of the last picture.
     public private(set) var color = ColorDescription.assumed(for: .i420)
+    public private(set) var isInterlaced = false
 
     private let showsDamage: Bool
     private let pool = FramePool()
@@ -233,6 +234,7 @@ public final class H264Decoder: VideoDecoder {
             pool.restore(lent)
             throw damage(nil)
         }
+        isInterlaced = clibav_is_interlaced(lent.frame) != 0
         let picture: (buffer: PixelBuffer, color: ColorDescription)
         do {
             picture = try maker.makePicture(lent)

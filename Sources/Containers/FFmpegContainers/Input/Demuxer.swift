@@ -61,6 +61,12 @@ final class Demuxer {
 
     var stream: UnsafeMutablePointer<AVStream> { context.pointee.streams[Int(index)]! }
 
+    /// The shape of a frame's pixels: what the container states, or else the frame; square where neither does.
+    func pixelAspect(of frame: UnsafeMutablePointer<AVFrame>) -> PixelAspect {
+        let ratio = av_guess_sample_aspect_ratio(context, stream, frame)
+        return PixelAspect(width: Int(ratio.num), height: Int(ratio.den)) ?? .square
+    }
+
     /// When the pictures of the file begin, in nanoseconds on the scale of its streams; nil without pictures.
     var videoStart: Int64? {
         let index = clibav_best_video(context)

@@ -57,7 +57,12 @@ final class LiveDemuxer: StreamDemuxer {
         parameterSets = isRecord || parameters.codec_id != AV_CODEC_ID_H264 ? [] : Array(header)
         track = TrackDescription(
             id: 0, codec: LiveDemuxer.codec(parameters.codec_id),
-            media: .video(.init(width: Int(parameters.width), height: Int(parameters.height))),
+            media: .video(
+                .init(
+                    width: Int(parameters.width), height: Int(parameters.height),
+                    pixelAspect: PixelAspect(
+                        width: Int(stream.sample_aspect_ratio.num), height: Int(stream.sample_aspect_ratio.den))
+                        ?? .square)),
             decoderConfiguration: isRecord ? PacketBuffer(copying: header) : nil)
     }
 

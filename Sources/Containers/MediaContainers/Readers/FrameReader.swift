@@ -6,8 +6,14 @@ public protocol FrameReader: AnyObject {
     /// size of the first one.
     var format: VideoFormat { get }
 
-    /// Color matrix and range.
+    /// Color matrix and range of the last frame.
     var color: ColorDescription { get }
+
+    /// The shape of the pixels of the last frame; that of the ``format`` unless the file changes it.
+    var pixelAspect: PixelAspect { get }
+
+    /// Whether the last frame has two fields of different times, whose lines alternate.
+    var isInterlaced: Bool { get }
 
     /// The number of frames by the file's size or header; nil when unknown. Headers may be wrong.
     var estimatedFrameCount: Int64? { get }
@@ -33,7 +39,7 @@ public protocol FrameReader: AnyObject {
     /// The clockwise rotation to apply for display; `.up` unless the file states another.
     var orientation: VideoOrientation { get }
 
-    /// Whether the frames are to be mirrored for display.
+    /// Whether the frames are to be mirrored for display, after they were rotated.
     var isMirrored: Bool { get }
 
     /// The playing time, including the duration of the last frame; nil when unknown. Headers may be wrong.
@@ -59,6 +65,8 @@ extension FrameReader {
     public var damagedPackets: UInt64 { 0 }
     public var orientation: VideoOrientation { .up }
     public var isMirrored: Bool { false }
+    public var pixelAspect: PixelAspect { format.pixelAspect }
+    public var isInterlaced: Bool { false }
     public var canSeek: Bool { canRewind }
     public var sourceDescription: String { "" }
     public var hasSound: Bool { false }

@@ -31,7 +31,9 @@ public final class Y4MReader: FrameReader {
         header = try Y4MReader.readHeader(file)
         let headerBytes = file.position - start
         self.file = file
-        format = VideoFormat(.i420, width: header.width, height: header.height, estimatedFramesPerSecond: header.rate)
+        format = VideoFormat(
+            .i420, width: header.width, height: header.height, pixelAspect: header.pixelAspect,
+            estimatedFramesPerSecond: header.rate)
         color = ColorDescription(matrix: .bt601, range: header.range)
         sampleBytes =
             header.chroma == .monochrome
@@ -45,6 +47,7 @@ public final class Y4MReader: FrameReader {
 
     public var canRewind: Bool { file.isSeekable }
     public var sourceDescription: String { "Y4M" }
+    public var isInterlaced: Bool { header.isInterlaced }
 
     public func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)? {
         try frames.next(file, readPicture)
@@ -121,13 +124,14 @@ struct Y4MHeader {
     var rate: FrameRate = 25
     var chroma = Chroma.planar420
     var range = ColorDescription.Range.limited
+    var pixelAspect = PixelAspect.square
+    var isInterlaced = false
 
     static let magic = "YUV4MPEG2"
     /// The longest header line that is read; actual ones have less than 200 bytes.
     static let lengthLimit = 4096
 
-    /// Parses the line. Interlaced frames are read as they are, both fields in one frame; the pixel aspect ratio and
-    /// unknown parameters are ignored, as the format requires.
+    /// Parses the line. Unknown parameters are ignored, as the format requires.
     init(_ line: UnsafeRawBufferPointer, path: String) throws(MediaFileError) {
         let tokens = line.split(separator: UInt8(ascii: " "))
         guard let first = tokens.first, first.elementsEqual(Y4MHeader.magic.utf8) else {
@@ -139,6 +143,9 @@ struct Y4MHeader {
             case UInt8(ascii: "W"): width = try Y4MHeader.side(value, "width", path)
             case UInt8(ascii: "H"): height = try Y4MHeader.side(value, "height", path)
             case UInt8(ascii: "F"): rate = try Y4MHeader.rate(value, path)
+            case UInt8(ascii: "A"): pixelAspect = Y4MHeader.pixelAspect(value)
+            // Top or bottom field first; `Im` leaves it to each frame.
+            case UInt8(ascii: "I"): isInterlaced = value == "t" || value == "b"
             case UInt8(ascii: "C"): chroma = try Y4MHeader.chroma(value, path)
             case UInt8(ascii: "X") where value == "COLORRANGE=FULL": range = .full
             default: break
@@ -170,6 +177,13 @@ struct Y4MHeader {
             let rate = FrameRate(frames, per: seconds)
         else { throw corrupt(path, "The frame rate in the header is not a ratio of two numbers above zero.") }
         return rate
+    }
+
+    /// Square where it is unknown, `0:0`, or no ratio.
+    private static func pixelAspect(_ text: String) -> PixelAspect {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, let width = decimal(parts[0]), let height = decimal(parts[1]) else { return .square }
+        return PixelAspect(width: width, height: height) ?? .square
     }
 
     private static func chroma(_ text: String, _ path: String) throws(MediaFileError) -> Chroma {

@@ -148,6 +148,8 @@ enum MatroskaID: UInt32 {
     case flagInterlaced = 0x9A
     case pixelWidth = 0xB0
     case pixelHeight = 0xBA
+    case displayWidth = 0x54B0
+    case displayHeight = 0x54BA
     case colour = 0x55B0
     case matrixCoefficients = 0x55B1
     case range = 0x55B9

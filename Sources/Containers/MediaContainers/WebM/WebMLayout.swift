@@ -91,6 +91,11 @@ extension EBML {
             video.unsigned(.flagInterlaced, 2)
             video.unsigned(.pixelWidth, UInt64(format.width))
             video.unsigned(.pixelHeight, UInt64(format.height))
+            if !format.pixelAspect.isSquare {
+                let shown = PixelSize(width: format.width, height: format.height).squared(format.pixelAspect)
+                video.unsigned(.displayWidth, UInt64(shown.width))
+                video.unsigned(.displayHeight, UInt64(shown.height))
+            }
             // Always: VP8 does not carry it, and browsers assume BT.709 when it is absent.
             video.master(.colour) { colour in
                 let code = UInt64(format.color.matrix.h273Code)

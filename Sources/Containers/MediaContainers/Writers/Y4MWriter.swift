@@ -49,7 +49,8 @@ public final class Y4MWriter: FrameWriter {
     /// pixels, which is how frames become I420 here; cameras do not state it, and FFmpeg writes the same. `C420mpeg2`
     /// would state the left edge, as in broadcast video.
     private func appendHeader(to header: inout ByteBuilder, _ frame: VideoFrame) {
-        header.append(text: "YUV4MPEG2 W\(frame.width) H\(frame.height) F\(rate.frames):\(rate.seconds) Ip A1:1")
+        header.append(text: "YUV4MPEG2 W\(frame.width) H\(frame.height) F\(rate.frames):\(rate.seconds) Ip")
+        header.append(text: " A\(frame.pixelAspect)")
         header.append(text: " C420jpeg XYSCSS=420JPEG XCOLORRANGE=")
         header.append(text: frame.color.range == .full ? "FULL\n" : "LIMITED\n")
     }

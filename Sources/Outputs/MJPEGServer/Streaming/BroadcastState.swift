@@ -95,8 +95,8 @@ struct BroadcastState {
         awaySince = nil
         isLive = true
         newest = frame
-        let isRotated = frame.orientation.swapsDimensions
-        frameSize = isRotated ? (frame.height, frame.width) : (frame.width, frame.height)
+        let size = frame.displaySize
+        frameSize = (size.width, size.height)
         newestNumber += 1
         guard hasDemand else { return nil }
         lastDemand = now

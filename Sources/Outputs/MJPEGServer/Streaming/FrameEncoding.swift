@@ -104,7 +104,7 @@ struct FrameEncoding {
     }
 
     private static func jpeg(of frame: VideoFrame, passesThrough: Bool) -> PixelBuffer? {
-        passesThrough && frame.orientation == .up ? frame.jpeg : nil
+        passesThrough && frame.orientation == .up && frame.pixelAspect.isSquare ? frame.jpeg : nil
     }
 
     /// A part of a ``Placeholder``.
@@ -133,13 +133,14 @@ struct FrameEncoding {
         return made
     }
 
-    /// The frame as the encoder takes it: upright, 4:2:0 or packed 4:2:2, and BT.601. The range may be either.
+    /// The frame as the encoder takes it: upright, in square pixels, 4:2:0 or packed 4:2:2, and BT.601. The range may be either.
     private static func prepare(_ frame: VideoFrame, _ processor: FrameProcessor) throws(CaptureError) -> VideoFrame {
         let isTaken = JPEGEncoder.canEncode(frame)
-        if frame.orientation == .up, isTaken { return frame }
+        let isShown = frame.orientation == .up && frame.pixelAspect.isSquare
+        if isShown, isTaken { return frame }
         return try processor.apply(
             FrameTransform(
-                appliesOrientation: frame.orientation != .up,
+                squaresPixels: true, appliesOrientation: true,
                 pixelFormat: isTaken && frame.pixelFormat.planeCount > 1 ? frame.pixelFormat : .i420,
                 color: isTaken ? frame.color : .jpeg),
             to: frame)

@@ -126,7 +126,7 @@ extension WebRTCOutput: MediaOutput {
 
     /// VP8 or H.264, of an encoder that follows the bandwidth of this output.
     public var feed: OutputContext.Feed {
-        .packets(.init(codecs: [.vp8, .h264], purpose: .live, needsOwnEncoder: true))
+        .packets(.init(codecs: [.vp8, .h264], purpose: .live, needsOwnEncoder: true, pixelAspectCodecs: []))
     }
 
     /// Opus.
