@@ -25,12 +25,17 @@ extension CameraCapturer {
         public var reconnects: Bool
         /// The number of buffers to request from the driver, 2 to 32.
         public var bufferCount: Int
+        /// Whether frames of two fields, as of analog video, are deinterlaced: one field is kept, and the lines between are
+        /// interpolated. Otherwise they are delivered as they are, with combs where something moves.
+        public var deinterlaces: Bool
 
         /// Makes a configuration; each parameter sets the property of its name, and `bufferCount` is clamped to its range.
         public init(
             device: String? = nil, preset: PixelSize? = nil, desiredFrameRate: FrameRate = 30,
             policy: CameraMode.Request.Policy = .frameRateFirst, captureFormat: FourCC? = nil,
-            controls: [ControlSetting] = [], keepsFrameRate: Bool = false, reconnects: Bool = true, bufferCount: Int = 6
+            controls: [ControlSetting] = [], keepsFrameRate: Bool = false, reconnects: Bool = true,
+            bufferCount: Int = 6,
+            deinterlaces: Bool = true
         ) {
             self.device = device
             self.preset = preset
@@ -41,6 +46,7 @@ extension CameraCapturer {
             self.keepsFrameRate = keepsFrameRate
             self.reconnects = reconnects
             self.bufferCount = min(max(bufferCount, 2), 32)
+            self.deinterlaces = deinterlaces
         }
 
         /// A control and the value to set, both as text: `brightness` and `128`.

@@ -30,6 +30,10 @@ extension CameraCapturer {
         case signal(CameraCapturer.Event.SignalProblem)
         /// There is a usable signal at the input again.
         case signalReturned
+        /// The signal at the input has another size; frames keep theirs, and show all of the picture.
+        case signalResized(PixelSize)
+        /// Frames have two fields, and are deinterlaced; see ``Configuration/deinterlaces``.
+        case interlaced
         /// The value of a control could not be restored.
         case controlNotRestored(name: String, reason: String)
     }
@@ -72,6 +76,8 @@ extension CameraCapturer.Event: CustomStringConvertible {
         case .signal(.unstable): "The signal at the camera's input is unstable; waiting for it."
         case .signal(.unsupported): "The device cannot take the signal's timings; choose another mode at the sender."
         case .signalReturned: "There is a signal at the camera's input again."
+        case .signalResized(let size): "The signal at the camera's input is \(size) now."
+        case .interlaced: "The camera's input is interlaced; \(OptionDescription.deinterlacingNotice)"
         case .controlNotRestored(let name, let reason): "The control \(name) could not be restored: \(reason)"
         }
     }

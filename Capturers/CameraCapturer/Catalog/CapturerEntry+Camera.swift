@@ -11,7 +11,7 @@ extension CapturerEntry {
                 "control", .text("NAME=VALUE"), "a control, such as brightness=128; repeatable",
                 default: "the current values", isRepeatable: true),
             .flag("keep-rate", "keeps the frame rate in low light, with darker images"),
-            .flag("explain", "prints how the mode was chosen"),
+            .deinterlace, .flag("explain", "prints how the mode was chosen"),
         ],
         inputOption: "device",
         devices: DeviceDirectory(
@@ -70,6 +70,7 @@ extension CameraCapturer.Configuration {
             device: try request.input.map(cameraName), preset: try request.size() ?? .vga640x480,
             desiredFrameRate: cameraRate(try request.rate()))
         keepsFrameRate = request.options.contains("keep-rate")
+        deinterlaces = try request.deinterlaces()
         captureFormat = try request.options.captureFormat("capture-format")
         for text in request.options.all("control") {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -9,6 +9,8 @@ final class CameraSession {
     let device: CameraDevice
     let node: DeviceNode
     private(set) var format: StreamFormat
+    /// The shape of the pixels in the format.
+    private(set) var pixelAspect = PixelAspect.square
     private var negotiation: ModeNegotiation
     private let bufferCount: Int
 
@@ -69,7 +71,10 @@ final class CameraSession {
                 let settled = AppliedMode(
                     fourCC: format.fourCC, size: PixelSize(width: format.width, height: format.height),
                     interval: interval)
-                if negotiation.report(.applied(settled)) { return }
+                if negotiation.report(.applied(settled)) {
+                    pixelAspect = PictureRegion.pixelAspect(width: format.width, height: format.height, node)
+                    return
+                }
             } catch {
                 let fault = CameraFault(error, path: node.path)
                 guard fault.kind == .failing || fault.kind == .noBandwidth else { throw fault.captureError }
@@ -93,14 +98,19 @@ private enum NodeFormat {
         return StreamFormat(format, isMultiplanar: node.capabilities.isMultiplanar)
     }
 
-    /// Requests a mode's format. Returns the format that the driver has set.
+    /// Requests a mode's format, filled by the whole picture. Returns the format that the driver has set.
     static func set(_ mode: CameraMode, on node: DeviceNode) throws(IoctlFailure) -> StreamFormat {
         var format = v4l2_format()
         format.type = type(node)
+        PictureRegion.resetCrop(node)
         clibv4l2_set_picture(
             &format, UInt32(clamping: mode.width), UInt32(clamping: mode.height), mode.fourCC.rawValue,
             V4L2_FIELD_NONE.rawValue)
         try node.request(.setFormat, &format)
+        let set = clibv4l2_get_picture(&format)
+        if PictureRegion.fillFrame(width: set.width, height: set.height, node) {
+            try node.request(.getFormat, &format)
+        }
         return StreamFormat(format, isMultiplanar: node.capabilities.isMultiplanar)
     }
 

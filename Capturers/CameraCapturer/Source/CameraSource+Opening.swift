@@ -76,11 +76,27 @@ extension CameraSource {
         }
         let stream = try session.makeStream()
         let decision = session.decision
-        state = .running(
-            RunningStream(
-                stream: stream, maker: try FrameMaker(stream, plan: decision.plan, processor: processor, wants: wants),
-                decision: decision, startedAt: context.now))
+        let running = RunningStream(
+            stream: stream,
+            maker: try FrameMaker(
+                stream, plan: decision.plan, processor: processor, wants: wants,
+                deinterlaces: configuration.deinterlaces),
+            decision: decision, startedAt: context.now)
+        state = .running(running)
         publish(decision)
+        reportSignal(running)
+    }
+
+    /// Reports that frames have two fields, once, and another size of the signal.
+    private func reportSignal(_ running: RunningStream) {
+        if running.maker.deinterlaces, !hasReportedFields {
+            hasReportedFields = true
+            status.report(.interlaced)
+        }
+        guard let timings = running.timings else { return }
+        let size = PixelSize(width: Int(timings.width), height: Int(timings.height))
+        if let signalSize, signalSize != size { status.report(.signalResized(size)) }
+        signalSize = size
     }
 
     private func openSession(_ device: CameraDevice) throws(CaptureError) -> CameraSession {
@@ -101,7 +117,7 @@ extension CameraSource {
         let delivered = decision.delivered
         settings.format = VideoFormat(
             .nv12, width: delivered.size.width, height: delivered.size.height,
-            estimatedFramesPerSecond: delivered.rate)
+            pixelAspect: session?.pixelAspect ?? .square, estimatedFramesPerSecond: delivered.rate)
         settings.sourceName = device?.name
         settings.mirrorOnLocalRender = orientation.isMirrored
         let isNew = status.contents.withLock { contents in

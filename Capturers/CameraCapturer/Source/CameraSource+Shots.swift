@@ -102,7 +102,10 @@ extension CameraSource {
         let decision = session.decision
         state = .running(
             RunningStream(
-                stream: stream, maker: try FrameMaker(stream, plan: decision.plan, processor: processor, wants: wants),
+                stream: stream,
+                maker: try FrameMaker(
+                    stream, plan: decision.plan, processor: processor, wants: wants,
+                    deinterlaces: configuration.deinterlaces),
                 decision: decision, startedAt: context.now))
         guard decision.delivered.size == request.size else {
             throw CaptureError(

@@ -150,6 +150,7 @@ extension CameraSource {
         frame.compressed = made.compressed
         if let color = made.color { frame.color = color }
         frame.estimatedCaptureDelay = delay
+        frame.pixelAspect = session?.pixelAspect ?? .square
         frame.orientation = orientation.orientation
         frame.isMirrored = orientation.isMirrored
         return frame

@@ -52,6 +52,10 @@ final class CameraSource: FrameSource {
     var absence = Absence.none
     /// The problem of the signal that was reported last, so as not to report it each second.
     var reportedProblem: CameraCapturer.Event.SignalProblem?
+    /// The size of the signal of the last stream; nil for inputs without timings.
+    var signalSize: PixelSize?
+    /// Whether it was reported that frames have two fields.
+    var hasReportedFields = false
 
     init(
         _ configuration: CameraCapturer.Configuration, status: CameraStatus, directory: CameraDirectory

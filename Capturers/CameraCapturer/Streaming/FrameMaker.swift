@@ -34,6 +34,8 @@ final class FrameMaker {
     private var size: (width: Int, height: Int) = (0, 0)
     /// Whether frames are neither cropped nor scaled.
     private var isWhole = false
+    /// Whether one of the two fields of each frame is interpolated.
+    let deinterlaces: Bool
     /// Whether frames are delivered in the camera's format and size.
     private var isUnprocessed = false
 
@@ -45,7 +47,8 @@ final class FrameMaker {
     private let jpeg: JPEGReader?
 
     init(
-        _ stream: CaptureStream, plan: DeliveryPlan, processor: FrameProcessor, wants: CaptureWants
+        _ stream: CaptureStream, plan: DeliveryPlan, processor: FrameProcessor, wants: CaptureWants,
+        deinterlaces: Bool
     ) throws(CaptureError) {
         self.stream = stream
         self.plan = plan
@@ -54,6 +57,8 @@ final class FrameMaker {
         pixelFormat = CaptureFormat.of(stream.format.fourCC)?.pixelFormat
         v4lDecoder = pixelFormat == nil ? try V4LDecoder(stream.node, format: stream.format) : nil
         jpeg = pixelFormat == .mjpeg ? JPEGReader() : nil
+        // The fields of JPEG are pictures of their own.
+        self.deinterlaces = deinterlaces && stream.format.isInterlaced && pixelFormat != .mjpeg
         adapt()
     }
 
@@ -77,7 +82,8 @@ final class FrameMaker {
         if pixelFormat == .mjpeg, wants.acceptsCompressed, isWhole {
             return Made(buffer: try copyJPEG(in: captured), color: .jpeg, isLent: false)
         }
-        let pixels = try pixelBuffer(in: captured, as: pixelFormat)
+        var pixels = try pixelBuffer(in: captured, as: pixelFormat)
+        if deinterlaces { pixels = try processor.deinterlace(pixels) }
         // JPEG is of full range whatever the driver says of it.
         let color = pixelFormat == .mjpeg ? .jpeg : format.color
         if pixelFormat == .mjpeg, isWhole {
@@ -99,7 +105,7 @@ final class FrameMaker {
     private func adapt() {
         size = wants.adaptedSize(width: plan.size.width, height: plan.size.height)
         isWhole = plan.crop == nil && size == (stream.format.width, stream.format.height)
-        isUnprocessed = isWhole && pixelFormat.map(acceptsUnconverted) ?? false
+        isUnprocessed = isWhole && !deinterlaces && pixelFormat.map(acceptsUnconverted) ?? false
     }
 
     private func pixelBuffer(in captured: CapturedBuffer, as pixelFormat: PixelFormat?) throws(CaptureError)

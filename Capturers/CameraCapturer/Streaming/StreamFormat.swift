@@ -24,6 +24,11 @@ struct StreamFormat: Hashable, Sendable {
     /// `V4L2_BUF_TYPE_VIDEO_CAPTURE`.
     var isMultiplanar: Bool
 
+    /// Whether a frame has two fields of different times, whose lines alternate.
+    var isInterlaced: Bool {
+        [V4L2_FIELD_INTERLACED, V4L2_FIELD_INTERLACED_TB, V4L2_FIELD_INTERLACED_BT].contains(v4l2_field(field))
+    }
+
     /// The type of the node's queue for requests.
     static func bufferType(isMultiplanar: Bool) -> UInt32 {
         (isMultiplanar ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE : V4L2_BUF_TYPE_VIDEO_CAPTURE).rawValue

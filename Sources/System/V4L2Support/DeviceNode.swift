@@ -145,6 +145,8 @@ package struct DeviceRequest: Sendable {
     package static let queryMenu = DeviceRequest(clibv4l2_QUERYMENU, "QUERYMENU")
     package static let getControls = DeviceRequest(clibv4l2_G_EXT_CTRLS, "G_EXT_CTRLS")
     package static let setControls = DeviceRequest(clibv4l2_S_EXT_CTRLS, "S_EXT_CTRLS")
+    package static let cropCapabilities = DeviceRequest(clibv4l2_CROPCAP, "CROPCAP")
+    package static let getSelection = DeviceRequest(clibv4l2_G_SELECTION, "G_SELECTION")
     package static let setSelection = DeviceRequest(clibv4l2_S_SELECTION, "S_SELECTION")
     package static let encoderCommand = DeviceRequest(clibv4l2_ENCODER_CMD, "ENCODER_CMD")
 }

@@ -36,7 +36,8 @@ import VideoCapturing
     /// What the entry describes is what it reads.
     @Test func everyOptionOfTheEntryIsRead() throws {
         let values = [
-            "size": "cif", "fps": "15", "capture-format": "NV12", "control": "a=b", "keep-rate": "", "explain": "",
+            "size": "cif", "fps": "15", "capture-format": "NV12", "control": "a=b", "keep-rate": "",
+            "deinterlace": "no", "explain": "",
         ]
         let plain = try configuration()
         for option in CapturerEntry.camera.options where option.name != "device" && option.name != "explain" {
