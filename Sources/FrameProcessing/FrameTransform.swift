@@ -11,9 +11,9 @@ public struct FrameTransform: Sendable, Hashable {
     public var crop: PixelRect?
     /// The size of the result, after it was turned; nil to keep that of the part.
     public var size: PixelSize?
-    /// Whether the result is to have square pixels: without a ``size``, pixels of another shape are scaled to them.
+    /// Whether pixels of another shape are made square. Without a ``size`` the picture is scaled for that.
     ///
-    /// A size alone does not change the shape that a frame states, so that it is to be of the frame's aspect.
+    /// A size alone does not change the shape that a frame states: give one of the frame's aspect.
     public var squaresPixels: Bool
     /// How pixels are mixed for a new size.
     public var filter: FrameTransform.Filter

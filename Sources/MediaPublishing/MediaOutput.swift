@@ -128,7 +128,7 @@ extension OutputContext {
             /// frames are made when it asks for them, rate and size of the frames follow the bitrate that it asks for, and
             /// VP8 has three temporal layers, unless the settings say otherwise.
             public var needsOwnEncoder: Bool
-            /// The codecs with which the output tells its players the shape of the pixels. With others it gets square ones. H.264
+            /// The codecs with which players learn the shape of the pixels. With others the output gets square ones. H.264
             /// has a field for it that players obey, but not browsers that receive WebRTC; VP8 has none, and needs a container's.
             public var pixelAspectCodecs: [Codec]
 

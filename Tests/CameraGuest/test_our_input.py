@@ -1,5 +1,7 @@
 """Our tool at the HDMI input of a grabber, whose signal goes, comes and changes."""
 
+import subprocess
+
 import ours
 import vivid
 
@@ -102,3 +104,41 @@ class InputTests(ours.CameraTestCase):
             running.messages(),
             [f"The signal at the camera's input is {width}x{height} now." for width, height in OTHER_TIMINGS.values()])
         self.assertLess(ours.longest_hole(times), 0.5)
+        self.assertNotEqual(corner(self.file), GREEN)
+
+
+# Of frames that nothing was written to, in luma and chroma of zero.
+GREEN = (0, 135, 0)
+
+
+def corner(file):
+    """The color at the bottom right of the last picture."""
+    pixels = subprocess.run(
+        ["ffmpeg", "-nostdin", "-v", "error", "-i", file, "-vf", "crop=2:2:iw-4:ih-4,scale=1:1,format=rgb24", "-f", "rawvideo",
+         "-"], check=True, stdout=subprocess.PIPE).stdout
+    red, green, blue = pixels[-3:]
+    # The encoder changes it a little.
+    return GREEN if red < 30 and 110 < green < 160 and blue < 30 else (red, green, blue)
+
+
+class AnalogTests(ours.CameraTestCase):
+    def test_a_larger_size_after_a_smaller_one(self):
+        """The driver keeps the composition of the first; the pixels of PAL are not square, and its fields are two."""
+        camera = self.fresh_camera()
+        self.addCleanup(camera.reset)
+        camera.select(vivid.TV)
+        for width, height in ((640, 480), (720, 576)):
+            file = self.folder / f"{width}.webm"
+            running = self.start(
+                "--device", camera.node(), "--size", f"{width}x{height}", "--frames", 5, "-o", file)
+            self.assertEqual(running.finish(), ours.OK, running.text())
+            self.assertEqual(
+                running.messages(),
+                ["The camera's input is interlaced; it is deinterlaced, and --deinterlace no keeps both fields."])
+            self.assertNotEqual(corner(file), GREEN)
+            aspect = subprocess.run(
+                ["ffprobe", "-v", "error", "-show_entries", "stream=display_aspect_ratio", "-of", "csv=p=0", file], check=True,
+                stdout=subprocess.PIPE, text=True).stdout.strip()
+            across, down = (int(side) for side in aspect.split(":"))
+            # 59:54 for a pixel of PAL; within 2.5 % of square it is square.
+            self.assertAlmostEqual(across / down, 4 / 3 if width == 640 else 720 / 576 * 59 / 54, delta=0.005)

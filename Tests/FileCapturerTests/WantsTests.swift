@@ -59,7 +59,7 @@ import VideoCapturing
         #expect(frames.count == 2)
         for frame in frames {
             #expect(frame.orientation == orientation && !frame.isMirrored)
-            // As it lies on its side, what is left is above or below.
+            // On its side, left and right are top and bottom.
             let corner = frame.buffer.withRow(0, ofPlane: 0) { $0[0] }
             #expect(corner == (orientation.swapsDimensions ? 9 : 170))
         }

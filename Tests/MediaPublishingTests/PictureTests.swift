@@ -83,7 +83,7 @@ import VideoCapturing
             let exact = wanted.buffer.withRow(3, ofPlane: plane) { Int($0[1]) }
             #expect(abs(value - exact) <= 1, "plane \(plane)")
         }
-        // Nothing is copied where nothing is to be done.
+        // A frame of the right color is not copied.
         #expect((frame.buffer === given.buffer) == (color == .bt601))
         let other = try encoded(.h264, given)
         #expect(other.color == color && other.buffer === given.buffer)
@@ -96,6 +96,8 @@ import VideoCapturing
         #expect(carried.buffer === given.buffer && carried.pixelAspect == given.pixelAspect)
         let square = try encoded(.vp8, given)
         #expect((square.width, square.height) == (48, 16) && square.pixelAspect == .square)
+        let half = try encoded(.vp8, given, aspectOf: [.vp8], .init(size: .percent(50)))
+        #expect((half.width, half.height) == (24, 8) && half.pixelAspect == .square)
     }
 
     /// A size is one of square pixels, however the picture gets into it.
@@ -105,7 +107,7 @@ import VideoCapturing
         given.pixelAspect = try #require(PixelAspect(width: 1, height: 2))
         // A square of 16x16 if they were square; so there are bars of 8 at two sides, or two are cut off.
         let frame = try encoded(
-            .vp8, given, aspectOf: [.vp8], .init(size: PixelSize(width: 64, height: 32), fit: fit))
+            .vp8, given, aspectOf: [.vp8], .init(size: .init(width: 64, height: 32), fit: fit))
         #expect((frame.width, frame.height) == (64, 32) && frame.pixelAspect == .square)
         let bright = frame.buffer.withRow(16, ofPlane: 0) { $0.count { $0 > 40 } }
         #expect(bright == (fit == .pad ? 32 : 64))

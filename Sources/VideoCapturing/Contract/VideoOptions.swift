@@ -35,16 +35,16 @@ extension OptionDescription {
         OptionDescription("pixel-format", .choice(formats.map(\.optionName)), help, default: defaultText)
     }
 
-    /// `--deinterlace`: what becomes of video with two fields in a frame.
+    /// `--deinterlace`: whether one field of interlaced video is kept, or both.
     package static let deinterlace = OptionDescription(
         "deinterlace", .choice(["yes", "no"]), "one field of interlaced video, without combs", default: "yes")
 
-    /// The end of a sentence that begins with what is interlaced.
+    /// The end of a notice that begins with the interlaced source.
     package static let deinterlacingNotice = "it is deinterlaced, and --deinterlace no keeps both fields."
 }
 
 extension CapturerEntry.Request {
-    /// Whether interlaced video is to be deinterlaced, by ``OptionDescription/deinterlace``.
+    /// Whether to deinterlace interlaced video, by ``OptionDescription/deinterlace``.
     package func deinterlaces() throws(OptionError) -> Bool {
         try options.choice("deinterlace", [("yes", true), ("no", false)]) ?? true
     }

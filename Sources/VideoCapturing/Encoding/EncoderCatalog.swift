@@ -128,7 +128,7 @@ public struct EncoderEntry: Sendable {
     /// Whether it encodes pictures of a size. One that does not is not chosen where another encoder can take its place.
     public let acceptsSize: @Sendable (PixelSize) -> Bool
 
-    /// The color matrix and range that frames are to be converted to before they are encoded; nil for those that they have.
+    /// The color matrix and range of frames for the encoder; nil for any.
     ///
     /// VP8 cannot state a range, and decoders say that it is BT.601 in limited range, whatever a container says.
     public var encodedColor: ColorDescription? { codec == .vp8 ? .bt601 : nil }

@@ -14,8 +14,7 @@ public struct PixelSize: Sendable, Hashable {
     /// Width and height exchanged, as by a quarter turn.
     public var transposed: PixelSize { PixelSize(width: height, height: width) }
 
-    /// The size of the picture in square pixels, if it has pixels of another shape: one side is larger, and even, which is
-    /// what players show.
+    /// The size of a picture with pixels of this shape, in square pixels, as players show it: one side is larger, and even.
     package func squared(_ aspect: PixelAspect) -> PixelSize {
         func scaled(_ side: Int, _ numerator: UInt16, _ denominator: UInt16) -> Int {
             let half = (side * Int(numerator) + Int(denominator)) / (2 * Int(denominator))

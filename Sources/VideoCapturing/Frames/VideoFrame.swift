@@ -31,7 +31,7 @@ public struct VideoFrame: AttributedFrame {
     /// The picture as JPEG, where the source had it so; nil when it must be encoded.
     public var jpeg: PixelBuffer? { pixelFormat == .mjpeg ? buffer : compressed }
 
-    /// The size of the picture as it is to be shown: upright, and in square pixels.
+    /// The size of the picture for display: upright, in square pixels.
     package var displaySize: PixelSize {
         let size = PixelSize(width: width, height: height).squared(pixelAspect)
         return orientation.swapsDimensions ? size.transposed : size

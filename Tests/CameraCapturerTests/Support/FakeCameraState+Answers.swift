@@ -52,10 +52,32 @@ extension FakeCameraState {
             queued = []
             filled = []
             return 0
+        case clibv4l2_G_SELECTION, clibv4l2_S_SELECTION:
+            return select(argument.assumingMemoryBound(to: v4l2_selection.self), request)
+        case clibv4l2_CROPCAP, clibv4l2_G_INPUT, clibv4l2_ENUMINPUT: return answerOfSignal(request, argument)
         case clibv4l2_QUERY_EXT_CTRL, clibv4l2_QUERYMENU, clibv4l2_G_EXT_CTRLS, clibv4l2_S_EXT_CTRLS:
             return controls.controls.isEmpty ? -ENOTTY : FakeControlDriver.answer(request, argument, &controls)
         default: return -ENOTTY
         }
+    }
+
+    private mutating func select(_ selection: UnsafeMutablePointer<v4l2_selection>, _ request: UInt) -> Int32 {
+        guard selections[selection.pointee.target] != nil else { return -EINVAL }
+        if request == clibv4l2_S_SELECTION { selections[selection.pointee.target] = selection.pointee.r }
+        selection.pointee.r = selections[selection.pointee.target]!
+        return 0
+    }
+
+    /// What a grabber with an analog input answers.
+    private func answerOfSignal(_ request: UInt, _ argument: UnsafeMutableRawPointer) -> Int32 {
+        guard let signalAspect else { return -ENOTTY }
+        switch request {
+        case clibv4l2_CROPCAP: argument.assumingMemoryBound(to: v4l2_cropcap.self).pointee.pixelaspect = signalAspect
+        case clibv4l2_G_INPUT: argument.storeBytes(of: 0, as: Int32.self)
+        default:
+            argument.assumingMemoryBound(to: v4l2_input.self).pointee.capabilities = UInt32(V4L2_IN_CAP_STD)
+        }
+        return 0
     }
 
     private mutating func requestBuffers(
@@ -139,7 +161,7 @@ extension FakeCameraState {
         format.pointee.fmt.pix.width = UInt32(answer.width)
         format.pointee.fmt.pix.height = UInt32(answer.height)
         format.pointee.fmt.pix.pixelformat = answer.fourCC.rawValue
-        format.pointee.fmt.pix.field = V4L2_FIELD_NONE.rawValue
+        format.pointee.fmt.pix.field = field
         format.pointee.fmt.pix.bytesperline = UInt32(FakeCameraState.bytesPerRow(answer))
         format.pointee.fmt.pix.sizeimage = UInt32(FakeCameraState.byteCount(answer))
         return 0

@@ -58,6 +58,12 @@ struct FakeCameraState {
     var extraEvents: Int16 = 0
     /// The length of the buffers, where it is not that of a picture.
     var bufferLength: Int?
+    /// `V4L2_FIELD_…` of its frames.
+    var field = V4L2_FIELD_NONE.rawValue
+    /// The rectangles that `VIDIOC_G_SELECTION` reports, by their targets; only those can be set.
+    var selections: [UInt32: v4l2_rect] = [:]
+    /// What `VIDIOC_CROPCAP` says of the pixels of a grabber's signal: their height by their width; nil for a webcam.
+    var signalAspect: v4l2_fract?
     /// The controls as they are, and as they are after power has come.
     var controls = FakeControlDriver.Node()
     var firstControls = FakeControlDriver.Node()
