@@ -14,7 +14,7 @@ extension CapturerEntry {
                 default: "none"),
             OptionDescription("region", .text("X,Y,SIZE"), "a part of it: 10,20,640x480", default: "all of it"),
             .flag("no-cursor", "leaves the pointer out"),
-            .pixelFormat([.nv12, .i420, .argb], default: "nv12"),
+            .pixelFormat([.nv12, .i420, .argb], default: "nv12; argb where only PNG is written"),
             .frameRate("the maximum number of frames per second, or max", default: "30"),
         ],
         inputOption: "display",
@@ -36,7 +36,7 @@ extension ScreenCapturer.Configuration {
     /// The configuration that options describe.
     init(_ request: CapturerEntry.Request) throws(OptionError) {
         self.init(display: request.input.map(ScreenCapturer.Configuration.displayName))
-        pixelFormat = try request.pixelFormat() ?? .nv12
+        pixelFormat = try request.pixelFormat() ?? (request.prefersRGB ? .argb : .nv12)
         switch try request.rate() {
         case .frames(let rate): frameRate = rate
         // Above the rate of any screen.

@@ -16,6 +16,15 @@ import VideoCapturing
         #expect(plan.encoding == EncodingSettings())
     }
 
+    /// A PNG alone has the colors of a screen as they are.
+    @Test(arguments: [
+        (["-o", "a.png"], true), (["-o", "a.png", "-o", "b.png"], true), (["-o", "a.jpg"], false),
+        (["-o", "a.png", "-o", "b.webm"], false), (["-o", "a.png", "--preview"], false), ([], false),
+    ]) func picturesOfPNGAreRed(_ outputs: [String], prefersRGB: Bool) throws {
+        let plan = try plan(["--source", "noise"] + outputs)
+        #expect(plan.request.prefersRGB == prefersRGB)
+    }
+
     @Test func everythingIsTaken() throws {
         let plan = try plan(
             "--source", "noise", "--preset", "cif", "--fps", "max", "--pixel-format", "argb", "--seed", "7",

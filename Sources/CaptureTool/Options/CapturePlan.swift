@@ -75,7 +75,12 @@ extension CapturePlan {
         keyStills = outputs.contains(where: \.entry.hasKeys) ? catalog.keyStills : nil
         encoders = catalog.encoders
         encoding = try EncodingSettings(values, encoders: catalog.encoders)
-        try CapturePlan.check(outputs, values, catalog)
+        let feeds = try CapturePlan.check(outputs, values, catalog)
+        request.prefersRGB =
+            !feeds.isEmpty
+            && feeds.allSatisfy { feed in
+                if case .frames(let frames) = feed { frames.pixelFormat?.isRGB ?? false } else { false }
+            }
 
         statistics = try values.choice("stats", StatisticsStyle.allCases.map { ($0.rawValue, $0) }) ?? .text
         statisticsFile = values["stats-file"]
@@ -91,15 +96,17 @@ extension CapturePlan {
         }
     }
 
-    /// Makes the outputs, for their errors and for what they take.
+    /// Makes the outputs, for their errors and for what they take, which it returns.
     private static func check(
         _ outputs: [PlannedOutput], _ values: OptionValues, _ catalog: ToolCatalog
-    ) throws(OptionError) {
+    ) throws(OptionError) -> [OutputContext.Feed] {
+        var feeds: [OutputContext.Feed] = []
         var isEncoded = false
         var isFile = false
         var toStandardOutput = 0
         for output in outputs {
             let made = try output.makeOutput()
+            feeds.append(made.feed)
             if case .packets = made.feed {
                 isEncoded = true
             } else if output.encoding != nil {
@@ -117,7 +124,7 @@ extension CapturePlan {
             throw OptionError(
                 "output", nil, "only one output can go to standard output; \(toStandardOutput) were given.")
         }
-        guard !isEncoded else { return }
+        guard !isEncoded else { return feeds }
         let encoderOptions = catalog.encoderGroups.merged.map(\.option.name)
         if let name = (EncodingSettings.optionNames + encoderOptions).first(where: { values.contains($0) }),
             !outputs.contains(where: { $0.entry.options.contains { $0.name == name } })
@@ -125,6 +132,7 @@ extension CapturePlan {
             throw OptionError(
                 name, values[name], "no output is encoded; add one such as -o \(catalog.defaultOutput).")
         }
+        return feeds
     }
 }
 

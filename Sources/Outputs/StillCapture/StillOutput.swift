@@ -80,8 +80,10 @@ public final class StillOutput: MediaOutput {
     /// `stills`.
     public var kind: String { "stills" }
 
-    /// Frames as they are.
-    public var feed: OutputContext.Feed { .frames(.init(isConverted: false)) }
+    /// Frames as they are; PNG has red, green and blue.
+    public var feed: OutputContext.Feed {
+        .frames(.init(pixelFormat: configuration.settings.format == .png ? .argb : nil, isConverted: false))
+    }
 
     /// The path of every still.
     public var paths: [String] {

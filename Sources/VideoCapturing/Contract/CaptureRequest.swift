@@ -14,6 +14,9 @@ extension CapturerEntry {
         public var input: String?
         /// The values of the other options, by name.
         public var options: OptionValues
+        /// Whether all uses of the frames keep red, green and blue as they are. A source of such pictures then delivers
+        /// them, unless its options say otherwise: in 4:2:0, colored text is smeared.
+        public var prefersRGB = false
 
         /// A request that leaves to the capturer what is not given.
         public init(input: String? = nil, options: OptionValues = OptionValues()) {
