@@ -172,7 +172,9 @@ public final class H264Encoder: VideoEncoder {
         }
         // The old one's memory first.
         library = nil
-        let made = try H264EncoderLibrary(configuration, size: size, frameRate: timing.rate)
+        let made = try H264EncoderLibrary(
+            configuration, pictureSize: PixelSize(width: frame.width, height: frame.height), size: size,
+            frameRate: timing.rate)
         library = made
         isKeyFrameRequested = true
         return made

@@ -23,11 +23,19 @@ final class H264EncoderLibrary {
     private var frameRate: FrameRate
     @exclusivity(unchecked) private var firstTimestamp: MediaTime?
 
-    init(_ configuration: H264Encoder.Configuration, size: PixelSize, frameRate: FrameRate) throws(CodecError) {
+    /// - Parameters:
+    ///   - configuration: how to encode.
+    ///   - pictureSize: the size of the frames, for errors.
+    ///   - size: the part of it that is encoded, which is even.
+    ///   - frameRate: the rate to plan for.
+    init(
+        _ configuration: H264Encoder.Configuration, pictureSize: PixelSize, size: PixelSize, frameRate: FrameRate
+    ) throws(CodecError) {
         guard H264EncoderLibrary.accepts(size) else {
             throw CodecError(
                 .formatUnsupported, operation: "set up the encoder", subject: "H.264",
-                message: "openh264 encodes pictures of 16x16 to 4096x2304 pixels, not \(size); scale them first.")
+                message: "openh264 encodes pictures of 16x16 to 4096x2304 pixels, not \(pictureSize); scale them first."
+            )
         }
         var made: UnsafeMutablePointer<ISVCEncoder?>?
         guard WelsCreateSVCEncoder(&made) == 0, let made else {
