@@ -16,6 +16,7 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ),
     ("FuzzMJPEGCapturer", [framework("MJPEGCapturer")]),
     ("FuzzMP3", [framework("MP3Codec"), framework("AudioCapturing")]),
+    ("FuzzPlaylist", [framework("RadioPlayer")]),
     ("FuzzRadio", [framework("RadioPlayer")]),
     ("FuzzSignalling", [framework("WebRTCPublisher")]),
     ("FuzzRTCP", [framework("RTP")]),

@@ -21,6 +21,8 @@ package struct HTTPRequest {
     package var bearerToken: String?
     /// Whether connections without TLS may lead to other machines, by redirects too.
     package var allowsPlainHTTP = true
+    /// Whether a redirect may lead from https to http. curl sends the credential to no other scheme, host or port.
+    package var mayLeaveTLS = false
     package var maximumRedirects = 10
     /// The timeout of the whole transfer; nil for none.
     package var timeout: Duration?

@@ -195,10 +195,10 @@ package final class HTTPTransfer {
 
 extension HTTPTransfer {
     private func set(_ request: HTTPRequest) throws(CaptureError) {
-        let protocols = request.address.isSecure ? "https" : "http,https"
+        let protocols = request.address.isSecure && !request.mayLeaveTLS ? "https" : "http,https"
         set(CURLOPT_URL, request.address.requestURL)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // Never from an encrypted connection to a plain one.
+        // Not from an encrypted connection to a plain one, unless the request allows it.
         set(CURLOPT_REDIR_PROTOCOLS_STR, protocols)
         set(CURLOPT_FOLLOWLOCATION, 1)
         set(CURLOPT_MAXREDIRS, request.maximumRedirects)

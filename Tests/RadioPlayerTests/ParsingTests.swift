@@ -1,5 +1,6 @@
 import AudioCapturing
 import HTTPTransport
+import TestTools
 import Testing
 
 @testable import RadioPlayer
@@ -84,6 +85,19 @@ import Testing
         #expect(decodeICYText("Motörhead — Überfall".utf8) == "Motörhead — Überfall")
         #expect(decodeICYText([0x4D, 0x6F, 0x74, 0xF6, 0x72]) == "Motör")
         #expect(decodeICYText([0x93, 0x80, 0x94, 0x85]) == "“€”…")
+        #expect(decodeICYText([0xC4, 0xD6, 0xDC] + Array(" Radio".utf8)) == "ÄÖÜ Radio")
+    }
+
+    @Test func `Cyrillic text is Windows-1251 or KOI8-R`() throws {
+        for text in ["Привет", "Кино - Группа крови (live)", "ЁЛКА - НА БОЛЬШОМ ВОЗДУШНОМ ШАРЕ", "Земфира – Искала"] {
+            for charset in ["windows-1251", "koi8-r"] where charset == "windows-1251" || text.contains("р") {
+                let folder = TemporaryFolder()
+                let source = text.replacing("–", with: "-")
+                let path = try folder.write(Array(source.utf8), to: "a")
+                let bytes = try run("iconv", ["-f", "utf-8", "-t", charset, path])
+                #expect(decodeICYText(bytes) == source, "\(charset)")
+            }
+        }
     }
 }
 
@@ -129,5 +143,72 @@ import Testing
         #expect(page?.message.contains("web page") == true)
         let empty = #expect(throws: RadioError.self) { try entries("[playlist]\nTitle1=x\n", .pls) }
         #expect(empty?.code == .audioDataNotFound)
+    }
+
+    @Test func `One line as a web page, and the beginning of a long list, are read`() throws {
+        #expect(kind("text/html", "http://a/b.m3u", "http://x\r\n") == .m3u)
+        #expect(kind("text/html", "http://a/b", "<html>") == nil)
+        let list = (0..<3000).map { "#EXTINF:-1,Station \($0)\nhttp://host/stream\($0)\n" }.joined()
+        let found = try entries("#EXTM3U\n" + list, .m3u)
+        #expect(found.count == 32 && found.first == "http://host/stream0")
+        // The last line of what was read may be cut.
+        let long = String(repeating: "#\n", count: 32 * 1024 - 16) + "http://host/whole\nhttp://host/cut"
+        #expect(try entries(String(long.prefix(Playlist.maximumBytes + 1)), .m3u) == ["http://host/whole"])
+    }
+
+    @Test func `A playlist in a file names streams on servers`() throws {
+        let folder = TemporaryFolder()
+        try folder.write(Array("\u{FEFF}#EXTM3U\r\nsong.mp3\r\nhttp://x/a\r\n".utf8), to: "a.m3u")
+        try folder.write(Array("[playlist]\nFile1=http://x/b\n".utf8), to: "b.pls")
+        #expect(try Playlist(ofFile: folder.file("a.m3u")).addresses.map(\.requestURL) == ["http://x/a"])
+        #expect(try Playlist(ofFile: folder.file("b.pls")).addresses.map(\.requestURL) == ["http://x/b"])
+        let missing = #expect(throws: RadioError.self) { try Playlist(ofFile: folder.file("c.pls")) }
+        #expect(missing?.code == .streamNotFound && missing?.systemError != nil)
+        #expect(Playlist.isPath("a.m3u") && Playlist.isPath("A.PLS"))
+        #expect(!Playlist.isPath("http://x/a.m3u") && !Playlist.isPath("a.mp3"))
+    }
+}
+
+@Suite struct RadioCandidatesTests {
+    /// Every pair of a given address and an entry.
+    @Test func `A login goes only to the server that it was given for`() throws {
+        let servers = [
+            "http://host", "https://host", "http://host:80", "https://host:443", "http://HOST", "http://host:8000",
+            "http://other", "http://host.other", "http://host@other", "http://u:p@host", "http://127.0.0.1",
+            "http://localhost",
+        ]
+        let login = HTTPCredential(user: "bob", password: "s3cret")
+        for given in try servers.map({ try HTTPAddress($0 + "/list.m3u") }) {
+            for entry in try servers.map({ try HTTPAddress($0 + "/stream") }) {
+                for isNested in [false, true] {
+                    var candidates = RadioCandidates([given], login: login)
+                    #expect(candidates.currentLogin == login)
+                    if isNested { candidates.adopt([try HTTPAddress("http://other/nested.m3u"), given]) }
+                    candidates.adopt([entry])
+                    let sent = candidates.currentLogin
+                    let isSame = entry.isSecure == given.isSecure && entry.isSameServer(as: given)
+                    #expect(sent == (isSame ? login : entry.credential), "\(given.origin) \(entry.origin)")
+                    #expect(candidates.current.requestURL == entry.requestURL)
+                }
+            }
+        }
+    }
+
+    @Test func `Entries are dropped down to the last, and nested ones take the place of theirs`() throws {
+        func address(_ name: String) throws -> HTTPAddress { try HTTPAddress("http://host/\(name)") }
+        var candidates = RadioCandidates([try address("list")], login: nil)
+        let droppedOnly = candidates.dropCurrent()
+        #expect(!droppedOnly)
+        candidates.adopt([try address("a"), try address("b")])
+        let dropped = candidates.dropCurrent()
+        #expect(dropped && candidates.current.requestURL.hasSuffix("/b"))
+        candidates.adopt([try address("c"), try address("d")])
+        #expect(candidates.entryCount == 2 && candidates.listedCount == 3)
+        let isRoundOver = [candidates.advance(), candidates.advance()]
+        #expect(isRoundOver == [false, true])
+        let droppedPlaylist = candidates.dropCurrent()
+        #expect(candidates.isAtPlaylist && !droppedPlaylist)
+        for _ in 0..<100 { candidates.adopt([try address("x")]) }
+        #expect(candidates.entryCount == 1)
     }
 }

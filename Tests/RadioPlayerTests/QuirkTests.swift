@@ -1,4 +1,5 @@
 import AudioCapturing
+import HTTPTransport
 import TestTools
 import Testing
 
@@ -260,5 +261,119 @@ import Testing
         #expect(abs(frames - Parsed.frameCount(Self.clip) * 1152) < 64)
         #expect(reader.statistics.damages == 0)
         #expect(server.requests.count == (Self.clip.count + 49_999) / 50_000)
+    }
+
+    /// Reads to the end of a file.
+    private func readAll(_ url: String) throws -> (seconds: Double, error: RadioError?) {
+        var (reader, error) = try read(url)
+        defer { reader.close() }
+        var frames = 0
+        var room = [Float](repeating: 0, count: 88_200)
+        let isOver = eventually {
+            do throws(RadioError) {
+                try reader.work()
+            } catch let failure {
+                error = failure
+                return true
+            }
+            frames += room.withUnsafeMutableBufferPointer { reader.read(into: $0) }
+            reader.wait(until: MonotonicClock().now.advanced(by: .milliseconds(5)), stop: -1)
+            return reader.hasEnded && reader.availableFrames == 0
+        }
+        #expect(isOver)
+        return (Double(frames) / 44_100, error)
+    }
+
+    @Test(arguments: [
+        ("", 12.0), ("Transfer-Encoding: chunked\r\n", 12), ("Content-Disposition: inline; filename=\"a.mp3\"\r\n", 2),
+        // Too short to be told from a station that is ended early; heard twice.
+        ("", 2),
+    ])
+    func `A file without a length ends`(lines: String, seconds: Double) throws {
+        let clip = seconds == 12 ? Self.clip : try mp3(seconds: seconds)
+        let server = QuirkServer { _, connection in
+            connection.write("HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\nConnection: close\r\n\(lines)\r\n")
+            guard lines.contains("chunked") else {
+                connection.write(clip)
+                return
+            }
+            connection.write("\(String(clip.count, radix: 16))\r\n")
+            connection.write(clip)
+            connection.write("\r\n0\r\n\r\n")
+        }
+        defer { server.stop() }
+        let (heard, error) = try readAll(server.url)
+        #expect(error == nil)
+        #expect(abs(heard - seconds * Double(server.requests.count)) < 0.3, "\(heard)")
+        #expect(server.requests.count == (seconds == 2 && lines.isEmpty ? 2 : 1))
+    }
+
+    @Test(arguments: ["audio/mpegurl", "application/ogg", "text/html", "audio/aac", "video/mp4"])
+    func `MP3 under another type is heard`(type: String) throws {
+        let server = QuirkServer(Self.serve("HTTP/1.0 200 OK\r\nContent-Type: \(type)\r\nicy-name: Liar\r\n"))
+        defer { server.stop() }
+        let (reader, error) = try read(server.url)
+        #expect(error == nil)
+        reader.close()
+    }
+
+    @Test(
+        arguments: [
+            (["-c:a", "aac", "-f", "adts"], "AAC"), (["-c:a", "aac", "-f", "latm"], "AAC (LATM)"),
+            (["-c:a", "mp2", "-f", "mp2"], "layer II"), (["-c:a", "libopus", "-f", "ogg"], "Ogg"),
+            (["-c:a", "aac", "-f", "mpegts"], "MPEG-TS"), (["-c:a", "flac", "-f", "flac"], "FLAC"),
+        ], [true, false])
+    func `Another codec under the type of MP3 is named`(codec: ([String], String), isStation: Bool) throws {
+        let folder = TemporaryFolder()
+        let source = ["-v", "error", "-f", "lavfi", "-i", "sine=duration=4", "-b:a", "96k"]
+        try run("ffmpeg", source + codec.0 + [folder.file("sound")])
+        let sound = try folder.read("sound")
+        let server = QuirkServer { _, connection in
+            let line = isStation ? "icy-name: Liar" : "Content-Length: \(sound.count)"
+            connection.write("HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\n\(line)\r\n\r\n")
+            connection.write(sound)
+            if isStation { connection.awaitEnd() }
+        }
+        defer { server.stop() }
+        let (_, error) = try readAll(server.url)
+        #expect(error?.code == .audioDataNotFound)
+        #expect(error?.message.contains(codec.1) == true, "\(String(describing: error))")
+    }
+
+    @Test func `A file without MP3 is an error`() throws {
+        let server = QuirkServer { _, connection in
+            let tag = Array("ID3".utf8) + [4, 0, 0, 0, 0, 1, 0] + [UInt8](repeating: 0, count: 128)
+            connection.write("HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\nContent-Length: \(tag.count)\r\n\r\n")
+            connection.write(tag)
+        }
+        defer { server.stop() }
+        #expect(try readAll(server.url).error?.code == .audioDataNotFound)
+    }
+
+    @Test func `The login is not sent to another server that a playlist names`() throws {
+        let other = QuirkServer { request, connection in
+            guard request.header("Authorization") == nil else { return }
+            connection.write("HTTP/1.0 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n")
+        }
+        defer { other.stop() }
+        let server = QuirkServer { request, connection in
+            let list = request.path == "/stream" ? "http://127.0.0.1:\(other.port)/evil\n/own\n" : nil
+            guard let list else {
+                guard request.header("Authorization") == "Basic Ym9iOnMzY3JldA==" else {
+                    connection.write("HTTP/1.0 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\n\r\n")
+                    return
+                }
+                return Self.serve(Self.icy)(request, connection)
+            }
+            connection.write("HTTP/1.0 200 OK\r\nContent-Type: audio/x-mpegurl\r\n\r\n\(list)")
+        }
+        defer { server.stop() }
+        let (reader, error) = try read("http://127.0.0.1:\(server.port)/stream") {
+            $0.credential = HTTPCredential(user: "bob", password: "s3cret")
+        }
+        #expect(error == nil)
+        reader.close()
+        #expect(other.requests.count == 1 && other.requests.allSatisfy { $0.header("Authorization") == nil })
+        #expect(server.requests.map(\.path) == ["/stream", "/own", "/own"])
     }
 }

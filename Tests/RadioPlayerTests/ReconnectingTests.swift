@@ -121,4 +121,61 @@ import Testing
         #expect(listener.player.isPlaying && listener.player.status.statistics.connections == 2)
         listener.player.stop()
     }
+
+    @Test func `A station whose length is not true is heard again soon after each loss`() throws {
+        let listener = Listener(Self.clip)
+        listener.server.configure { state in
+            state.statedLength = 54_000_000
+            state.closesAfter = 30
+            state.adapt = { request, state in if request > 1 { state.closesAfter = nil } }
+        }
+        listener.player.start()
+        #expect(listener.eventually { listener.server.time > 100 || listener.player.error != nil })
+        #expect(listener.player.isPlaying && listener.player.error == nil)
+        let silences = listener.renderer.heard.withLock { $0.silences }
+        #expect(silences.allSatisfy { $0.to - $0.from < .seconds(4) }, "\(silences)")
+        #expect(listener.player.status.duration == nil)
+        listener.player.stop()
+    }
+
+    @Test func `A file whose server knows no ranges goes on where it was cut`() throws {
+        let listener = Listener(Self.clip)
+        listener.server.configure { state in
+            state.isFile = true
+            state.ignoresRanges = true
+            state.speed = 20
+            state.burst = 0
+            state.isDown = { (0.2..<0.3).contains($0) }
+        }
+        listener.player.start()
+        #expect(listener.awaitState(.initialized) != nil)
+        #expect(listener.player.stopReason == .endOfStream)
+        #expect(listener.server.state.withLock { $0.requests.count } >= 2)
+        let heard = listener.renderer.heard.withLock { $0.frames }
+        #expect(abs(heard - Int64(Parsed.frameCount(Self.clip) * 1152)) < 4000, "\(heard)")
+    }
+
+    @Test(arguments: [false, true]) func `Each entry of a playlist is tried`(isRefused: Bool) throws {
+        let listener = Listener(Self.clip)
+        let server = listener.server
+        let entries = (0..<7).map { "http://virtual/\($0)" }
+        server.configure { state in
+            state.answer = { [unowned server] _, request in
+                let url = server.state.withLock { $0.requests[request].address.requestURL }
+                if url.hasSuffix("/stream") { return .playlist(entries) }
+                return url == entries.last ? .sound : isRefused ? .refused : .status(404)
+            }
+        }
+        listener.player.start()
+        #expect(listener.awaitState(.playing) != nil)
+        #expect(listener.player.error == nil)
+        listener.player.stop()
+        // With none that plays the error says how many there were.
+        let dead = Listener(Self.clip)
+        dead.server.configure { $0.answer = { _, request in request == 0 ? .playlist(entries) : .status(404) } }
+        dead.player.start()
+        #expect(dead.awaitState(.initialized) != nil)
+        #expect(dead.player.error?.message.contains("None of the 7 entries") == true)
+        #expect(dead.server.state.withLock { $0.requests.count } == 8)
+    }
 }

@@ -16,7 +16,8 @@ struct RadioPlayback {
         default: "default")
 
     static let discussion = """
-        A radio is MP3 over http or https; a file must have pictures. Of the options a radio takes
+        A radio is MP3 over http or https, or the path of a playlist (.pls, .m3u) that names one;
+        other files must have pictures. Of the options a radio takes
         --sound, --force, --duration, --login, --insecure, --ca-file, --stats and --quiet.
         \(keys)
         """
@@ -38,9 +39,10 @@ struct RadioPlayback {
         var keys = KeySequence()
     }
 
-    /// Whether an input is a radio: by `--sound`, by its extension, or by what the server says, which is awaited until
+    /// Whether an input is a radio: by `--sound`, by its extension, as a playlist on this machine, or by what the server says, which is awaited until
     /// `isStopped`.
     static func isRadio(_ input: String, _ values: OptionValues, isStopped: () -> Bool = { false }) -> Bool {
+        if Playlist.isPath(input) { return true }
         guard let scheme = urlScheme(of: input), ["http", "https"].contains(scheme) else { return false }
         let path = input.prefix { $0 != "?" && $0 != "#" }.lowercased()
         if values.contains("sound") || [".mp3", ".pls", ".m3u"].contains(where: { path.hasSuffix($0) }) { return true }

@@ -53,26 +53,3 @@ package struct ICYMetadata: Sendable, Hashable {
         return behind.count < rest.count && behind.starts(with: "='".utf8)
     }
 }
-
-/// The text of a header or of metadata: UTF-8 where it is valid, or else Windows-1252, of which Latin-1 is a part. Without
-/// blanks at both ends.
-package func decodeICYText(_ bytes: some Sequence<UInt8>) -> String {
-    let bytes = Array(bytes)
-    let text = String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map(windows1252)))
-    var trimmed = text[...]
-    while trimmed.first?.isWhitespace == true { trimmed = trimmed.dropFirst() }
-    while trimmed.last?.isWhitespace == true { trimmed = trimmed.dropLast() }
-    return String(trimmed)
-}
-
-/// The character of a byte. The five that Windows-1252 leaves undefined stay control characters.
-private func windows1252(_ byte: UInt8) -> Unicode.Scalar {
-    guard (0x80...0x9F).contains(byte) else { return Unicode.Scalar(byte) }
-    return Unicode.Scalar(windows1252Upper[Int(byte) - 0x80]) ?? Unicode.Scalar(byte)
-}
-
-private let windows1252Upper: [UInt32] = [
-    0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D, 0x017D,
-    0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,
-    0x017E, 0x0178,
-]

@@ -10,8 +10,10 @@ package struct Playlist: Sendable, Hashable {
 
     /// The addresses, in order; at most ``maximumEntries``.
     package let entries: [String]
+    /// Its own address or path, for errors.
+    private let name: String?
 
-    /// A longer one is no playlist of a radio.
+    /// Of a longer one only the beginning is read.
     package static let maximumBytes = 64 * 1024
     private static let maximumEntries = 32
 
@@ -29,7 +31,8 @@ package struct Playlist: Sendable, Hashable {
         func begins(_ text: StaticString) -> Bool { ASCII.hasPrefix(Array(start.prefix(16))[...], text) }
         if begins("[playlist]") { return .pls }
         if begins("#extm3u") { return .m3u }
-        guard ["", "text/plain", "application/octet-stream", "audio/unknown"].contains(contentType) else { return nil }
+        let vague = ["", "text/plain", "text/html", "application/octet-stream", "audio/unknown"]
+        guard vague.contains(contentType) else { return nil }
         // A stream may be called so as well; only text is a playlist.
         guard begins("http") || begins("#") || begins("file1") else { return nil }
         let path = url.prefix { $0 != "?" }.lowercased()
@@ -40,24 +43,30 @@ package struct Playlist: Sendable, Hashable {
     /// Parses a playlist.
     ///
     /// - Parameters:
-    ///   - bytes: the whole of it.
+    ///   - bytes: the whole of it, or more than ``maximumBytes``.
     ///   - kind: how it is written.
-    ///   - base: its own address, to which relative ones refer.
+    ///   - base: its own address, to which relative ones refer; nil for a file, whose relative entries are other files.
+    ///   - name: its own name, for errors; nil for that of the base.
     /// - Throws: `streamUnsupported` for HLS and web pages, `audioDataNotFound` for a playlist without an address.
-    package init(_ bytes: [UInt8], kind: Kind, base: HTTPAddress) throws(RadioError) {
+    package init(_ bytes: [UInt8], kind: Kind, base: HTTPAddress?, name: String? = nil) throws(RadioError) {
         var entries: [String] = []
+        let name = name ?? base?.displayName
         // A byte order mark is no part of the first line.
-        let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
+        var bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
+        if bytes.count > Playlist.maximumBytes - 3, let end = bytes.lastIndex(of: ASCII.newline) {
+            // The last line may be cut.
+            bytes = bytes[...end]
+        }
         guard bytes.first(where: { $0 > 0x20 }) != UInt8(ascii: "<") else {
             throw RadioError(
-                .streamUnsupported, operation: "read the playlist", subject: base.displayName,
+                .streamUnsupported, operation: "read the playlist", subject: name,
                 message: "A web page comes in place of a playlist; give the address of the stream.")
         }
         for line in decodeICYText(bytes.filter { $0 != 0 }).split(whereSeparator: \.isNewline) {
             let line = decodeICYText(line.utf8)
             if line.hasPrefix("#EXT-X") {
                 throw RadioError(
-                    .streamUnsupported, operation: "read the playlist", subject: base.displayName,
+                    .streamUnsupported, operation: "read the playlist", subject: name,
                     message: "This is HLS (\(line.prefix { $0 != ":" }.prefix(40))), which is not supported; give the "
                         + "address of the station's MP3 stream.")
             }
@@ -69,14 +78,29 @@ package struct Playlist: Sendable, Hashable {
                 continue
             }
             guard !entry.isEmpty, entries.count < Playlist.maximumEntries else { continue }
-            entries.append(Playlist.resolve(entry, base: base))
+            if let base { entry = Playlist.resolve(entry, base: base) }
+            entries.append(entry)
         }
         guard !entries.isEmpty else {
             throw RadioError(
-                .audioDataNotFound, operation: "read the playlist", subject: base.displayName,
+                .audioDataNotFound, operation: "read the playlist", subject: name,
                 message: "The playlist names no stream; give the address of the stream.")
         }
         self.entries = entries
+        self.name = name
+    }
+
+    /// The addresses that can be read.
+    ///
+    /// - Throws: `streamUnsupported` when there is none.
+    package var addresses: [HTTPAddress] {
+        get throws(RadioError) {
+            let found = entries.compactMap { try? RadioStream.address($0) }
+            guard found.isEmpty else { return found }
+            throw RadioError(
+                .streamUnsupported, operation: "read the playlist", subject: name,
+                message: "The playlist names no stream over http or https; give the address of one.")
+        }
     }
 
     /// The address of an entry, which may be relative to the playlist.

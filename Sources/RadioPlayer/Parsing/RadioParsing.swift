@@ -36,4 +36,33 @@ public enum RadioParsing {
         guard let base = try? HTTPAddress("http://host/list/a.pls") else { return }
         for kind in [Playlist.Kind.pls, .m3u] { _ = try? Playlist(Array(bytes), kind: kind, base: base) }
     }
+
+    /// An address to which a playlist leads.
+    public struct Destination: Sendable {
+        /// The scheme and the host, as in `http://host:8000`.
+        public var origin: String
+        /// Whether the login of the address of the playlist goes there.
+        public var getsLogin: Bool
+    }
+
+    /// The entries of the bytes as a playlist at an address, as a stream tries them, and as playlists in it lead on; also what
+    /// the bytes are as sound.
+    public static func follow(_ bytes: UnsafeRawBufferPointer, from address: String, isPLS: Bool) -> [Destination] {
+        _ = SoundFormat.name(ofOther: bytes)
+        let login = HTTPCredential(user: "name", password: "password")
+        guard let base = try? HTTPAddress(address),
+            let found = try? Playlist(Array(bytes), kind: isPLS ? .pls : .m3u, base: base).addresses
+        else { return [] }
+        var candidates = RadioCandidates([base], login: login)
+        var destinations: [Destination] = []
+        for _ in 0..<2 {
+            candidates.adopt(found)
+            for _ in 0..<candidates.listedCount {
+                destinations.append(
+                    Destination(origin: candidates.current.origin, getsLogin: candidates.currentLogin == login))
+                _ = candidates.advance()
+            }
+        }
+        return destinations
+    }
 }

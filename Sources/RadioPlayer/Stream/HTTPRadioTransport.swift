@@ -16,7 +16,6 @@ package final class HTTPRadioTransport: RadioTransport {
     private var leniency = HTTPRequest.Leniency.none
     /// The body began without a head that curl can read.
     private var lacksHead = false
-    private var credential: HTTPCredential?
 
     /// Small, so that little more than what there is room for is taken.
     private static let bufferSize: UInt64 = 16 * 1024
@@ -44,7 +43,7 @@ package final class HTTPRadioTransport: RadioTransport {
         response.contentLength = head.contentLength.map { Int64($0) }
         response.fields = head.fields
         response.address = transfer.currentAddress
-        response.asksForLogin = head.status == 401 && credential == nil
+        response.asksForLogin = head.status == 401 && request?.credential == nil
         return response
     }
 
@@ -59,9 +58,10 @@ package final class HTTPRadioTransport: RadioTransport {
         end = nil
         isActive = true
         lacksHead = false
-        credential = configuration.credential ?? request.address.credential
         var http = HTTPRequest(address: request.address)
-        http.credential = credential
+        http.credential = request.credential
+        // The server of an https address may send to http, as a playlist may name it; the login is not sent there.
+        http.mayLeaveTLS = true
         http.trust = configuration.trust
         http.connectTimeout = configuration.connectTimeout
         http.userAgent = configuration.userAgent
@@ -118,7 +118,7 @@ package final class HTTPRadioTransport: RadioTransport {
         guard let result = transfer.result else { return }
         let isUnreadable = lacksHead || [CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL].contains(result)
         if isUnreadable, leniency == .none, !transfer.isHeadTooLong, result != CURLE_UNSUPPORTED_PROTOCOL {
-            leniency = credential == nil ? .lenient : .lenientWithCredential
+            leniency = request?.credential == nil ? .lenient : .lenientWithCredential
             do throws(RadioError) { try begin() } catch { end = .failed(error) }
             return
         }
@@ -160,8 +160,7 @@ package final class HTTPRadioTransport: RadioTransport {
         case CURLE_UNSUPPORTED_PROTOCOL:
             return error(
                 .streamUnsupported,
-                "The server redirects to an address that is not http, or from https to http; give the address where the "
-                    + "stream is.")
+                "The server redirects to an address that is not http; give the address where the stream is.")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR:
             return error(
                 .permissionDenied,

@@ -24,7 +24,9 @@ package enum RadioProbe {
             hasBody = true
             return false
         }
-        guard (try? transport.begin(RadioRequest(address: address))) != nil else { return false }
+        var request = RadioRequest(address: address)
+        request.credential = configuration.credential ?? address.credential
+        guard (try? transport.begin(request)) != nil else { return false }
         let end = MonotonicClock().now.advanced(by: limit)
         while !hasBody, transport.end == nil, MonotonicClock().now < end, !isStopped() {
             transport.work()

@@ -227,7 +227,7 @@ package final class RadioSound {
         let skipped = min(samplesToSkip, block.frameCount)
         samplesToSkip -= skipped
         var frames = block.frameCount - skipped
-        if let left = samplesLeft {
+        if let left = samplesLeft, !stream.isLive {
             frames = Int(min(Int64(frames), left))
             samplesLeft = left - Int64(frames)
         }
@@ -260,6 +260,11 @@ package final class RadioSound {
         try drain()
         resampler = nil
         hasFinished = true
+        guard ring.written == 0 else { return }
+        let name = stream.beginning.withUnsafeBytes { SoundFormat.name(ofOther: $0) }
+        throw stream.error(
+            .audioDataNotFound,
+            "There is no MP3 sound in it\(name.map { ", but \($0)" } ?? ""); give the address of an MP3 stream.")
     }
 
     private func reserve(_ count: Int) {

@@ -7,11 +7,12 @@ extension RadioStream {
     /// and hangs up is not asked at full speed.
     private static let recoveryTime = Duration.seconds(10)
 
-    /// Whether the current candidate is the playlist that has named the others.
-    private var isAtPlaylist: Bool { candidates.count > 1 && candidate == candidates.count - 1 }
+    /// The bytes from which another codec is named.
+    private static let probedBytes = 8 * 1024
 
     /// Makes a request to the current candidate.
     func connect() {
+        guard let candidates else { return }
         statistics.attempts &+= 1
         body = .undecided
         demuxer = ICYDemuxer(interval: nil)
@@ -23,10 +24,14 @@ extension RadioStream {
         connectionBegin = clock.now
         lastData = connectionBegin
         tagBytesAtBegin = parser.findings.tagBytes
+        pace = StreamPace()
+        beginning = []
+        isFormatProbed = false
         phase = .active
-        var request = RadioRequest(address: candidates[candidate])
+        var request = RadioRequest(address: candidates.current)
+        request.credential = candidates.currentLogin
         request.wantsMetadata = wantsMetadata
-        if fileLength != nil, !isAtPlaylist { request.offset = received }
+        if fileLength != nil, !candidates.isAtPlaylist { request.offset = received }
         do throws(RadioError) { try transport.begin(request) } catch { fail(error) }
     }
 
@@ -37,25 +42,29 @@ extension RadioStream {
             body = .refused(refusal)
             return
         }
-        let url = (response.address ?? candidates[candidate]).requestURL
-        if let kind = Playlist.kind(contentType: response.contentType, url: url, body: bytes) {
-            body = .playlist(kind)
-            return
-        }
-        if let refusal = contentRefusal(of: response) {
-            body = .refused(refusal)
-            return
+        // The frames decide, where they are seen; types of stations are wrong.
+        if !SoundFormat.isMP3(bytes) {
+            let url = (response.address ?? candidates?.current)?.requestURL ?? ""
+            if let kind = Playlist.kind(contentType: response.contentType, url: url, body: bytes) {
+                body = .playlist(kind)
+                return
+            }
+            if let refusal = contentRefusal(of: response) {
+                body = .refused(refusal)
+                return
+            }
         }
         body = .sound
         let interval = response.text("icy-metaint").flatMap { Int($0) }
         demuxer = ICYDemuxer(interval: wantsMetadata ? interval.map { min($0, 1 << 24) } : nil)
         // Stations state lengths that are not true; their headers tell them from files.
-        let isStation = response.fields.contains { $0.name.hasPrefix("icy-") && $0.name != "icy-pub" }
+        isStation = hasUntrueLength || response.fields.contains { $0.name.hasPrefix("icy-") && $0.name != "icy-pub" }
+        hasFileName = response.text("content-disposition")?.lowercased().contains("filename") == true
         let isPart = response.status == 206
         bytesToDrop = 0
         if let fileLength, isPart || response.contentLength == fileLength {
             if !isPart { bytesToDrop = received }
-        } else if !isStation, let length = response.contentLength, length > 0, !isPart {
+        } else if !isStation, let length = response.contentLength, RadioStream.isLength(length), !isPart {
             if received > 0 {
                 parser.reset(position: 0)
                 connectionStart = 0
@@ -73,6 +82,11 @@ extension RadioStream {
         self.information = information
     }
 
+    /// Whether a stated length may be true. Stations state the largest number of some type.
+    private static func isLength(_ length: Int64) -> Bool {
+        length > 0 && length != Int64(Int32.max) && length != Int64(UInt32.max) && length < 1 << 40
+    }
+
     /// Called by the transport.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         lastData = clock.now
@@ -83,21 +97,46 @@ extension RadioStream {
             playlistBytes.append(contentsOf: bytes.prefix(Playlist.maximumBytes + 1 - playlistBytes.count))
             return playlistBytes.count <= Playlist.maximumBytes
         case .sound:
-            var rest = bytes
-            if bytesToDrop > 0 {
-                let dropped = min(Int(clamping: bytesToDrop), rest.count)
-                bytesToDrop -= Int64(dropped)
-                rest = UnsafeRawBufferPointer(rebasing: rest[dropped...])
-            }
+            pace.add(bytes.count, at: lastData)
+            let rest = dropKnown(bytes)
             demuxer.feed(rest) { sound in
+                beginning += sound.prefix(RadioStream.probedBytes - beginning.count)
                 let count = parser.append(sound)
                 received += Int64(count)
                 connectionBytes &+= count
             } metadata: { block in
                 takeMetadata(block)
             }
-            return true
+            return beginning.count < RadioStream.probedBytes || !isOtherFormat()
         }
+    }
+
+    /// Leaves out what was received before, where a server does not know ranges. A station whose length is not true sends
+    /// at the speed of sound, from now on: nothing of that was received before.
+    private func dropKnown(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard bytesToDrop > 0 else { return bytes }
+        if pace.isOfStation(at: lastData) {
+            bytesToDrop = 0
+            isStation = true
+            hasUntrueLength = true
+            fileLength = nil
+            information?.contentLength = nil
+            return bytes
+        }
+        let dropped = min(Int(clamping: bytesToDrop), bytes.count)
+        bytesToDrop -= Int64(dropped)
+        return UnsafeRawBufferPointer(rebasing: bytes[dropped...])
+    }
+
+    /// Looks once whether the sound is of another codec; true ends the transfer.
+    private func isOtherFormat() -> Bool {
+        guard !isFormatProbed else { return false }
+        isFormatProbed = true
+        guard let name = beginning.withUnsafeBytes({ SoundFormat.name(ofOther: $0) })
+        else { return false }
+        let message = "This is \(name), which is not supported; give the address of an MP3 stream."
+        body = .refused(error(.audioDataNotFound, message))
+        return true
     }
 
     private func takeMetadata(_ block: UnsafeRawBufferPointer) {
@@ -113,20 +152,22 @@ extension RadioStream {
 
     func conclude(refusal: RadioError) {
         transport.cancel()
-        isLasting(refusal) ? fail(refusal) : reconnect(after: refusal)
+        guard isLasting(refusal) else { return reconnect(after: refusal) }
+        // Another entry of the playlist may play.
+        guard candidates?.dropCurrent() == true else { return fail(refusal) }
+        statistics.lastError = refusal
+        phase = .waiting(clock.now)
     }
 
     func conclude(_ end: TransferEnd) {
         switch (body, end) {
         case (.playlist(let kind), .complete): openPlaylist(kind)
-        case (.playlist, .failed(let reason)):
-            if playlistBytes.count > Playlist.maximumBytes {
-                return fail(
-                    error(.streamParseFailed, "The playlist has more than 64 KB; give the address of the stream."))
-            }
-            reconnect(after: reason)
+        case (.playlist(let kind), .failed(let reason)):
+            // Of a long one the first entries are enough.
+            playlistBytes.count > Playlist.maximumBytes ? openPlaylist(kind) : reconnect(after: reason)
         case (.sound, .complete):
-            if fileLength == nil {
+            if isOtherFormat(), case .refused(let reason) = body { return conclude(refusal: reason) }
+            guard fileLength != nil || isWholeFile else {
                 return reconnect(
                     after: error(.networkConnectionFailed, "The server has ended the stream; try again later."))
             }
@@ -139,32 +180,35 @@ extension RadioStream {
                 refusal(of: response)
                 ?? error(.networkConnectionFailed, "The server has sent nothing; try again later.")
             conclude(refusal: found)
-        case (_, .failed(let reason)):
-            isLasting(reason) ? fail(reason) : reconnect(after: reason)
-        case (.refused(let reason), _): conclude(refusal: reason)
+        case (.refused(let reason), _), (_, .failed(let reason)): conclude(refusal: reason)
         }
     }
 
+    /// Whether a body without a length that has ended in good order is all of a file, and no station: it states the name of
+    /// a file, came faster than sound is played, or is the same as the one before.
+    private var isWholeFile: Bool {
+        guard !isStation else { return false }
+        let whole = (count: connectionBytes, beginning: beginning)
+        defer { lastWhole = whole }
+        return hasFileName || pace.isOfFile(at: clock.now)
+            || lastWhole.map { $0.count == whole.count && $0.beginning == whole.beginning } == true
+    }
+
     private func openPlaylist(_ kind: Playlist.Kind) {
+        guard let current = candidates?.current else { return }
         do throws(RadioError) {
-            let base = transport.response.address ?? candidates[candidate]
-            let playlist = try Playlist(playlistBytes, kind: kind, base: base)
-            var found = playlist.entries.compactMap { try? RadioStream.address($0) }
-            guard !found.isEmpty else {
-                throw error(
-                    .streamUnsupported, "The playlist names no stream over http or https; give the address of one.")
-            }
             playlistDepth += 1
             guard playlistDepth <= 4 else {
-                throw error(.streamParseFailed, "The playlists lead to each other; give the address of the stream.")
+                return fail(
+                    error(.streamParseFailed, "The playlists lead to each other; give the address of the stream."))
             }
-            if let original { found.append(original) }
-            candidates = found
-            candidate = 0
+            let base = transport.response.address ?? current
+            let found = try Playlist(playlistBytes, kind: kind, base: base).addresses
+            candidates?.adopt(found)
             isPlaylistFresh = true
             connect()
         } catch {
-            fail(error)
+            conclude(refusal: error)
         }
     }
 
@@ -176,14 +220,20 @@ extension RadioStream {
         // What came may not have been looked at yet, where much is held.
         let gaveSound = connectionGaveSound || (connectionBytes >= 16 * 1024 && parser.count >= 8 * 1024)
         let hasLasted = gaveSound && clock.now - connectionBegin >= RadioStream.recoveryTime
-        shortConnections = hasLasted ? 0 : min(shortConnections + 1, configuration.retryDelays.count)
+        var isRoundOver = true
         if gaveSound {
             attempts = 0
         } else {
             attempts += 1
-            let limit = hasGivenSound ? configuration.attemptsAfterLoss ?? .max : configuration.attemptsBeforeSound
+            let rounds = hasGivenSound ? configuration.attemptsAfterLoss : configuration.attemptsBeforeSound
+            let limit = rounds.map { $0 * max(1, candidates?.entryCount ?? 1) } ?? .max
             guard attempts < limit else { return fail(reason) }
-            candidate = (candidate + 1) % candidates.count
+            isRoundOver = candidates?.advance() ?? true
+        }
+        if hasLasted {
+            shortConnections = 0
+        } else if isRoundOver || shortConnections == 0 {
+            shortConnections = min(shortConnections + 1, configuration.retryDelays.count)
         }
         connectionGaveSound = false
         playlistDepth = 0
@@ -193,6 +243,10 @@ extension RadioStream {
 
     func fail(_ reason: RadioError) {
         transport.cancel()
+        var reason = reason
+        if let count = candidates?.listedCount, count > 1, !hasGivenSound {
+            reason.message += " None of the \(count) entries of the playlist plays."
+        }
         statistics.lastError = reason
         phase = .failed(reason)
     }
@@ -202,8 +256,8 @@ extension RadioStream {
     private func isLasting(_ reason: RadioError) -> Bool {
         switch reason.code {
         case .networkConnectionFailed, .networkStalled: false
-        case .streamNotFound: !hasGivenSound && candidates.count <= 2
-        case .permissionDenied: candidates.count == 1 || !hasGivenSound || isPlaylistFresh
+        case .streamNotFound, .audioDataNotFound: !hasGivenSound
+        case .permissionDenied: candidates?.hasPlaylist != true || !hasGivenSound || isPlaylistFresh
         default: true
         }
     }

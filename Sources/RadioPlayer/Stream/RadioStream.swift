@@ -45,11 +45,8 @@ package final class RadioStream {
     var body = Body.undecided
     var demuxer = ICYDemuxer(interval: nil)
     var playlistBytes: [UInt8] = []
-    /// The addresses to try in turn: that which was given, or the entries of a playlist and then the given one again, since
-    /// entries with a token expire.
-    var candidates: [HTTPAddress] = []
-    var candidate = 0
-    var original: HTTPAddress?
+    /// The addresses to try in turn; nil before the stream is opened.
+    var candidates: RadioCandidates?
     /// Whether no sound has come since the playlist was read: it names what the server would name now.
     var isPlaylistFresh = false
     /// Playlists that led to each other.
@@ -62,6 +59,20 @@ package final class RadioStream {
     var fileLength: Int64?
     /// Bytes of the body to leave out, where a server does not know ranges.
     var bytesToDrop: Int64 = 0
+    /// Whether the server states what stations do, or has sent as they do.
+    var isStation = false
+    /// Whether a length that was stated was not true.
+    var hasUntrueLength = false
+    /// Whether the server states the name of a file.
+    var hasFileName = false
+    /// How fast the body of this connection comes.
+    var pace = StreamPace()
+    /// The first bytes of sound of this connection.
+    var beginning: [UInt8] = []
+    /// Whether these were searched for another codec.
+    var isFormatProbed = false
+    /// The bytes of the connection before, when that had ended in good order: their number, and the first of them.
+    var lastWhole: (count: Int, beginning: [UInt8])?
     /// Attempts in a row that gave no sound.
     var attempts = 0
     /// Losses in a row of connections that did not last: the delay before the next attempt.
@@ -91,7 +102,7 @@ package final class RadioStream {
         parser = MP3FrameParser(capacity: configuration.compressedLimit)
         transport.onBody = { [unowned self] bytes in takeBody(bytes) }
         transport.bodyRoom = { [unowned self] in
-            if case .playlist = body { .max } else { parser.room }
+            if case .playlist = body { .max } else { parser.room + Int(clamping: bytesToDrop) }
         }
     }
 
@@ -116,14 +127,13 @@ package final class RadioStream {
         }
     }
 
-    /// Begins with an address.
+    /// Begins with an address, or with the playlist in a file.
     ///
-    /// - Throws: `invalidConfiguration` for an address that cannot be read.
+    /// - Throws: `invalidConfiguration` for an address that cannot be read, and what is wrong with a playlist.
     package func open(_ url: String) throws(RadioError) {
-        let address = try RadioStream.address(url)
-        original = address
-        candidates = [address]
-        candidate = 0
+        let entries =
+            Playlist.isPath(url) ? try Playlist(ofFile: url).addresses : [try RadioStream.address(url)]
+        candidates = RadioCandidates(entries, login: configuration.credential)
         connect()
     }
 
@@ -143,6 +153,7 @@ package final class RadioStream {
         case .active: break
         }
         guard case .active = phase else { return }
+        pace.update(at: clock.now, isHeld: transport.isBodyHeld)
         if transport.isBodyHeld {
             // What the server could not send is no fault of it.
             lastData = clock.now
@@ -223,8 +234,7 @@ package final class RadioStream {
         let reason =
             parser.findings.freeFormatHeaders > 64
             ? "This is MP3 in free format, which is not supported" : "The stream is not MP3"
-        let found = error(.audioDataNotFound, "\(reason); give the address of an MP3 stream.")
-        hasGivenSound ? reconnect(after: found) : fail(found)
+        conclude(refusal: error(.audioDataNotFound, "\(reason); give the address of an MP3 stream."))
     }
 
     static func address(_ url: String) throws(RadioError) -> HTTPAddress {
@@ -237,7 +247,6 @@ package final class RadioStream {
 
     func error(_ code: RadioErrorCode, _ message: String) -> RadioError {
         RadioError(
-            code, operation: "receive the radio", subject: candidates.isEmpty ? nil : candidates[candidate].displayName,
-            message: message)
+            code, operation: "receive the radio", subject: candidates?.current.displayName, message: message)
     }
 }

@@ -4,6 +4,8 @@ import HTTPTransport
 /// A request for a stream.
 package struct RadioRequest: Sendable {
     package var address: HTTPAddress
+    /// The user name and password for this address; nil for none.
+    package var credential: HTTPCredential?
     /// Whether titles are wanted.
     package var wantsMetadata = true
     /// The first byte wanted, of a file; 0 for all, and for what is live.

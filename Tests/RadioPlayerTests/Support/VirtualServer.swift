@@ -36,6 +36,8 @@ final class VirtualServer: Sendable {
         /// A file, which ends.
         var isFile = false
         var ignoresRanges = false
+        /// The length of a station that is none, and has no name.
+        var statedLength: Int64?
         var contentType = "audio/mpeg"
         var requests: [RadioRequest] = []
         /// When each request was made.
@@ -127,6 +129,10 @@ final class VirtualTransport: RadioTransport {
             response.status = status
             response.statusText = "\(status)"
         }
+        if let length = state.statedLength {
+            response.fields = []
+            response.contentLength = length
+        }
         if case .playlist = answer { response.contentType = "audio/x-mpegurl" }
     }
 
@@ -154,7 +160,9 @@ final class VirtualTransport: RadioTransport {
             if state.isFile { due = min(due, server.clip.count - offset) }
             while sent < due, end == nil, send(min(4096, due - sent)) {}
             if state.isFile, sent == server.clip.count - offset { end = .complete }
-            if let limit = state.closesAfter, elapsed >= limit { end = .complete }
+            guard let limit = state.closesAfter, elapsed >= limit else { return }
+            // With a length that is not reached it is no good order.
+            if state.statedLength == nil { end = .complete } else { fail("cut") }
         }
     }
 
