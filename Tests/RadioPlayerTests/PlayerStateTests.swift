@@ -173,7 +173,7 @@ import Testing
 
     @Test(arguments: ["audio/aacp", "application/ogg", "text/html", "audio/flac", "video/mp4"])
     func `Other codecs and pages are refused by their name`(type: String) throws {
-        let (player, _) = try failure { $0.contentType = type }
+        let (player, _) = try failure(Array("<html></html>".utf8)) { $0.contentType = type }
         #expect(player.error?.code == .streamUnsupported)
     }
 
@@ -202,6 +202,25 @@ import Testing
         #expect(listener.awaitState(.initialized) != nil)
         #expect(listener.player.error?.code == code)
         #expect(listener.player.error?.description.contains("listener") == true)
+    }
+
+    @Test(arguments: [ListeningRenderer.Call.write, .queued])
+    func `A renderer whose device comes back is opened again`(call: ListeningRenderer.Call) throws {
+        let listener = Listener(Self.clip)
+        listener.player.start()
+        _ = listener.awaitState(.playing)
+        listener.renderer.fail([call, .open], .deviceLost)
+        let lost = listener.server.time
+        #expect(listener.awaitState(.buffering) != nil)
+        #expect(listener.eventually { listener.server.time > lost + 5 })
+        #expect(listener.player.error == nil && listener.player.status.statistics.lastError != nil)
+        listener.renderer.fail([])
+        #expect(listener.awaitState(.playing, count: 2) != nil)
+        #expect(listener.renderer.heard.withLock { $0.opens } == 2)
+        // One that stays away ends it, with its first failure.
+        listener.renderer.fail([call, .open], .deviceLost)
+        #expect(listener.awaitState(.initialized) != nil)
+        #expect(listener.player.error?.code == (call == .write ? .rendererWriteFailed : .rendererTimeFailed))
     }
 
     @Test(arguments: [

@@ -62,6 +62,7 @@ extension RadioEngine {
             let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<(samples.count * output.sampleType.byteCount)])
             let taken = try render(.rendererWriteFailed) { () throws(AudioRendererError) in try renderer.write(bytes) }
             sound.ring.consume(taken)
+            if taken > 0 { endRendererLoss() }
             // The ramp of the volume is done with what was taken, nearly.
             appliedGain = gain
             guard taken * output.channels.count == samples.count else { return }
@@ -93,12 +94,7 @@ extension RadioEngine {
     private func awaitSound(_ sound: RadioSound) throws(RadioError) -> Bool {
         let isEnough = sound.decoded >= configuration.startLevel || sound.hasEnded
         guard isEnough, output != nil else {
-            guard !sound.hasEnded else {
-                throw RadioError(
-                    .audioDataNotFound, operation: "play", subject: maskingUserInfo(in: url),
-                    message: "There is no MP3 sound in it; give the address of an MP3 stream.")
-            }
-            sound.watchSilence()
+            if !isRendererLost { sound.watchSilence() }
             return false
         }
         sound.endSilence()

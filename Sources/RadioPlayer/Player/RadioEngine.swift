@@ -12,7 +12,23 @@ final class RadioEngine: @unchecked Sendable {
     let clock: any CaptureClock
     private let makeTransport: @Sendable () throws(RadioError) -> any RadioTransport
 
+    /// A renderer whose device has gone, such as a sound server that is restarted.
+    private struct RendererLoss {
+        let error: RadioError
+        let format: AudioFormat
+        let since: MediaTime
+        var nextAttempt: MediaTime
+    }
+
+    /// How long a renderer is tried to be opened again, and after which time the next attempt comes.
+    private static let longestLoss = Duration.seconds(30)
+    private static let reopeningDelay = Duration.milliseconds(500)
+
     // MARK: Of a session
+
+    private var loss: RendererLoss?
+    /// Whether the last failure of the renderer was that its device has gone.
+    private var isDeviceLost = false
 
     var sound: RadioSound?
     /// The format of the renderer; nil while it is closed.
@@ -93,6 +109,7 @@ final class RadioEngine: @unchecked Sendable {
             isHeld = false
             pausedSince = nil
             peaks = []
+            loss = nil
             try stream.open(url)
             advance(to: .waitingForData)
             while true {
@@ -101,11 +118,17 @@ final class RadioEngine: @unchecked Sendable {
                 stream.work()
                 if let failure = stream.failure { throw failure }
                 try sound.fill { (format) throws(RadioError) in try openRenderer(format) }
-                try play(sound)
-                if try step(sound) { return .endOfStream }
-                try publish(sound)
-                transport.wait(
-                    until: try deadline(sound), stop: control.wake.descriptor, event: control.wake.event)
+                var limit = clock.now.advanced(by: RadioEngine.reopeningDelay)
+                do throws(RadioError) {
+                    try reopenRenderer(sound)
+                    try play(sound)
+                    if try step(sound) { return .endOfStream }
+                    try publish(sound)
+                    limit = min(limit, try deadline(sound))
+                } catch {
+                    try loseRenderer(error, sound)
+                }
+                transport.wait(until: limit, stop: control.wake.descriptor, event: control.wake.event)
             }
         } catch {
             return .failed(error)
@@ -180,6 +203,48 @@ final class RadioEngine: @unchecked Sendable {
         advance(to: .waitingForData, .seek)
     }
 
+    // MARK: - A renderer that is lost
+
+    /// Whether the renderer is to be opened again.
+    var isRendererLost: Bool { loss != nil && output == nil }
+
+    /// The renderer takes sound.
+    func endRendererLoss() { loss = nil }
+
+    /// Goes on without the renderer, for a while.
+    ///
+    /// - Throws: the first failure, when it is no loss of the device, or has lasted for too long.
+    private func loseRenderer(_ error: RadioError, _ sound: RadioSound) throws(RadioError) {
+        guard isDeviceLost, [.rendererWriteFailed, .rendererTimeFailed].contains(error.code),
+            let format = output ?? loss?.format
+        else { throw error }
+        let now = clock.now
+        let first = loss ?? RendererLoss(error: error, format: format, since: now, nextAttempt: now)
+        guard now - first.since < RadioEngine.longestLoss else { throw first.error }
+        loss = RendererLoss(
+            error: first.error, format: format, since: first.since,
+            nextAttempt: now.advanced(by: RadioEngine.reopeningDelay))
+        sound.stream.statistics.lastError = first.error
+        renderer.close()
+        output = nil
+        isHeld = false
+        sound.endSilence()
+        if phase == .playing || phase == .flushingEnd { advance(to: .buffering) }
+    }
+
+    private func reopenRenderer(_ sound: RadioSound) throws(RadioError) {
+        guard isRendererLost, var loss, clock.now >= loss.nextAttempt else { return }
+        guard clock.now - loss.since < RadioEngine.longestLoss else { throw loss.error }
+        loss.nextAttempt = clock.now.advanced(by: RadioEngine.reopeningDelay)
+        self.loss = loss
+        guard let opened = try? renderer.open(loss.format) else { return }
+        guard opened.channels == loss.format.channels, opened.sampleRate == loss.format.sampleRate else {
+            throw loss.error
+        }
+        output = opened
+        sound.restartLevel()
+    }
+
     /// Runs a call of the renderer, and gives its error the group of the call.
     func render<Result>(
         _ code: RadioErrorCode, _ body: () throws(AudioRendererError) -> Result
@@ -187,6 +252,7 @@ final class RadioEngine: @unchecked Sendable {
         do {
             return try body()
         } catch {
+            isDeviceLost = error.code == .deviceLost
             throw RadioError(
                 code, operation: error.operation, subject: error.subject ?? renderer.name, errno: error.systemError,
                 libraryCode: error.libraryCode, message: error.message)

@@ -38,6 +38,8 @@ final class ListeningRenderer: AudioRenderer {
         var silences: [(from: MediaTime, to: MediaTime)] = []
         var lastWrite: MediaTime?
         var failing: Set<Call> = []
+        /// The code of the failures.
+        var code = AudioRendererErrorCode.system
         /// Called with each call before it is obeyed, on the player's thread.
         var before: @Sendable (Call) -> Void = { _ in }
     }
@@ -56,13 +58,19 @@ final class ListeningRenderer: AudioRenderer {
 
     private func check(_ call: Call) throws(AudioRendererError) {
         heard.withLock { $0.before }(call)
-        if heard.withLock({ $0.failing.contains(call) }) {
+        let (fails, code) = heard.withLock { ($0.failing.contains(call), $0.code) }
+        if fails {
             throw AudioRendererError(
-                .deviceLost, operation: "\(call)", subject: name, message: "It was pulled; plug it in.")
+                code, operation: "\(call)", subject: name, message: "It was pulled; plug it in.")
         }
     }
 
-    func fail(_ calls: Set<Call>) { heard.withLock { $0.failing = calls } }
+    func fail(_ calls: Set<Call>, _ code: AudioRendererErrorCode = .system) {
+        heard.withLock { heard in
+            heard.failing = calls
+            heard.code = code
+        }
+    }
 
     /// Does something once, on the player's thread, before a call is obeyed.
     func before(_ call: Call, _ body: @escaping @Sendable () -> Void) {
