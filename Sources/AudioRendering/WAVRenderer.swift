@@ -9,7 +9,7 @@ import AudioCapturing
 /// Plays into a WAV file, at the speed of sound: what is heard elsewhere is recorded here, without the pauses.
 ///
 /// The sizes in the file's head are brought up to date each second, so that the file of a program that was killed can be
-/// played too. A file ends at 4 GB, the limit of its kind: six hours of stereo at 48 kHz and 16 bits.
+/// played too. Beyond 4 GB (six hours of stereo at 48 kHz and 16 bits) the head is that of RF64 (EBU Tech 3306).
 ///
 /// Safe to use from any thread.
 public final class WAVRenderer: AudioRenderer {
@@ -17,9 +17,9 @@ public final class WAVRenderer: AudioRenderer {
         var queue: PacedQueue
         var file: Int32 = -1
         var format: AudioFormat?
-        var dataBytes: UInt32 = 0
+        var dataBytes: UInt64 = 0
         /// The size that the head says.
-        var statedBytes: UInt32 = 0
+        var statedBytes: UInt64 = 0
     }
 
     private let path: String
@@ -80,16 +80,11 @@ public final class WAVRenderer: AudioRenderer {
             }
             let frames = state.queue.take(samples)
             let bytes = frames * format.bytesPerFrame
-            guard bytes <= Int(UInt32.max - 36 - state.dataBytes) else {
-                throw AudioRendererError(
-                    .noSpace, operation: "write a WAV file", subject: path,
-                    message: "The file has 4 GB, the limit of WAV; write to another file.")
-            }
             guard writeAll(state.file, UnsafeRawBufferPointer(rebasing: samples[..<bytes])) else {
                 throw failure("write a WAV file")
             }
-            state.dataBytes += UInt32(bytes)
-            if state.dataBytes - state.statedBytes >= UInt32(format.sampleRate * format.bytesPerFrame) {
+            state.dataBytes += UInt64(bytes)
+            if state.dataBytes - state.statedBytes >= UInt64(format.sampleRate * format.bytesPerFrame) {
                 Self.stateSize(&state)
             }
             return frames
@@ -123,16 +118,25 @@ public final class WAVRenderer: AudioRenderer {
         state.statedBytes = state.dataBytes
     }
 
-    /// RIFF, `fmt ` and the head of `data`: 44 bytes, little-endian.
-    static func head(_ format: AudioFormat, _ dataBytes: UInt32) -> [UInt8] {
+    /// RIFF, the place of `ds64`, `fmt ` and the head of `data`: 80 bytes, little-endian.
+    static func head(_ format: AudioFormat, _ dataBytes: UInt64) -> [UInt8] {
         var head: [UInt8] = []
         func add(_ text: StaticString) { text.withUTF8Buffer { head += $0 } }
         func add<Value: FixedWidthInteger>(_ value: Value) {
             withUnsafeBytes(of: value.littleEndian) { head += $0 }
         }
-        add("RIFF")
-        add(dataBytes + 36)
-        add("WAVEfmt ")
+        let riffBytes = dataBytes + 72
+        let isLarge = riffBytes > UInt64(UInt32.max)
+        add(isLarge ? "RF64" : "RIFF")
+        add(isLarge ? UInt32.max : UInt32(riffBytes))
+        add("WAVE")
+        add(isLarge ? "ds64" : "JUNK")
+        add(UInt32(28))
+        add(isLarge ? riffBytes : 0)
+        add(isLarge ? dataBytes : 0)
+        add(isLarge ? dataBytes / UInt64(format.bytesPerFrame) : 0)
+        add(UInt32(0))
+        add("fmt ")
         add(UInt32(16))
         add(UInt16(format.sampleType == .int16 ? 1 : 3))
         add(UInt16(format.channels.count))
@@ -141,7 +145,7 @@ public final class WAVRenderer: AudioRenderer {
         add(UInt16(format.bytesPerFrame))
         add(UInt16(format.sampleType.byteCount * 8))
         add("data")
-        add(dataBytes)
+        add(isLarge ? UInt32.max : UInt32(dataBytes))
         return head
     }
 

@@ -1,8 +1,10 @@
 import AudioCapturing
-import AudioRendering
 import CapturerTestKit
+import Glibc
 import TestTools
 import Testing
+
+@testable import AudioRendering
 
 @Suite struct RendererTests {
     static let format = AudioFormat(.int16, .stereo, sampleRate: 48_000)
@@ -69,16 +71,31 @@ import Testing
             (0..<4).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
         }
         let cut = try folder.read("a.wav")
-        #expect(size(cut, at: 40) == 48_000 * 4)
+        #expect(size(cut, at: 76) == 48_000 * 4)
         renderer.close()
         let whole = try folder.read("a.wav")
-        #expect(whole.count == 44 + 12 * 4800 * 4)
-        #expect(size(whole, at: 40) == whole.count - 44)
+        #expect(whole.count == 80 + 12 * 4800 * 4)
+        #expect(size(whole, at: 76) == whole.count - 80)
         #expect(size(whole, at: 4) == whole.count - 8)
         #expect(
             try run(
                 "ffprobe", "-v", "error", "-show_entries", "stream=codec_name,duration_ts,channels", "-of", "csv=p=0",
                 folder.file("a.wav")) == "pcm_s16le,2,57600\n")
+    }
+
+    @Test func `Beyond 4 GB the head is that of RF64`() throws {
+        let folder = TemporaryFolder()
+        let bytes: UInt64 = 5_000_000_000
+        let path = try folder.write(WAVRenderer.head(Self.format, bytes), to: "large.wav")
+        // Holes take no room.
+        try #require(truncate(path, 80 + Int(bytes)) == 0)
+        #expect(
+            try run(
+                "ffprobe", "-v", "error", "-show_entries", "stream=duration_ts", "-of", "csv=p=0", path)
+                == "\(bytes / 4)\n")
+        let largest = UInt64(UInt32.max) - 72
+        #expect(WAVRenderer.head(Self.format, largest).starts(with: "RIFF".utf8))
+        #expect(WAVRenderer.head(Self.format, largest + 1).starts(with: "RF64".utf8))
     }
 
     @Test func `Errors name the file and what to do`() throws {
