@@ -5,7 +5,8 @@ final class EventList: Sendable {
     private struct State {
         var handler: (@Sendable (MediaPublisher.Event) -> Void)?
         var streams: [AsyncStream<MediaPublisher.Event>.Continuation] = []
-        var hasEnded = false
+        var end: MediaPublisher.Event.End?
+        var isFinished = false
     }
 
     private let state = Locked(State())
@@ -16,7 +17,13 @@ final class EventList: Sendable {
 
     func stream() -> AsyncStream<MediaPublisher.Event> {
         let (stream, continuation) = AsyncStream<MediaPublisher.Event>.makeStream()
-        state.withLock { $0.streams.append(continuation) }
+        let isFinished = state.withLock { state in
+            if !state.isFinished { state.streams.append(continuation) }
+            // With the lock held, so that it comes once.
+            if let end = state.end ?? (state.isFinished ? .stopRequested : nil) { continuation.yield(.ended(end)) }
+            return state.isFinished
+        }
+        if isFinished { continuation.finish() }
         return stream
     }
 
@@ -28,14 +35,24 @@ final class EventList: Sendable {
 
     /// Posts the end; the first one counts.
     func end(_ end: MediaPublisher.Event.End) {
-        let isFirst = state.withLock { state in
-            defer { state.hasEnded = true }
-            return !state.hasEnded
+        let (handler, streams) = state.withLock { state in
+            guard state.end == nil else {
+                return (nil as (@Sendable (MediaPublisher.Event) -> Void)?, state.streams[..<0])
+            }
+            state.end = end
+            return (state.handler, state.streams[...])
         }
-        if isFirst { post(.ended(end)) }
+        handler?(.ended(end))
+        for stream in streams { stream.yield(.ended(end)) }
     }
 
+    /// Ends the streams, and those to come.
     func finish() {
-        for stream in state.withLock({ $0.streams }) { stream.finish() }
+        let streams = state.withLock { state in
+            defer { state.streams = [] }
+            state.isFinished = true
+            return state.streams
+        }
+        for stream in streams { stream.finish() }
     }
 }

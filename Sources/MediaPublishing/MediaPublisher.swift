@@ -8,8 +8,12 @@ public import VideoCapturing
 /// let publisher = MediaPublisher(video: CameraCapturer(), settings: .init(encoders: [.vp8]))
 /// try publisher.add(FileOutput("film.webm"))
 /// try publisher.add(MJPEGServer())
+/// let events = publisher.events()
 /// try publisher.start()
-/// for await event in publisher.events() { … }
+/// for await event in events {
+///     if case .outputsFailed(_, let error) = event { print(error) }
+///     if case .ended = event { break }
+/// }
 /// try publisher.stop()
 /// ```
 /// ```
@@ -58,6 +62,9 @@ public final class MediaPublisher: Sendable {
         /// How long the reader of one of several outputs may take nothing before the output fails; it holds up the others
         /// meanwhile. A single output waits until a stop is requested.
         public var writeTimeout = Duration.seconds(5)
+        /// Whether a network peer that cannot be reached at the start is tried again, with growing delays, as one that was lost
+        /// is. Otherwise its output fails.
+        public var retriesPeers = false
         /// How long the disk of one of several outputs may take to answer.
         public var diskTimeout = Duration.seconds(30)
         /// How long an output with a stalled reader is waited for after a stop is requested.
@@ -181,7 +188,8 @@ public final class MediaPublisher: Sendable {
 
     // MARK: Events
 
-    /// A stream of the events from now on. It ends when the publisher is closed.
+    /// A stream of the events from now on; of a run that has ended, the end first. It ends when ``stop()`` has returned, or the
+    /// publisher is closed.
     public func events() -> AsyncStream<Event> { eventList.stream() }
 
     /// Sets the handler that is called with each event, at once and on any thread. It must not wait.
@@ -204,8 +212,13 @@ public final class MediaPublisher: Sendable {
     /// not been done.
     ///
     /// - Throws: `CaptureError`, `CodecError`, and what outputs throw; none of them is left open then, and what they have
-    ///   created is removed.
+    ///   created is removed. `invalidState` once the run is over.
     public func open() throws {
+        guard !state.withLock({ $0.hasStopped }) else {
+            throw CaptureError(
+                .invalidState, operation: "start the publisher",
+                message: "A publisher is for one run, and this one has ended; make another one.")
+        }
         guard !state.withLock({ $0.isOpen }) else { return }
         try initCapture()
         let records = state.withLock { $0.records }
@@ -220,7 +233,7 @@ public final class MediaPublisher: Sendable {
 
     /// Starts the capture.
     ///
-    /// - Throws: as ``open()``, and what the capture throws.
+    /// - Throws: as ``open()``, and what the capture throws: then the run is over.
     public func start() throws {
         try open()
         watch(capture)
@@ -232,6 +245,8 @@ public final class MediaPublisher: Sendable {
         } catch {
             try? audio?.stop()
             for record in state.withLock({ $0.records }) { record.discard(from: video) }
+            // The outputs have gone.
+            state.withLock { $0.hasStopped = true }
             throw error
         }
         setOpening(false)
@@ -276,6 +291,7 @@ public final class MediaPublisher: Sendable {
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
         for stage in stages where !stage.isStalled { stage.encoding.finish() }
         for record in records { record.close(at: end, hasFrames: hasMedia, reportingTo: self) }
+        eventList.finish()
         try result.get()
     }
 

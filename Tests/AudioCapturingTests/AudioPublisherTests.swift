@@ -245,4 +245,14 @@ import Testing
         #expect(broken.state == .idle)
         publisher.close()
     }
+
+    @Test func aClosedOneRefusesAStartAndConsumers() throws {
+        let (capture, publisher) = try started()
+        publisher.close()
+        let start = #expect(throws: CaptureError.self) { try publisher.start() }
+        #expect(start?.code == .invalidState)
+        let add = #expect(throws: CaptureError.self) { try publisher.add(LevelMeter()) }
+        #expect(add?.code == .invalidState)
+        #expect(capture.state == .idle)
+    }
 }

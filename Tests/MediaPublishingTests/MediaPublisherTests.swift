@@ -195,6 +195,36 @@ import VideoCapturing
         #expect(ends == [.limitReached])
     }
 
+    @Test(arguments: [false, true]) func eventsOfARunThatHasEnded(isStopped: Bool) async throws {
+        let publisher = noisePublisher(frames: 2)
+        let log = RunLog(publisher)
+        try publisher.add(FileOutput("", format: .null))
+        try publisher.start()
+        #expect(try log.waitForEnd() == .limitReached)
+        if isStopped { try publisher.stop() }
+        var ends: [MediaPublisher.Event.End] = []
+        for await event in publisher.events() {
+            guard case .ended(let end) = event else { continue }
+            ends.append(end)
+            try publisher.stop()
+        }
+        #expect(ends == [.limitReached])
+    }
+
+    @Test func aSecondRunIsRefused() throws {
+        let publisher = noisePublisher(frames: 2)
+        let log = RunLog(publisher)
+        try publisher.add(FileOutput("", format: .null))
+        try publisher.start()
+        #expect(try log.waitForEnd() == .limitReached)
+        try publisher.stop()
+        for isClosed in [false, true] {
+            if isClosed { publisher.close() }
+            let error = #expect(throws: CaptureError.self) { try publisher.start() }
+            #expect(error?.code == .invalidState)
+        }
+    }
+
     @Test func aFrameIsConvertedOnceForAll() throws {
         let shared = FrameConverter(FrameConverter.Key(.i420, MediaPublisher.FrameSettings()), reach: 4)
         shared.addUser()

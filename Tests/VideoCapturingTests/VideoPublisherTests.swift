@@ -146,4 +146,14 @@ import VideoCapturing
         #expect(zip(consumer.collected, consumer.collected.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
         #expect(capture.state == .idle)
     }
+
+    @Test func aClosedOneRefusesAStartAndConsumers() throws {
+        let (capture, publisher) = try startedPublisher()
+        publisher.close()
+        let start = #expect(throws: CaptureError.self) { try publisher.start() }
+        #expect(start?.code == .invalidState)
+        let add = #expect(throws: CaptureError.self) { try publisher.add(CollectingConsumer()) }
+        #expect(add?.code == .invalidState)
+        #expect(capture.state == .idle)
+    }
 }

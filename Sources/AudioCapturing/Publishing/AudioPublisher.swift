@@ -25,6 +25,7 @@ public final class AudioPublisher: Sendable {
         var incoming: (any AudioCapture)?
         /// Between start and stop, even when the capture has ended on its own account.
         var isStarted = false
+        var isClosed = false
     }
 
     /// A queue for a live listener: about a second of chunks of 20 ms, of which the oldest are dropped.
@@ -54,8 +55,9 @@ public final class AudioPublisher: Sendable {
 
     /// Initializes the capture if need be, and starts it.
     ///
-    /// - Throws: what the capture throws.
+    /// - Throws: what the capture throws, and `invalidState` once the publisher is closed.
     public func start() throws(CaptureError) {
+        try checkIsOpen("start the publisher")
         let capture = self.capture
         for subscription in fanOut.subscriptions { subscription.queue.setStopping(false) }
         try capture.initCapture()
@@ -93,12 +95,22 @@ public final class AudioPublisher: Sendable {
     /// Stops, releases the capture, and ends every subscription. Harmless when called twice. A consumer that does not
     /// return within the timeout of its queue is left behind: its thread ends when the call returns.
     public func close() {
-        current.withLock { $0.isStarted = false }
+        current.withLock { current in
+            current.isStarted = false
+            current.isClosed = true
+        }
         for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
         try? stopCaptures()
         capture.releaseCapture()
         let start = MonotonicClock().now
         for subscription in fanOut.removeAll() { subscription.end(since: start) }
+    }
+
+    /// - Throws: `invalidState` once it is closed: no consumer would get anything.
+    private func checkIsOpen(_ operation: String) throws(CaptureError) {
+        guard current.withLock({ $0.isClosed }) else { return }
+        throw CaptureError(
+            .invalidState, operation: operation, message: "The publisher is closed; make another one.")
     }
 
     /// Stops the capture, and one that is about to take over: then it does not.
@@ -120,11 +132,12 @@ public final class AudioPublisher: Sendable {
     ///   - name: for statistics and the consumer's thread.
     ///   - queue: its queue; the default is a live listener's.
     /// - Returns: the consumer's place, to remove it by.
-    /// - Throws: `CaptureError` with the code `system` when no thread can be had.
+    /// - Throws: `CaptureError` with the code `system` when no thread can be had, and `invalidState` once it is closed.
     @discardableResult
     public func add(
         _ consumer: any AudioCaptureConsumer, name: String = "consumer", queue: QueueSettings = AudioPublisher.liveQueue
     ) throws(CaptureError) -> AudioSubscription {
+        try checkIsOpen("add \(name)")
         let subscription = try AudioSubscription(consumer, name: name, queue: queue, clock: fanOut.clock)
         fanOut.add(subscription)
         return subscription

@@ -42,6 +42,8 @@ extension VideoPublisher {
         current: @Sendable () -> (any VideoCapture)?
     ) async {
         var (capture, changes) = (first, changes)
+        // It may have ended before.
+        if case .stopped(let reason) = first.state, reason != .user { return }
         while true {
             watching: for await change in changes {
                 switch change.new {

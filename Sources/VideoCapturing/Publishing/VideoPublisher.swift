@@ -28,6 +28,7 @@ public final class VideoPublisher: Sendable {
         var incoming: (any VideoCapture)?
         /// Between start and stop, even when the capture has ended on its own account.
         var isStarted = false
+        var isClosed = false
     }
 
     /// - Parameters:
@@ -50,8 +51,11 @@ public final class VideoPublisher: Sendable {
 
     // MARK: Life
 
-    /// Initializes the capture if need be, and starts it. Throws what the capture throws.
+    /// Initializes the capture if need be, and starts it.
+    ///
+    /// - Throws: what the capture throws, and `invalidState` once the publisher is closed.
     public func start() throws(CaptureError) {
+        try checkIsOpen("start the publisher")
         let capture = self.capture
         for subscription in fanOut.subscriptions { subscription.queue.setStopping(false) }
         try capture.initCapture()
@@ -91,7 +95,10 @@ public final class VideoPublisher: Sendable {
     /// Stops, releases the capture, and ends every subscription. Harmless when called twice. A consumer that does not
     /// return within the timeout of its queue is left behind: its thread ends when the call returns.
     public func close() {
-        current.withLock { $0.isStarted = false }
+        current.withLock { current in
+            current.isStarted = false
+            current.isClosed = true
+        }
         for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
         fanOut.stopRepeating()
         try? stopCaptures()
@@ -100,6 +107,13 @@ public final class VideoPublisher: Sendable {
         for subscription in fanOut.removeAll() {
             subscription.end(discardingWaitingFrames: subscription.queue.policy == .dropOldest, since: start)
         }
+    }
+
+    /// - Throws: `invalidState` once it is closed: no consumer would get anything.
+    private func checkIsOpen(_ operation: String) throws(CaptureError) {
+        guard current.withLock({ $0.isClosed }) else { return }
+        throw CaptureError(
+            .invalidState, operation: operation, message: "The publisher is closed; make another one.")
     }
 
     /// Stops the capture, and one that is about to take over: then it does not.
@@ -120,11 +134,12 @@ public final class VideoPublisher: Sendable {
     ///   - consumer: takes the frames, on a thread of its own; an ``InlineConsumer`` on the capture's, where it can.
     ///   - name: for statistics and the consumer's thread.
     ///   - queue: its queue; the default is a live viewer's.
-    /// - Throws: `CaptureError` with the code `system` when no thread can be had.
+    /// - Throws: `CaptureError` with the code `system` when no thread can be had, and `invalidState` once it is closed.
     @discardableResult
     public func add(
         _ consumer: any VideoCaptureConsumer, name: String = "consumer", queue: QueueSettings = QueueSettings()
     ) throws(CaptureError) -> PublisherSubscription {
+        try checkIsOpen("add \(name)")
         let subscription = try PublisherSubscription(
             consumer, name: name,
             queue: FrameQueue(capacity: queue.capacity, policy: queue.policy, timeout: queue.timeout),
