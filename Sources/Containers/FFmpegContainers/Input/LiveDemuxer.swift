@@ -148,7 +148,10 @@ final class LiveDemuxer: StreamDemuxer {
             av_dict_set(&options, "rtsp_flags", "prefer_tcp", 0)
         }
         input.beginOpening()
+        input.opening = made
         let result = avformat_open_input(&context, url, format, &options)
+        // A context that could not be opened is gone.
+        input.opening = nil
         guard result >= 0, let context else {
             throw input.interruption ?? input.openError(result)
         }
@@ -216,6 +219,10 @@ final class LiveInput {
     private var deadline = MediaTime.zero
     /// Of the wait that ends then.
     private var limit = Duration.zero
+    /// What is being opened; nil at other times.
+    var opening: UnsafeMutablePointer<AVFormatContext>?
+    /// The server to which a redirect has led, and where the login must not go.
+    private var foreignServer: String?
 
     init(_ request: StreamDemuxerFactory.Request) throws(CaptureError) {
         self.request = request
@@ -246,10 +253,42 @@ final class LiveInput {
         deadline = MonotonicClock().now.advanced(by: limit)
     }
 
-    var isInterrupted: Bool { request.isInterrupted() || MonotonicClock().now >= deadline }
+    /// Asked by the library before each read and write.
+    var isInterrupted: Bool {
+        isRedirectedElsewhere || request.isInterrupted() || MonotonicClock().now >= deadline
+    }
+
+    /// Whether RTSP was redirected to another server while there is a login in the address, which the library would send
+    /// there.
+    private var isRedirectedElsewhere: Bool {
+        if foreignServer != nil { return true }
+        guard let url = opening?.pointee.url.map({ String(cString: $0) }), case let given = request.url,
+            LiveInput.authority(of: given).contains("@"), LiveInput.server(of: url) != LiveInput.server(of: given)
+        else { return false }
+        foreignServer = LiveInput.server(of: url)
+        return true
+    }
+
+    private static func authority(of url: String) -> Substring {
+        guard let start = url.firstRange(of: "://")?.upperBound else { return "" }
+        return url[start...].prefix { !"/?#".contains($0) }
+    }
+
+    /// The scheme, the host and the port of a URL.
+    static func server(of url: String) -> String {
+        let authority = authority(of: url)
+        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        return "\(url.prefix { $0 != ":" })://\(host)".lowercased()
+    }
 
     /// Why a wait has ended before the stream.
     var interruption: CaptureError? {
+        if let foreignServer {
+            return error(
+                .permissionDenied,
+                "The server redirects to \(printable(foreignServer, limit: 200)), where the login must not go; give that "
+                    + "address, and its login.")
+        }
         if request.isInterrupted() { return error(.invalidState, "It was stopped while it waited for the stream.") }
         guard MonotonicClock().now >= deadline else { return nil }
         let seconds = limit.nanoseconds / 1_000_000_000
