@@ -185,6 +185,9 @@ public struct OutputContext: Sendable {
     public var maximumDuration: Duration?
     /// Sets the capture's device differently for some frames; nil where it cannot.
     public var adjustable: (any AdjustableCapture)?
+    /// Whether a network peer that cannot be reached at the start is tried again, in place of failing its output; see
+    /// ``MediaPublisher/Settings/retriesPeers``.
+    public var retriesPeers = false
     /// Whether a stop was requested, which ends any wait.
     public var isStopRequested: @Sendable () -> Bool
     /// Reports that the output has failed and takes nothing more; the first error counts.
@@ -219,6 +222,15 @@ public struct OutputContext: Sendable {
         self.warn = warn
         self.complete = complete
         self.requestStill = requestStill
+    }
+}
+
+extension OutputContext {
+    /// The warning of an output whose peer cannot be reached.
+    package static func warning(_ name: String, _ reason: String, isLost: Bool) -> String {
+        isLost
+            ? "\(name): the connection was lost, and is made again. \(reason)"
+            : "\(name): there is no connection yet, and it is tried again. \(reason)"
     }
 }
 

@@ -1,9 +1,10 @@
-import FFmpegMuxing
 import Glibc
 import MediaContainers
 import TestTools
 import Testing
 import VideoCapturing
+
+@testable import FFmpegMuxing
 
 /// Network peers: ffmpeg, srt-live-transmit, nginx, and sockets of the test's own.
 @Suite(.serialized) struct NetworkTests {
@@ -244,6 +245,89 @@ import VideoCapturing
         }
         #expect(states.wait { if case .reconnecting = $0 { true } else { false } })
         #expect(mediaFileError { try muxer.finish() } != nil)
+    }
+
+    /// A listener waits as long as it is used, serves one caller after the other, and none of this is a failure.
+    @Test func aListenerWaitsForItsCallers() throws {
+        let clip = try Clip.h264.get()
+        let port = try freePort(SOCK_DGRAM)
+        let url = "srt://127.0.0.1:\(port)"
+        let muxer = try makeMuxer(url + "?mode=listener", .init(connectTimeout: .milliseconds(1)))
+        try muxer.begin([clip.track])
+        let isOver = Locked(false)
+        let thread = try CaptureThread(name: "sender") {
+            var index = 0
+            while !isOver.withLock({ $0 }) {
+                var packet = clip.packets[index % 120]
+                packet.timestamp = clip.packets[0].timestamp.advanced(by: Clip.rate.time(ofFrame: Int64(index)))
+                try? muxer.write(packet)
+                usleep(10_000)
+                index += 1
+            }
+        }
+        for name in ["a.ts", "b.ts"] {
+            let caller = try PeerProgram(
+                "ffmpeg",
+                ["-nostdin", "-v", "error", "-i", url, "-c", "copy", "-frames:v", "20", folder.file(name)])
+            #expect(caller.waitForEnd())
+            #expect(try countPackets(folder.file(name)) == 20)
+        }
+        isOver.withLock { $0 = true }
+        thread.join()
+        try muxer.finish()
+        #expect(states.all.last == .ended(nil))
+    }
+
+    @Test func aListenerWithoutACallerEndsAtOnce() throws {
+        let clip = try Clip.h264.get()
+        let port = try freePort(SOCK_DGRAM)
+        let muxer = try makeMuxer("srt://127.0.0.1:\(port)?mode=listener")
+        try muxer.begin([clip.track])
+        try muxer.write(clip.packets[0])
+        let time = Stopwatch()
+        try muxer.finish()
+        #expect(time.time < .seconds(1))
+        #expect(states.all == [.connecting, .ended(nil)])
+    }
+
+    /// A server that is started later, where the first connection is tried again.
+    @Test func aServerThatComesLater() throws {
+        let clip = try Clip.h264.get()
+        let port = try freePort(SOCK_STREAM)
+        let url = "tcp://127.0.0.1:\(port)"
+        var configuration = FFmpegMuxer.Configuration(format: "matroska", maximumDelay: .seconds(60))
+        configuration.retriesFirstConnection = true
+        let muxer = try makeMuxer(url, configuration)
+        try muxer.begin([clip.track])
+        try muxer.write(clip.packets[0])
+        #expect(states.wait { if case .reconnecting = $0 { true } else { false } })
+        let peer = try PeerProgram(
+            "ffmpeg", ["-nostdin", "-v", "error", "-i", url + "?listen=1", "-c", "copy", folder.file("a.mkv")])
+        var index = 0
+        #expect(
+            eventually {
+                var packet = clip.packets[index % 120]
+                packet.timestamp = clip.packets[0].timestamp.advanced(by: Clip.rate.time(ofFrame: Int64(index)))
+                try? muxer.write(packet)
+                index += 1
+                return muxer.statistics.packets > 10
+            })
+        try muxer.finish()
+        #expect(peer.waitForEnd())
+        #expect(muxer.statistics.reconnections == 0)
+    }
+
+    /// A user who waits for the end does not wait for a peer that is silent.
+    @Test(arguments: ["rtmp", "rtsp"]) func aHurriedEnd(_ scheme: String) throws {
+        let clip = try Clip.h264.get()
+        let socket = LoopbackSocket(SOCK_STREAM, listens: true)
+        let muxer = try makeMuxer("\(scheme)://127.0.0.1:\(socket.port)/live/key")
+        try muxer.begin([clip.track])
+        try muxer.write(clip.packets[0])
+        muxer.hurry()
+        let time = Stopwatch()
+        #expect(mediaFileError { try muxer.finish() }?.code == .stalled)
+        #expect(time.time < .seconds(1))
     }
 
     // MARK: -

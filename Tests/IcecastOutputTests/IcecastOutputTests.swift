@@ -251,6 +251,50 @@ import VideoCapturing
         let failures = suite.run()
         #expect(failures.isEmpty, "\(failures)")
     }
+
+    // MARK: Servers that come later
+
+    @Test func aServerThatIsOffAtTheStartIsTriedAgain() throws {
+        let port = try freePort()
+        var configuration = IcecastOutput.Configuration()
+        configuration.reconnectDelay = .milliseconds(1)
+        configuration.maximumReconnectDelay = .milliseconds(10)
+        let output = try IcecastOutput(IcecastOutputTests.address(port), configuration: configuration)
+        let warnings = Locked<[String]>([])
+        var context = OutputContext(
+            format: .i420(width: 64, height: 48), warn: { text in warnings.withLock { $0.append(text) } })
+        context.retriesPeers = true
+        _ = try output.open(context)
+        try output.begin([IcecastOutputTests.video])
+        try output.write(IcecastOutputTests.packet(0))
+        #expect(eventually { !warnings.withLock { $0 }.isEmpty })
+        #expect(warnings.withLock { $0 }.first?.contains("no connection yet") == true)
+        if case .ended = output.state { Issue.record("it was given up") }
+        let time = Stopwatch()
+        #expect(throws: CaptureError.self) { try output.finish() }
+        #expect(time.time < .seconds(1))
+    }
+
+    /// Servers that say nothing, or take nothing, when a user waits for the end.
+    @Test(arguments: ["", continuing]) func aHurriedEnd(answer: String) throws {
+        let server = QuirkServer { _, connection in
+            if !answer.isEmpty { connection.write(answer) }
+            connection.awaitEnd()
+        }
+        defer { server.stop() }
+        let output = try IcecastOutput(IcecastOutputTests.address(server.port))
+        let isStopped = Locked(false)
+        var context = OutputContext(
+            format: .i420(width: 64, height: 48), isStopRequested: { isStopped.withLock { $0 } })
+        context.retriesPeers = true
+        _ = try output.open(context)
+        try output.begin([IcecastOutputTests.video])
+        for index in 0..<100 { try output.write(IcecastOutputTests.packet(index, bytes: 100_000)) }
+        isStopped.withLock { $0 = true }
+        let time = Stopwatch()
+        try? output.finish()
+        #expect(time.time < .seconds(1))
+    }
 }
 
 /// Reads nothing until the other side is gone, which a write of nothing shows.

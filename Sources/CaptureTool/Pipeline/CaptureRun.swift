@@ -247,6 +247,7 @@ extension CapturePlan {
         settings.encoding = encoding
         settings.orientation = orientation
         settings.maximumFrames = frames
+        settings.retriesPeers = keepsGoing
         settings.maximumDuration = duration
         if source.isRecording {
             settings.pacing = .playback(isPaced: !request.asksForMaximumRate)

@@ -97,8 +97,8 @@ final class ContainerWriter {
 
     /// Connects a network output, unless the library does that with the header.
     ///
-    /// - Parameter timeout: how long that may take.
-    func connect(within timeout: Duration) throws(MediaFileError) {
+    /// - Parameter timeout: how long that may take; nil for indefinitely.
+    func connect(within timeout: Duration?) throws(MediaFileError) {
         guard target.kind == .network, !target.opensItself else { return }
         limit.begin(timeout)
         let result = avio_open2(
@@ -231,7 +231,7 @@ final class ContainerWriter {
         try check(error, "write a packet", timeout)
     }
 
-    private func check(_ result: Int32, _ operation: String, _ timeout: Duration) throws(MediaFileError) {
+    private func check(_ result: Int32, _ operation: String, _ timeout: Duration?) throws(MediaFileError) {
         guard result < 0 else { return }
         if let failure = file?.failure { throw failure }
         // Some protocols turn the end of a wait into another error.

@@ -1,5 +1,6 @@
 import CLibAV
 import MediaContainers
+import Synchronization
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -21,7 +22,8 @@ import VideoCapturing
 ///
 /// **Network.** `rtmp://`, `srt://`, `rtsp://`, `udp://` and others: ``begin(_:)`` and ``write(_:)`` never wait, a thread
 /// of its own sends. A peer that takes too little loses whole groups of pictures. A connection that was lost is made
-/// again, with a growing wait between the attempts, and goes on with a key frame. ``finish()`` sends what waits, for at
+/// again, with a growing wait between the attempts, and goes on with a key frame. A listener (`srt://…?mode=listener`) waits
+/// for its caller, and for the next when one has gone, as long as it is used. ``finish()`` sends what waits, for at
 /// most the timeouts of the configuration. User names, passwords, queries and stream keys of URLs are in no error.
 ///
 /// **H.264.** Packets with start codes (Annex B) or lengths (AVCC); with start codes, parameter sets in the first packet
@@ -41,6 +43,8 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
     private let status: MuxerStatus
     private let limit = WaitLimit()
     private let work = Locked(Work())
+    /// Whether a user waits for the end.
+    private let isHurried = Atomic(false)
     /// Apart from the work, which a write keeps locked.
     private let sender = Locked<NetworkSender?>(nil)
 
@@ -92,6 +96,12 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
 
     /// Why a finished MP4 or MOV file has no index, and is still in fragments; nil when it has one, or needs none.
     public var indexFailure: MediaFileError? { status.indexFailure }
+
+    /// Has ``finish()`` wait for a peer no longer than a second in all: a user waits for the end.
+    func hurry() { isHurried.store(true, ordering: .relaxed) }
+
+    /// Whether the peer calls, and not this side.
+    var isListener: Bool { target.isListener(configuration.options) }
 
     /// Ends every wait for a peer, a reader or the index at once, those to come as well. ``finish()`` is still to be called.
     public func cancel() {
@@ -166,7 +176,11 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
             })
         else { return }
         do {
-            if let sender = sender.withLock({ $0 }) { try sender.finish() } else { try finishFile() }
+            if let sender = sender.withLock({ $0 }) {
+                try sender.finish(isHurried: isHurried.load(ordering: .relaxed))
+            } else {
+                try finishFile()
+            }
             status.change(to: .ended(nil))
         } catch let error as MediaFileError {
             status.change(to: .ended(error))

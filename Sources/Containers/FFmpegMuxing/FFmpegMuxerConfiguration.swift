@@ -13,13 +13,14 @@ extension FFmpegMuxer {
         /// Whether an MP4 or MOV file gets its index at the beginning when it is finished, so that every player can seek in it.
         /// That writes the file once more; without it, and when it fails, the file stays in fragments.
         public var makesIndex: Bool
-        /// How long a connection may take to be made.
+        /// How long a connection may take to be made. An output that listens waits for its caller as long as it is used.
         public var connectTimeout: Duration
         /// How long a peer may take nothing before its connection counts as lost.
         public var writeTimeout: Duration
-        /// How long a lost connection is tried to be made again; nil for indefinitely, zero for not at all. A first connection
-        /// that fails is not tried again.
+        /// How long a lost connection is tried to be made again; nil for indefinitely, zero for not at all.
         public var reconnectTimeout: Duration?
+        /// Whether a first connection that fails is tried again as well, in place of ending the output.
+        public var retriesFirstConnection = false
         /// How far a network peer may fall behind before groups of pictures are dropped.
         public var maximumDelay: Duration
 

@@ -28,6 +28,7 @@ public final class FFmpegOutput: MediaOutput {
         /// For the muxer; nil while none was set, or where there is none.
         var writeTimeout: Duration?
         var warn: @Sendable (String) -> Void = { _ in }
+        var isStopRequested: @Sendable () -> Bool = { false }
     }
 
     /// An output that opens nothing yet.
@@ -86,16 +87,21 @@ public final class FFmpegOutput: MediaOutput {
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         let isNew = target.kind == .file && target.url != "-" && access(target.url, F_OK) != 0
         let name = name
+        var configuration = configuration
+        if context.retriesPeers { configuration.retriesFirstConnection = true }
+        let hasBeenLive = Locked(false)
         let muxer = try FFmpegMuxer(
             url, configuration,
             onStateChange: { state in
+                if state == .live { hasBeenLive.withLock { $0 = true } }
                 guard case .reconnecting(let error, attempt: 1) = state else { return }
-                context.warn("\(name): the connection was lost, and is made again. \(error.message)")
+                context.warn(OutputContext.warning(name, error.message, isLost: hasBeenLive.withLock { $0 }))
             }, isWanted: { !context.isStopRequested() })
         state.withLock { state in
             state.muxer = muxer
             state.isNew = isNew
             state.warn = context.warn
+            state.isStopRequested = context.isStopRequested
             // Set before there was a muxer.
             if let timeout = state.writeTimeout { muxer.setWriteTimeout(timeout) }
         }
@@ -119,6 +125,7 @@ public final class FFmpegOutput: MediaOutput {
         state.withLock { state in
             state.writeTimeout = timeout
             state.muxer?.setWriteTimeout(timeout)
+            if state.isStopRequested() { state.muxer?.hurry() }
         }
     }
 
@@ -135,7 +142,9 @@ public final class FFmpegOutput: MediaOutput {
             result.bytes == 0
             ? "\(shown): nothing was written." : "\(shown): \(scaled(Double(result.bytes), "B")), \(kind)."
         if target.kind == .network {
-            result.status = muxer.map { FFmpegOutput.text($0.state) }
+            let isListener = target.isListener(configuration.options)
+            result.status = muxer.map { FFmpegOutput.text($0.state, isListener: isListener) }
+            if isListener { result.announcement = "\(shown) waits for a caller." }
             if counts.packetsDropped > 0 || counts.reconnections > 0 {
                 result.summary +=
                     " Packets dropped: \(counts.packetsDropped); reconnects: \(counts.reconnections)."
@@ -150,8 +159,9 @@ public final class FFmpegOutput: MediaOutput {
         return result
     }
 
-    private static func text(_ state: FFmpegMuxer.State) -> String {
+    private static func text(_ state: FFmpegMuxer.State, isListener: Bool) -> String {
         switch state {
+        case .connecting where isListener: "waiting for a caller"
         case .idle: "idle"
         case .connecting: "connecting"
         case .live: "live"

@@ -5,6 +5,8 @@ import VideoCapturing
 final class NetworkSender: Sendable {
     /// After a connection that took longer, the packets that wait are of no interest any more.
     private static let longestFreshness = Duration.seconds(1)
+    /// How long the end may take when a user waits for it.
+    private static let hurriedEnd = Duration.milliseconds(500)
 
     private let target: OutputTarget
     private let tracks: [TrackDescription]
@@ -15,6 +17,7 @@ final class NetworkSender: Sendable {
     /// Ends the waits between attempts.
     private let stop = ManualResetEvent()
     private let hasEnded = Locked(false)
+    private let isListener: Bool
 
     init(
         _ target: OutputTarget, _ tracks: [TrackDescription], _ configuration: FFmpegMuxer.Configuration,
@@ -25,6 +28,7 @@ final class NetworkSender: Sendable {
         self.configuration = configuration
         self.limit = limit
         self.status = status
+        isListener = target.isListener(configuration.options)
         queue = PacketQueue(PacketQueue.Limits(packets: 512, duration: configuration.maximumDelay))
         try CaptureThread(name: "muxer") { [self] in
             run()
@@ -49,23 +53,34 @@ final class NetworkSender: Sendable {
 
     /// Sends what waits and closes the connection.
     ///
+    /// - Parameter isHurried: whether a user waits for the end; a peer that does not answer is not waited for then.
     /// - Throws: what has ended the sending.
-    func finish() throws(MediaFileError) {
+    func finish(isHurried: Bool) throws(MediaFileError) {
         queue.close()
         stop.raise()
+        switch status.state {
         // A lost connection is not waited for, nor what would be sent by it.
-        if case .reconnecting = status.state { cancel() }
-        if !waitForEnd(configuration.connectTimeout + configuration.writeTimeout) {
+        case .reconnecting: cancel()
+        case .connecting where isListener: cancel()
+        default: break
+        }
+        let timeout = isHurried ? NetworkSender.hurriedEnd : configuration.connectTimeout + configuration.writeTimeout
+        if !waitForEnd(timeout) {
             cancel()
             // A resolver of names does not ask whether it is still wanted; the thread ends when it returns.
-            guard waitForEnd(.seconds(1)) else {
+            guard waitForEnd(isHurried ? NetworkSender.hurriedEnd : .seconds(1)) else {
                 throw .muxing(
                     .stalled, "finish", target.name,
                     "The connection is still being made, and what waits is not sent; check the name servers, or the network."
                 )
             }
         }
-        if let error = status.error { throw error }
+        if let error = status.error {
+            guard isHurried, error.code == .interrupted else { throw error }
+            throw .muxing(
+                .stalled, "finish", target.name,
+                "The peer had not taken everything when the output was ended; check it and the network.")
+        }
     }
 
     private func waitForEnd(_ timeout: Duration) -> Bool {
@@ -77,12 +92,13 @@ final class NetworkSender: Sendable {
         // The first error since there was a connection.
         var lost: MediaFileError?
         var attempt = 0
+        var hasBeenLive = false
         while true {
             let isFirst = lost == nil
             if isFirst { status.change(to: .connecting) }
             var liveSince: MediaTime?
             do throws(MediaFileError) {
-                try sendUntilEnd(isFirst: isFirst, liveSince: &liveSince)
+                try sendUntilEnd(isFirst: isFirst && !hasBeenLive, isAgain: hasBeenLive, liveSince: &liveSince)
                 status.change(to: .ended(nil))
                 return
             } catch {
@@ -91,8 +107,15 @@ final class NetworkSender: Sendable {
                     backoff.didConnect(at: liveSince)
                     lost = nil
                     attempt = 0
+                    hasBeenLive = true
                 }
-                guard liveSince != nil || !isFirst, isTemporary(error), !limit.isCancelled, !stop.isRaised,
+                if isListener, liveSince != nil || stop.isRaised, isTemporary(error) {
+                    // A caller that has gone, or never came, is no failure; another one may call.
+                    guard stop.isRaised || limit.isCancelled else { continue }
+                    return status.change(to: .ended(nil))
+                }
+                guard liveSince != nil || !isFirst || configuration.retriesFirstConnection, isTemporary(error),
+                    !limit.isCancelled, !stop.isRaised,
                     let delay = backoff.nextDelay(at: now)
                 else {
                     queue.close(discardingWaitingPackets: true)
@@ -110,14 +133,17 @@ final class NetworkSender: Sendable {
 
     /// One connection, from its making to its end.
     ///
-    /// - Parameter liveSince: set once packets have gone out.
-    private func sendUntilEnd(isFirst: Bool, liveSince: inout MediaTime?) throws(MediaFileError) {
+    /// - Parameters:
+    ///   - isFirst: whether no attempt was made before.
+    ///   - isAgain: whether there was a connection before.
+    ///   - liveSince: set once packets have gone out.
+    private func sendUntilEnd(isFirst: Bool, isAgain: Bool, liveSince: inout MediaTime?) throws(MediaFileError) {
         let begin = MonotonicClock().now
         let writer = try ContainerWriter(
             target, tracks, file: nil, options: configuration.options, limit: limit,
             timeout: configuration.writeTimeout)
-        try writer.connect(within: configuration.connectTimeout)
-        if !isFirst { status.addReconnection() }
+        try writer.connect(within: isListener ? nil : configuration.connectTimeout)
+        if isAgain { status.addReconnection() }
         if !isFirst || MonotonicClock().now - begin > NetworkSender.longestFreshness {
             queue.restart()
             status.requestKeyFrame()

@@ -64,6 +64,16 @@ struct OutputTarget: @unchecked Sendable {
     /// Whether the container is MP4 or one of its kin, which are written in fragments.
     var isFragmented: Bool { OutputTarget.fragmented.contains(containerName) }
 
+    /// Whether the peer calls, and not this side.
+    ///
+    /// - Parameter options: the user's.
+    func isListener(_ options: [String: String]) -> Bool {
+        guard kind == .network else { return false }
+        let query = url.drop { $0 != "?" }.dropFirst().split(separator: "&")
+        return options["mode"] == "listener" || options["listen"].map { $0 != "0" } ?? false
+            || query.contains { $0 == "mode=listener" || $0 == "listen" || $0.hasPrefix("listen=") && $0 != "listen=0" }
+    }
+
     /// Whether the library opens the output itself when the header is written.
     var opensItself: Bool { container.pointee.flags & AVFMT_NOFILE != 0 }
 

@@ -11,9 +11,10 @@ final class WaitLimit: Sendable {
     private let deadline = Atomic<Int64>(.max)
     private let cancelled = Atomic(false)
 
-    /// From here on a wait ends after `timeout`.
-    func begin(_ timeout: Duration) {
-        deadline.store(MonotonicClock().now.advanced(by: timeout).nanoseconds, ordering: .relaxed)
+    /// From here on a wait ends after `timeout`; nil for never.
+    func begin(_ timeout: Duration?) {
+        let end = timeout.map { MonotonicClock().now.advanced(by: $0).nanoseconds } ?? .max
+        deadline.store(end, ordering: .relaxed)
     }
 
     /// Ends all waits, those to come as well.

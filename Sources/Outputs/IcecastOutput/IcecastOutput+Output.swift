@@ -16,20 +16,22 @@ extension IcecastOutput: MediaOutput {
     /// Packets of Opus.
     public var audioFeed: OutputContext.AudioFeed? { .packets([.opus]) }
 
-    /// Connects, until a stop is requested.
+    /// Connects, until a stop is requested; where peers are tried again, the sending thread does that.
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         hub.values.withLock { $0.isStopRequested = context.isStopRequested }
         let name = name
+        let hasBeenLive = Locked(false)
         setStateHandler { state in
             switch state {
+            case .live: hasBeenLive.withLock { $0 = true }
             case .reconnecting(let error, attempt: 1):
-                context.warn("\(name): the connection was lost, and is made again. \(error.message)")
+                context.warn(OutputContext.warning(name, error.message, isLost: hasBeenLive.withLock { $0 }))
             case .ended(let error?) where !context.isStopRequested(): context.fail(error)
             default: break
             }
         }
         endOpeningIfStopped()
-        try open(hasVideo: !hub.address.isAudioOnly)
+        if !context.retriesPeers { try open(hasVideo: !hub.address.isAudioOnly) }
         return .sink(self)
     }
 

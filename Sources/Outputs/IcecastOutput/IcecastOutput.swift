@@ -157,7 +157,10 @@ public final class IcecastOutput: FeedbackSink {
         case .idle, .reconnecting, .ended: hub.cancel()
         }
         guard let thread else { return hub.change(to: .ended(nil)) }
-        let deadline = MonotonicClock().now.advanced(by: configuration.finishTimeout)
+        // A user who waits for the end does not wait for a server that takes nothing.
+        let isHurried = hub.values.withLock { $0.isStopRequested }?() ?? false
+        let timeout = isHurried ? min(configuration.finishTimeout, .milliseconds(500)) : configuration.finishTimeout
+        let deadline = MonotonicClock().now.advanced(by: timeout)
         let hasEnded = hub.values.wait(until: deadline) { values -> Bool? in
             if case .ended = values.state { return true }
             return nil
