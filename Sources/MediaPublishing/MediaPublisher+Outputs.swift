@@ -71,8 +71,12 @@ extension MediaPublisher {
         let newAudio = try makeAudioStages(records)
         var destinations: [(OutputRecord, OutputContext.Destination)] = []
         for record in records {
-            destinations.append((record, try record.output.open(try context(of: record))))
+            var destination = try record.output.open(try context(of: record))
             record.state.withLock { $0.isOpen = true }
+            if case .sink(let sink) = destination, count > 1, waitsForReader(record) {
+                destination = .sink(decoupled(sink, of: record))
+            }
+            destinations.append((record, destination))
         }
         // Before they get frames, since they may fail with the first one.
         state.withLock { $0.stages += newStages }
@@ -127,14 +131,32 @@ extension MediaPublisher {
                 frameRate: record.frames.frameRate,
                 passesFeedback: passesFeedback,
                 onFailure: { [weak self, weak record] error in if let record { self?.fail(record, error) } })
-        let subscription = try video.add(
-            entry, name: record.output.kind, queue: feed.queue ?? queue(.file, isBounded: isBounded))
+        var queue = feed.queue ?? queue(.file, isBounded: isBounded)
+        if state.withLock({ $0.records.count }) > 1, waitsForReader(record) {
+            queue.blockTimeout = MediaPublisher.longestBlock
+        }
+        let subscription = try video.add(entry, name: record.output.kind, queue: queue)
         record.state.withLock { $0.subscription = subscription }
+    }
+
+    /// How long the reader of one output may delay the frames of all: less than a queue of 30 frames per second lasts.
+    private static let longestBlock = Duration.milliseconds(100)
+
+    /// Whether an open output may wait for the reader of a pipe while frames come in real time, which the others must get.
+    private func waitsForReader(_ record: OutputRecord) -> Bool {
+        settings.pacing == .realTime && record.output.path != nil && record.output.limitsOwnWaits
+    }
+
+    private func decoupled(_ sink: any PacketSink, of record: OutputRecord) -> any PacketSink {
+        let name = record.output.name
+        return DecoupledSink(sink, timeout: settings.writeTimeout) { [weak self] in
+            self?.post(.warning("\(name): its reader is too slow, and groups of pictures are left out for it."))
+        }
     }
 
     private func context(of record: OutputRecord) throws(OptionError) -> OutputContext {
         let source = capture.captureSettings()
-        return OutputContext(
+        var context = OutputContext(
             format: try record.frames.format(of: source.format, settings.orientation),
             audioFormat: record.audio == nil ? nil : audioFormat, sourceName: source.sourceName,
             orientation: record.frames.changesPictures ? .up : settings.orientation,
@@ -144,6 +166,8 @@ extension MediaPublisher {
             warn: { [weak self] in self?.post(.warning($0)) },
             complete: { [weak self, weak record] in if let record { self?.complete(record) } },
             requestStill: { [weak self] in self?.takeStill() })
+        context.retriesPeers = settings.retriesPeers
+        return context
     }
 
     // MARK: Encoders

@@ -101,4 +101,16 @@ import VideoCapturing
         consumer.join()
         #expect(taken.withLock { $0 } + queue.dropped.total == 400)
     }
+
+    @Test func aConsumerWithoutProgressIsPassedBy() {
+        var settings = QueueSettings(capacity: 1, policy: .block, timeout: .seconds(600))
+        settings.blockTimeout = .milliseconds(1)
+        let queue = FrameQueue(settings)
+        let results = (0..<4).map { queue.push(frame($0)) }
+        #expect(results == [.accepted, .refused, .refused, .refused])
+        #expect(queue.dropped.refused == 3 && !queue.isStalled)
+        #expect(queue.pop()?.sequenceNumber == 0)
+        #expect(queue.push(frame(4)) == .accepted)
+        #expect(drain(queue) == [4])
+    }
 }

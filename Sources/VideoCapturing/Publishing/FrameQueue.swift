@@ -24,6 +24,8 @@ package final class FrameQueue: Sendable {
     /// How long a consumer may make no progress before it counts as stalled; nil for indefinitely. Its producer then
     /// waits for no room any more until the consumer takes a frame.
     package let timeout: Duration?
+    /// How long a producer waits for room while the consumer makes no progress; nil for ``timeout``.
+    private let blockTimeout: Duration?
     private let numbersFrames: Bool
 
     struct Contents {
@@ -42,7 +44,7 @@ package final class FrameQueue: Sendable {
         var accumulator = DamageAccumulator.unseen
         var waitingProducers = 0
         var waitingConsumers = 0
-        /// When the consumer has last taken or returned a frame; only where there is a timeout.
+        /// When the consumer has last taken or returned a frame; only where there is a timeout of either kind.
         var lastProgress = MediaTime.zero
         /// The consumer has made no progress for the timeout, and none since.
         var isStalled = false
@@ -85,9 +87,20 @@ package final class FrameQueue: Sendable {
         self.init(capacity: capacity, policy: policy, timeout: timeout, numbersFrames: false)
     }
 
+    /// - Parameter settings: as a publisher's consumer has them.
+    package convenience init(_ settings: QueueSettings) {
+        self.init(
+            capacity: settings.capacity, policy: settings.policy, timeout: settings.timeout,
+            blockTimeout: settings.blockTimeout, numbersFrames: false)
+    }
+
     /// - Parameter numbersFrames: whether a frame's sequence number becomes the number of frames that were put in or turned
     ///   away before it, so that who takes it out sees what was dropped in front of it, whatever happens to those behind.
-    init(capacity: Int, policy: QueuePolicy, timeout: Duration? = nil, numbersFrames: Bool) {
+    init(
+        capacity: Int, policy: QueuePolicy, timeout: Duration? = nil, blockTimeout: Duration? = nil,
+        numbersFrames: Bool
+    ) {
+        self.blockTimeout = blockTimeout
         self.numbersFrames = numbersFrames
         self.capacity = max(1, capacity)
         self.policy = policy
@@ -141,7 +154,7 @@ package final class FrameQueue: Sendable {
                         return .refused
                     }
                 case .block:
-                    guard isWanted(), !isStalled(&contents, &limit) else {
+                    guard isWanted(), !isStalled(&contents, &limit), !isPassedBy(&contents, &limit) else {
                         contents.accumulator.add(frame)
                         contents.dropped.refused += 1
                         return .refused
@@ -223,8 +236,18 @@ package final class FrameQueue: Sendable {
         return contents.isStalled
     }
 
+    /// Whether a producer waits no longer for room, since the consumer has made no progress.
+    private func isPassedBy(_ contents: inout Contents, _ limit: inout Limit?) -> Bool {
+        guard let blockTimeout else { return false }
+        let deadline = contents.lastProgress.advanced(by: blockTimeout)
+        // That of the other timeout was set in this pass.
+        let other = timeout == nil ? deadline : limit?.deadline ?? deadline
+        limit = (limit?.start ?? MonotonicClock().now, min(other, deadline))
+        return MonotonicClock().now >= deadline
+    }
+
     func recordProgress(_ contents: inout Contents) {
-        guard timeout != nil else { return }
+        guard timeout != nil || blockTimeout != nil else { return }
         contents.lastProgress = MonotonicClock().now
         contents.isStalled = false
     }

@@ -142,7 +142,7 @@ public final class VideoPublisher: Sendable {
         try checkIsOpen("add \(name)")
         let subscription = try PublisherSubscription(
             consumer, name: name,
-            queue: FrameQueue(capacity: queue.capacity, policy: queue.policy, timeout: queue.timeout),
+            queue: FrameQueue(queue),
             clock: fanOut.clock,
             onWants: { [weak self] in self?.passWantsOn() })
         subscription.connectFeedback { [weak self] in self?.requestRefreshFrame() }
