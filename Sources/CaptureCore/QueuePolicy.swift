@@ -22,7 +22,7 @@ public struct QueueSettings: Sendable, Hashable {
     /// that is slow but returns loses nothing. An `InlineConsumer` is outside this while it is called on the capture's
     /// thread.
     public var timeout: Duration?
-    /// How long the producer waits for room in a full queue while the consumer makes no progress; then what comes is dropped
+    /// How long the producer waits for room in a full queue while the consumer makes no progress; then new frames are dropped
     /// and counted as refused until the consumer takes one. Nil for as long as ``timeout``. For a consumer that may wait for
     /// a reader, next to others that must get everything.
     public var blockTimeout: Duration?

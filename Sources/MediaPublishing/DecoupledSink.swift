@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// Writes the packets of one output on a thread of its own, so that a reader that takes nothing delays neither the encoder
+/// Writes the packets of one output on a separate thread, so that a reader that takes nothing delays neither the encoder
 /// nor the outputs that share it. What waits longer than the write timeout allows is dropped in whole groups of pictures.
 final class DecoupledSink: FeedbackSink {
     private struct State {
@@ -63,7 +63,7 @@ final class DecoupledSink: FeedbackSink {
         if isFirst { onDrop() }
     }
 
-    /// Waits until what is queued is written, or the sink has thrown.
+    /// Waits until the queued packets are written, or the sink has thrown.
     func finish() throws {
         queue.close()
         let error = state.wait { $0.hasEnded ? .some($0.error) : nil } ?? nil

@@ -151,7 +151,7 @@ import Testing
         let list = (0..<3000).map { "#EXTINF:-1,Station \($0)\nhttp://host/stream\($0)\n" }.joined()
         let found = try entries("#EXTM3U\n" + list, .m3u)
         #expect(found.count == 32 && found.first == "http://host/stream0")
-        // The last line of what was read may be cut.
+        // The last line may be cut.
         let long = String(repeating: "#\n", count: 32 * 1024 - 16) + "http://host/whole\nhttp://host/cut"
         #expect(try entries(String(long.prefix(Playlist.maximumBytes + 1)), .m3u) == ["http://host/whole"])
     }

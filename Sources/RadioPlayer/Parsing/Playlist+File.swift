@@ -17,7 +17,7 @@ extension Playlist {
     /// Reads a playlist that was saved.
     ///
     /// - Parameter path: the path of a file.
-    /// - Throws: `streamNotFound` for a file that cannot be read, and what is wrong with the playlist.
+    /// - Throws: `streamNotFound` for a file that cannot be read, and the errors of the playlist.
     package init(ofFile path: String) throws(RadioError) {
         guard let bytes = readFile(path, atMost: Playlist.maximumBytes + 1) else {
             throw RadioError(
@@ -30,7 +30,7 @@ extension Playlist {
     }
 }
 
-/// The bytes of a regular file; nil for what is none, with the system's error.
+/// The bytes of a regular file; nil for any other file, with the system's error.
 private func readFile(_ path: String, atMost limit: Int) -> [UInt8]? {
     // A FIFO would be waited for.
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -92,7 +92,7 @@ package struct Playlist: Sendable, Hashable {
 
     /// The addresses that can be read.
     ///
-    /// - Throws: `streamUnsupported` when there is none.
+    /// - Throws: `streamUnsupported` when no entry can be read.
     package var addresses: [HTTPAddress] {
         get throws(RadioError) {
             let found = entries.compactMap { try? RadioStream.address($0) }

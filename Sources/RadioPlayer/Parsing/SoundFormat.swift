@@ -12,7 +12,7 @@ enum SoundFormat {
         }
     }
 
-    /// The name of another format; nil for MP3, and for what is unknown.
+    /// The name of another format; nil for MP3 and unknown formats.
     ///
     /// - Parameter bytes: from anywhere in the stream; some KB.
     static func name(ofOther bytes: UnsafeRawBufferPointer) -> String? {

@@ -205,7 +205,7 @@ final class RadioEngine: @unchecked Sendable {
 
     // MARK: - A renderer that is lost
 
-    /// Whether the renderer is to be opened again.
+    /// Whether the player tries to open the renderer again.
     var isRendererLost: Bool { loss != nil && output == nil }
 
     /// The renderer takes sound.
@@ -213,7 +213,7 @@ final class RadioEngine: @unchecked Sendable {
 
     /// Goes on without the renderer, for a while.
     ///
-    /// - Throws: the first failure, when it is no loss of the device, or has lasted for too long.
+    /// - Throws: the first failure, when the device is still there, or has been away for too long.
     private func loseRenderer(_ error: RadioError, _ sound: RadioSound) throws(RadioError) {
         guard isDeviceLost, [.rendererWriteFailed, .rendererTimeFailed].contains(error.code),
             let format = output ?? loss?.format

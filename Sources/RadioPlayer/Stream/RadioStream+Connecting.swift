@@ -111,7 +111,7 @@ extension RadioStream {
         }
     }
 
-    /// Leaves out what was received before, where a server does not know ranges. A station whose length is not true sends
+    /// Leaves out the bytes that were received before, where a server does not know ranges. A station whose length is not true sends
     /// at the speed of sound, from now on: nothing of that was received before.
     private func dropKnown(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         guard bytesToDrop > 0 else { return bytes }

@@ -129,7 +129,7 @@ package final class RadioStream {
 
     /// Begins with an address, or with the playlist in a file.
     ///
-    /// - Throws: `invalidConfiguration` for an address that cannot be read, and what is wrong with a playlist.
+    /// - Throws: `invalidConfiguration` for an address that cannot be read, and the errors of a playlist.
     package func open(_ url: String) throws(RadioError) {
         let entries =
             Playlist.isPath(url) ? try Playlist(ofFile: url).addresses : [try RadioStream.address(url)]

@@ -36,7 +36,7 @@ final class VirtualServer: Sendable {
         /// A file, which ends.
         var isFile = false
         var ignoresRanges = false
-        /// The length of a station that is none, and has no name.
+        /// The untrue length of a station without a name.
         var statedLength: Int64?
         var contentType = "audio/mpeg"
         var requests: [RadioRequest] = []
@@ -161,7 +161,7 @@ final class VirtualTransport: RadioTransport {
             while sent < due, end == nil, send(min(4096, due - sent)) {}
             if state.isFile, sent == server.clip.count - offset { end = .complete }
             guard let limit = state.closesAfter, elapsed >= limit else { return }
-            // With a length that is not reached it is no good order.
+            // Below the stated length the connection was cut.
             if state.statedLength == nil { end = .complete } else { fail("cut") }
         }
     }

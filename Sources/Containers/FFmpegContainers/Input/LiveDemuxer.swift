@@ -219,7 +219,7 @@ final class LiveInput {
     private var deadline = MediaTime.zero
     /// Of the wait that ends then.
     private var limit = Duration.zero
-    /// What is being opened; nil at other times.
+    /// The context that is being opened; nil at other times.
     var opening: UnsafeMutablePointer<AVFormatContext>?
     /// The server to which a redirect has led, and where the login must not go.
     private var foreignServer: String?
