@@ -317,6 +317,18 @@ import VideoCapturing
         #expect(muxer.statistics.reconnections == 0)
     }
 
+    @Test(arguments: ["rtmp", "rtsp", "tcp"]) func aServerThatNeverComesIsAFailure(_ scheme: String) throws {
+        let clip = try Clip.h264.get()
+        let port = try freePort(SOCK_STREAM)
+        var configuration = FFmpegMuxer.Configuration()
+        configuration.retriesFirstConnection = true
+        let muxer = try makeMuxer("\(scheme)://127.0.0.1:\(port)/live/key", configuration)
+        try muxer.begin([clip.track])
+        try muxer.write(clip.packets[0])
+        #expect(states.wait { if case .reconnecting = $0 { true } else { false } })
+        #expect(mediaFileError { try muxer.finish() }?.code == .unreachable)
+    }
+
     /// A user who waits for the end does not wait for a peer that is silent.
     @Test(arguments: ["rtmp", "rtsp"]) func aHurriedEnd(_ scheme: String) throws {
         let clip = try Clip.h264.get()

@@ -127,6 +127,8 @@ final class NetworkSender: Sendable {
                 attempt += 1
                 status.change(to: .reconnecting(after: error, attempt: attempt))
                 stop.wait(until: now.advanced(by: delay))
+                // The next attempt would find nothing to send, which is no success.
+                guard !stop.isRaised, !limit.isCancelled else { return status.change(to: .ended(lost)) }
             }
         }
     }
