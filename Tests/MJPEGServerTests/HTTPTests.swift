@@ -30,6 +30,16 @@ import VideoCapturing
         }
     }
 
+    @Test func theTextsSayWhoIsServed() throws {
+        let test = try TestServer()
+        try test.show(1)
+        let idle = test.server.outputStatistics
+        #expect(idle.announcement?.contains("on this machine only (0.0.0.0:\(test.port) serves others too)") == true)
+        #expect(idle.summary == "Served no frames, since no viewer asked for any.")
+        _ = try Client.fetch("/snapshot", port: test.port)
+        #expect(eventually { test.server.outputStatistics.summary.hasPrefix("Served 0 frames and 1 snapshot, ") })
+    }
+
     @Test func thereIsNoIconAndNoErrorForIt() throws {
         let test = try TestServer()
         let client = try Client(test.port)

@@ -61,13 +61,16 @@ extension MJPEGServer: MediaOutput {
             "Serving \(urls.joined(separator: " and ")) to browsers\(reach); the MJPEG stream is \(url)stream, a JPEG image "
             + "\(url)snapshot."
         func counted(_ count: UInt64, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+        let isUnused = report.framesSent == 0 && report.snapshotsSent == 0 && live.framesSent == 0
         result.summary =
-            "Served \(counted(report.framesSent, "frame")) and \(counted(report.snapshotsSent, "snapshot")), "
-            + "\(scaled(Double(report.bytesSent), "B")); encoded \(report.framesEncoded), "
-            + "skipped \(report.framesSkipped) for slow viewers."
-            + (live.framesSent == 0
-                ? ""
-                : " By WebRTC \(counted(live.framesSent, "frame")), \(scaled(Double(live.bytesSent), "B")).")
+            isUnused
+            ? "Served no frames, since no viewer asked for any."
+            : "Served \(counted(report.framesSent, "frame")) and \(counted(report.snapshotsSent, "snapshot")), "
+                + "\(scaled(Double(report.bytesSent), "B")); encoded \(report.framesEncoded), "
+                + "skipped \(report.framesSkipped) for slow viewers."
+                + (live.framesSent == 0
+                    ? ""
+                    : " By WebRTC \(counted(live.framesSent, "frame")), \(scaled(Double(live.bytesSent), "B")).")
         result.details = [
             ("url", .string(url)), ("viewers", .count(all)), ("webrtcViewers", .count(live.viewers)),
             ("webrtcFramesSent", .count(live.framesSent)), ("webrtcBytesSent", .count(live.bytesSent)),
