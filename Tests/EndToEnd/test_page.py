@@ -137,10 +137,24 @@ class PageTests(PageTestCase):
         tab.wait(expanded.format("true"))
         tab.press("?")
         tab.wait("document.querySelector('#help').open")
+        # It begins at its beginning, also where it does not fit.
+        self.assertEqual(tab.evaluate("document.activeElement.id"), "help-title")
+        self.assertEqual(tab.evaluate("document.querySelector('#help').scrollTop"), 0)
         tab.press("p")  # not while the help is open
         tab.press("Escape")
         tab.wait("!document.querySelector('#help').open")
         tab.wait(expanded.format("true"))
+        # When nothing has moved for a while, the corners of the picture are free, but for an open panel.
+        opacity = "getComputedStyle(document.querySelector('#tools')).opacity"
+        tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=20, y=300)
+        tab.evaluate("document.activeElement.blur(); document.documentElement.classList.add('rested')")
+        self.assertEqual(tab.evaluate(opacity), "1")
+        tab.press("p")
+        tab.wait(expanded.format("false"))
+        tab.evaluate("document.documentElement.classList.add('rested')")
+        tab.wait(f"{opacity} === '0'")
+        tab.press("p")
+        tab.wait(f"{expanded.format('true')} && {opacity} === '1'")
         tab.press("f")
         tab.wait("document.fullscreenElement !== null")
         tab.press("f")

@@ -98,7 +98,9 @@ class WebRTCPageTests(ToolTestCase):
 
     def end(self, running):
         running.send(signal.SIGINT)
-        self.assertEqual(running.finish(60).code, 0)
+        run = running.finish(60)
+        self.assertEqual(run.code, 0)
+        return run
 
     def open(self, url=None, script=None):
         tab = self.browser.open()
@@ -120,6 +122,17 @@ class WebRTCPageTests(ToolTestCase):
         self.assertFalse(tab.complaints, tab.complaints)
         # No stream of JPEG is read beside it.
         self.assertFalse([url for url in tab.requests if "/stream" in url], tab.requests)
+        self.assertRegex(self.end(running).stderr, r"By WebRTC \d{2,} frames")
+
+    def test_goes_on_when_no_packet_comes_for_seconds(self):
+        running = self.serve()
+        tab = self.open(script=PEERS)
+        tab.wait(f"{DECODED} > 10", LIMIT)
+        # Browsers call a connection failed much later, if at all.
+        tab.evaluate("""(() => { const peer = peers.at(-1);
+            Object.defineProperty(peer, 'connectionState', { value: 'disconnected' }); peer.onconnectionstatechange(); })()""")
+        tab.wait("peers.length === 2", LIMIT)
+        tab.wait(f"{DECODED} > 10 && {WAY} === 'WebRTC'", LIMIT)
         self.end(running)
 
     def test_sound_is_heard_once_it_is_asked_for(self):
@@ -131,6 +144,9 @@ class WebRTCPageTests(ToolTestCase):
         self.assertEqual(tab.evaluate(f"{BUTTON}.innerText.trim()"), "Sound on")
         self.assertTrue(tab.evaluate("document.querySelector('video').muted"))
         self.assertTrue(tab.evaluate("fetch('state').then(a => a.json()).then(a => a.result.viewer_page.sound)"))
+        # Both channels: Chromium plays one unless its own description asks for two.
+        for description in ("localDescription", "remoteDescription"):
+            self.assertRegex(tab.evaluate(f"peers.at(-1).{description}.sdp"), r"a=fmtp:\d+ [^\r\n]*\bstereo=1")
         tab.click("#sound-button")
         tab.wait("!document.querySelector('video').muted && !document.querySelector('video').paused", LIMIT)
         self.assertEqual(tab.evaluate(f"{BUTTON}.getAttribute('aria-label')"), "Sound off")

@@ -54,7 +54,30 @@ class BrowserTests(WebRTCTestCase):
         viewer = self.ended(Viewer("firefox-esr"))
         running = self.publish_to(viewer)
         self.wait("bars", lambda: viewer.last()["bars"] >= 6, running)
+        # It names its formats behind what it says of them, such as that it takes lost packets again.
+        self.addCleanup(network.drop_nothing)
+        network.lose(10)
+        self.wait("lost packets again", lambda: self.output(running, "whip")["packetsResent"] > 5, running)
+        network.drop_nothing()
         self.end(running)
+
+    def test_firefox_is_shown_both_over_one_transport(self):
+        running = self.publish("--serve", f"{network.ADDRESS}:0", "--audio", "tone")
+        url = self.wait("where it serves", lambda: self.output(running, "mjpeg").get("url"), running)
+        viewer = self.ended(Viewer("firefox-esr", "?whep=max-bundle", url))
+        self.wait("frames and sound", lambda: viewer.video() >= 30 and viewer.last()["bars"] >= 6
+                  and viewer.last()["audio"]["packetsReceived"] > 50, running)
+        said = viewer.last("whep")
+        self.assertIn("a=bundle-only", said["offer"], "what players of WHEP send")
+        self.assertRegex(said["offer"], "m=video 0 ")
+        video = said["answer"].split("m=video 9 ")[1]
+        for feedback in ("nack", "nack pli", "ccm fir", "goog-remb", "transport-cc"):
+            self.assertRegex(video, rf"a=rtcp-fb:\d+ {feedback}\r")
+        self.assertRegex(video, r"a=rtpmap:\d+ rtx/90000")
+        output = self.output(running, "mjpeg")
+        self.assertEqual((output["viewers"], output["webrtcViewers"]), (1, 1))
+        last = next(output for output in self.end(running)["outputs"] if output["format"] == "mjpeg")
+        self.assertGreaterEqual(last["webrtcFramesSent"], 30)
 
 
 class RelayTests(WebRTCTestCase):

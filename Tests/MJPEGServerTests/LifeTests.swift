@@ -135,6 +135,8 @@ import VideoCapturing
         private let ended = Locked<[String]>([])
 
         var viewerCount: Int { 0 }
+        let counted = Locked(LiveViewingStatistics())
+        var statistics: LiveViewingStatistics { counted.withLock { $0 } }
         var endedSessions: [String] { ended.withLock { $0 } }
         func consumeFrame(_ frame: VideoFrame) {}
         func setDemandHandler(_ handler: (@Sendable () -> Void)?) {}
@@ -150,6 +152,21 @@ import VideoCapturing
             ended.withLock { $0.append(identifier) }
             return true
         }
+    }
+
+    /// Who watches in another way is no less a viewer.
+    @Test func viewersInAnotherWayAreCounted() throws {
+        let viewing = SlowViewing()
+        let server = MJPEGServer(viewing: viewing)
+        #expect(server.outputStatistics.status == "0 viewers, idle")
+        #expect(!server.outputStatistics.summary.contains("WebRTC"))
+        viewing.counted.withLock { $0.viewers = 1 }
+        #expect(server.outputStatistics.status == "1 viewer (WebRTC)")
+        viewing.counted.withLock { ($0.viewers, $0.framesSent, $0.bytesSent) = (2, 30, 4000) }
+        let statistics = server.outputStatistics
+        #expect(statistics.status == "2 viewers (WebRTC)" && statistics.bytes == 4000)
+        #expect(statistics.summary.hasSuffix("By WebRTC 30 frames, 4.00 kB."), "\(statistics.summary)")
+        #expect(statistics.details.first { $0.name == "webrtcFramesSent" }?.value.text == "30")
     }
 
     /// Otherwise the answer would be taken for that of the next offer of the same connection.

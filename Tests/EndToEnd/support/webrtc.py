@@ -196,6 +196,12 @@ class Handler(PageHandler):
             else:
                 viewer.events.append(said)
             return self.answer(204)
+        if self.path == "/whep":
+            request = urllib.request.Request(viewer.tool + "whep", body, {"Content-Type": "application/sdp"})
+            with urllib.request.urlopen(request, timeout=LIMIT) as response:
+                answer = response.read()
+            viewer.events.append({"event": "whep", "offer": body.decode(), "answer": answer.decode()})
+            return self.answer(201, answer, "application/sdp")
         name = uuid.uuid4().hex[:8]
         viewer.answers[name] = queue.Queue()
         viewer.offers.put({"id": name, "sdp": body.decode()})
@@ -211,9 +217,10 @@ class Handler(PageHandler):
 
 
 class Viewer:
-    """A browser that receives what is published to its WHIP endpoint, or to a room of Janus."""
+    """A browser that receives what is published to its WHIP endpoint or to a room of Janus, or what the tool serves at a URL."""
 
-    def __init__(self, program="chromium", query=""):
+    def __init__(self, program="chromium", query="", tool=None):
+        self.tool = tool
         self.offers, self.answers, self.events = queue.Queue(), {}, []
         self.server = http.server.ThreadingHTTPServer((network.ADDRESS, 0), Handler)
         self.server.daemon_threads, self.server.viewer = True, self

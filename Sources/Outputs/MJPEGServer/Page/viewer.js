@@ -355,7 +355,8 @@ document.addEventListener('webkitfullscreenchange', screenChanged);
 
 // When nothing has moved for a while, the status and the buttons go while all is well; in full screen the pointer too.
 let idleTimer = 0;
-function stir() {
+function stir(event) {
+  if (event && event.pointerType) root.classList.toggle('mouse', event.pointerType === 'mouse');
   clearTimeout(idleTimer);
   root.classList.remove('idle', 'rested');
   idleTimer = setTimeout(() => {
