@@ -18,6 +18,7 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzMP3", [framework("MP3Codec"), framework("AudioCapturing")]),
     ("FuzzPlaylist", [framework("RadioPlayer")]),
     ("FuzzRadio", [framework("RadioPlayer")]),
+    ("FuzzRequests", [framework("MJPEGServer")]),
     ("FuzzSignalling", [framework("WebRTCPublisher")]),
     ("FuzzRTCP", [framework("RTP")]),
     ("FuzzSDP", [framework("RTP")]),
