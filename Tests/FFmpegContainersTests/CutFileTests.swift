@@ -74,7 +74,7 @@ import VideoCapturing
         }
     }
 
-    @Test func aTransportStreamThatEndsWithinAPacketCountsOne() throws {
+    @Test func aTransportStreamThatEndsWithinAPacketCountsOneAndIsTold() throws {
         let path = try folder.make("a.ts", frames: 30, "-c:v mpeg2video")
         let whole = try readBytes(path)
         let reader = try openReader(path)
@@ -84,7 +84,9 @@ import VideoCapturing
             try writeBytes(Array(whole.prefix(size)), to: path)
             for reader in [try openReader(path), try openPipe(path)] {
                 let (count, error) = try read(reader)
-                #expect(count > 5 && count <= 30 && error == nil)
+                #expect(count > 5 && count <= 30)
+                #expect(error?.code == .corruptData)
+                #expect(error?.message.hasPrefix("The file ends within a picture") == true)
                 #expect(reader.damagedPackets == damaged)
             }
         }
@@ -100,6 +102,30 @@ import VideoCapturing
         #expect(error?.message.hasPrefix("\(missing) is missing, so \(after) after it") == true)
     }
 
+    /// A camera that fails leaves empty files.
+    @Test(arguments: [([1], 4), ([3], 4), ([2, 3], 3), ([5], 4), ([1, 3, 5], 2)])
+    func anEmptyPictureInASequenceIsSkippedAndCounted(_ empty: [Int], count: Int) throws {
+        let pattern = try folder.make("img%03d.png", frames: 5)
+        for number in empty { try writeBytes([], to: folder.file("img00\(number).png")) }
+        let reader = try FFmpegReader(FrameReaderFactory.Request(path: pattern))
+        for _ in 1...2 {
+            let times = try readAll(reader).map(\.timestamp)
+            let expected = (1...5).filter { !empty.contains($0) }.map { Duration.milliseconds(40 * ($0 - 1)) }
+            #expect(times == expected)
+            try reader.rewind()
+        }
+        #expect(reader.damagedPackets == UInt64(empty.count * 2 + (empty.first == 1 ? 1 : 0)))
+    }
+
+    @Test func aWholeMultipartStreamEndsWithoutAnError() throws {
+        let path = try folder.make("a.mpjpeg", frames: 5, "-f mpjpeg")
+        #expect(try read(openReader(path)) == (5, nil))
+        let whole = try readBytes(path)
+        try writeBytes(Array(whole.prefix(whole.count * 3 / 5)), to: path)
+        let (count, error) = try read(openReader(path))
+        #expect(count < 5 && error?.code == .corruptData)
+    }
+
     @Test func otherNamesAreNoPartOfASequence() throws {
         let pattern = try folder.make("img%03d.png", frames: 3)
         // Another width, no number, another ending, and a number that no picture has.
@@ -107,12 +133,13 @@ import VideoCapturing
             try writeBytes([1], to: folder.file(name))
         }
         #expect(try read(FFmpegReader(FrameReaderFactory.Request(path: pattern))) == (3, nil))
-        #expect(SequenceGap.first(in: folder.file("100%%-%d.png")) == nil)
+        #expect(PictureSequence(folder.file("100%%-%d.png"))?.firstGap == nil)
         for number in [1, 2, 12] { try writeBytes([1], to: folder.file("100%-\(number).png")) }
         #expect(
-            SequenceGap.first(in: folder.file("100%%-%d.png")) == SequenceGap(missing: "100%-3.png", countAfter: 1))
-        #expect(SequenceGap.first(in: folder.file("%d%d.png")) == nil)
-        #expect(SequenceGap.first(in: folder.file("none/%d.png")) == nil)
+            PictureSequence(folder.file("100%%-%d.png"))?.firstGap
+                == PictureSequence.Gap(missing: "100%-3.png", countAfter: 1))
+        #expect(PictureSequence(folder.file("%d%d.png"))?.firstGap == nil)
+        #expect(PictureSequence(folder.file("none/%d.png"))?.firstGap == nil)
     }
 
     /// The library takes seconds for the units then, and leaves out what is later than the film is long.

@@ -1,8 +1,9 @@
 import Glibc
-import MediaContainers
 import TestTools
 import Testing
 import VideoCapturing
+
+@testable import MediaContainers
 
 @Suite struct IVFTests {
     private let folder: TemporaryFolder
@@ -79,12 +80,34 @@ import VideoCapturing
             let third = try #require(try reader.nextPacket())
             #expect(third.timestamp == .seconds(1001))
             #expect(third.isKeyFrame == true)
-            #expect(try reader.nextPacket()?.timestamp == .milliseconds(-1001))
+            // Back in time: one packet later.
+            #expect(try reader.nextPacket()?.timestamp == .seconds(1001) + second.timestamp)
             // 2⁶³ − 1 frames are more than 64 bits of nanoseconds.
             #expect(try reader.nextPacket()?.timestamp == .nanoseconds(Int64.max))
             #expect(try reader.nextPacket() == nil)
             try reader.rewind()
         }
+    }
+
+    /// As where two files were joined, or a stream began again.
+    @Test func timesThatGoBackGoOn() throws {
+        let times: [Int64] = [900, 901, 902, 0, 1, 2, 3]
+        let path = folder.file("a.ivf")
+        try writeBytes(ivf(packets: times.map { ($0, [$0 == 0 || $0 == 900 ? 0 : 1]) }), to: path)
+        let reader = try IVFReader(InputFile(path: path))
+        func readTimes() throws -> [Duration] {
+            var times: [Duration] = []
+            while let packet = try reader.nextPacket() { times.append(packet.timestamp) }
+            return times
+        }
+        let first = try readTimes()
+        let frame = first[1] - first[0]
+        #expect((0..<7).allSatisfy { ((first[0] + frame * $0) - first[$0]).nanoseconds.magnitude < 10 })
+        #expect(reader.discontinuities == 1)
+        try reader.seekToKeyFrame(before: first[5])
+        #expect(try readTimes() == Array(first[3...]))
+        try reader.seekToKeyFrame(before: first[2])
+        #expect(try readTimes() == first)
     }
 
     @Test func aTruncatedPacketIsToldAfterTheWholeOnes() throws {

@@ -13,8 +13,9 @@ import VideoCapturing
 /// converted: luma and chroma of any sampling and depth, and gray, to I420, in the range of the file; RGB and palettes to
 /// ARGB.
 ///
-/// Times count from the start of the video stream and strictly increase: a repeated or decreasing time is placed a
-/// nanosecond after the last one. Damaged frames are skipped and counted. A truncated file delivers its complete frames,
+/// Times count from the start of the video stream and strictly increase. Where they go back, as in recordings that were
+/// joined, they continue one frame after the last one, and so do they in MPEG-TS and MPEG-PS after a step of more than ten
+/// seconds; ``discontinuities`` counts that. A repeated time is placed a nanosecond after the last one. Damaged frames are skipped and counted. A truncated file delivers its complete frames,
 /// then `corruptData`.
 ///
 /// A file cannot make FFmpeg open other files or addresses. The library's messages on standard error are
@@ -29,6 +30,7 @@ public final class FFmpegReader: FrameReader {
     public private(set) var color: ColorDescription
     public private(set) var pixelAspect: PixelAspect
     public private(set) var isInterlaced: Bool
+    public private(set) var statedFrameLength: Duration?
     public let orientation: VideoOrientation
     public let isMirrored: Bool
     public let duration: Duration?
@@ -95,6 +97,7 @@ public final class FFmpegReader: FrameReader {
     }
 
     public var damagedPackets: UInt64 { damagedBefore + decoder.damaged }
+    public var discontinuities: Int { decoder.clock.discontinuities }
     public var canRewind: Bool { request.file?.isSeekable ?? true }
     public var canSeek: Bool { canRewind }
 
@@ -113,6 +116,7 @@ public final class FFmpegReader: FrameReader {
             isInterlaced = clibav_is_interlaced(frame) != 0
             let picture = try maker.makePicture(next.lent)
             color = picture.color
+            statedFrameLength = AllowedFormats.stateLengths(decoder.demuxer.name) ? next.length : nil
             hasEnded = false
             return (picture.buffer, next.time)
         }
@@ -215,10 +219,15 @@ extension FFmpegReader {
     /// Throws for frames that are too large. A size of zero is unknown until the first frame.
     static func checkSize(width: Int32, height: Int32, _ path: String) throws(MediaFileError) {
         guard width > 0, height > 0, !isSizeAllowed(width: width, height: height) else { return }
-        throw MediaFileError(
+        throw tooLarge(PixelSize(width: Int(width), height: Int(height)), path)
+    }
+
+    static func tooLarge(_ size: PixelSize, _ path: String) -> MediaFileError {
+        MediaFileError(
             .limitExceeded, operation: "open the file", subject: path,
-            message: "The pictures have \(width)x\(height) pixels, of which at most \(maximumPixelCount) in all and "
-                + "\(VideoFormat.maximumSide) on a side are decoded; scale them down first.")
+            message:
+                "The pictures have \(size.width)x\(size.height) pixels, of which at most \(maximumPixelCount) in all "
+                + "and \(VideoFormat.maximumSide) on a side are decoded; scale them down first.")
     }
 }
 
@@ -227,9 +236,14 @@ extension FrameReaderFactory {
     /// recognize the first bytes.
     public static let ffmpeg = FrameReaderFactory(name: "FFmpeg") { request in
         if let file = request.file, try file.peek(1, { $0.count }) > 0, try InputProbe.demuxer(for: file) == nil {
+            if let error = UnreadableKind.error(of: file) { throw error }
             return nil
         }
-        return try FFmpegReader(request)
+        do {
+            return try FFmpegReader(request)
+        } catch let error as MediaFileError where [.formatUnsupported, .corruptData].contains(error.code) {
+            throw request.file.flatMap(UnreadableKind.error) ?? error
+        }
     }.withSound { request in
         do {
             return try FFmpegSoundReader(request)

@@ -24,6 +24,9 @@ final class FFmpegSoundReader: SoundReader {
     private var converted: [Float] = []
     /// When the next frame of sound is due, where the file does not say.
     private var nextTime: Duration?
+    /// What is added to the times of the file, since they have gone back or jumped.
+    private var offset = Duration.zero
+    private var hasRead = false
     /// What comes before is left out.
     private var floor: Duration?
 
@@ -88,6 +91,11 @@ final class FFmpegSoundReader: SoundReader {
     }
 
     func seek(to time: Duration) throws {
+        // In recordings that were joined the library may find the beginning of a later one.
+        guard hasRead || time > .zero else {
+            floor = time
+            return
+        }
         let stream = demuxer.stream
         let target = av_rescale_q(
             time.nanoseconds &+ origin, AVRational(num: 1, den: 1_000_000_000), stream.pointee.time_base)
@@ -99,6 +107,7 @@ final class FFmpegSoundReader: SoundReader {
         demuxer.forgetReadError()
         avcodec_flush_buffers(context)
         nextTime = nil
+        offset = .zero
         floor = time
         try resampler?.reset()
     }
@@ -117,7 +126,7 @@ final class FFmpegSoundReader: SoundReader {
         let time =
             stated == clibav_no_time
             ? nextTime ?? .zero
-            : .nanoseconds(FFmpegSoundReader.nanoseconds(stated, demuxer.stream.pointee) &- origin)
+            : continuous(.nanoseconds(FFmpegSoundReader.nanoseconds(stated, demuxer.stream.pointee) &- origin))
         nextTime = time + .nanoseconds(Int64(count) * 1_000_000_000 / Int64(rate))
         let given = try converted(count, channels, rate)
         // In frames of the output, from the time that was sought.
@@ -131,6 +140,21 @@ final class FFmpegSoundReader: SoundReader {
         }
         return true
     }
+
+    /// A time of the file, as the pictures' times go on where recordings were joined; see `ContinuousTime`.
+    private func continuous(_ stated: Duration) -> Duration {
+        guard let nextTime else { return stated + offset }
+        let step = stated + offset - nextTime
+        if .zero - step > FFmpegSoundReader.longestOverlap
+            || AllowedFormats.mayJump(demuxer.name) && step > .seconds(10)
+        {
+            offset -= step
+        }
+        return stated + offset
+    }
+
+    /// How far sound may begin before the end of that before it.
+    private static let longestOverlap = Duration.milliseconds(100)
 
     /// The decoded samples in the format of this reader.
     private func converted(_ count: Int, _ channels: Int, _ rate: Int) throws -> ArraySlice<Float> {
@@ -156,6 +180,7 @@ final class FFmpegSoundReader: SoundReader {
     /// Sends the decoder one packet, or the end of the stream.
     private func feed() throws(MediaFileError) {
         var retries = 0
+        hasRead = true
         while true {
             let result = try demuxer.read(into: packet)
             if result == clibav_again, retries < 1000 {

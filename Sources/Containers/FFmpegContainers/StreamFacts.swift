@@ -49,6 +49,13 @@ enum SourceDescription {
         return codec == container ? codec : "\(codec) in \(container)"
     }
 
+    /// As in the file, where the library does not know it.
+    static func codecName(_ parameters: AVCodecParameters) -> String {
+        guard parameters.codec_id == AV_CODEC_ID_NONE else { return codecName(parameters.codec_id) }
+        let code = FourCC(rawValue: parameters.codec_tag)
+        return parameters.codec_tag == 0 ? "a codec that it does not know" : "\(code)"
+    }
+
     static func codecName(_ codec: AVCodecID) -> String {
         let name = String(cString: avcodec_get_name(codec))
         return codecNames[name] ?? name.uppercased()

@@ -1,43 +1,55 @@
 import CLibAV
+import MediaContainers
 import VideoCapturing
 
-/// Converts a stream's timestamps to times from its start that strictly increase.
+/// Converts a stream's timestamps to times from its start that strictly increase; see `ContinuousTime`.
 struct FrameClock {
     private let timeBase: AVRational
     private let interval: Duration
     private var start: Int64?
-    private var last: Duration?
+    private var hasBegun = false
+    private var line: ContinuousTime
     /// Whether a time was estimated, so that times after a seek would differ from those before.
-    private(set) var hasGuessed = false
+    private var hasGuessed = false
 
     /// - Parameters:
     ///   - timeBase: the seconds of one unit.
     ///   - start: the stream's first timestamp; nil for that of the first frame.
     ///   - rate: for frames without a timestamp; nil for 25 frames per second.
-    init(timeBase: AVRational, start: Int64?, rate: FrameRate?) {
+    ///   - largestStep: the largest step forward that is taken for a pause; nil for any.
+    init(timeBase: AVRational, start: Int64?, rate: FrameRate?, largestStep: Duration? = nil) {
         self.timeBase = timeBase
         self.start = start
         interval = (rate ?? 25).frameInterval
+        line = ContinuousTime(frameLength: interval, largestStep: largestStep)
     }
 
-    /// The time of the next frame: at least a nanosecond after the last one.
-    mutating func time(of timestamp: Int64?) -> Duration {
-        var time: Duration
-        if let timestamp {
-            let start = self.start ?? timestamp
-            self.start = start
-            time = max(.zero, duration(of: Int128(timestamp) - Int128(start)))
-        } else {
+    /// The time of the next frame.
+    ///
+    /// - Parameters:
+    ///   - timestamp: nil for one frame length after the last frame.
+    ///   - units: how long the frame is shown; 0 when unknown.
+    mutating func time(of timestamp: Int64?, length units: Int64 = 0) -> Duration {
+        guard let timestamp else {
             hasGuessed = true
-            time = last.map { $0 + interval } ?? .zero
+            return line.place((line.last ?? .zero - interval) + interval)
         }
-        if let last, time <= last { time = .nanoseconds(min(last.nanoseconds, .max - 1) + 1) }
-        last = time
-        return time
+        // The first one counts, should it be earlier than its stream.
+        let start = hasBegun ? self.start ?? timestamp : min(self.start ?? timestamp, timestamp)
+        self.start = start
+        hasBegun = true
+        return line.place(
+            duration(of: Int128(timestamp) - Int128(start)), length: units > 0 ? duration(of: Int128(units)) : nil)
     }
+
+    /// How often the times have gone back, or too far ahead.
+    var discontinuities: Int { line.stretches }
+
+    /// Whether times after a seek would be those before it.
+    var isSeekable: Bool { !hasGuessed && line.stretches == 0 }
 
     /// Restarts after a seek.
-    mutating func forgetLast() { last = nil }
+    mutating func forgetLast() { line.forgetLast() }
 
     /// The timestamp at or before `time`; nil before the first frame, if the start is unknown.
     func timestamp(at time: Duration) -> Int64? {

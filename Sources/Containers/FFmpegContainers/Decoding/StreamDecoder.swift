@@ -19,7 +19,7 @@ struct DecodedFrame {
 
 /// An open file and its decoder: returns the frames in order of their times. Not thread-safe.
 final class StreamDecoder {
-    let demuxer: Demuxer
+    private(set) var demuxer: Demuxer
     /// Damaged packets and frames that were skipped.
     private(set) var damaged: UInt64 = 0
 
@@ -30,10 +30,16 @@ final class StreamDecoder {
     private(set) var isSettled = false
     private var hasShownKey = false
 
+    private let request: FrameReaderFactory.Request
     private let path: String
     private let pool: FramePool
     private let context: UnsafeMutablePointer<AVCodecContext>
     private let packet: UnsafeMutablePointer<AVPacket>
+    private var suspects = SuspectPackets()
+    /// The place in a sequence of pictures: the lowest number, and that of the next picture.
+    private var sequence: (first: Int, next: Int)?
+    /// How the packets have ended, once they have.
+    private var end: Int32?
     private(set) var clock: FrameClock
     /// Why reading ended before the file did; thrown after the frames before it.
     private var failure: MediaFileError?
@@ -42,13 +48,23 @@ final class StreamDecoder {
     /// The value of `damaged` when a transport stream ended within a packet; nil otherwise.
     private var damagedBeforeCut: UInt64?
     private var picturesRead: Int64 = 0
+    /// Of the last frame.
+    private var pictureSize: PixelSize?
     private var hasJumped = false
 
     /// - Throws: `formatUnsupported` without a decoder, `limitExceeded` for frames that are too large.
     init(_ request: FrameReaderFactory.Request, pool: FramePool) throws(MediaFileError) {
+        self.request = request
         path = request.file?.path ?? request.path
         self.pool = pool
-        demuxer = try Demuxer(request)
+        if request.file == nil, let pictures = PictureSequence(path), let first = pictures.firstNumber {
+            let next = pictures.skippingEmpty(from: first)
+            sequence = (first, next)
+            damaged = UInt64(next - first)
+            demuxer = try Demuxer(request, firstNumber: pictures.contains(next) ? next : nil)
+        } else {
+            demuxer = try Demuxer(request)
+        }
         let stream = demuxer.stream
         try FFmpegReader.checkSize(
             width: stream.pointee.codecpar.pointee.width, height: stream.pointee.codecpar.pointee.height, path)
@@ -62,7 +78,8 @@ final class StreamDecoder {
         let start = stream.pointee.start_time
         clock = FrameClock(
             timeBase: stream.pointee.time_base, start: start == clibav_no_time ? nil : start,
-            rate: FrameRate(stream.pointee.avg_frame_rate) ?? request.frameRate)
+            rate: FrameRate(stream.pointee.avg_frame_rate) ?? request.frameRate,
+            largestStep: AllowedFormats.mayJump(demuxer.name) ? .seconds(10) : nil)
     }
 
     deinit {
@@ -99,11 +116,18 @@ final class StreamDecoder {
                     hasShownKey = true
                     if isSettled { isSuspect = false }
                 }
+                if picturesRead > 0, isSecondOfPhotograph(frame) {
+                    av_frame_unref(lent.frame)
+                    pool.restore(lent)
+                    return nil
+                }
                 picturesRead += 1
+                pictureSize = PixelSize(width: Int(frame.width), height: Int(frame.height))
                 let timestamp = frame.best_effort_timestamp
+                let units = clibav_frame_duration(lent.frame)
                 return DecodedFrame(
-                    lent: lent, time: clock.time(of: timestamp == clibav_no_time ? nil : timestamp),
-                    length: clock.length(of: clibav_frame_duration(lent.frame)))
+                    lent: lent, time: clock.time(of: timestamp == clibav_no_time ? nil : timestamp, length: units),
+                    length: clock.length(of: units))
             case clibav_again:
                 try feed()
             case clibav_end:
@@ -122,9 +146,19 @@ final class StreamDecoder {
         }
     }
 
+    /// Whether a JPEG belongs to the photograph before it, as a gain map or a preview does, and is not to be shown.
+    private func isSecondOfPhotograph(_ frame: AVFrame) -> Bool {
+        // A stream of JPEGs may change its size; the library takes a large photograph for a picture.
+        let hasOtherSize = pictureSize != PixelSize(width: Int(frame.width), height: Int(frame.height))
+        let name = request.path.lowercased()
+        return demuxer.name == "jpeg_pipe" && hasOtherSize
+            || ["jpeg_pipe", "mjpeg"].contains(demuxer.name)
+                && [".jpg", ".jpeg", ".jpe", ".jfif"].contains(where: name.hasSuffix)
+    }
+
     /// Goes to a key frame at or before `time`, by the file's index; false when that is not possible.
     func jump(to time: Duration) -> Bool {
-        guard !clock.hasGuessed, AllowedFormats.haveIndex(demuxer.name), let target = clock.timestamp(at: time),
+        guard clock.isSeekable, AllowedFormats.haveIndex(demuxer.name), let target = clock.timestamp(at: time),
             av_seek_frame(demuxer.context, demuxer.stream.pointee.index, target, AVSEEK_FLAG_BACKWARD) >= 0
         else { return false }
         demuxer.forgetReadError()
@@ -132,6 +166,8 @@ final class StreamDecoder {
         clock.forgetLast()
         failure = nil
         endsWithinPacket = false
+        suspects = SuspectPackets()
+        end = nil
         damagedBeforeCut = nil
         hasJumped = true
         isSuspect = false
@@ -143,8 +179,9 @@ final class StreamDecoder {
     /// Discards damage that was counted since, because it resulted from a jump.
     func forgetDamage(since earlier: UInt64) { damaged = min(damaged, earlier) }
 
-    private func recordDamage() {
-        damaged += 1
+    private func recordDamage(_ count: UInt64 = 1) {
+        guard count > 0 else { return }
+        damaged += count
         isSuspect = true
     }
 
@@ -157,34 +194,69 @@ final class StreamDecoder {
     private func feed() throws(MediaFileError) {
         var retries = 0
         while true {
+            if suspects.takeReady(into: packet) { return try send() }
+            if let end {
+                failure = endOfReading(end)
+                // Fails only when the end was sent already.
+                _ = avcodec_send_packet(context, nil)
+                return
+            }
             let result = try demuxer.read(into: packet)
             if result == clibav_again, retries < 1000 {
                 retries += 1
                 continue
             }
             guard result >= 0 else {
-                failure = endOfReading(result)
-                // Fails only when the end was sent already.
-                _ = avcodec_send_packet(context, nil)
-                return
-            }
-            defer { av_packet_unref(packet) }
-            if clibav_is_encrypted(packet) != 0 {
-                throw .unsupported(path, "The video is encrypted; decrypt it first, with the program it is meant for.")
-            }
-            if packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 {
-                recordDamage()
-                endsWithinPacket = true
+                if try skipEmptyPictures() { continue }
+                end = result
+                var rejected: UInt64 = 0
+                endsWithinPacket = suspects.end(rejected: &rejected)
+                recordDamage(rejected)
                 continue
             }
-            endsWithinPacket = false
+            placeInSequence()
+            if clibav_is_encrypted(packet) != 0 {
+                av_packet_unref(packet)
+                throw .unsupported(path, "The video is encrypted; decrypt it first, with the program it is meant for.")
+            }
             // An empty packet would signal the end of the stream.
-            guard packet.pointee.size > 0 else { continue }
-            let sent = avcodec_send_packet(context, packet)
-            if sent == clibav_out_of_memory { throw .outOfMemory(path) }
-            if sent < 0 { recordDamage() }
-            return
+            guard packet.pointee.size > 0 || SuspectPackets.isMarked(packet) else {
+                av_packet_unref(packet)
+                continue
+            }
+            var rejected: UInt64 = 0
+            let isHeld = try suspects.hold(packet, rejected: &rejected, path: path)
+            recordDamage(rejected)
+            if !isHeld { return try send() }
         }
+    }
+
+    private func send() throws(MediaFileError) {
+        defer { av_packet_unref(packet) }
+        guard packet.pointee.size > 0 else { return recordDamage() }
+        let sent = avcodec_send_packet(context, packet)
+        if sent == clibav_out_of_memory { throw .outOfMemory(path) }
+        if sent < 0 { recordDamage() }
+    }
+
+    /// The library counts the pictures of a sequence from where it was opened.
+    private func placeInSequence() {
+        guard let place = sequence else { return }
+        packet.pointee.pts = Int64(place.next - place.first)
+        packet.pointee.dts = packet.pointee.pts
+        sequence?.next += 1
+    }
+
+    /// Goes on after empty files of a sequence, where the library ends; false when the next file is not empty.
+    private func skipEmptyPictures() throws(MediaFileError) -> Bool {
+        guard let place = sequence, let pictures = PictureSequence(path) else { return false }
+        let next = pictures.skippingEmpty(from: place.next)
+        guard next > place.next else { return false }
+        recordDamage(UInt64(next - place.next))
+        sequence?.next = next
+        guard pictures.contains(next) else { return false }
+        demuxer = try Demuxer(request, firstNumber: next)
+        return true
     }
 
     /// The error for frames of a file without a time scale that the library skips, since they are after the stated end.
@@ -202,9 +274,9 @@ final class StreamDecoder {
         if let error = demuxer.readError { return error }
         if let missing = demuxer.missingPart() { return missing }
         if demuxer.endsWithinPacket { damagedBeforeCut = damaged }
-        if code == clibav_end {
-            return endsWithinPacket
-                ? .corrupt(path, "The file ends within a picture; the pictures before it are whole.") : nil
+        if code == clibav_end || demuxer.endsWithBoundary {
+            guard endsWithinPacket || demuxer.endsWithinPacket else { return nil }
+            return .corrupt(path, "The file ends within a picture; the pictures before it are whole.")
         }
         if demuxer.name.hasPrefix("mov"), demuxer.context.pointee.pb.pointee.seekable == 0 {
             return .corrupt(
@@ -220,7 +292,7 @@ final class StreamDecoder {
         _ stream: UnsafeMutablePointer<AVStream>, _ threads: Int?, _ path: String
     ) throws(MediaFileError) -> UnsafeMutablePointer<AVCodecContext> {
         let parameters = stream.pointee.codecpar!
-        let name = SourceDescription.codecName(parameters.pointee.codec_id)
+        let name = SourceDescription.codecName(parameters.pointee)
         guard let decoder = avcodec_find_decoder(parameters.pointee.codec_id) else {
             throw .unsupported(
                 path,

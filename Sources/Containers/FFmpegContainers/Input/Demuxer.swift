@@ -3,12 +3,6 @@ import FFmpegSupport
 import MediaContainers
 import VideoCapturing
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
 /// An open file, and the selected stream.
 final class Demuxer {
     /// What is selected of a file.
@@ -34,9 +28,15 @@ final class Demuxer {
 
     /// Opens the file and analyzes its streams.
     ///
+    /// - Parameters:
+    ///   - request: the file, or the sequence of pictures.
+    ///   - media: which stream is selected.
+    ///   - firstNumber: the first picture of a sequence; nil for the lowest number.
     /// - Throws: `formatUnsupported` for a file without the media or of an unknown format, `corruptData` for one that
     ///   cannot be parsed.
-    init(_ request: FrameReaderFactory.Request, _ media: Media = .video) throws(MediaFileError) {
+    init(
+        _ request: FrameReaderFactory.Request, _ media: Media = .video, firstNumber: Int? = nil
+    ) throws(MediaFileError) {
         _ = FFmpegLibrary.prepared
         file = request.file
         path = request.file?.path ?? request.path
@@ -44,7 +44,7 @@ final class Demuxer {
         name = InputProbe.name(of: demuxer)
         statedEnd = if let file = request.file { try StatedEnd(of: file, demuxer: name) } else { nil }
         source = if let file = request.file { try ByteSource(file) } else { nil }
-        context = try Demuxer.open(request, demuxer, source)
+        context = try Demuxer.open(request, demuxer, source, firstNumber)
         do {
             index = try Demuxer.chooseStream(context, path, source, media)
         } catch {
@@ -103,6 +103,9 @@ final class Demuxer {
     /// Whether this is an MP4 or QuickTime file without a time scale, for which the library assumes seconds.
     var hasNoTimeScale: Bool { name.hasPrefix("mov") && stream.pointee.time_base.den == 1 }
 
+    /// Whether the file has ended after a part of a multipart stream, where the library expects another one.
+    var endsWithBoundary: Bool { name == "mpjpeg" && context.pointee.pb?.pointee.eof_reached != 0 }
+
     /// Whether a transport stream has ended within one of its packets.
     var endsWithinPacket: Bool {
         guard let packetSize = statedEnd?.packetSize, let size = finalSize else { return false }
@@ -119,7 +122,7 @@ final class Demuxer {
                     + "there; start the program that writes it again.")
         }
         guard file != nil else {
-            return SequenceGap.first(in: path).map { gap in
+            return PictureSequence(path)?.firstGap.map { gap in
                 .corrupt(
                     path,
                     "\(gap.missing) is missing, so \(gap.countAfter) after it \(gap.countAfter == 1 ? "is" : "are") not "
@@ -173,7 +176,8 @@ final class Demuxer {
     }
 
     private static func open(
-        _ request: FrameReaderFactory.Request, _ demuxer: UnsafePointer<AVInputFormat>, _ source: ByteSource?
+        _ request: FrameReaderFactory.Request, _ demuxer: UnsafePointer<AVInputFormat>, _ source: ByteSource?,
+        _ firstNumber: Int?
     ) throws(MediaFileError) -> UnsafeMutablePointer<AVFormatContext> {
         var context = avformat_alloc_context()
         guard let made = context else { throw .outOfMemory(request.path) }
@@ -197,6 +201,7 @@ final class Demuxer {
             av_dict_set(&options, "pattern_type", "sequence", 0)
             // The first file may have any number up to this.
             av_dict_set(&options, "start_number_range", "1000", 0)
+            if let firstNumber { av_dict_set(&options, "start_number", "\(firstNumber)", 0) }
             // So that no name is interpreted as a protocol.
             url = "file:" + request.path
         }
@@ -251,40 +256,5 @@ final class Demuxer {
             stream.pointee.discard = AVDISCARD_ALL
         }
         return index
-    }
-}
-
-/// A missing file in an image sequence: the library ends there, without an error.
-struct SequenceGap: Equatable {
-    /// The name of the first file that is missing.
-    var missing: String
-    /// The number of images after it.
-    var countAfter: Int
-
-    /// The first gap in the numbers of the files that fit a pattern, as in `folder/img%03d.png`; nil when there is none,
-    /// or the number is not in the last component of the path.
-    static func first(in pattern: String) -> SequenceGap? {
-        let slash = pattern.lastIndex(of: "/")
-        let folder = slash.map { String(pattern[...$0]) } ?? "."
-        let name = slash.map { pattern[pattern.index(after: $0)...] } ?? pattern[...]
-        guard let pattern = NumberedName(name) else { return nil }
-        let numbers = names(in: folder).compactMap(pattern.number(in:)).sorted()
-        for (index, number) in numbers.enumerated().dropFirst() where number > numbers[index - 1] + 1 {
-            return SequenceGap(missing: pattern.name(numbers[index - 1] + 1), countAfter: numbers.count - index)
-        }
-        return nil
-    }
-
-    private static func names(in folder: String) -> [String] {
-        guard let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            names.append(
-                withUnsafePointer(to: &entry.pointee.d_name) {
-                    String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
-                })
-        }
-        return names
     }
 }

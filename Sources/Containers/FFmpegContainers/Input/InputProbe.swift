@@ -53,6 +53,14 @@ enum AllowedFormats {
         name.split(separator: ",").contains { ["mov", "matroska", "avi", "nut", "mxf"].contains($0) }
     }
 
+    /// Whether each frame's length is in the file. Of others the library estimates it.
+    static func stateLengths(_ name: String) -> Bool {
+        name.split(separator: ",").contains { ["mov", "gif", "apng"].contains($0) }
+    }
+
+    /// Whether a large step of the times is not a pause: receivers write what arrives, and its sender may begin again.
+    static func mayJump(_ name: String) -> Bool { ["mpegts", "mpeg"].contains(name) }
+
     /// The list for the library's option.
     static let list = names.sorted().joined(separator: ",")
 

@@ -41,6 +41,7 @@ package final class DecodingFrameReader: FrameReader {
     }
 
     package var estimatedFrameCount: Int64? { packets.statedPacketCount }
+    package var discontinuities: Int { packets.discontinuities }
     package var canRewind: Bool { packets.canRewind }
     package var sourceDescription: String { packets.fourCC == "VP80" ? "VP8 in IVF" : "\(packets.fourCC) in IVF" }
 

@@ -21,6 +21,10 @@ public protocol FrameReader: AnyObject {
     /// The number of damaged packets that were skipped so far.
     var damagedPackets: UInt64 { get }
 
+    /// How often the file's times have gone back or jumped so far, as where recordings were joined. The frames' times go on
+    /// there.
+    var discontinuities: Int { get }
+
     /// Whether ``rewind()`` works.
     var canRewind: Bool { get }
 
@@ -30,6 +34,10 @@ public protocol FrameReader: AnyObject {
     ///   frames before it have been returned, and later calls return nil. With `interrupted` when
     ///   ``InputFile/interruptDescriptor`` has ended a wait; the next call resumes where this one was.
     func nextFrame() throws -> (buffer: PixelBuffer, timestamp: Duration)?
+
+    /// How long the last frame that was returned is shown, where the file states it: for the end of the file, and formats
+    /// such as GIF. Nil for one frame interval.
+    var statedFrameLength: Duration? { get }
 
     /// Goes back to the first frame.
     ///
@@ -63,6 +71,8 @@ public protocol FrameReader: AnyObject {
 
 extension FrameReader {
     public var damagedPackets: UInt64 { 0 }
+    public var discontinuities: Int { 0 }
+    public var statedFrameLength: Duration? { nil }
     public var orientation: VideoOrientation { .up }
     public var isMirrored: Bool { false }
     public var pixelAspect: PixelAspect { format.pixelAspect }

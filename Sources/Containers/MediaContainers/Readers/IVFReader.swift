@@ -2,7 +2,8 @@ import VideoCapturing
 
 /// Reads IVF (`.ivf`), with any codec in it.
 ///
-/// The number of packets in the header is not relied upon. Memory is bounded by the largest packet that is present: a
+/// Times increase strictly: where they go back, as in recordings that were joined, they go on one packet after the last
+/// one. The number of packets in the header is not relied upon. Memory is bounded by the largest packet that is present: a
 /// size that only a damaged header states is not allocated.
 public final class IVFReader: PacketReader {
     /// The largest packet that is read, in bytes: many times what a frame of 8K video takes.
@@ -13,6 +14,7 @@ public final class IVFReader: PacketReader {
     private let pool = PacketBufferPool()
     private var block = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 64)
     private var hasEnded = false
+    private var line = IVFReader.newLine
 
     /// Reads the header.
     ///
@@ -65,8 +67,14 @@ public final class IVFReader: PacketReader {
         let payload = UnsafeRawBufferPointer(rebasing: block[..<size])
         let isKeyFrame = isVP8 ? VP8FrameTag(payload)?.isKeyFrame ?? false : nil
         return IVFReader.Packet(
-            data: pool.makeBuffer(copying: payload), timestamp: header.time(of: timestamp), isKeyFrame: isKeyFrame)
+            data: pool.makeBuffer(copying: payload), timestamp: line.place(header.time(of: timestamp)),
+            isKeyFrame: isKeyFrame)
     }
+
+    /// Twenty-five packets per second, until there are two.
+    private static var newLine: ContinuousTime { ContinuousTime(frameLength: .milliseconds(40)) }
+
+    package var discontinuities: Int { line.stretches }
 
     private func readPacketHeader() throws(MediaFileError) -> (size: Int, timestamp: Int64)? {
         let head = UnsafeMutableRawBufferPointer(rebasing: block[..<12])
@@ -88,26 +96,30 @@ public final class IVFReader: PacketReader {
     public func seekToKeyFrame(before time: Duration) throws {
         try rewind()
         guard isVP8 else { return }
-        var best = file.position
+        var best = (place: file.position, line: line)
         // Damage is reported when it is reached by reading.
-        while let (place, isKeyFrame) = try? nextPlace(until: time) {
-            if isKeyFrame { best = place }
+        while let next = try? nextPlace(until: time) {
+            if next.isKeyFrame { best = (next.place, next.line) }
         }
-        try file.seek(to: best)
+        try file.seek(to: best.place)
+        line = best.line
         hasEnded = false
     }
 
     /// Skips the next packet; nil at the end and for one that is later than `time`.
-    private func nextPlace(until time: Duration) throws -> (place: Int64, isKeyFrame: Bool)? {
-        let place = file.position
-        guard let (size, timestamp) = try readPacketHeader(), header.time(of: timestamp) <= time else { return nil }
+    private func nextPlace(until time: Duration) throws -> (place: Int64, line: ContinuousTime, isKeyFrame: Bool)? {
+        let (place, line) = (file.position, line)
+        guard let (size, timestamp) = try readPacketHeader(), self.line.place(header.time(of: timestamp)) <= time else {
+            return nil
+        }
         let isKeyFrame = try file.peek(min(1, size)) { VP8FrameTag($0)?.isKeyFrame ?? false }
-        return try file.skip(size) == size ? (place, isKeyFrame) : nil
+        return try file.skip(size) == size ? (place, line, isKeyFrame) : nil
     }
 
     public func rewind() throws {
         try file.rewind()
         _ = try IVFReader.readHeader(file)
+        line = IVFReader.newLine
         hasEnded = false
     }
 

@@ -18,6 +18,9 @@ package protocol PacketReader: AnyObject {
     /// writers that were interrupted leave 0, others an estimate.
     var statedPacketCount: Int64? { get }
 
+    /// See `FrameReader.discontinuities`.
+    var discontinuities: Int { get }
+
     /// Whether ``rewind()`` works.
     var canRewind: Bool { get }
 
@@ -42,6 +45,7 @@ package protocol PacketReader: AnyObject {
 }
 
 extension PacketReader {
+    package var discontinuities: Int { 0 }
     package func seekToKeyFrame(before time: Duration) throws { try rewind() }
 }
 
