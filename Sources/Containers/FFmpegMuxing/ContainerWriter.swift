@@ -20,6 +20,8 @@ final class ContainerWriter {
     private(set) var packetsWritten: UInt64 = 0
     /// How many packets each track has, in their order, and how long the last one is presented.
     var ends: [(packets: UInt64, duration: Duration)] { tracks.map(\.end) }
+    /// The longest time between two packets of a track.
+    private(set) var longestStep = Duration.zero
 
     private let target: OutputTarget
     private let limit: WaitLimit
@@ -193,7 +195,9 @@ final class ContainerWriter {
         // The first packet is the earliest of all tracks.
         let epoch = packetsWritten == 0 ? min(epoch ?? zero(media), zero(media)) : epoch ?? zero(media)
         self.epoch = epoch
+        let last = tracks[index].lastTime
         let times = tracks[index].times(of: media, since: epoch, stream.pointee.time_base)
+        if last != .min { try bridge(times.decoding - last, at: last, stream) }
         let count = media.data.count
         let padding = Int(AV_INPUT_BUFFER_PADDING_SIZE)
         if scratch.count < count + padding {
@@ -212,15 +216,40 @@ final class ContainerWriter {
         packet.pointee.flags =
             (media.isKeyFrame ? AV_PKT_FLAG_KEY : 0) | (media.isDroppable ? AV_PKT_FLAG_DISPOSABLE : 0)
         if target.containerName == "matroska" { clibav_discard_end(packet, Int32(tracks[index].padding(of: media))) }
+        try writePacket()
+        try endRecord()
+        packetsWritten += 1
+        tracks[index].didWrite(media)
+    }
+
+    private func writePacket() throws(MediaFileError) {
         limit.begin(timeout)
         let result = av_write_frame(context, packet)
         av_packet_free_side_data(packet)
         packet.pointee.data = nil
         packet.pointee.size = 0
         try check(result, "write a packet", timeout)
-        try endRecord()
-        packetsWritten += 1
-        tracks[index].didWrite(media)
+    }
+
+    /// The samples of MP4 and MOV have a length of 31 bits: 6.6 hours. A longer pause lies between two fragments, of which each
+    /// states its time in 64 bits.
+    private func bridge(
+        _ step: Int64, at last: Int64, _ stream: UnsafeMutablePointer<AVStream>
+    ) throws(MediaFileError) {
+        let unit = stream.pointee.time_base
+        longestStep = max(
+            longestStep, .nanoseconds(av_rescale_q(step, unit, AVRational(num: 1, den: 1_000_000_000))))
+        guard target.isFragmented, step >= Int64(Int32.max) else { return }
+        limit.begin(timeout)
+        try check(av_write_frame(context, nil), "end a fragment", timeout)
+        av_opt_set(context.pointee.priv_data, "movflags", "+frag_discont", 0)
+        // The library takes the flag with a packet whose time it accepts; one without bytes is not written.
+        packet.pointee.data = scratch.baseAddress!.assumingMemoryBound(to: UInt8.self)
+        packet.pointee.stream_index = stream.pointee.index
+        packet.pointee.pts = last + 1
+        packet.pointee.dts = last + 1
+        packet.pointee.duration = 0
+        try writePacket()
     }
 
     private func endRecord() throws(MediaFileError) {

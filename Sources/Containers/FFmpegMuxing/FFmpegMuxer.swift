@@ -190,7 +190,7 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
 
     private func finishFile() throws {
         let failure = status.error
-        let ends = try work.withLock { work in
+        let (ends, longestStep) = try work.withLock { work in
             defer {
                 work.writer = nil
                 try? file?.close()
@@ -198,14 +198,14 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
             if let failure { throw failure }
             try work.writer?.finish()
             try file?.close()
-            return work.writer?.ends ?? []
+            return (work.writer?.ends ?? [], work.writer?.longestStep ?? .zero)
         }
         guard configuration.makesIndex, ends.contains(where: { $0.packets > 0 }), target.isFragmented, let file,
             file.isSeekable,
             target.url != "-"
         else { return }
         do throws(MediaFileError) {
-            try FileIndexer(target, limit).addIndex(ends)
+            try FileIndexer(target, limit, longestStep: longestStep).addIndex(ends)
         } catch {
             // The file is whole without it.
             status.setIndexFailure(error)

@@ -16,10 +16,16 @@ import MediaContainers
 struct FileIndexer {
     private let target: OutputTarget
     private let limit: WaitLimit
+    private let longestStep: Duration
 
-    init(_ target: OutputTarget, _ limit: WaitLimit) {
+    /// - Parameters:
+    ///   - target: the file.
+    ///   - limit: ends waits.
+    ///   - longestStep: the longest time between two packets of a track.
+    init(_ target: OutputTarget, _ limit: WaitLimit, longestStep: Duration) {
         self.target = target
         self.limit = limit
+        self.longestStep = longestStep
     }
 
     /// Replaces the file.
@@ -124,11 +130,20 @@ struct FileIndexer {
             avio_open2(&output.pointee.pb, temporary, AVIO_FLAG_WRITE, &output.pointee.interrupt_callback, nil))
         // In the sound's own unit, so that it ends at its last sample.
         var options = FFmpegOptions(["movflags": "+faststart", "movie_timescale": "48000"])
+        if let scale = FileIndexer.timeScale(for: longestStep) { options.set("video_track_timescale", "\(scale)") }
         try check(avformat_write_header(output, &options.dictionary))
         let count = try copyPackets(from: input, to: output, ends)
         try check(av_write_trailer(output))
         try check(avio_closep(&output.pointee.pb))
         return count
+    }
+
+    /// The units per second in which the longest step has 31 bits, as the length of a sample must; nil for the usual ones,
+    /// which suffice for 6.6 hours.
+    private static func timeScale(for longestStep: Duration) -> Int? {
+        func suffices(_ scale: Int) -> Bool { longestStep < .seconds(Int(Int32.max) / scale) }
+        guard !suffices(90_000) else { return nil }
+        return [10_000, 1000, 100].first(where: suffices) ?? 10
     }
 
     private func copyPackets(

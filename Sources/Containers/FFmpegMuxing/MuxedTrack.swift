@@ -14,8 +14,8 @@ struct MuxedTrack {
     let decoderDelay: Duration
     /// How many packets have been written, and how long the last one is presented.
     private(set) var end: (packets: UInt64, duration: Duration) = (0, .zero)
-    /// The last decoding time, in units of the stream.
-    private var lastTime = Int64.min
+    /// The last decoding time, in units of the stream; `Int64.min` before the first.
+    private(set) var lastTime = Int64.min
 
     /// - Parameter container: the library's muxer of Matroska (5.1) takes the times of Opus as they are written, unlike its
     ///   others: with the delay subtracted, sound is early by it.
