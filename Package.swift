@@ -350,7 +350,8 @@ let package = Package(
         .testTarget(
             name: "FFmpegMuxingTests",
             dependencies: [
-                "AudioCapturing", "FFmpegCodec", "FFmpegMuxing", "FFmpegContainers", "MediaContainers", "OpusCodec",
+                "AudioCapturing", "FFmpegCodec", "FFmpegMuxing", "FFmpegContainers", "FileOutput", "MediaContainers",
+                "MediaPublishing", "OpusCodec",
                 "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing",
             ],
             swiftSettings: strict),

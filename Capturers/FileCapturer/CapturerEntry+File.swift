@@ -25,7 +25,7 @@ extension CapturerEntry {
                 source.inputPath = path
                 source.progress = { capture.progress }
                 source.isInputAtFault = { true }
-                let notice = Locked<@Sendable (String) -> Void>({ _ in })
+                let notice = capture.control.notice
                 source.setNoticeHandler = { handler in notice.withLock { $0 = handler } }
                 source.checkOptions = {
                     try checkAgreement(of: request, with: capture.fileFormat, path)

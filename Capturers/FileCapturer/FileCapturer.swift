@@ -109,6 +109,8 @@ public final class FileCapturer: ForwardingVideoCapture {
     /// The time in the file of the last frame that was delivered; at the end of the file its duration.
     public var position: Duration { control.contents.withLock { $0.position } }
 
+    public var endOfLastFrame: MediaTime? { control.contents.withLock { $0.endOfLastFrame } }
+
     /// The duration of the file; nil before it is open, and when it is unknown. Headers may be wrong.
     public var duration: Duration? { control.contents.withLock { $0.duration } }
 

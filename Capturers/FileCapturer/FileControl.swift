@@ -22,6 +22,8 @@ final class FileControl: Sendable {
         var position: Duration = .zero
         /// How often the file has been played to its end since it began.
         var playsDone = 0
+        /// When the last frame of the last play ends; nil before that is known.
+        var endOfLastFrame: MediaTime?
         /// Where the pictures are, for the sound that follows them; nil before the first one and while paused.
         var anchor: FileTimeline.Anchor?
 
@@ -30,6 +32,8 @@ final class FileControl: Sendable {
     }
 
     let contents = Locked(Contents())
+    /// Takes sentences for the user, on any thread.
+    let notice = Locked<@Sendable (String) -> Void>({ _ in })
     /// Raised for each order; ends the source's waits.
     let wake = ManualResetEvent()
     /// Raised when the pictures jump; ends the waits of the sound.

@@ -37,6 +37,7 @@ struct FileSource: FrameSource {
     private var framesDue: UInt64 = 0
     private var lastGiven: MediaTime?
     private var damagedSoFar: UInt64 = 0
+    private var hasToldOfDiscontinuity = false
     /// The number of damaged packets before frames that were dropped.
     private var corruptBefore: UInt64 = 0
     /// The minimum position of frames: the one that is shown at the start began before it.
@@ -120,6 +121,7 @@ struct FileSource: FrameSource {
         timeline.begin(at: now.increasing(after: lastGiven))
         control.contents.withLock { contents in
             contents.pace = nil
+            contents.endOfLastFrame = nil
             if picturesInPlay == 0, !hasEnded { contents.playsDone = 0 }
         }
     }
@@ -193,7 +195,10 @@ struct FileSource: FrameSource {
                 if context.isStopping { continue }
             }
             if pending == nil {
-                if hasEnded { return nil }
+                if hasEnded {
+                    if awaitEnd() { continue }
+                    return nil
+                }
                 pending = try readPicture(context)
                 guard pending != nil else { continue }
             }
@@ -206,6 +211,14 @@ struct FileSource: FrameSource {
             }
             return give(due)
         }
+    }
+
+    /// Waits while the last frame is shown; false once that is over.
+    private func awaitEnd() -> Bool {
+        guard playback.pacing == .realTime, let end = control.contents.withLock({ $0.endOfLastFrame }), clock.now < end
+        else { return false }
+        clock.wait(until: end, or: control.wake)
+        return true
     }
 
     /// Tells the sound of a jump.
@@ -278,6 +291,7 @@ struct FileSource: FrameSource {
                 continue
             }
             picturesInPlay += 1
+            if reader.discontinuities > 0 { tellOfDiscontinuity(at: next.timestamp) }
             // In a pipe, which cannot seek.
             if next.timestamp < floor, !reader.canSeek { continue }
             return Pending(
@@ -297,15 +311,25 @@ struct FileSource: FrameSource {
         ).buffer
     }
 
+    private mutating func tellOfDiscontinuity(at time: Duration) {
+        guard !hasToldOfDiscontinuity else { return }
+        hasToldOfDiscontinuity = true
+        control.notice.withLock { $0 }(
+            "\(path): its times go back or jump at \(Double((time.seconds * 10).rounded()) / 10) s, as where recordings were "
+                + "joined; the pictures go on there without a gap.")
+    }
+
     // MARK: - Positions
 
     /// Begins the next play, or ends.
     private mutating func endPlay(isCut: Bool) throws {
         let nominal = reader?.format.estimatedFramesPerSecond
-        let own = timeline.lastDuration(nominal: nominal, end: isCut ? playback.end : nil)
+        let own = timeline.lastDuration(
+            nominal: nominal, end: isCut ? playback.end : nil, stated: reader?.statedFrameLength)
         let end = (isCut ? playback.end : nil) ?? timeline.last.map { $0.file + own } ?? .zero
         let isLast = control.contents.withLock { contents in
             let isLast = playback.plays.map { contents.playsDone + 1 >= $0 } ?? false
+            if isLast, picturesInPlay > 0 { contents.endOfLastFrame = timeline.end(after: own) }
             contents.position = isLast ? max(end, contents.duration.map { min($0, playback.end ?? $0) } ?? end) : end
             return isLast
         }
@@ -341,11 +365,13 @@ struct FileSource: FrameSource {
         defer { floor = target }
         pending = nil
         hasEnded = false
+        control.contents.withLock { $0.endOfLastFrame = nil }
         guard try find(target, reader) else { return }
         // The first frame after a start has its time already.
         guard !timeline.isBeginning else { return }
         // A frame with a long duration does not delay the seek.
-        var own = timeline.lastDuration(nominal: reader.format.estimatedFramesPerSecond, end: nil)
+        var own = timeline.lastDuration(
+            nominal: reader.format.estimatedFramesPerSecond, end: nil, stated: reader.statedFrameLength)
         if playback.pacing == .realTime {
             let longest = Duration.milliseconds(50)
             if timeline.scaled(own) > longest { own = .nanoseconds(Int64(Double(longest.nanoseconds) * playback.rate)) }
@@ -375,6 +401,9 @@ struct FileSource: FrameSource {
             control.wake.wait()
             control.wake.reset()
         }
-        if playback.pacing == .realTime { timeline.shift(by: clock.now - began) }
+        guard playback.pacing == .realTime else { return }
+        let time = clock.now - began
+        timeline.shift(by: time)
+        control.contents.withLock { $0.endOfLastFrame = $0.endOfLastFrame?.advanced(by: time) }
     }
 }

@@ -55,18 +55,20 @@ struct FileTimeline {
     /// - Parameters:
     ///   - nominal: the file's rate. It is used where the measured interval differs only by rounding, as in Matroska.
     ///   - end: the end of the part that is played; nil for the end of the file.
-    func lastDuration(nominal: FrameRate?, end: Duration?) -> Duration {
+    ///   - stated: what the file says; nil where it says nothing.
+    func lastDuration(nominal: FrameRate?, end: Duration?, stated: Duration?) -> Duration {
         if let end, let last { return max(.zero, end - last.file) }
+        if let stated, stated > .zero { return stated }
         guard let interval else { return nominal?.frameInterval ?? FileTimeline.stillDuration }
         if let stated = nominal?.frameInterval, (stated - interval).nanoseconds.magnitude < 1_000_000 { return stated }
         return interval
     }
 
+    /// When the last frame ends; nil without one.
+    func end(after lastDuration: Duration) -> MediaTime? { last?.due.advanced(by: scaled(lastDuration)) }
+
     /// Makes the next frame due at the end of the last one.
-    mutating func advance(by lastDuration: Duration) {
-        guard let last else { return }
-        nextDue = last.due.advanced(by: scaled(lastDuration))
-    }
+    mutating func advance(by lastDuration: Duration) { nextDue = end(after: lastDuration) ?? nextDue }
 
     /// Delays all later frames.
     mutating func shift(by time: Duration) {

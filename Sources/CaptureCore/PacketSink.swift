@@ -37,6 +37,15 @@ public protocol FeedbackSink: PacketSink {
     func connectFeedback(_ feedback: PacketFeedback?)
 }
 
+/// A sink that ends one part of its output and begins the next, as files that follow each other do.
+///
+/// Its encoder asks it before each picture, so that the last picture of a part is shown until the next part begins.
+package protocol SplittingSink: PacketSink {
+    /// Whether the next part is to begin with the picture of this time, which is made a key frame then. True once for each
+    /// part.
+    func beginsPart(at time: MediaTime) -> Bool
+}
+
 /// What a sink asks of the encoder that serves it. Safe to use from any thread.
 public struct PacketFeedback: Sendable {
     private let onKeyFrame: @Sendable () -> Void

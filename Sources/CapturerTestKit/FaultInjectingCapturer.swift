@@ -274,4 +274,5 @@ public final class FaultInjectingCapturer: VideoCapture {
     public func stateChanges() -> AsyncStream<CaptureState.Change> { capture.stateChanges() }
     public var statistics: CaptureStatistics { capture.statistics }
     public var adjustable: (any AdjustableCapture)? { capture.adjustable }
+    public var endOfLastFrame: MediaTime? { capture.endOfLastFrame }
 }

@@ -111,6 +111,7 @@ final class LimitedCapture: VideoCapture {
     func stateChanges() -> AsyncStream<CaptureState.Change> { capture.stateChanges() }
     var statistics: CaptureStatistics { capture.statistics }
     var adjustable: (any AdjustableCapture)? { capture.adjustable }
+    var endOfLastFrame: MediaTime? { capture.endOfLastFrame }
 }
 
 /// Where the frames of one capture enter a line.

@@ -286,10 +286,10 @@ public final class MediaPublisher: Sendable {
         watchdog.raise()
         let end = endOfLastFrame
         let result = Result { () throws(CaptureError) in try video.stop() }
-        stopAudio()
+        stopAudio(at: end)
         reportStalls()
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
-        for stage in stages where !stage.isStalled { stage.encoding.finish() }
+        for stage in stages where !stage.isStalled { stage.encoding.finish(at: end) }
         for record in records { record.close(at: end, hasFrames: hasMedia, reportingTo: self) }
         eventList.finish()
         try result.get()
@@ -307,9 +307,15 @@ public final class MediaPublisher: Sendable {
     private var endOfLastFrame: MediaTime? {
         let passed = line.passed
         if let end = passed.end { return end }
-        if case .playback = settings.pacing { return nil }
-        // With a number of frames the timestamps alone determine the end.
-        return passed.count == settings.maximumFrames ? nil : MonotonicClock().now
+        switch settings.pacing {
+        case .playback: return capture.endOfLastFrame
+        case .onDemand: return nil
+        case .realTime:
+            // With a number of frames the timestamps alone determine the end.
+            guard passed.count != settings.maximumFrames else { return nil }
+            let limit = settings.maximumDuration.flatMap { passed.first?.advanced(by: $0) }
+            return min(MonotonicClock().now, limit ?? MediaTime(nanoseconds: .max))
+        }
     }
 
     // MARK: Opening

@@ -52,6 +52,23 @@ import VideoCapturing
         #expect(sinks[0].packets.count == 10)
     }
 
+    /// The last picture is encoded again where its packet would end too early, and not otherwise.
+    @Test func theLastPictureIsShownUpToTheEnd() throws {
+        for (delay, count) in [(20, 3), (60, 3), (500, 4)] {
+            let sink = Sink()
+            let encoding = EncodingConsumer(
+                try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)), to: [("a", sink)])
+            let frames = try frames(0..<3)
+            for frame in frames { encoding.consumeFrame(frame) }
+            let end = frames[2].timestamp.advanced(by: .milliseconds(delay))
+            encoding.finish(at: end)
+            #expect(sink.packets.count == count)
+            let last = try #require(sink.packets.last)
+            if count == 4 { #expect(last.timestamp.advanced(by: last.duration) == end) }
+            #expect(encoding.statistics.refinements == UInt64(count - 3))
+        }
+    }
+
     /// A sink that may ask for something back, and fails at one packet.
     private final class AskingSink: FeedbackSink {
         struct Failed: Error {}

@@ -68,10 +68,13 @@ struct RunSnapshot: Sendable {
         return (encoded.isEmpty ? ages : encoded).max { $0.1 < $1.1 }
     }
 
-    /// The mean rate of all frames: of their timestamps, or where these mean nothing by the clock.
+    /// The mean rate of all frames: of their timestamps, or where these mean nothing by the clock. Nil where they came at
+    /// once, as of a peer that sends a file.
     var meanRate: Double? {
         let time = isHurried && !isRecording ? elapsed : capturedTime
-        return time > .zero ? Double(captured) / time.seconds : nil
+        guard time > .zero else { return nil }
+        let rate = Double(captured) / time.seconds
+        return rate <= 10_000 ? rate : nil
     }
 
     /// How many times as fast as its timestamps a recording was read; nil for other sources.

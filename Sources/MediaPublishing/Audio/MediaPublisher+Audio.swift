@@ -32,12 +32,14 @@ extension MediaPublisher {
 
     /// Stops the sound when it has come as far as the pictures, and hands out the rest of it. Called when the pictures have
     /// been stopped.
-    func stopAudio() {
+    ///
+    /// - Parameter end: the end of the pictures; nil where it follows from them.
+    func stopAudio(at end: MediaTime?) {
         guard let audio else { return }
         let stages = state.withLock { $0.audioStages }
         let passed = line.passed
         // The end of the last picture, so that a player need not wait for either.
-        let end = passed.end ?? passed.first.map { $0.advanced(by: passed.duration) }
+        let end = passed.first.map { end ?? $0.advanced(by: passed.duration) }
         if let end, audio.capture.isCaptureStarted {
             for stage in stages { stage.awaitSound(until: end, atMost: .milliseconds(250)) }
         }

@@ -106,7 +106,7 @@ final class TrackJoiner: Sendable {
     }
 
     /// One side of it.
-    private class Inlet: PacketSink, @unchecked Sendable {
+    private class Inlet: SplittingSink, @unchecked Sendable {
         let joiner: TrackJoiner
         private let isVideo: Bool
         private let hasFinished = Locked(false)
@@ -118,6 +118,10 @@ final class TrackJoiner: Sendable {
 
         func begin(_ tracks: [TrackDescription]) throws {
             if isVideo, let track = tracks.first { try joiner.begin(track) }
+        }
+
+        func beginsPart(at time: MediaTime) -> Bool {
+            isVideo && (joiner.sink as? any SplittingSink)?.beginsPart(at: time) ?? false
         }
 
         func write(_ packet: MediaPacket) throws { try joiner.write(packet, isVideo: isVideo) }

@@ -222,7 +222,7 @@ public final class SplitOutput: MediaOutput {
 }
 
 /// Splits packets at key frames. Called by one thread at a time, as every sink is.
-private final class SplitSink: FeedbackSink {
+private final class SplitSink: FeedbackSink, SplittingSink {
     private let output: SplitOutput
     private struct State {
         var sink: any PacketSink
@@ -231,6 +231,8 @@ private final class SplitSink: FeedbackSink {
         var leading: TrackID?
         var feedback: PacketFeedback?
         var hasAsked = false
+        /// Whether the encoder makes the key frame with which the next file begins.
+        var isExpectingKeyFrame = false
     }
     private let state: Locked<State>
 
@@ -257,6 +259,12 @@ private final class SplitSink: FeedbackSink {
         try sink.begin(tracks)
     }
 
+    func beginsPart(at time: MediaTime) -> Bool {
+        guard state.withLock({ !$0.isExpectingKeyFrame }), output.isDue(at: time) else { return false }
+        state.withLock { $0.isExpectingKeyFrame = true }
+        return true
+    }
+
     func write(_ packet: MediaPacket) throws {
         let (sink, leading, hasAsked) = state.withLock { ($0.sink, $0.leading, $0.hasAsked) }
         guard packet.track == leading, output.isDue(at: packet.timestamp) else { return try sink.write(packet) }
@@ -278,6 +286,7 @@ private final class SplitSink: FeedbackSink {
         let (tracks, feedback) = state.withLock { state in
             state.sink = next
             state.hasAsked = false
+            state.isExpectingKeyFrame = false
             return (state.tracks, state.feedback)
         }
         (next as? any FeedbackSink)?.connectFeedback(feedback)

@@ -60,4 +60,5 @@ public struct CaptureAdjustment: Sendable, Hashable {
 extension VideoCapture {
     /// Nil: there is nothing to adjust.
     public var adjustable: (any AdjustableCapture)? { nil }
+    public var endOfLastFrame: MediaTime? { nil }
 }

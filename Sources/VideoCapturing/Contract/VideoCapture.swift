@@ -70,6 +70,10 @@ public protocol VideoCapture: AnyObject, Sendable {
 
     /// Sets the device differently for some frames; nil, the default, for a capture that cannot. May be used in any state.
     var adjustable: (any AdjustableCapture)? { get }
+
+    /// The time up to which the last frame is shown, on the time line of the frames, once no frame will follow; nil, the
+    /// default, where only the clock says when it is over.
+    var endOfLastFrame: MediaTime? { get }
 }
 
 extension VideoCapture {

@@ -20,6 +20,7 @@ public final class EncodingConsumer: FeedbackConsumer {
         let number: Int
         let name: String
         let sink: any PacketSink
+        let splitting: (any SplittingSink)?
         var hasBegun = false
         /// The bitrate that it can take; nil for any. Guarded by the state's lock.
         var bitrateLimit: Int?
@@ -28,6 +29,7 @@ public final class EncodingConsumer: FeedbackConsumer {
             self.number = number
             self.name = name
             self.sink = sink
+            splitting = sink as? any SplittingSink
         }
     }
 
@@ -46,6 +48,8 @@ public final class EncodingConsumer: FeedbackConsumer {
         /// Sinks to be removed when the worker is done.
         var removals: [String] = []
         var isFinishRequested = false
+        /// Until when the last picture is shown; nil for its own duration.
+        var end: MediaTime?
         var hasFinished = false
         var feedback: CaptureFeedback?
         var wants = CaptureWants()
@@ -65,6 +69,7 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     private let state = Locked(State())
     private let counts = Locked(EncodingCounts())
+    private let lastPicture = Locked(LastPicture())
     private let encoder: Confined<any VideoEncoder>
     /// The track of its packets.
     public let track: TrackID
@@ -190,7 +195,9 @@ public final class EncodingConsumer: FeedbackConsumer {
                 return (isWanted, state.isKeyFrameRequested)
             }
             guard isWanted else { return }
-            if isKeyFrameRequested { encoder.requestKeyFrame() }
+            let beginsPart = beginsPart(at: frame.timestamp)
+            if beginsPart { showLastPicture(until: frame.timestamp, encoder) }
+            if isKeyFrameRequested || beginsPart { encoder.requestKeyFrame() }
             encode(frame, encoder)
         }
     }
@@ -215,6 +222,17 @@ public final class EncodingConsumer: FeedbackConsumer {
         }
     }
 
+    private func beginsPart(at time: MediaTime) -> Bool {
+        let sinks = state.withLock { state in state.outputs.compactMap { $0.hasBegun ? $0.splitting : nil } }
+        // Each is asked, since each has its own parts.
+        return sinks.reduce(false) { $1.beginsPart(at: time) || $0 }
+    }
+
+    /// Encodes the last picture again, where it would not be shown up to `end`.
+    private func showLastPicture(until end: MediaTime, _ encoder: any VideoEncoder) {
+        if let frame = lastPicture.withLock({ $0.makeRepeat(until: end) }) { encode(frame, encoder) }
+    }
+
     private func encode(_ frame: VideoFrame, _ encoder: any VideoEncoder) {
         let begin = clock.now
         var packets = 0
@@ -222,6 +240,7 @@ public final class EncodingConsumer: FeedbackConsumer {
         do {
             try encoder.encode(frame) { packet in
                 packets += 1
+                lastPicture.withLock { $0.add(packet, with: frame) }
                 // Before it is handed on: what sinks do is not the encoder's time.
                 let now = clock.now
                 counts.withLock {
@@ -239,6 +258,7 @@ public final class EncodingConsumer: FeedbackConsumer {
             state.withLock { $0.isFinishRequested = true }
         }
         let unchanged = encoder.framesUnchanged - unchangedBefore
+        lastPicture.withLock { $0.add(frame) }
         counts.withLock {
             $0.framesIn += 1
             $0.framesUnchanged += unchanged
@@ -282,8 +302,14 @@ public final class EncodingConsumer: FeedbackConsumer {
     /// Hands out what the encoder holds back and finishes every sink. Frames that come later are not taken. Call it when
     /// the queue has been drained (after the publisher's stop); repeated calls are harmless. Called from inside a sink,
     /// it takes effect when that has returned.
-    public func finish() {
-        state.withLock { $0.isFinishRequested = true }
+    ///
+    /// - Parameter end: the time up to which the last picture is shown: it is encoded again where its packet would end
+    ///   earlier. Nil for the packet's duration.
+    public func finish(at end: MediaTime? = nil) {
+        state.withLock { state in
+            state.isFinishRequested = true
+            state.end = end
+        }
         work { _ in }
     }
 
@@ -333,6 +359,8 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     private func finishAll() {
         encoder.withValue { encoder in
+            if let end = state.withLock({ $0.end }) { showLastPicture(until: end, encoder) }
+            lastPicture.withLock { $0 = LastPicture() }
             do {
                 try encoder.flush { deliver($0, of: encoder.track) }
             } catch {
