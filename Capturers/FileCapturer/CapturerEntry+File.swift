@@ -33,7 +33,9 @@ extension CapturerEntry {
                         notice.withLock { $0 }("\(path) is interlaced; \(OptionDescription.deinterlacingNotice)")
                     }
                     guard capture.hasSound, !capture.isSoundTaken else { return }
-                    notice.withLock { $0 }("\(path) has sound, which is left out; only its pictures are captured.")
+                    let why = capture.playback.rate == 1 ? "" : " at another speed (leave out --rate to keep it)"
+                    notice.withLock { $0 }(
+                        "warning: \(path) has sound, which is left out\(why); only its pictures are captured.")
                 }
                 return source
             })

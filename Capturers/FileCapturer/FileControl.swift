@@ -27,6 +27,12 @@ final class FileControl: Sendable {
         /// Where the pictures are, for the sound that follows them; nil before the first one and while paused.
         var anchor: FileTimeline.Anchor?
 
+        /// Whether the sound is captured; as fast as possible, pictures wait for it.
+        var isSoundRunning = false
+        /// How far the sound has come, and how far it may come: to where the pictures are; both nil before the first picture.
+        var soundReached: MediaTime?
+        var soundLimit: MediaTime?
+
         /// The time and position of the first frame, to measure the pace.
         var pace: (since: MediaTime, position: Duration, playsDone: Int)?
     }
@@ -43,6 +49,40 @@ final class FileControl: Sendable {
     func publish(_ anchor: FileTimeline.Anchor?) {
         contents.withLock { $0.anchor = anchor }
         soundWake.raise()
+    }
+
+    /// Lets the sound go on to a time, up to which there are pictures.
+    ///
+    /// - Returns: whether the sound has come as far, or is not captured.
+    @discardableResult
+    func allowSound(until time: MediaTime) -> Bool {
+        let (isNew, isThere) = contents.withLock { contents in
+            let isNew = contents.soundLimit.map { $0 < time } ?? true
+            if isNew { contents.soundLimit = time }
+            return (isNew, !contents.isSoundRunning || contents.soundReached.map { $0 >= time } ?? false)
+        }
+        if isNew { soundWake.raise() }
+        return isThere
+    }
+
+    /// Tells the pictures how far the sound has come.
+    ///
+    /// - Returns: how far it may come; nil before the first picture.
+    func reportSound(at time: MediaTime) -> MediaTime? {
+        let limit = contents.withLock { contents in
+            contents.soundReached = time
+            return contents.soundLimit
+        }
+        wake.raise()
+        return limit
+    }
+
+    func setSoundRunning(_ isRunning: Bool) {
+        contents.withLock { contents in
+            contents.isSoundRunning = isRunning
+            contents.soundReached = nil
+        }
+        wake.raise()
     }
 
     func order(_ change: (inout Contents) -> Void) {

@@ -2,12 +2,13 @@ public import AudioCapturing
 import MediaContainers
 import VideoCapturing
 
-/// Reads the sound of a file and returns each stretch when it has been heard, as a microphone would.
+/// Reads the sound of a file and returns each stretch when it has been heard, as a microphone would; of a file that is read
+/// as fast as possible, as far as the pictures have come.
 ///
-/// Follows the pictures: their start, pauses, seeks and repetitions. Alone it goes by the clock.
+/// Follows the pictures: their start, pauses, seeks and repetitions. Alone it goes by the clock, or as fast as it is taken.
 struct FileSoundSource: AudioSource {
     private(set) var settings: AudioSettings
-    var pacing: AudioPacing { .device }
+    var pacing: AudioPacing { isPaced ? .device : .unpaced }
 
     private let path: String
     private let readers: [FrameReaderFactory]
@@ -27,6 +28,10 @@ struct FileSoundSource: AudioSource {
     private var position = Duration.zero
     private var playsDone = 0
     private var hasEnded = false
+    /// Where the sound that was returned ends, without a clock; nil before the first.
+    private var reached: MediaTime?
+
+    private var isPaced: Bool { playback.pacing == .realTime }
 
     /// - Throws: `MediaFileError` when the file cannot be opened.
     /// - Returns: nil without sound.
@@ -44,7 +49,8 @@ struct FileSoundSource: AudioSource {
         self.reader = reader
         settings = AudioSettings(
             format: AudioFormat(
-                .float32, ChannelLayout(count: reader.channelCount), sampleRate: reader.sampleRate), sourceName: path)
+                .float32, ChannelLayout(count: reader.channelCount), sampleRate: reader.sampleRate), sourceName: path,
+            followsPictures: control != nil)
     }
 
     private static func open(_ path: String, _ readers: [FrameReaderFactory]) throws -> (any SoundReader)? {
@@ -78,11 +84,13 @@ struct FileSoundSource: AudioSource {
     mutating func start(_ context: AudioContext) throws {
         context.setStopHandler { [wake] in wake.raise() }
         anchor = nil
+        reached = nil
         playsDone = 0
+        control?.setSoundRunning(true)
         if control == nil { try begin(FileTimeline.Anchor(file: playback.start, due: context.now, jumps: 0)) }
     }
 
-    mutating func stop() {}
+    mutating func stop() { control?.setSoundRunning(false) }
 
     mutating func close() { reader = nil }
 
@@ -96,6 +104,11 @@ struct FileSoundSource: AudioSource {
                 if context.isStopping { return nil }
                 guard let place = try follow() else {
                     wake.wait()
+                    continue
+                }
+                if !isPaced {
+                    if let audio = try nextUnpaced(place, context) { return audio }
+                    if hasEnded, control == nil { return nil }
                     continue
                 }
                 guard try fill() else {
@@ -113,6 +126,56 @@ struct FileSoundSource: AudioSource {
             }
         } catch {
             throw FileSource.captureError(error, path: path)
+        }
+    }
+
+    /// The next stretch where no clock paces it: without a gap, since pictures wait for it, and not beyond them.
+    ///
+    /// - Returns: nil to be called again, after a wait; at the end of the sound alone.
+    private mutating func nextUnpaced(_ place: FileTimeline.Anchor, _ context: AudioContext) throws -> SourceAudio? {
+        var begin = reached ?? place.due
+        var limit: Int64 = .max
+        if let control {
+            guard let time = control.reportSound(at: begin) else {
+                wake.wait()
+                return nil
+            }
+            limit = settings.format.frames(in: time - begin)
+            guard limit > 0 else {
+                // Less than a sample is missing.
+                if begin < time { _ = control.reportSound(at: time) }
+                wake.wait()
+                return nil
+            }
+        }
+        var silence: Int64 = 0
+        if try fill() {
+            // A millisecond of difference is rounding.
+            let gap = settings.format.frames(in: due(position, place) - begin)
+            if gap.magnitude <= settings.format.sampleRate.magnitude / 1000 { begin = due(position, place) }
+            silence = begin == due(position, place) ? 0 : gap
+        } else if control == nil {
+            if try endPlay() { hasEnded = false }
+            return nil
+        } else {
+            silence = limit
+        }
+        let longest = min(limit, Int64(settings.framesPerChunk))
+        guard silence >= 0 else {
+            // What overlaps is left out.
+            let count = min(framesLeft, Int(-silence))
+            next += count * settings.format.channels.count
+            position += settings.format.duration(ofFrames: Int64(count))
+            return nil
+        }
+        let frames = silence > 0 ? min(silence, longest) : min(longest, Int64(framesLeft))
+        reached = begin.advanced(by: settings.format.duration(ofFrames: frames))
+        guard silence > 0 else { return try take(Int(frames), begin, context) }
+        return try context.makeAudio(settings.format, frameCapacity: Int(frames), timestamp: begin) { writer in
+            writer.withSamples(as: Float.self) { memory in
+                for index in 0..<Int(frames) * settings.format.channels.count { memory[index] = 0 }
+            }
+            return Int(frames)
         }
     }
 
@@ -210,10 +273,10 @@ extension FileCapturer: SoundOwner {
     /// The file is opened to see whether it has sound, and a second time for its pictures.
     ///
     /// - Parameter isAlone: whether the sound is captured without the pictures, and goes by the clock alone.
-    /// - Returns: nil for a file without sound, a pipe, and a playback that is not in real time and at the file's own speed,
-    ///   and for a file that cannot be read, as `initCapture` says then.
+    /// - Returns: nil for a file without sound, a pipe, and a playback that is not at the file's own speed, and for a file
+    ///   that cannot be read, as `initCapture` says then.
     public func makeSound(isAlone: Bool) -> (any AudioCapture)? {
-        guard playback.pacing == .realTime, playback.rate == 1, path != "-" else { return nil }
+        guard playback.rate == 1, path != "-" else { return nil }
         guard
             let source = try? FileSoundSource(
                 path: path, readers: readers, playback: playback, control: isAlone ? nil : control, clock: clock)

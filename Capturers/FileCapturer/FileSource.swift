@@ -122,6 +122,7 @@ struct FileSource: FrameSource {
         control.contents.withLock { contents in
             contents.pace = nil
             contents.endOfLastFrame = nil
+            contents.soundLimit = nil
             if picturesInPlay == 0, !hasEnded { contents.playsDone = 0 }
         }
     }
@@ -209,6 +210,11 @@ struct FileSource: FrameSource {
                 clock.wait(until: due, or: control.wake)
                 continue
             }
+            // Where no clock holds them together, neither runs ahead of the other.
+            if playback.pacing == .asFastAsPossible, !control.allowSound(until: due) {
+                control.wake.wait()
+                continue
+            }
             return give(due)
         }
     }
@@ -257,6 +263,11 @@ struct FileSource: FrameSource {
         frame.pixelAspect = pending!.pixelAspect
         if let reader { frame.orientation = reader.orientation }
         lastGiven = max(lastGiven ?? due, due)
+        if playback.pacing == .asFastAsPossible {
+            let own = timeline.lastDuration(
+                nominal: reader?.format.estimatedFramesPerSecond, end: nil, stated: reader?.statedFrameLength)
+            control.allowSound(until: due.advanced(by: timeline.scaled(own)))
+        }
         let (position, now) = (pending!.position, clock.now)
         control.contents.withLock { [start = playback.start] contents in
             contents.position = position

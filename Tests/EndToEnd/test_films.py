@@ -57,7 +57,8 @@ class FilmTests(ToolTestCase):
             ["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=128x96:rate=25:duration=1", "-f", "lavfi",
              "-i", "sine=duration=1", "-c:v", "mjpeg", "-c:a", "pcm_s16le", str(film)], check=True)
         words = "has sound, which is left out"
-        self.assertIn(words, self.succeed("--input", film, "--fps", "max", "-o", "a.webm").stderr)
+        run = self.succeed("--input", film, "--rate", "2", "-o", "a.webm")
+        self.assertIn(words + " at another speed (leave out --rate to keep it)", run.stderr)
         run = self.succeed("--input", film, "-o", "b.webm")
         self.assertNotIn(words, run.stderr)
         self.assertIn("Sound: ", run.stderr)

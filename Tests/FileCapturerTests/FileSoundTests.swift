@@ -153,6 +153,42 @@ private final class Ear: AudioCaptureConsumer {
         }
     }
 
+    /// Without a clock the sound comes with the pictures, and is as long: silence where the file has none.
+    @Test(arguments: [1.4, 0.9, 3]) func asFastAsPossible(secondsOfSound: Double) throws {
+        let path = try film("film.mkv", seconds: secondsOfSound, "-c:v mjpeg -c:a pcm_s16le")
+        let pictures = try film("pictures.mkv", "-map 0:v -c:v mjpeg")
+        let both = folder.file("both.mkv")
+        _ = try run(
+            "ffmpeg", "-v", "error", "-i", pictures, "-i", path, "-map", "0:v", "-map", "1:a", "-c", "copy", both)
+        let capture = capture(both, .asFastAsPossible)
+        let sound = try #require(capture.makeSound(isAlone: false))
+        let (ear, isInStep) = (Ear(), Locked(true))
+        let eye = Collector { index in
+            // Each picture finds the sound before it, and none beyond the next one.
+            let pictures = ear.frames / 1920
+            if !(index...index + 2).contains(pictures) { isInStep.withLock { $0 = false } }
+        }
+        sound.audioCaptureConsumer = ear
+        capture.videoCaptureConsumer = eye
+        try sound.initCapture()
+        try capture.initCapture()
+        try sound.startCapture()
+        try capture.startCapture()
+        #expect(eventually { !capture.isCaptureStarted && ear.frames == 67_200 }, "\(ear.frames) frames")
+        try sound.stopCapture()
+        #expect(eye.collected.count == 35)
+        #expect(isInStep.withLock { $0 })
+        let first = try #require(eye.collected.first)
+        let beeps = ear.beeps
+        #expect(beeps.count == (secondsOfSound > 1 ? 2 : 1))
+        for (beep, due) in zip(beeps, [0.5, 1.0]) {
+            #expect(abs(seconds(beep, after: first) - due) < 0.002, "\(seconds(beep, after: first)) s")
+        }
+        #expect(ear.frames == 67_200, "no sound beyond the pictures")
+        capture.releaseCapture()
+        sound.releaseCapture()
+    }
+
     @Test func aloneItGoesByTheClock() throws {
         let path = try film("a.mkv", "-c:v mjpeg -c:a pcm_s16le")
         let sound = try #require(capture(path).makeSound(isAlone: true))
@@ -174,7 +210,6 @@ private final class Ear: AudioCaptureConsumer {
         #expect(capture(path).makeSound(isAlone: false) == nil)
         #expect(capture(folder.file("nothing.mkv")).makeSound(isAlone: false) == nil)
         let both = try film("b.mkv", "-c:v mjpeg -c:a pcm_s16le")
-        #expect(capture(both, .asFastAsPossible).makeSound(isAlone: false) == nil)
         #expect(capture(both, FileCapturer.Playback(rate: 2)).makeSound(isAlone: false) == nil)
         #expect(FileCapturer(path: both).makeSound(isAlone: false) == nil, "a reader of sound is needed")
     }

@@ -60,7 +60,7 @@ import VideoCapturing
                 try OpusEncoder(OpusEncoder.Configuration(format: format)), to: [("sink", sink)], clock: clock)
             stage = AudioStage(
                 format, encoder: nil, to: encoding, isLive: isLive, maximumDuration: nil,
-                startTime: { _ in Machine.start }, onLimit: {}, onFailure: { Issue.record("\($0)") })
+                startTime: { _ in Machine.start }, endTime: { nil }, onLimit: {}, onFailure: { Issue.record("\($0)") })
         }
 
         /// Records sound up to now; what the queue has no room for is lost, oldest first.

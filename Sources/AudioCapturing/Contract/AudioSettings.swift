@@ -6,6 +6,9 @@ public struct AudioSettings: Sendable, Hashable {
     public var chunkDuration: Duration
     /// The name of what is captured, for people: a microphone's name, a station's address.
     public var sourceName: String?
+    /// Whether its times are those of the pictures that it belongs to, as the sound of a film: it begins with them, and comes
+    /// as fast as they do.
+    public var followsPictures: Bool
 
     /// Settings. A name and a password in a URL (`//user:password@`) are masked in the source's name.
     ///
@@ -13,7 +16,12 @@ public struct AudioSettings: Sendable, Hashable {
     ///   - format: sample type, channels and rate.
     ///   - chunkDuration: how long a chunk usually is.
     ///   - sourceName: the name of what is captured, for people.
-    public init(format: AudioFormat, chunkDuration: Duration = .milliseconds(20), sourceName: String? = nil) {
+    ///   - followsPictures: whether its times are those of the pictures that it belongs to.
+    public init(
+        format: AudioFormat, chunkDuration: Duration = .milliseconds(20), sourceName: String? = nil,
+        followsPictures: Bool = false
+    ) {
+        self.followsPictures = followsPictures
         self.format = format
         self.chunkDuration = chunkDuration
         self.sourceName = sourceName.map(maskingUserInfo)

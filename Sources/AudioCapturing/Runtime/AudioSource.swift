@@ -62,8 +62,8 @@ public enum AudioPacing: Sendable, Hashable {
     case device
     /// At the source's own times (``SourceAudio/timestamp``), counted from its first chunk: a file. Nothing is left out.
     case sourceTimestamps
-    /// As fast as the source gives them and the consumer takes them; the times are those of the frames at the nominal rate,
-    /// from the start on. For converting.
+    /// As fast as the source gives them and the consumer takes them; the times are the source's own, or, where it has none,
+    /// those of the frames at the nominal rate, from the start on. For converting.
     case unpaced
 }
 

@@ -86,8 +86,13 @@ final class AudioSourceLoop: @unchecked Sendable {
         let before = timeline
         let place: AudioTimeline.Place?
         switch pacing {
-        case .clock, .unpaced:
-            place = timeline.place(audio.buffer)
+        case .clock: place = timeline.place(audio.buffer)
+        case .unpaced:
+            if let time = audio.timestamp {
+                place = timeline.place(audio, at: time, isExact: true)
+            } else {
+                place = timeline.place(audio.buffer)
+            }
         case .device:
             let now = context.now
             let readTime = now.advanced(by: .zero - audio.buffer.duration)

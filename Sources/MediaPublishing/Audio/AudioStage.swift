@@ -44,6 +44,7 @@ final class AudioStage: AudioCaptureConsumer {
     private let line: Line
     private let next: any AudioCaptureConsumer
     private let startTime: @Sendable (AudioChunk?) -> MediaTime?
+    private let endTime: @Sendable () -> MediaTime?
     private let isLive: Bool
     private let maximumDuration: Duration?
     private let onLimit: @Sendable () -> Void
@@ -55,6 +56,7 @@ final class AudioStage: AudioCaptureConsumer {
     ///   - consumer: what it feeds; the encoder's consumer where there is one.
     ///   - isLive: whether it is better to lose sound than to delay it.
     ///   - startTime: the time of the first frame, which may follow from the first chunk; nil while it is unknown.
+    ///   - endTime: where the pictures end; nil while that is unknown.
     ///   - maximumDuration: how much is given.
     ///   - onLimit: called, possibly more than once, when all of that has been given.
     ///   - onFailure: called when nothing more can be given.
@@ -62,7 +64,8 @@ final class AudioStage: AudioCaptureConsumer {
         _ format: AudioFormat,
         encoder: (key: Key, codec: Codec, track: TrackDescription?, encoding: AudioEncodingConsumer)?,
         to consumer: any AudioCaptureConsumer, isLive: Bool, maximumDuration: Duration?,
-        startTime: @escaping @Sendable (AudioChunk?) -> MediaTime?, onLimit: @escaping @Sendable () -> Void,
+        startTime: @escaping @Sendable (AudioChunk?) -> MediaTime?,
+        endTime: @escaping @Sendable () -> MediaTime?, onLimit: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) {
         line = Line(channels: format.channels)
@@ -70,6 +73,7 @@ final class AudioStage: AudioCaptureConsumer {
         next = consumer
         self.isLive = isLive
         self.startTime = startTime
+        self.endTime = endTime
         self.maximumDuration = maximumDuration
         self.onLimit = onLimit
         self.onFailure = onFailure
@@ -95,6 +99,8 @@ final class AudioStage: AudioCaptureConsumer {
                 synchronizer.leaveOut(chunk)
                 return state.withLock { $0.statistics = synchronizer.statistics }
             }
+            // Sound that is read ahead of the clock would go on beyond the last picture.
+            if let end = endTime() { synchronizer.setEnd(end) }
             try give { try $0.add(chunk, to: $1) }
         }
     }
@@ -135,7 +141,7 @@ final class AudioStage: AudioCaptureConsumer {
     /// Blocks until sound up to a time has come, or the limit of real time has passed.
     func awaitSound(until end: MediaTime, atMost limit: Duration) {
         _ = state.wait(until: MonotonicClock().now.advanced(by: limit)) { state -> Void? in
-            state.hasEnded || state.inputEnd.map { $0 >= end } ?? false ? () : nil
+            state.hasEnded || state.inputEnd.map { $0.advanced(by: .milliseconds(2)) >= end } ?? false ? () : nil
         }
     }
 

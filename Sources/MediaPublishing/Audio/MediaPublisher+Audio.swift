@@ -7,6 +7,21 @@ extension MediaPublisher {
         audio.map { AudioSynchronizer.format(of: $0.capture.captureSettings().format.channels) }
     }
 
+    /// Whether the capture is as fast as the outputs, so that its times are not those of the clock.
+    private var isHurried: Bool {
+        switch settings.pacing {
+        case .realTime, .playback(isPaced: true): false
+        case .playback(isPaced: false), .onDemand: true
+        }
+    }
+
+    /// The end of the pictures, once their limit is reached.
+    private var endOfPictures: MediaTime? {
+        let passed = line.passed
+        guard passed.count == settings.maximumFrames else { return passed.end }
+        return passed.end ?? passed.first?.advanced(by: passed.duration)
+    }
+
     /// Whether anything has been published.
     var hasMedia: Bool { line.passed.count > 0 || state.withLock { $0.soundStart != nil } }
 
@@ -41,7 +56,8 @@ extension MediaPublisher {
         // The end of the last picture, so that a player need not wait for either.
         let end = passed.first.map { end ?? $0.advanced(by: passed.duration) }
         if let end, audio.capture.isCaptureStarted {
-            for stage in stages { stage.awaitSound(until: end, atMost: .milliseconds(250)) }
+            // Without a clock it comes as fast as it can, which depends on the machine.
+            for stage in stages { stage.awaitSound(until: end, atMost: isHurried ? .seconds(10) : .milliseconds(250)) }
         }
         do {
             try audio.stop()
@@ -79,7 +95,7 @@ extension MediaPublisher {
             guard let record = records.first(where: { $0.output.feed == .noVideo }) else { return [] }
             throw OptionError("output", record.output.name, "is for sound, and there is none; give a source of sound.")
         }
-        guard settings.pacing == .realTime || settings.pacing == .playback(isPaced: true) || !hasVideo else {
+        guard !isHurried || !hasVideo || audio?.capture.captureSettings().followsPictures ?? false else {
             throw OptionError(
                 "audio", nil, "sound belongs to pictures in real time; leave out what makes them faster, or the sound.")
         }
@@ -181,6 +197,7 @@ extension MediaPublisher {
                 }
                 return last ?? line.passed.first
             },
+            endTime: { [weak self] in self?.hasVideo ?? false ? self?.endOfPictures : nil },
             onLimit: { [weak self] in
                 // With pictures these decide.
                 if let self, !hasVideo { eventList.end(.limitReached) }
@@ -252,11 +269,13 @@ extension MediaPublisher {
     private func feed(
         _ stage: AudioStage, from audio: AudioPublisher, isLive: Bool, isBounded: Bool
     ) throws(CaptureError) {
-        // Two seconds, in which the sink may be busy with pictures.
+        // Two seconds, in which the sink may be busy with pictures; less where sound and pictures are as fast as they can be,
+        // so that they reach the sink together.
         let queue =
-            isLive
+            isLive && !isHurried
             ? AudioPublisher.liveQueue
-            : QueueSettings(capacity: 100, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)
+            : QueueSettings(
+                capacity: isHurried ? 10 : 100, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)
         let isFirst = state.withLock { state in
             state.audioStages.append(stage)
             defer { state.hasPictureClock = true }
