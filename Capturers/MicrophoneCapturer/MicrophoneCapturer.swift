@@ -52,7 +52,8 @@ extension AudioCapturerEntry {
         options: [
             OptionDescription(
                 "mic-rate", .text("HZ"), "samples per second to ask the card for; outputs have 48000", default: "48000"),
-            OptionDescription("mic-channels", .text("NUMBER"), "channels to ask the card for", default: "2"),
+            OptionDescription(
+                "mic-channels", .text("NUMBER"), "channels to ask the card for", default: "2, or 1 of a mono card"),
         ],
         inputPlaceholder: "DEVICE", devices: MicrophoneDirectory.directory, check: { MicrophoneCheck.findings() },
         make: { request in

@@ -16,6 +16,12 @@ struct MicrophoneSource: AudioSource {
     /// When the device has last given something.
     private var lastData = MediaTime.zero
 
+    /// What came while the start waited for it.
+    private var first: SourceAudio?
+
+    /// How long a start waits for the first sound: a sound server may take a second for it, and a recording with pictures is to
+    /// begin with both.
+    private static let startTimeout = Duration.seconds(2)
     /// How long to wait between two looks for a card that is gone.
     private static let retryInterval = Duration.milliseconds(500)
 
@@ -50,6 +56,17 @@ struct MicrophoneSource: AudioSource {
         isAfterLoss = false
         reported = nil
         lastData = MonotonicClock().now
+        awaitFirst(context)
+    }
+
+    /// Waits for the first sound. What fails meanwhile is found again when it is read.
+    private mutating func awaitFirst(_ context: AudioContext) {
+        first = nil
+        let deadline = lastData.advanced(by: MicrophoneSource.startTimeout)
+        while first == nil, let device, !context.isStopping, MonotonicClock().now < deadline {
+            guard device.wait(stop: context.stopDescriptor, until: deadline) else { return }
+            do { first = try take(from: device, context) } catch { return }
+        }
     }
 
     private mutating func adopt(_ opened: any RecordingDevice) {
@@ -60,6 +77,7 @@ struct MicrophoneSource: AudioSource {
 
     mutating func nextChunk(_ context: AudioContext) throws -> SourceAudio? {
         while !context.isStopping {
+            if let audio = first.take() { return audio }
             guard let device else {
                 reopen(context)
                 continue
@@ -97,6 +115,11 @@ struct MicrophoneSource: AudioSource {
                 message: "It has given nothing for \(limit.seconds) s; plug it in again.")
         }
         guard !context.isStopping else { return nil }
+        return try take(from: device, context)
+    }
+
+    /// What the device has; nil for nothing.
+    private mutating func take(from device: any RecordingDevice, _ context: AudioContext) throws -> SourceAudio? {
         var timestamp: MediaTime?
         var reading = DeviceReading.none
         let audio = try context.makeAudio(settings.format, frameCapacity: device.framesPerPeriod) { samples in
@@ -166,7 +189,10 @@ struct MicrophoneSource: AudioSource {
         return opened.place.flatMap { system.card($0.card) } == card
     }
 
-    mutating func stop() { device?.stop() }
+    mutating func stop() {
+        first = nil
+        device?.stop()
+    }
 
     mutating func close() {
         device = nil

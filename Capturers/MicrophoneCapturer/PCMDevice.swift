@@ -20,6 +20,9 @@ final class PCMDevice: RecordingDevice {
     private let pcm: OpaquePointer
     private let status: OpaquePointer
     private var overruns = 0
+    private var wire = WireFormat.int16
+    /// What is read, where it has to be converted.
+    private var raw: [UInt8] = []
 
     /// Opens a device and settles its format: the wanted one, or the nearest that the device has.
     ///
@@ -39,7 +42,15 @@ final class PCMDevice: RecordingDevice {
         format = wanted
         // From here on the deinitializer closes.
         try configure(wanted, period)
-        hasTimes = !PCMDevice.description(of: pcm).contains("PulseAudio")
+        let description = PCMDevice.description(of: pcm)
+        // A plug-in makes two channels of a mono microphone, for twice the size.
+        if let own = PCMDevice.innermostChannelCount(in: description), own < format.channels.count {
+            var fewer = wanted
+            fewer.channels = ChannelLayout(count: own)
+            snd_pcm_hw_free(pcm)
+            do { try configure(fewer, period) } catch { try configure(wanted, period) }
+        }
+        hasTimes = !description.contains("PulseAudio")
         place = PCMDevice.place(of: pcm)
     }
 
@@ -61,23 +72,25 @@ final class PCMDevice: RecordingDevice {
         }
         try check(snd_pcm_hw_params_any(pcm, hardware))
         try check(snd_pcm_hw_params_set_access(pcm, hardware, SND_PCM_ACCESS_RW_INTERLEAVED))
-        let types: [(SampleType, snd_pcm_format_t)] = [(.int16, SND_PCM_FORMAT_S16), (.float32, SND_PCM_FORMAT_FLOAT)]
-        let preferred = wanted.sampleType == .int16 ? types : types.reversed()
         guard
-            let type = preferred.first(where: { snd_pcm_hw_params_set_format(pcm, hardware, $0.1) >= 0 })?.0
+            let wire = WireFormat.preferred(for: wanted.sampleType).first(where: {
+                snd_pcm_hw_params_set_format(pcm, hardware, $0.alsa) >= 0
+            })
         else {
             throw CaptureError(
                 .formatUnsupported, operation: "configure the microphone", subject: name,
                 message:
-                    "It records neither 16-bit nor floating-point samples; use plughw in place of hw, which converts.")
+                    "It records neither 16-, 24-, 32-bit nor floating-point samples; use plughw in place of hw, which "
+                    + "converts.")
         }
+        self.wire = wire
         // The card's own rate, so that its clock is seen; the time line resamples anyway.
         _ = snd_pcm_hw_params_set_rate_resample(pcm, hardware, 0)
         var channels = UInt32(clamping: wanted.channels.count)
         try check(snd_pcm_hw_params_set_channels_near(pcm, hardware, &channels))
         var rate = UInt32(clamping: wanted.sampleRate)
         try check(snd_pcm_hw_params_set_rate_near(pcm, hardware, &rate, nil))
-        format = AudioFormat(type, ChannelLayout(count: Int(channels)), sampleRate: Int(rate))
+        format = AudioFormat(wire.sampleType, ChannelLayout(count: Int(channels)), sampleRate: Int(rate))
         var periodFrames = snd_pcm_uframes_t(max(1, format.frames(in: period)))
         try check(snd_pcm_hw_params_set_period_size_near(pcm, hardware, &periodFrames, nil))
         var bufferFrames = max(10 * periodFrames, snd_pcm_uframes_t(rate / 5))
@@ -119,7 +132,7 @@ final class PCMDevice: RecordingDevice {
 
     func read(into samples: UnsafeMutableRawBufferPointer) throws(CaptureError) -> DeviceReading {
         let capacity = samples.count / format.bytesPerFrame
-        let count = snd_pcm_readi(pcm, samples.baseAddress, snd_pcm_uframes_t(capacity))
+        let count = read(capacity, into: samples)
         switch Int32(clamping: count) {
         case -EAGAIN, 0: return .none
         case -EPIPE, -ESTRPIPE:
@@ -132,6 +145,19 @@ final class PCMDevice: RecordingDevice {
         default:
             overruns = 0
             return .frames(count, timestamp: timestamp(ofRead: count))
+        }
+    }
+
+    /// Reads frames, and converts them where needed; returns what ALSA does.
+    private func read(_ capacity: Int, into samples: UnsafeMutableRawBufferPointer) -> Int {
+        guard !wire.isDirect else { return snd_pcm_readi(pcm, samples.baseAddress, snd_pcm_uframes_t(capacity)) }
+        let channels = format.channels.count
+        let needed = capacity * channels * wire.bytesPerSample
+        if raw.count < needed { raw = [UInt8](repeating: 0, count: needed) }
+        return raw.withUnsafeMutableBytes { raw in
+            let count = snd_pcm_readi(pcm, raw.baseAddress, snd_pcm_uframes_t(capacity))
+            if count > 0 { wire.convert(UnsafeRawBufferPointer(raw), count: count * channels, into: samples) }
+            return count
         }
     }
 
@@ -156,6 +182,12 @@ final class PCMDevice: RecordingDevice {
         guard snd_pcm_info(pcm, info) >= 0 else { return nil }
         let card = snd_pcm_info_get_card(info)
         return card < 0 ? nil : (Int(card), Int(snd_pcm_info_get_device(info)))
+    }
+
+    /// The channels of what the plug-ins are around, which the library describes last.
+    static func innermostChannelCount(in description: String) -> Int? {
+        let line = description.split(separator: "\n").last { $0.drop { $0 == " " }.hasPrefix("channels ") }
+        return line?.split(separator: ":").last.flatMap { Int($0.filter(\.isNumber)) }
     }
 
     /// What the library says of a device and the plug-ins around it.

@@ -23,6 +23,7 @@ private struct Configuration {
             </usr/share/alsa/alsa.conf>
             pcm.nowhere { type null }
             pcm.tonein { type file slave.pcm "nowhere" infile "\(recorded)" file "/dev/null" format "raw" }
+            pcm.mono { type plug slave { pcm "tonein" channels 1 } }
             pcm.speaker { type file slave.pcm "nowhere" file "\(played)" format "raw" }
             """
         let path = folder.file("asound.conf")
@@ -60,6 +61,27 @@ private struct Configuration {
         }
         #expect(read[..<9600] == (0..<9600).map { Int16(truncatingIfNeeded: $0 * 7) }[...])
         device.stop()
+    }
+
+    /// The plug-in around it would make two channels of its one.
+    @Test func aMonoCardIsRecordedInMono() throws {
+        let mono = try PCMDevice("mono", wanted: .int16At48kStereo, period: .milliseconds(20))
+        #expect(mono.format == AudioFormat(.int16, .mono, sampleRate: 48_000))
+    }
+
+    @Test func samplesOf24And32BitsAreExact() {
+        let values: [Int32] = [0, 1, -1, 8_388_607, -8_388_608, 0x12_3456, -0x12_3456]
+        for wire in [WireFormat.int24Packed, .int24, .int32] {
+            let bytes = values.flatMap { value -> [UInt8] in
+                let stored = UInt32(bitPattern: wire == .int32 ? value << 8 : value)
+                return (0..<wire.bytesPerSample).map { UInt8(truncatingIfNeeded: stored >> (8 * UInt32($0))) }
+            }
+            var samples = [Float](repeating: 9, count: values.count)
+            samples.withUnsafeMutableBytes { samples in
+                bytes.withUnsafeBytes { wire.convert($0, count: values.count, into: samples) }
+            }
+            #expect(samples == values.map { Float($0) / 8_388_608 }, "\(wire)")
+        }
     }
 
     @Test func aDeviceThatIsNotThereIsSaidToBe() throws {
