@@ -64,6 +64,23 @@ import VideoCapturing
         #expect(output.state == .ended(nil) && output.statistics.packets == 10)
     }
 
+    /// WebM is sent whatever the mount is called.
+    @Test(arguments: [("live.mp3", 1), ("live.OGG", 1), ("live.webm", 0), ("live", 0)])
+    func aMountThatPromisesAnotherFormatIsWarnedOf(_ mount: String, _ count: Int) throws {
+        let server = QuirkServer { _, connection in
+            connection.write(IcecastOutputTests.continuing)
+            while connection.read() != nil {}
+        }
+        defer { server.stop() }
+        let warnings = Locked<[String]>([])
+        let output = try IcecastOutput("icecast://source:hunter2@127.0.0.1:\(server.port)/\(mount)")
+        let context = OutputContext(
+            format: .i420(width: 64, height: 48), warn: { warning in warnings.withLock { $0.append(warning) } })
+        _ = try output.open(context)
+        output.discard()
+        #expect(warnings.withLock { $0 }.count { $0.contains("gets WebM") } == count)
+    }
+
     @Test func aServerThatSaysNothingIsAnError() throws {
         let server = QuirkServer { _, connection in connection.awaitEnd() }
         defer { server.stop() }

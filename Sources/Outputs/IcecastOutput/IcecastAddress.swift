@@ -23,6 +23,12 @@ struct IcecastAddress: Sendable, Hashable {
     /// Where listeners find it.
     var listeningURL: String { "http://\(server.displayName)\(mount)" }
 
+    /// What the name of the mount promises in place of WebM; nil for nothing else.
+    var otherFormat: String? {
+        let ending = mount.split(separator: ".").last.map { $0.lowercased() } ?? ""
+        return ["mp3", "ogg", "oga", "ogv", "opus", "aac", "flac", "mp4"].contains(ending) ? ".\(ending)" : nil
+    }
+
     private static let example = "write it as in icecast://radio:8000/live.webm, with USER:PASSWORD@ before the host"
     private static let options = ["name", "description", "genre", "url", "public", "audio"]
 

@@ -30,6 +30,9 @@ extension IcecastOutput: MediaOutput {
             default: break
             }
         }
+        if let other = hub.address.otherFormat {
+            context.warn("\(name) gets WebM, which players do not expect of \(other); name the mount .webm.")
+        }
         endOpeningIfStopped()
         if !context.retriesPeers { try open(hasVideo: !hub.address.isAudioOnly) }
         return .sink(self)
