@@ -84,7 +84,9 @@ extension CapturePlan {
 
         statistics = try values.choice("stats", StatisticsStyle.allCases.map { ($0.rawValue, $0) }) ?? .text
         statisticsFile = values["stats-file"]
-        if statisticsFile == "" { throw OptionError("stats-file", "", "name a file.") }
+        if let file = statisticsFile, file.isEmpty || file == "-" {
+            throw OptionError("stats-file", file, "name a file; --stats json writes to standard error.")
+        }
         isQuiet = values.contains("quiet")
         if isQuiet, statistics != .none, let stats = values["stats"] {
             throw OptionError("stats", stats, "cannot be combined with --quiet; leave one out.")
@@ -115,7 +117,7 @@ extension CapturePlan {
                     "\(output.entry.name) is not encoded; leave out how to encode.")
             }
             if made.path == "-" { toStandardOutput += 1 }
-            isFile = isFile || PlannedOutput.isSplit(made)
+            isFile = isFile || output.isSplit(made)
         }
         if !isFile, let split = values["split"] {
             throw OptionError("split", split, "no output is a file; add one such as -o \(catalog.defaultOutput).")

@@ -1,12 +1,6 @@
 import MediaPublishing
 import VideoCapturing
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
 /// An output of a plan.
 struct PlannedOutput: Sendable {
     var entry: OutputEntry
@@ -30,11 +24,13 @@ struct PlannedOutput: Sendable {
     /// - Throws: the error of a value.
     func makeOutput() throws(OptionError) -> any MediaOutput {
         let output = try entry.makeOutput(request)
-        guard let split, PlannedOutput.isSplit(output) else { return output }
+        guard let split, isSplit(output) else { return output }
         do {
             return try SplitOutput(request.target, every: split, keep: keep) { [entry, request] path in
                 var request = request
                 request.target = path
+                // No file has this name, and one that gets it meanwhile is not ours.
+                request.overwrites = false
                 return try entry.makeOutput(request)
             }
         } catch let error as OptionError {
@@ -44,8 +40,10 @@ struct PlannedOutput: Sendable {
         }
     }
 
-    /// Whether an output is one file, so that several can follow each other.
-    static func isSplit(_ output: any MediaOutput) -> Bool { output.path.map { $0 != "-" } ?? false }
+    /// Whether an output is one file, so that several can follow each other; not one that has several, as a playlist.
+    func isSplit(_ output: any MediaOutput) -> Bool {
+        output.path.map { $0 != "-" } ?? false && !entry.keepsFiles
+    }
 }
 
 extension CapturePlan {
@@ -56,7 +54,9 @@ extension CapturePlan {
         var given = values.all("output").map { (option: "output", text: $0, value: $0) }
         let shorthands = catalog.shorthands.filter { values.contains($0.option.name) }
         if given.isEmpty, shorthands.isEmpty {
-            let name = values.contains("force") ? catalog.defaultOutput : freeName(catalog.defaultOutput)
+            // `capture-2.webm` where there is one.
+            let isFree = values.contains("force") || !isTaken(catalog.defaultOutput)
+            let name = isFree ? catalog.defaultOutput : freeVariant(of: catalog.defaultOutput) ?? catalog.defaultOutput
             given = [("output", name, name)]
         }
         for shorthand in shorthands {
@@ -65,9 +65,6 @@ extension CapturePlan {
         }
         let split = try values.parsed("split", PlannedOutput.parseSplit)
         let keep = try values.parsed("keep", PlannedOutput.parseKeep)
-        if keep != nil, split == nil {
-            throw OptionError("keep", values["keep"], "has no effect without --split, which makes several files.")
-        }
         var outputs: [PlannedOutput] = []
         let isRelative = try MediaPublisher.FrameSettings.relativeSize(values) != nil
         let shared = values.filter { name in
@@ -77,7 +74,9 @@ extension CapturePlan {
             let (place, own) = try OutputWords.split(text, catalog)
             let (entry, target) = try resolve(place, catalog)
             try NamesElsewhere.check(own, catalog)
-            let applying = values.merging(own)
+            var applying = values.merging(own)
+            // It is about the files of --split then.
+            if split != nil { applying["keep"] = own["keep"] }
             let request = OutputEntry.Request(
                 target: target, options: applying.filter { name in entry.options.contains { $0.name == name } },
                 overwrites: values.contains("force"))
@@ -96,8 +95,13 @@ extension CapturePlan {
             }
             outputs.append(output)
         }
+        if keep != nil, split == nil, !outputs.contains(where: \.entry.keepsFiles) {
+            throw OptionError(
+                "keep", values["keep"],
+                "has no effect without --split, which makes several files, or a playlist such as live.m3u8.")
+        }
         for (owner, option) in catalog.outputGroups.merged.map({ ($0.owners, $0.option) })
-        where values.contains(option.name) && source.option(named: option.name) == nil {
+        where option.name != "keep" && values.contains(option.name) && source.option(named: option.name) == nil {
             guard !outputs.contains(where: { $0.entry.options.contains { $0.name == option.name } }) else { continue }
             throw OptionError(
                 option.name, nil, "has no effect without an output that has it; add \(advice(owner, catalog)).")
@@ -118,18 +122,6 @@ extension CapturePlan {
             guard let advice = NamesElsewhere.output(place) else { throw error }
             throw OptionError("output", place, advice)
         }
-    }
-
-    /// The name, with a number where a file has it already: `capture-2.webm`.
-    private static func freeName(_ name: String) -> String {
-        let (stem, ending) = name.lastIndex(of: ".").map { (name[..<$0], name[$0...]) } ?? (name[...], "")
-        let others = (2...9999).lazy.map { "\(stem)-\($0)\(ending)" }
-        // A dangling link counts as taken too.
-        func isTaken(_ name: String) -> Bool {
-            var status = stat()
-            return lstat(name, &status) == 0
-        }
-        return isTaken(name) ? others.first { !isTaken($0) } ?? name : name
     }
 
     /// How to add one of several outputs: by a short form where there is one.
@@ -155,6 +147,15 @@ extension PlannedOutput {
     fileprivate static func parseKeep(_ text: String, _ option: String) throws(OptionError) -> SplitOutput.Limit {
         if let count = parseDigits(text, as: Int.self), count > 0 { return .files(count) }
         if let bytes = parseBytes(text), bytes > 0 { return .bytes(bytes) }
+        guard !text.hasSuffix("%") else {
+            throw OptionError(
+                option, text, "a part of the disk cannot be given. Give a size, such as 50GB, or 20 files.")
+        }
         throw OptionError(option, text, "neither a number of files nor a size. Give 20, or 500MB or 50GB.")
     }
+}
+
+extension OutputEntry {
+    /// Whether it writes several files, and deletes the oldest of them where `--keep` says so.
+    fileprivate var keepsFiles: Bool { options.contains { $0.name == "keep" } }
 }

@@ -72,10 +72,12 @@ enum ToolOptions {
                 default: catalog.defaultOutput, isRepeatable: true)
         ] + catalog.shorthands.map(\.option) + [
             OptionDescription(
-                "split", .text("TIME|SIZE"), "begins a new file after 10min or 1GB; names may have %03d or %H%M%S",
+                "split", .text("TIME|SIZE"),
+                "begins a new file at the key frame after 10min or 1GB; names may have %03d or %Y%m%d-%H%M%S",
                 default: "off"),
             OptionDescription(
-                "keep", .text("N|SIZE"), "with --split: deletes the oldest files of this name beyond 20, or 50GB",
+                "keep", .text("N|SIZE"),
+                "with --split: deletes the oldest files of this name beyond 20, or 50GB; of a playlist beyond 20",
                 default: "all"),
             .flag("force", "overwrites existing files"),
             .flag("keep-going", "goes on with the other outputs when one fails"),

@@ -7,7 +7,7 @@ public import VideoCapturing
 #endif
 
 /// Files that follow each other, each whole, so that a recording of any length can be played, copied and deleted in
-/// pieces. With a limit for all of them the oldest are deleted: a recorder that never fills its disk.
+/// pieces. With a limit for all of them the oldest are deleted.
 ///
 /// ```swift
 /// let split = try SplitOutput("cam-%Y%m%d-%H%M%S.webm", every: .duration(.seconds(600)), keep: .bytes(20_000_000_000)) {
@@ -27,6 +27,9 @@ public final class SplitOutput: MediaOutput {
     }
 
     /// What is kept of the files that the pattern names, those of earlier runs included; the oldest go first.
+    ///
+    /// A file counts, and may be deleted, only when its name is exactly one that the pattern makes and it begins as files of
+    /// the output's ``MediaOutput/kind`` do.
     public enum Limit: Sendable, Hashable {
         /// A number of files, the one that is written included.
         case files(Int)
@@ -34,7 +37,7 @@ public final class SplitOutput: MediaOutput {
         case bytes(Int64)
     }
 
-    private let splitName: SplitName
+    private let files: SplitFiles
     private let interval: Interval
     private let limit: Limit?
     private let make: @Sendable (String) throws -> any MediaOutput
@@ -61,10 +64,11 @@ public final class SplitOutput: MediaOutput {
     ///
     /// - Parameters:
     ///   - pattern: a path with fields for a number (`%03d`) or the time (`%H%M%S`, see strftime(3)) in the file's name; one
-    ///     without fields gets a number before its extension. Numbers go on after those that exist.
+    ///     without fields gets a number before its extension. Numbers go on after those that exist, and a time that a file
+    ///     has already gets `-2`, `-3` and so on: no file is overwritten.
     ///   - interval: when a file ends.
     ///   - limit: what is kept; nil for everything.
-    ///   - make: makes the output for a path; called for each file.
+    ///   - make: makes the output for a path that no file has; called for each file.
     /// - Throws: `OptionError` for a pattern or a limit that cannot be used, and what `make` throws.
     public init(
         _ pattern: String, every interval: Interval, keep limit: Limit? = nil,
@@ -75,12 +79,12 @@ public final class SplitOutput: MediaOutput {
         case .bytes(let bytes) where bytes <= 0: throw OptionError("split", "\(bytes)", "not a size above zero.")
         default: break
         }
-        splitName = try SplitName(pattern)
+        files = try SplitFiles(pattern)
         self.interval = interval
         self.limit = limit
         self.make = make
-        let number = (splitName.existingFiles().compactMap(\.number).max() ?? 0) + 1
-        let path = splitName.path(number: number, time: SplitOutput.now)
+        var number = (files.existingFiles().compactMap(\.number).max() ?? 0) + 1
+        let path = try SplitOutput.freePath(files, &number)
         model = try make(path)
         state = Locked(State(firstPath: path, lastPath: path, number: number))
     }
@@ -177,8 +181,8 @@ public final class SplitOutput: MediaOutput {
     }
 
     private func openNext() throws -> OutputContext.Destination {
-        let (number, context, isFirst) = state.withLock { ($0.number, $0.context!, $0.filesEnded == 0) }
-        let path = isFirst ? state.withLock { $0.firstPath } : freePath(number)
+        var (number, context, isFirst) = state.withLock { ($0.number, $0.context!, $0.filesEnded == 0) }
+        let path = isFirst ? state.withLock { $0.firstPath } : try SplitOutput.freePath(files, &number)
         let output = isFirst ? model : try make(path)
         output.setWriteTimeout(state.withLock { $0.writeTimeout })
         // First, so that there is space for the next one.
@@ -187,7 +191,7 @@ public final class SplitOutput: MediaOutput {
         state.withLock { state in
             state.current = output
             state.lastPath = path
-            state.number += 1
+            state.number = number + 1
         }
         return destination
     }
@@ -195,27 +199,25 @@ public final class SplitOutput: MediaOutput {
     /// Seconds since 1970.
     private static var now: Int64 { Int64(time(nil)) }
 
-    /// A name that no file has, where the time alone does not tell two apart.
-    private func freePath(_ number: Int) -> String {
-        let path = splitName.path(number: number, time: SplitOutput.now)
-        guard !splitName.hasNumber, access(path, F_OK) == 0 else { return path }
-        let slash = path.lastIndex(of: "/") ?? path.startIndex
-        let dot = path[slash...].lastIndex(of: ".") ?? path.endIndex
-        let others = (2...9999).lazy.map { "\(path[..<dot])-\($0)\(path[dot...])" }
-        return others.first { access($0, F_OK) != 0 } ?? path
+    private static func freePath(_ files: SplitFiles, _ number: inout Int) throws(OptionError) -> String {
+        if let path = files.freePath(&number, time: now) { return path }
+        throw OptionError(
+            "split", files.path(number: number, time: now), "thousands of files have names like this; choose another.")
     }
 
     private func deleteOldest(besides path: String) {
         guard let limit else { return }
-        var files = splitName.existingFiles().filter { $0.path != path }
+        let kind = model.kind
+        var files = files.existingFiles().filter { $0.path != path && FileSignature.isFile($0.path, of: kind) }[...]
+        var bytes = files.reduce(0) { $0 &+ $1.bytes }
         func isOver() -> Bool {
             switch limit {
             case .files(let count): files.count >= max(1, count)
-            case .bytes(let bytes): files.reduce(0) { $0 &+ $1.bytes } > bytes
+            case .bytes(let maximum): bytes > maximum
             }
         }
-        while isOver(), !files.isEmpty {
-            let file = files.removeFirst()
+        while isOver(), let file = files.popFirst() {
+            bytes &-= file.bytes
             if unlink(file.path) == 0 { state.withLock { $0.filesDeleted += 1 } }
         }
     }
