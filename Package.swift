@@ -351,8 +351,7 @@ let package = Package(
             name: "FFmpegMuxingTests",
             dependencies: [
                 "AudioCapturing", "FFmpegCodec", "FFmpegMuxing", "FFmpegContainers", "FileOutput", "MediaContainers",
-                "MediaPublishing", "OpusCodec",
-                "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing",
+                "MediaPublishing", "OpusCodec", "VP8Codec", "CapturerTestKit", "TestTools", "VideoCapturing",
             ],
             swiftSettings: strict),
         .testTarget(

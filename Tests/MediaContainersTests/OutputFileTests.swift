@@ -20,6 +20,25 @@ import VideoCapturing
         #expect(try readBytes(path) == [9])
     }
 
+    /// Not one of the user, whatever it holds, nor one that has the name by now.
+    @Test func onlyAFileOfItsOwnIsRemoved() throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("a")
+        #expect(try OutputFile(path: path).removeIfCreated())
+        try writeBytes([1], to: path)
+        #expect(try !OutputFile(path: path, overwrite: true).removeIfCreated())
+        unlink(path)
+        let file = try OutputFile(path: path)
+        unlink(path)
+        try writeBytes([1], to: path)
+        #expect(!file.removeIfCreated())
+        #expect(try readBytes(path) == [1])
+        // The file that a dangling link leads to is made, and the link stays.
+        symlink("target", folder.file("link"))
+        #expect(try !OutputFile(path: folder.file("link"), overwrite: true).removeIfCreated())
+        #expect(try folder.read("target") == [])
+    }
+
     @Test func aMissingFolderAndAFolderAreTold() throws {
         let folder = TemporaryFolder()
         #expect(mediaFileError { try OutputFile(path: folder.file("none/a")) }?.code == .notFound)

@@ -22,6 +22,8 @@ final class ContainerWriter {
     var ends: [(packets: UInt64, duration: Duration)] { tracks.map(\.end) }
     /// The longest time between two packets of a track.
     private(set) var longestStep = Duration.zero
+    /// The bytes of the file before any packet.
+    private var headerBytes: Int64 = 0
 
     private let target: OutputTarget
     private let limit: WaitLimit
@@ -50,11 +52,12 @@ final class ContainerWriter {
     ///   - tracks: checked before.
     ///   - file: the open file of a target of that kind.
     ///   - options: the user's.
+    ///   - overwrites: whether files that the library opens itself replace others.
     ///   - limit: ends waits.
     ///   - timeout: how long a call may wait for a peer.
     init(
         _ target: OutputTarget, _ tracks: [TrackDescription], file: OutputFile?, options: [String: String],
-        limit: WaitLimit, timeout: Duration
+        overwrites: Bool = false, limit: WaitLimit, timeout: Duration
     ) throws(MediaFileError) {
         let sink = try file.map { file throws(MediaFileError) in try ByteSink(file) }
         var made: UnsafeMutablePointer<AVFormatContext>?
@@ -80,6 +83,7 @@ final class ContainerWriter {
         context.pointee.interrupt_callback = limit.callback
         context.pointee.flags |= AVFMT_FLAG_FLUSH_PACKETS
         files.initialize(to: clibav_files())
+        files.pointee.overwrites = overwrites ? 1 : 0
         if target.kind == .files { clibav_watch_files(context, files) }
         if let sink { context.pointee.pb = sink.context }
     }
@@ -177,6 +181,7 @@ final class ContainerWriter {
         }
         epoch = waiting.map(zero).min()
         try endRecord()
+        markHeader()
     }
 
     private func interleave(_ packet: MediaPacket) throws {
@@ -218,6 +223,7 @@ final class ContainerWriter {
         if target.containerName == "matroska" { clibav_discard_end(packet, Int32(tracks[index].padding(of: media))) }
         try writePacket()
         try endRecord()
+        if packetsWritten == 0 { markHeader() }
         packetsWritten += 1
         tracks[index].didWrite(media)
     }
@@ -251,6 +257,14 @@ final class ContainerWriter {
         packet.pointee.duration = 0
         try writePacket()
     }
+
+    /// Called with the header, and with the first packet, which waits in memory for others; it may bring the header.
+    private func markHeader() {
+        if target.gathersPackets { headerBytes = file?.bytesWritten ?? 0 }
+    }
+
+    /// Whether the file has no packet that can be played, such as one on a disk that was full within the first second.
+    var isFileEmpty: Bool { (file?.bytesWritten ?? 0) <= headerBytes }
 
     private func endRecord() throws(MediaFileError) {
         try sink?.endRecord()

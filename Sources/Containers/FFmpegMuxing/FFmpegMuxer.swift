@@ -52,6 +52,8 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
         var tracks: [TrackDescription] = []
         var writer: ContainerWriter?
         var isFinished = false
+        /// Of a file, once it is finished.
+        var isFileEmpty = false
     }
 
     /// Opens a file; a network peer is connected by ``begin(_:)``.
@@ -133,8 +135,8 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
         try work.withLock { work in
             work.tracks = tracks
             work.writer = try ContainerWriter(
-                target, tracks, file: file, options: configuration.options, limit: limit,
-                timeout: configuration.writeTimeout)
+                target, tracks, file: file, options: configuration.containerOptions,
+                overwrites: configuration.overwrites, limit: limit, timeout: configuration.writeTimeout)
         }
         status.change(to: .live)
     }
@@ -192,6 +194,7 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
         let failure = status.error
         let (ends, longestStep) = try work.withLock { work in
             defer {
+                work.isFileEmpty = work.writer?.isFileEmpty ?? true
                 work.writer = nil
                 try? file?.close()
             }
@@ -212,14 +215,33 @@ public final class FFmpegMuxer: PacketWriter, FeedbackSink {
         }
     }
 
-    /// The library would fail only with the first segment, and replace a playlist unasked.
+    /// Removes the file, where this muxer has created it and no packet is in it; called after ``finish()``.
+    ///
+    /// - Returns: whether there is nothing.
+    @discardableResult
+    func removeEmptyFile() -> Bool {
+        guard let file, work.withLock({ $0.isFinished && $0.isFileEmpty }) else { return false }
+        return file.removeIfCreated()
+    }
+
+    /// Removes the file that this muxer has created.
+    func removeFile() { file?.removeIfCreated() }
+
+    /// The library would fail only with the first segment, and replace a playlist and segments unasked.
     private static func checkPlaylist(_ target: OutputTarget, overwrites: Bool) throws(MediaFileError) {
+        // Its names of segments would have no number, or another one.
+        guard !target.url.contains("%") else {
+            throw .muxing(
+                .formatUnsupported, "make the playlist", target.name,
+                "The name of an HLS playlist can have no percent sign; choose another.")
+        }
         let folder = String(target.url[...(target.url.lastIndex(of: "/") ?? target.url.startIndex)])
         guard access(folder, W_OK | X_OK) == 0 else {
             throw MediaFileError(errno: errno, operation: "make the playlist", subject: target.name)
         }
-        if !overwrites, access(target.url, F_OK) == 0 {
-            throw MediaFileError(errno: EEXIST, operation: "make the playlist", subject: target.name)
+        guard !overwrites else { return }
+        for path in [target.url] + target.existingSegments where access(path, F_OK) == 0 {
+            throw MediaFileError(errno: EEXIST, operation: "make the playlist", subject: path)
         }
     }
 }

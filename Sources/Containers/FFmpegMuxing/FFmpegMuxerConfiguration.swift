@@ -13,6 +13,10 @@ extension FFmpegMuxer {
         /// Whether an MP4 or MOV file gets its index at the beginning when it is finished, so that every player can seek in it.
         /// That writes the file once more; without it, and when it fails, the file stays in fragments.
         public var makesIndex: Bool
+        /// How many segments an HLS playlist keeps, 3 at least for players; older ones are deleted, so that it may run
+        /// indefinitely. One that was just left out of the playlist stays for the time of another, for clients that read it.
+        /// Nil, the default, keeps all, as a recording.
+        public var keptSegments: Int?
         /// How long a connection may take to be made. An output that listens waits for its caller as long as it is used.
         public var connectTimeout: Duration
         /// How long a peer may take nothing before its connection counts as lost.
@@ -27,17 +31,29 @@ extension FFmpegMuxer {
         /// The defaults suit a file and a live stream.
         public init(
             format: String? = nil, overwrites: Bool = false, options: [String: String] = [:], makesIndex: Bool = true,
-            connectTimeout: Duration = .seconds(10), writeTimeout: Duration = .seconds(5),
-            reconnectTimeout: Duration? = nil, maximumDelay: Duration = .seconds(2)
+            keptSegments: Int? = nil, connectTimeout: Duration = .seconds(10),
+            writeTimeout: Duration = .seconds(5), reconnectTimeout: Duration? = nil,
+            maximumDelay: Duration = .seconds(2)
         ) {
             self.format = format
             self.overwrites = overwrites
             self.options = options
             self.makesIndex = makesIndex
+            self.keptSegments = keptSegments
             self.connectTimeout = connectTimeout
             self.writeTimeout = writeTimeout
             self.reconnectTimeout = reconnectTimeout
             self.maximumDelay = maximumDelay
+        }
+
+        /// The options of the container, with those that follow from the others.
+        var containerOptions: [String: String] {
+            guard let keptSegments else { return options }
+            let window = [
+                "hls_list_size": "\(keptSegments)", "hls_playlist_type": "0",
+                "hls_flags": "independent_segments+temp_file+delete_segments",
+            ]
+            return window.merging(options) { _, user in user }
         }
     }
 }

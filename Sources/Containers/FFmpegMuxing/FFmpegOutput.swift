@@ -23,8 +23,8 @@ public final class FFmpegOutput: MediaOutput {
 
     private struct State {
         var muxer: FFmpegMuxer?
-        /// Whether the file did not exist before.
-        var isNew = false
+        /// Whether nothing was in the file.
+        var isRemoved = false
         /// For the muxer; nil while none was set, or where there is none.
         var writeTimeout: Duration?
         var warn: @Sendable (String) -> Void = { _ in }
@@ -85,7 +85,6 @@ public final class FFmpegOutput: MediaOutput {
     }
 
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
-        let isNew = target.kind == .file && target.url != "-" && access(target.url, F_OK) != 0
         let name = name
         var configuration = configuration
         if context.retriesPeers { configuration.retriesFirstConnection = true }
@@ -99,7 +98,6 @@ public final class FFmpegOutput: MediaOutput {
             }, isWanted: { !context.isStopRequested() })
         state.withLock { state in
             state.muxer = muxer
-            state.isNew = isNew
             state.warn = context.warn
             state.isStopRequested = context.isStopRequested
             // Set before there was a muxer.
@@ -112,13 +110,14 @@ public final class FFmpegOutput: MediaOutput {
         let (muxer, warn) = state.withLock { ($0.muxer, $0.warn) }
         // The recording is whole, only in fragments.
         if let failure = muxer?.indexFailure { warn("\(failure)") }
+        if muxer?.removeEmptyFile() == true { state.withLock { $0.isRemoved = true } }
     }
 
     public func discard() {
-        let (muxer, isNew) = state.withLock { ($0.muxer, $0.isNew) }
+        let muxer = state.withLock { $0.muxer }
         muxer?.cancel()
         try? muxer?.finish()
-        if isNew { unlink(target.url) }
+        muxer?.removeFile()
     }
 
     public func setWriteTimeout(_ timeout: Duration?) {
@@ -133,10 +132,13 @@ public final class FFmpegOutput: MediaOutput {
 
     public var path: String? { target.kind == .network ? nil : target.url }
 
+    /// The file; of a playlist its segments too, as far as there are files of their names.
+    public var paths: [String] { path.map { [$0] + target.existingSegments } ?? [] }
+
     public var outputStatistics: OutputStatistics {
-        let muxer = state.withLock { $0.muxer }
+        let (muxer, isRemoved) = state.withLock { ($0.muxer, $0.isRemoved) }
         let counts = muxer?.statistics ?? FFmpegMuxer.Statistics()
-        var result = OutputStatistics(bytes: muxer?.bytesWritten ?? 0)
+        var result = OutputStatistics(bytes: isRemoved ? 0 : muxer?.bytesWritten ?? 0)
         let shown = printable(name, limit: 200)
         result.summary =
             result.bytes == 0
@@ -179,7 +181,7 @@ extension OutputEntry {
             file("mkv", "Matroska", ["mkv"], container: "matroska"),
             file("ts", "MPEG-TS", ["ts", "m2ts"], container: "mpegts"),
             file("mov", "QuickTime", ["mov"]),
-            file("hls", "HLS: a playlist with its segments", ["m3u8"]),
+            hls,
             file("m4a", "AAC in MP4, sound alone", ["m4a"], container: "ipod"),
             network("rtmp", "RTMP, to a server such as nginx or a live service", ["rtmp", "rtmps"]),
             network("srt", "SRT, to a listener, or with ?mode=listener to a caller", ["srt"]),
@@ -197,6 +199,17 @@ extension OutputEntry {
                 try make(request, .init(format: container ?? name, overwrites: request.overwrites))
             })
     }
+
+    private static let hls = OutputEntry(
+        name: "hls", summary: "HLS: a playlist with its segments", extensions: ["m3u8"],
+        options: [
+            OptionDescription("keep", .text("N"), "keeps the last N segments of a playlist", default: "all")
+        ],
+        make: { request throws(OptionError) in
+            // Players need three.
+            let kept = try request.options.count("keep", in: 3...UInt64(Int32.max)).map { Int($0) }
+            return try make(request, .init(format: "hls", overwrites: request.overwrites, keptSegments: kept))
+        })
 
     private static func network(_ name: String, _ summary: String, _ schemes: [String]) -> OutputEntry {
         OutputEntry(

@@ -3,6 +3,12 @@ import FFmpegSupport
 import MediaContainers
 import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// Where a muxer writes to, and in which container.
 struct OutputTarget: @unchecked Sendable {
     /// How the bytes get there.
@@ -74,8 +80,40 @@ struct OutputTarget: @unchecked Sendable {
             || query.contains { $0 == "mode=listener" || $0 == "listen" || $0.hasPrefix("listen=") && $0 != "listen=0" }
     }
 
+    /// Whether the packets of about a second are written at once.
+    var gathersPackets: Bool { isFragmented || ["matroska", "webm"].contains(containerName) }
+
     /// Whether the library opens the output itself when the header is written.
     var opensItself: Bool { container.pointee.flags & AVFMT_NOFILE != 0 }
+
+    /// Files that segments of the playlist would replace: `live0.ts`, `live1.ts` … and `live.m3u8.tmp` of `live.m3u8`. Empty
+    /// for other outputs.
+    var existingSegments: [String] {
+        guard containerName == "hls" else { return [] }
+        let slash = url.lastIndex(of: "/")
+        let folder = slash.map { String(url[...$0]) } ?? ""
+        let playlist = slash.map { url[url.index(after: $0)...] } ?? url[...]
+        let stem = playlist[..<(playlist.lastIndex(of: ".") ?? playlist.endIndex)]
+        guard let directory = opendir(folder.isEmpty ? "." : folder) else { return [] }
+        defer { closedir(directory) }
+        var found: [String] = []
+        while let entry = readdir(directory) {
+            let bytes = withUnsafeBytes(of: entry.pointee.d_name) { $0.prefix { $0 != 0 }.map(\.self) }
+            let isTemporary = bytes.elementsEqual("\(playlist).tmp".utf8)
+            guard isTemporary || OutputTarget.isSegment(bytes[...], of: stem) else { continue }
+            found.append(folder + String(decoding: bytes, as: UTF8.self))
+        }
+        return found
+    }
+
+    /// Whether a name is the playlist's without its ending, a number and `.ts`, maybe `.ts.tmp`.
+    private static func isSegment(_ name: ArraySlice<UInt8>, of stem: Substring) -> Bool {
+        guard name.starts(with: stem.utf8) else { return false }
+        let rest = name.dropFirst(stem.utf8.count)
+        let ending = rest.drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return ending.count < rest.count
+            && (ending.elementsEqual(".ts".utf8) || ending.elementsEqual(".ts.tmp".utf8))
+    }
 
     /// The scheme of a URL in lower case; nil for a path.
     static func scheme(of url: String) -> String? {
@@ -142,7 +180,7 @@ struct OutputTarget: @unchecked Sendable {
         case "flv" where isLive:
             options["flvflags"] = "no_duration_filesize"
         case "hls":
-            // All segments stay in the playlist, since it is a recording as well.
+            // All segments stay in the playlist, since it is a recording as well; see `FFmpegMuxer.Configuration.keptSegments`.
             options["hls_list_size"] = "0"
             options["hls_playlist_type"] = "event"
             // A playlist is replaced when the new one is complete: on a full disk the old one stays.

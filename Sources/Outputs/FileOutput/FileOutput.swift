@@ -26,8 +26,6 @@ public final class FileOutput: MediaOutput {
     private struct State {
         var file: OutputFile?
         var writer: Writer?
-        /// Whether the file did not exist before.
-        var isNew = false
         var writeTimeout: Duration?
         var context: OutputContext?
     }
@@ -110,7 +108,6 @@ public final class FileOutput: MediaOutput {
             }
             return .consumer(consumer)
         }
-        let isNew = path != "-" && access(path, F_OK) != 0
         let file = try OutputFile(path: path, overwrite: overwrites, isWanted: { !context.isStopRequested() })
         let (writer, destination): (Writer, OutputContext.Destination)
         if format.acceptsFrames {
@@ -125,7 +122,6 @@ public final class FileOutput: MediaOutput {
         state.withLock { state in
             state.file = file
             state.writer = writer
-            state.isNew = isNew
             state.context = context
             file.stallTimeout = state.writeTimeout
         }
@@ -133,7 +129,10 @@ public final class FileOutput: MediaOutput {
     }
 
     public func close(at end: MediaTime?) throws {
-        switch state.withLock({ $0.writer }) {
+        let (writer, file) = state.withLock { ($0.writer, $0.file) }
+        // Nothing is left of an encoder that has failed with its first frame.
+        defer { if let file, file.bytesWritten == 0 { file.removeIfCreated() } }
+        switch writer {
         case .frames(_, let consumer): try consumer.finish(at: end)
         // Finished by the encoder.
         case .packets, nil: break
@@ -141,13 +140,13 @@ public final class FileOutput: MediaOutput {
     }
 
     public func discard() {
-        let (writer, isNew) = state.withLock { ($0.writer, $0.isNew) }
+        let (writer, file) = state.withLock { ($0.writer, $0.file) }
         switch writer {
         case .frames(_, let consumer): try? consumer.finish()
         case .packets(let packets): try? packets.finish()
         case nil: break
         }
-        if isNew, let path { unlink(path) }
+        file?.removeIfCreated()
     }
 
     public func setWriteTimeout(_ timeout: Duration?) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -41,14 +42,28 @@ struct clibav_files {
     int (*open)(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **);
     // The first error.
     int error;
+    // Whether segments replace files of their names.
+    int overwrites;
     // The file that was opened last.
     char name[4096];
 };
+
+// Whether a segment, which is renamed from `live0.ts.tmp`, would replace a file that exists.
+static inline int clibav_is_taken(const char *name) {
+    char final[4096];
+    size_t length = strlen(name);
+    if (length > 7 && !strcmp(name + length - 7, ".ts.tmp")) {
+        snprintf(final, sizeof final, "%.*s", (int)length - 4, name);
+        return !access(final, F_OK) || !access(name, F_OK);
+    }
+    return length > 3 && !strcmp(name + length - 3, ".ts") && !access(name, F_OK);
+}
 
 static inline int clibav_open_file(
     AVFormatContext *context, AVIOContext **file, const char *name, int flags, AVDictionary **options) {
     struct clibav_files *files = context->opaque;
     snprintf(files->name, sizeof files->name, "%s", name);
+    if (flags & AVIO_FLAG_WRITE && !files->overwrites && clibav_is_taken(name)) return AVERROR(EEXIST);
     return files->open(context, file, name, flags, options);
 }
 

@@ -33,6 +33,8 @@ public final class OutputFile: Sendable {
     public let waitsForReader: Bool
 
     private let state: Locked<State>
+    /// The file that this object has created; nil for one that existed.
+    private let created: FileIdentity?
     private let count = Atomic<Int64>(0)
     /// Separate from the state, which a waiting write keeps locked.
     private let stallLimit = Locked(StallLimit())
@@ -87,7 +89,8 @@ public final class OutputFile: Sendable {
             self.init(descriptor: STDOUT_FILENO, name: "standard output", closing: false)
             return
         }
-        self.init(descriptor: try OutputFile.open(path, overwrite: overwrite, isWanted), name: path, closing: true)
+        let (descriptor, isNew) = try OutputFile.open(path, overwrite: overwrite, isWanted)
+        self.init(descriptor: descriptor, name: path, closing: true, isNew: isNew)
     }
 
     /// Writes to an open descriptor.
@@ -97,9 +100,14 @@ public final class OutputFile: Sendable {
     ///   - name: the name in error messages.
     ///   - closing: whether ``close()`` closes the descriptor; if not, a failed write does not truncate the file
     ///     either.
-    public init(descriptor: Int32, name: String, closing: Bool) {
+    public convenience init(descriptor: Int32, name: String, closing: Bool) {
+        self.init(descriptor: descriptor, name: name, closing: closing, isNew: false)
+    }
+
+    private init(descriptor: Int32, name: String, closing: Bool, isNew: Bool) {
         var status = stat()
         let isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        created = isNew && isRegular ? FileIdentity(status) : nil
         let position = isRegular ? lseek(descriptor, 0, SEEK_CUR) : -1
         path = name
         isSeekable = position >= 0 && !isAppending(descriptor)
@@ -197,6 +205,16 @@ public final class OutputFile: Sendable {
         }
     }
 
+    /// Removes the file, when this object has created it and it still has its name.
+    ///
+    /// - Returns: whether it was removed.
+    @discardableResult
+    package func removeIfCreated() -> Bool {
+        var status = stat()
+        guard let created, lstat(path, &status) == 0, FileIdentity(status) == created else { return false }
+        return unlink(path) == 0
+    }
+
     /// Writes the block and `bytes` after it.
     private func hand(over state: inout State, and bytes: UnsafeRawBufferPointer) throws(MediaFileError) {
         let block = UnsafeRawBufferPointer(start: state.block.baseAddress, count: state.fill)
@@ -247,23 +265,25 @@ extension OutputFile {
 
     private static func open(
         _ path: String, overwrite: Bool, _ isWanted: () -> Bool
-    ) throws(MediaFileError) -> Int32 {
+    ) throws(MediaFileError) -> (descriptor: Int32, isNew: Bool) {
         var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO { return try openFIFO(path, isWanted) }
-        let descriptor = openFile(path, O_WRONLY | O_CREAT | (overwrite ? 0 : O_EXCL))
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO { return (try openFIFO(path, isWanted), false) }
+        var descriptor = openFile(path, O_WRONLY | O_CREAT | O_EXCL)
+        let isNew = descriptor >= 0
+        if descriptor == -EEXIST, overwrite { descriptor = openFile(path, O_WRONLY | O_CREAT) }
         if descriptor >= 0 {
-            do throws(MediaFileError) { try claim(descriptor, path, empties: overwrite) } catch {
+            do throws(MediaFileError) { try claim(descriptor, path, empties: !isNew) } catch {
                 _ = closeDescriptor(descriptor)
                 throw error
             }
-            return descriptor
+            return (descriptor, isNew)
         }
         guard descriptor == -EEXIST else {
             throw MediaFileError(errno: -descriptor, operation: operation, subject: path)
         }
         // Neither created nor truncated, so that a regular file that has replaced it meanwhile stays unchanged.
         let existing = openFile(path, O_WRONLY)
-        if existing >= 0, fstat(existing, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return existing }
+        if existing >= 0, fstat(existing, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return (existing, false) }
         if existing >= 0 { _ = closeDescriptor(existing) }
         throw MediaFileError(errno: existing == -EISDIR ? EISDIR : EEXIST, operation: operation, subject: path)
     }
@@ -298,6 +318,17 @@ extension OutputFile {
         }
         throw MediaFileError(
             .interrupted, operation: operation, subject: path, message: "The wait for a reader was ended.")
+    }
+}
+
+/// The file behind a name.
+private struct FileIdentity: Equatable {
+    private let device: dev_t
+    private let inode: ino_t
+
+    init(_ status: stat) {
+        device = status.st_dev
+        inode = status.st_ino
     }
 }
 
