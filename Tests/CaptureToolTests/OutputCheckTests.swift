@@ -119,6 +119,39 @@ import VideoCapturing
         #expect(check("\(folder.path)/b.webm", "\(folder.path)/c.webm", overwrites: true)?.status == .usage)
     }
 
+    /// What a link leads to is made by writing to it.
+    @Test func linksToWhatDoesNotExist() throws {
+        symlink("target", folder.file("a.webm"))
+        symlink("a.webm", folder.file("b.webm"))
+        symlink(folder.file("loop"), folder.file("loop"))
+        let error = try #require(check(folder.file("a.webm")))
+        #expect(error.status == .usage && error.message.contains("link to target"))
+        #expect(check(folder.file("a.webm"), overwrites: true) == nil)
+        #expect(check(folder.file("a.webm"), folder.file("b.webm"), overwrites: true)?.status == .usage)
+        #expect(check(folder.file("a.webm"), folder.file("target"), overwrites: true)?.status == .usage)
+        #expect(check(folder.file("loop"), overwrites: true)?.status == .inputOutput)
+    }
+
+    @Test func theStatisticsAreAnOutput() throws {
+        try folder.write(Array("dear".utf8), to: "a.y4m")
+        func check(_ path: String, overwrites: Bool) -> ExitError? {
+            error { () throws(ExitError) in
+                try OutputCheck.run(
+                    [
+                        OutputCheck.Place(path: folder.file("new.webm")),
+                        OutputCheck.Place(path: path, isText: true, option: "stats-file"),
+                    ], input: folder.file("a.y4m"), overwrites: overwrites)
+            }
+        }
+        #expect(check(folder.file("a.y4m"), overwrites: true)?.message.contains("--stats-file") == true)
+        #expect(check(folder.file("new.webm"), overwrites: true)?.message.contains("--stats-file") == true)
+        #expect(check(folder.file("s-%03d.json"), overwrites: false) == nil)
+        #expect(check("/dev/full", overwrites: false) == nil)
+        try folder.write(Array("old".utf8), to: "s.json")
+        #expect(check(folder.file("s.json"), overwrites: false)?.message.contains("--force") == true)
+        #expect(check(folder.file("s.json"), overwrites: true) == nil)
+    }
+
     @Test func theInputIsNotOverwritten() throws {
         try folder.write(Array("dear".utf8), to: "a.y4m")
         link("\(folder.path)/a.y4m", "\(folder.path)/b.webm")

@@ -30,6 +30,22 @@ import Testing
         return String(decoding: text, as: UTF8.self)
     }
 
+    @Test func aFileIsReplacedOnlyWhenAskedTo() throws {
+        let folder = TemporaryFolder()
+        let path = try folder.write(Array("mine".utf8), to: "a")
+        let error = error { () throws(ExitError) in try StatisticsFile(path: path) }
+        #expect(error?.status == .usage && error?.message.contains("--force") == true)
+        #expect(try folder.read("a") == Array("mine".utf8))
+        #expect(try StatisticsFile(path: path, overwrites: true).write("x") == nil)
+        #expect(try folder.read("a") == Array("x\n".utf8))
+        // Nothing is left of a run that did not begin.
+        let new = folder.file("new")
+        do { _ = try StatisticsFile(path: new) }
+        #expect(access(new, F_OK) != 0)
+        #expect(try StatisticsFile(path: new).write("x") == nil)
+        #expect(access(new, F_OK) == 0)
+    }
+
     @Test func linesAreWrittenWholeOrNotAtAll() throws {
         try withPipe { path, reader in
             let file = try StatisticsFile(path: path)

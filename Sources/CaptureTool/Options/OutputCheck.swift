@@ -28,6 +28,8 @@ enum OutputCheck {
         var path: String?
         /// Whether it writes lines of text.
         var isText = false
+        /// The option that names it.
+        var option = "output"
     }
 
     /// Checks that the outputs can be written, that no two are the same file, and that none is the input.
@@ -44,18 +46,18 @@ enum OutputCheck {
             let identity =
                 path == "-"
                 ? try checkStandardOutput(streams.output, isText: output.isText)
-                : try check(path, overwrites: overwrites)
+                : try check(output, path, overwrites: overwrites)
             guard let identity else { continue }
             let name = path == "-" ? "standard output" : path
             if inputs.contains(identity) {
-                throw ExitError(.usage, "--output \(path): \(name) is the input; choose another name.")
+                throw ExitError(.usage, "--\(output.option) \(path): \(name) is the input; choose another name.")
             }
             // A checksum is a line of text among others.
             if identity == log, !output.isText {
                 throw ExitError(.usage, "--output \(path): standard error goes to the same file; choose another one.")
             }
             if let other = seen.updateValue(name, forKey: identity) {
-                throw ExitError(.usage, "--output \(path): \(other) is the same file; leave one out.")
+                throw ExitError(.usage, "--\(output.option) \(path): \(other) is the same file; leave one out.")
             }
         }
     }
@@ -102,13 +104,14 @@ enum OutputCheck {
     /// Whether it is a file or a disk.
     private static func holdsData(_ mode: mode_t) -> Bool { [S_IFREG, S_IFBLK].contains(mode & S_IFMT) }
 
-    private static func check(_ path: String, overwrites: Bool) throws(ExitError) -> Identity? {
-        guard NumberedName(path) == nil else {
+    private static func check(_ place: Place, _ given: String, overwrites: Bool) throws(ExitError) -> Identity? {
+        guard place.option != "output" || NumberedName(given) == nil else {
             throw ExitError(
                 .usage,
-                "\(path): this output is one file, so its name takes no number; leave the % field out, or write "
+                "\(given): this output is one file, so its name takes no number; leave the % field out, or write "
                     + "stills: shot-%03d.jpg.")
         }
+        let path = try target(of: given, overwrites: overwrites)
         guard let (identity, mode) = existing(path) else { return try checkFolder(of: path) }
         switch mode & S_IFMT {
         case S_IFDIR: throw ExitError(.inputOutput, "\(path): this is a folder; name a file in it.")
@@ -118,6 +121,30 @@ enum OutputCheck {
         }
         guard access(path, W_OK) == 0 else { throw error(path, errno) }
         return identity
+    }
+
+    /// The path of the file that is written: that to which a dangling link leads, through further ones.
+    private static func target(of path: String, overwrites: Bool) throws(ExitError) -> String {
+        var path = path
+        for _ in 0..<40 {
+            var status = stat()
+            guard stat(path, &status) != 0, lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else {
+                return path
+            }
+            var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+            let count = bytes.withUnsafeMutableBytes { readlink(path, $0.baseAddress!, $0.count) }
+            guard count > 0 else { throw error(path, errno) }
+            let link = String(decoding: bytes[..<count], as: UTF8.self)
+            guard overwrites else {
+                throw ExitError(
+                    .usage,
+                    "\(path): a link to \(link), which does not exist; add --force to make that file, or choose "
+                        + "another name.")
+            }
+            let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+            path = link.hasPrefix("/") ? link : folder + link
+        }
+        throw error(path, ELOOP)
     }
 
     private static func checkFolder(of path: String) throws(ExitError) -> Identity {

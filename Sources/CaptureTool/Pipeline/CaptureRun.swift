@@ -21,9 +21,11 @@ struct CaptureRun {
         let places: [OutputCheck.Place]
         do {
             let outputs = try plan.outputs.map { ($0, try $0.makeOutput()) }
-            places = outputs.flatMap { (planned, output) in
-                output.paths.map { OutputCheck.Place(path: $0, isText: planned.isText) }
-            }
+            places =
+                outputs.flatMap { (planned, output) in
+                    output.paths.map { OutputCheck.Place(path: $0, isText: planned.isText) }
+                }
+                + (plan.statisticsFile.map { [OutputCheck.Place(path: $0, isText: true, option: "stats-file")] } ?? [])
             source = try plan.source.make(plan.request)
             try plan.adoptSound(of: source)
             audio = try plan.audio.map { try $0.source.make($0.request) }
@@ -63,9 +65,7 @@ struct CaptureRun {
             terminal.keyboard.begin { if $0 == UInt8(ascii: "q") { publisher.requestStop() } }
         }
         defer { terminal.keyboard.end() }
-        let reporter = Reporter(
-            plan: plan, source: source, publisher: publisher, terminal: terminal,
-            file: try plan.statisticsFile.map { path throws(ExitError) in try StatisticsFile(path: path) })
+        let reporter = Reporter(plan: plan, source: source, publisher: publisher, terminal: terminal)
         do {
             try begin(publisher, source, places, events, reporter)
             isOpening.withLock { $0 = false }
@@ -96,6 +96,7 @@ struct CaptureRun {
         try source.checkOptions()
         // After the input, whose errors matter more than that a file exists.
         try OutputCheck.run(places, input: source.inputPath, overwrites: plan.overwrites)
+        try reporter.openFile()
         if plan.explains {
             for line in source.explanation() { terminal.writeLine(line) }
         }

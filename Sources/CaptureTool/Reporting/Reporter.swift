@@ -15,7 +15,7 @@ final class Reporter {
     private let terminal: Terminal
     private let interval: Duration
     private let meter = LevelMeter()
-    private let file: StatisticsFile?
+    private var file: StatisticsFile?
     /// When the terminal gets its next status.
     private var nextReport = MediaTime(nanoseconds: .max)
     /// When the file gets its next line.
@@ -27,9 +27,8 @@ final class Reporter {
     private var framesNotified: UInt64 = 0
 
     init(
-        plan: CapturePlan, source: CatalogSource, publisher: MediaPublisher, terminal: Terminal, file: StatisticsFile?
+        plan: CapturePlan, source: CatalogSource, publisher: MediaPublisher, terminal: Terminal
     ) {
-        self.file = file
         self.plan = plan
         self.source = source
         self.publisher = publisher
@@ -38,6 +37,13 @@ final class Reporter {
         case .json: interval = .seconds(1)
         case .text: interval = terminal.isInteractive ? .milliseconds(250) : .seconds(5)
         case .none: interval = .seconds(86_400)
+        }
+    }
+
+    /// Makes the file of statistics, where there is to be one; the outputs have been checked.
+    func openFile() throws(ExitError) {
+        file = try plan.statisticsFile.map { path throws(ExitError) in
+            try StatisticsFile(path: path, overwrites: plan.overwrites)
         }
     }
 

@@ -12,6 +12,8 @@ import VideoCapturing
 /// had no room for in one piece is completed before the next one.
 final class StatisticsFile {
     private let descriptor: Int32
+    /// The path, while the file is empty and was made here; nil for others.
+    private var emptyFile: String?
     private var hasFailed = false
     /// The end of a line that has begun.
     private var rest: ArraySlice<UInt8> = []
@@ -19,11 +21,31 @@ final class StatisticsFile {
     /// How long the end of the last line may take.
     private static let closeTimeout: Int32 = 500
 
-    /// Creates or replaces the file.
-    init(path: String) throws(ExitError) {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o644)
+    /// Creates the file, or opens a pipe or device.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - overwrites: whether an existing file is replaced, which is an error otherwise.
+    init(path: String, overwrites: Bool = false) throws(ExitError) {
+        let flags = O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+        var descriptor = open(path, flags | O_CREAT | (overwrites ? 0 : O_EXCL), 0o644)
+        var code = errno
+        if descriptor >= 0, !overwrites { emptyFile = path }
+        if descriptor < 0, code == EEXIST {
+            descriptor = open(path, flags)
+            code = errno
+            var status = stat()
+            if descriptor >= 0, fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT == S_IFREG {
+                close(descriptor)
+                throw ExitError(
+                    .usage,
+                    "--stats-file \(path): exists already; add --force to overwrite it, or choose another name.")
+            }
+        }
+        // Fails for what is not a file, and has nothing to lose.
+        if descriptor >= 0, overwrites { _ = ftruncate(descriptor, 0) }
+        self.descriptor = descriptor
         guard descriptor >= 0 else {
-            let code = errno
             throw ExitError(
                 [EACCES, EPERM, EROFS].contains(code) ? .noPermission : .inputOutput,
                 "--stats-file \(path): \(String(cString: strerror(code))); name a file in a folder that you may write to."
@@ -36,6 +58,8 @@ final class StatisticsFile {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         if !rest.isEmpty, !hasFailed, poll(&entry, 1, StatisticsFile.closeTimeout) > 0 { _ = writeRest() }
         close(descriptor)
+        // Nothing is left of a run that did not begin.
+        if let emptyFile { unlink(emptyFile) }
     }
 
     /// Writes a line, or drops it where a reader is too slow.
@@ -58,6 +82,7 @@ final class StatisticsFile {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { writeBytes(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
+                emptyFile = nil
                 rest = rest.dropFirst(count)
                 continue
             }
