@@ -202,7 +202,7 @@ class StillErrorTests(ToolTestCase):
             ("-o", "shot-%d.jpg", "--burst", "many"),
             ("-o", "shot-%d.jpg", "--burst", 2, "--burst-interval", 0),
             ("-o", "shot.jpg", "--burst-interval", 1),
-            ("-o", "shot-%s.jpg",),
+            ("-o", "shot-%q.jpg",),
             ("-o", "shot.jpg", "--still-quality", 0),
             ("-o", "shot.jpg", "--still-orientation", "up"),
             ("-o", "shot.jpg", "--still-exif", "maybe"),

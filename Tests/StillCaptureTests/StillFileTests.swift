@@ -24,13 +24,13 @@ import VideoCapturing
     @Test(arguments: [
         ("shot-%03d.jpg", 7, "shot-007.jpg"), ("shot-%d.jpg", 7, "shot-7.jpg"), ("%3d", 7, "  7"),
         ("%03d", 12345, "12345"), ("100%%-%02d.png", 7, "100%-07.png"), ("plain.jpg", 1, "plain.jpg"),
-        ("a%%", 1, "a%"), ("Größe-%d", 1, "Größe-1"),
+        ("a%%", 1, "a%"), ("Größe-%d", 1, "Größe-1"), ("a%%%d", 1, "a%1"),
     ])
     func namesAreNumbered(pattern: String, number: Int, name: String) throws {
         #expect(try StillFile(folder.file(pattern)).path(number) == folder.file(name))
     }
 
-    @Test(arguments: ["%s.jpg", "%", "a%", "%x", "%-3d", "%3", "%d-%d", "%123d", "%n", "", "a/", "a%03dx%d"])
+    @Test(arguments: ["%q.jpg", "%", "a%", "%x", "%-3d", "%3", "%d-%d", "%123d", "%n", "", "a/", "a%03dx%d"])
     func otherFieldsAreRefused(pattern: String) {
         #expect { try StillFile(pattern) } throws: { isError(.invalidName, $0) }
     }
@@ -54,6 +54,28 @@ import VideoCapturing
         let large = [UInt8](repeating: 5, count: 3_000_000)
         try StillFile(folder.file("large")).write(still(1, large))
         #expect(try folder.read("large") == large)
+    }
+
+    /// Whatever exists, and however many are taken in a second, none is replaced.
+    @Test(arguments: [false, true]) func namesMayHaveTheTime(overwrites: Bool) throws {
+        var fields = tm()
+        fields.tm_year = 126
+        fields.tm_mon = 2
+        fields.tm_mday = 1
+        fields.tm_hour = 14
+        fields.tm_min = 5
+        fields.tm_isdst = -1
+        var picture = still()
+        picture.date = .seconds(mktime(&fields))
+        try folder.write([9], to: "shot-20260301-140500-2.jpg")
+        let file = try StillFile(folder.file("shot-%Y%m%d-%H%M%S.jpg"), count: 3, overwrites: overwrites)
+        for _ in 0..<3 { try file.write(picture) }
+        #expect(
+            try names == [3, 4, 2].sorted().map { "shot-20260301-140500-\($0).jpg" } + ["shot-20260301-140500.jpg"])
+        #expect(try folder.read("shot-20260301-140500-2.jpg") == [9])
+        picture.number = 7
+        #expect(
+            try StillFile(folder.file("%m%d-%02d"), overwrites: overwrites).write(picture) == folder.file("0301-07"))
     }
 
     @Test func filesThatExistAreKept() throws {

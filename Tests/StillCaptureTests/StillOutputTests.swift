@@ -236,7 +236,7 @@ import VideoCapturing
         ("shot-%d.jpg", ["burst": "many"]), ("shot-%d.jpg", ["burst": "3", "burst-interval": "0"]),
         ("shot.jpg", ["burst-interval": "1"]), ("shot.jpg", ["still-quality": "101"]),
         ("shot.jpg", ["still-orientation": "sideways"]), ("shot.jpg", ["still-exif": "perhaps"]),
-        ("shot-%s.jpg", [:]), ("stills:-", [:]), ("stills:shot.webm", [:]), ("stills:", [:]),
+        ("shot-%q.jpg", [:]), ("stills:-", [:]), ("stills:shot.webm", [:]), ("stills:", [:]),
     ])
     func badValuesAreRefused(text: String, options: [String: String]) {
         #expect(throws: OptionError.self) { try output(text, options) }

@@ -1,3 +1,4 @@
+import MediaPublishing
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -6,25 +7,20 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Names and writes the files of stills: `shot-%03d.jpg` becomes `shot-001.jpg`, `shot-002.jpg` and so on.
+/// Names and writes the files of stills: `shot-%03d.jpg` becomes `shot-001.jpg`, `shot-002.jpg` and so on, and
+/// `%Y%m%d-%H%M%S.jpg` the time at which each was taken, by strftime(3).
 ///
 /// A file appears under its name when it is complete: it is written under another one next to it, and renamed. What was
 /// written before a failure stays.
 public struct StillFile: Sendable, Hashable {
-    /// The path, with one field for the number (`%d`, `%3d` or `%03d`) or none; `%%` is a percent sign.
+    /// The path, with one field for the number (`%d`, `%3d` or `%03d`) or none, and fields for the time; `%%` is a percent
+    /// sign. `%d` is the day next to a month (`%m`).
     public let pattern: String
-    /// Whether files that exist are replaced.
+    /// Whether files that exist are replaced. Never those of a pattern with a time: a time that a file has already gets `-2`,
+    /// `-3` and so on before the extension.
     public let overwrites: Bool
 
-    /// What comes before the number, its width, and what comes after; no number where there is no field.
-    private let prefix: String
-    private let field: Field?
-    private let suffix: String
-
-    private struct Field: Hashable {
-        var width: Int
-        var isPadded: Bool
-    }
+    private let names: FileNamePattern
 
     /// Checks a pattern, and that none of its files exists.
     ///
@@ -37,12 +33,13 @@ public struct StillFile: Sendable, Hashable {
     public init(_ pattern: String, count: Int = 1, overwrites: Bool = false) throws(StillCaptureError) {
         self.pattern = pattern
         self.overwrites = overwrites
-        (prefix, field, suffix) = try StillFile.parse(pattern)
-        if count > 1, field == nil {
+        names = try StillFile.parse(pattern)
+        if count > 1, !names.hasNumber, !names.hasTime {
             throw StillFile.invalid(
-                pattern, "\(count) stills need a name with a number; write it as %03d, as in shot-%03d.jpg.")
+                pattern, "\(count) stills need a name with a number or a time; write it as shot-%03d.jpg or %H%M%S.jpg."
+            )
         }
-        guard !overwrites else { return }
+        guard !overwrites, !names.hasTime else { return }
         var number = 1
         while number <= count {
             if try StillFile.isRegular(path(number)) { throw StillFile.failure(EEXIST, path(number)) }
@@ -54,21 +51,23 @@ public struct StillFile: Sendable, Hashable {
     var withoutOverwriting: StillFile { StillFile(self, overwrites: false) }
 
     /// Whether there is nothing of that name; another program may make it before ``write(_:)``, which then throws.
-    func isFree(_ number: Int) -> Bool { access(path(number), F_OK) != 0 }
+    func isFree(_ number: Int) -> Bool { names.hasTime || access(path(number), F_OK) != 0 }
+
+    /// Whether names have the time at which their stills are taken, so that they are not known before.
+    var hasTime: Bool { names.hasTime }
 
     private init(_ other: StillFile, overwrites: Bool) {
         pattern = other.pattern
         self.overwrites = overwrites
-        (prefix, field, suffix) = (other.prefix, other.field, other.suffix)
+        names = other.names
     }
 
-    /// The path of the file of a number.
-    public func path(_ number: Int) -> String {
-        guard let field else { return prefix }
-        let digits = String(number)
-        let fill = String(
-            repeating: field.isPadded ? "0" : " ", count: max(0, field.width - digits.utf8.count))
-        return prefix + fill + digits + suffix
+    /// The path of the file of a number; of a pattern with a time of the file of this moment.
+    public func path(_ number: Int) -> String { path(number, date: .seconds(Int64(time(nil)))) }
+
+    /// - Parameter date: the time since 1970, UTC.
+    private func path(_ number: Int, date: Duration) -> String {
+        names.name(number: number, time: date.components.seconds)
     }
 
     /// Writes a still to the file of its number; blocks until that is done.
@@ -77,9 +76,28 @@ public struct StillFile: Sendable, Hashable {
     /// - Throws: `fileExists`, `folderNotFound`, `permissionDenied`, `diskFull`, `invalidName`, `system`.
     @discardableResult
     public func write(_ still: Still) throws(StillCaptureError) -> String {
-        let path = path(still.number)
-        try still.data.withUnsafeBytes { (bytes) throws(StillCaptureError) in try write(bytes, to: path) }
-        return path
+        var path = path(still.number, date: still.date)
+        guard names.hasTime else {
+            try still.data.withUnsafeBytes { (bytes) throws(StillCaptureError) in try write(bytes, to: path) }
+            return path
+        }
+        // Another program may make the file between the look and the writing.
+        for _ in 0..<100 {
+            if isTaken(path) {
+                guard let free = freeVariant(of: path) else { break }
+                path = free
+            }
+            do throws(StillCaptureError) {
+                try still.data.withUnsafeBytes { (bytes) throws(StillCaptureError) in
+                    try withoutOverwriting.write(bytes, to: path)
+                }
+                return path
+            } catch {
+                guard error.code == .fileExists else { throw error }
+            }
+            path = self.path(still.number, date: still.date)
+        }
+        throw StillFile.failure(EEXIST, path)
     }
 
     /// Checks that the first file can be made, by making another one next to it, which is removed at once.
@@ -94,33 +112,23 @@ public struct StillFile: Sendable, Hashable {
 
     // MARK: The pattern
 
-    private static func parse(
-        _ pattern: String
-    ) throws(StillCaptureError) -> (prefix: String, field: Field?, suffix: String) {
+    private static func parse(_ pattern: String) throws(StillCaptureError) -> FileNamePattern {
         guard !pattern.isEmpty, !pattern.hasSuffix("/"), !pattern.utf8.contains(0) else {
             throw invalid(pattern, "This is not the name of a file.")
         }
-        var parts = ["", ""]
-        var field: Field?
-        var rest = Substring(pattern)
-        while let character = rest.popFirst() {
-            guard character == "%" else {
-                parts[field == nil ? 0 : 1].append(character)
-                continue
+        do throws(FileNamePattern.Fault) {
+            return try FileNamePattern(pattern)
+        } catch {
+            switch error {
+            case .severalNumbers:
+                throw invalid(pattern, "There are two fields for the number; leave one out.")
+            case .unknownField:
+                throw invalid(
+                    pattern,
+                    "The field for the number is %d or %03d, those for the time are %Y, %m, %d, %H, %M, %S; write a "
+                        + "percent sign as %%.")
             }
-            if rest.first == "%" {
-                parts[field == nil ? 0 : 1].append(rest.removeFirst())
-                continue
-            }
-            let digits = rest.prefix { ("0"..."9").contains($0) }
-            rest = rest.dropFirst(digits.count)
-            guard rest.popFirst() == "d", digits.utf8.count <= 2 else {
-                throw invalid(pattern, "The field for the number is %d or %03d; write a percent sign as %%.")
-            }
-            guard field == nil else { throw invalid(pattern, "There are two fields for the number; leave one out.") }
-            field = Field(width: Int(digits) ?? 0, isPadded: digits.hasPrefix("0"))
         }
-        return (parts[0], field, parts[1])
     }
 
     private static func invalid(_ pattern: String, _ message: String) -> StillCaptureError {

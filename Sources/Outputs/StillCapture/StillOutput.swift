@@ -34,7 +34,7 @@ public final class StillOutput: MediaOutput {
         }
     }
 
-    /// The path of the files, with a field for the number; see `StillFile`.
+    /// The path of the files, with a field for the number or the time; see `StillFile`.
     public let pattern: String
     /// What is taken.
     public let configuration: Configuration
@@ -87,7 +87,10 @@ public final class StillOutput: MediaOutput {
 
     /// The path of every still.
     public var paths: [String] {
-        guard let file = try? StillFile(pattern, count: configuration.count, overwrites: true) else { return [] }
+        // A file with a time in its name replaces none.
+        guard let file = try? StillFile(pattern, count: configuration.count, overwrites: true), !file.hasTime else {
+            return []
+        }
         return (1...configuration.count).map { file.path($0) }
     }
 
@@ -158,7 +161,7 @@ public final class StillOutput: MediaOutput {
 extension OutputEntry {
     /// Stills: by the extensions of JPEG and PNG, or as `stills:shot-%d.nv12`.
     public static let stills = OutputEntry(
-        name: "stills", summary: "photographs with EXIF, a number in the name for several",
+        name: "stills", summary: "photographs with EXIF, a number or a time in the name for several",
         extensions: ["jpg", "jpeg", "png"],
         options: [
             OptionDescription("burst", .text("N"), "takes N stills", default: "1"),
