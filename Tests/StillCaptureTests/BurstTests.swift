@@ -35,6 +35,34 @@ import VideoCapturing
         #expect(try await reader.still().sequenceNumber == frame.sequenceNumber)
     }
 
+    /// A source that delivers changes only, such as a screen at rest, is asked for each still of a time lapse, also at the
+    /// rate to which its own answers add up.
+    @Test func aSourceAtRestIsAskedForEachStill() async throws {
+        let rig = Rig()
+        let requests = Locked(0)
+        rig.stills.connectFeedback(CaptureFeedback(onWants: { _ in }, onRefresh: { requests.withLock { $0 += 1 } }))
+        func feed() throws {
+            let frame = VideoFrame(
+                buffer: try flatPicture(1), timestamp: rig.clock.now,
+                sequenceNumber: UInt64(rig.clock.now.nanoseconds), estimatedFrameRate: 1)
+            #expect(rig.stills.consumeInline(frame))
+        }
+        try feed()
+        var reader = BurstReader(rig.stills.burst(count: 5, interval: .seconds(2)))
+        _ = try await reader.still()
+        for asked in 1...4 {
+            // To the next tick, and to the time at which a frame of a source that is not at rest would have come.
+            rig.settle()
+            rig.clock.advance(by: .seconds(asked == 1 ? 2 : 1))
+            rig.settle()
+            rig.clock.advance(by: .seconds(1))
+            try #require(await eventually(within: .seconds(20)) { requests.withLock { $0 } == asked })
+            try feed()
+            #expect(try await reader.still().offset == .seconds(1))
+        }
+        #expect(try await reader.summary().captured == 5)
+    }
+
     /// However many workers encode, and however long each takes.
     @Test func deliveryIsInOrder() async throws {
         let rig = Rig(StillCapture.Configuration(outstandingLimit: 40, workerCount: 4))

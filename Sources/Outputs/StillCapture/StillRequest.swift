@@ -39,6 +39,8 @@ struct StillRequest {
         guard skippedFrames > 0, !awaitsWants, frame.timestamp > bound ?? moment else { return }
         skippedFrames -= 1
         bound = frame.timestamp
+        // The next one may have to be asked for too.
+        hasRequestedRefresh = false
     }
 }
 

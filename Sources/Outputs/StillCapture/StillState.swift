@@ -353,7 +353,9 @@ struct StillState {
         guard !request.awaitsWants, let newest = ring.newest else { return }
         let decision = decisionTime(of: request, newest)
         if decision > now { plan.wait(until: decision) }
-        if !request.hasRequestedRefresh, request.moment - newest.timestamp > longestInterval * 2 {
+        // Nothing new by the time of a decision: a source that delivers changes only, such as a screen, is at rest.
+        let isOverdue = decision <= now || request.moment - newest.timestamp > longestInterval * 2
+        if !request.hasRequestedRefresh, isOverdue {
             waiting[index].hasRequestedRefresh = true
             plan.needsRefresh = true
         }
