@@ -1,4 +1,6 @@
+import Glibc
 import MediaPublishing
+import TestTools
 import Testing
 import VideoCapturing
 
@@ -73,6 +75,65 @@ import VideoCapturing
             try OptionDefaults(besides: OptionValues(), options, variables: [("CAPTURER_FORCE", "perhaps")])
         }
         #expect(error?.status == .usage && error?.message.contains("yes or no") == true)
+    }
+
+    @Test(arguments: [
+        ("bitrate 2M", "no '=' in the line; write bitrate = BITS"),
+        ("force now", "no '=' in the line; write force = yes"),
+        ("bitrte = 2M", "Did you mean bitrate?"), ("bitrate = 2M # test", "a comment needs a line of its own"),
+        ("bitrate = # test", "a comment needs a line of its own"), ("bitrate", "bitrate needs a value"),
+        ("config = a", "no option config"),
+    ]) func linesThatAreWrong(line: String, words: String) throws {
+        let folder = TemporaryFolder()
+        let path = try folder.write(Array("# a comment\n\n\(line)\n".utf8), to: "a.conf")
+        let error = error { () throws(ExitError) in
+            try OptionDefaults(besides: OptionValues(["config": [path]]), options, variables: [])
+        }
+        #expect(error?.status == .usage && error?.message.contains("\(path), line 3: ") == true)
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func linesThatAreRight() throws {
+        let folder = TemporaryFolder()
+        let path = try folder.write(
+            Array("\u{FEFF}# x\r\n overlay= #1 = a#b \r\nforce\nkeep-going = no".utf8), to: "a.conf")
+        let defaults = try OptionDefaults(besides: OptionValues(["config": [path]]), options, variables: [])
+        #expect(defaults.values == OptionValues(["overlay": ["#1 = a#b"], "force": [""]]))
+    }
+
+    @Test func variablesThatAreMisspelled() {
+        let names = [
+            "CAPTURER_BITRTE", "CAPTURER_BITRATE", "CAPTURER_LOGIN", "CAPTURER_DEMO", "CAPTURER_CAMERAS", "BITRTE",
+            "CAPTURER_",
+            "CAPTURER_SYNC_MINUTES", "CAPTURER_UNIT_TESTS",
+        ]
+        let found = OptionDefaults.misspelled(names, options)
+        #expect(found.map(\.variable) == ["CAPTURER_BITRTE"] && found.map(\.meant) == ["CAPTURER_BITRATE"])
+        #expect(OptionDefaults.environmentNames.contains("PATH"))
+    }
+
+    /// An unreadable file is no fault of the command line, and a service need not be started again for it.
+    @Test func aLoginThatMayNotBeReadIsDenied() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = try folder.write(Array("a:b".utf8), to: "login")
+            let options = ToolCommand.capture.allOptions(demoCatalog)
+            func check(_ value: String, login: String?) -> ExitError? {
+                let values = OptionValues(["serve-login": [value]])
+                return error { () throws(ExitError) in
+                    try OptionDefaults.checkSecrets(values, options, login: login)
+                }
+            }
+            try #require(check("@\(path)", login: "@\(path)") == nil)
+            chmod(folder.path, 0o755)
+            chmod(path, 0)
+            if getuid() == 0 { try #require(seteuid(65534) == 0) }
+            try #require(check("@\(path)", login: nil)?.status == .noPermission)
+            try #require(check("a:b", login: "@\(path)")?.status == .noPermission)
+            try #require(check("a:b", login: nil) == nil)
+            if getuid() == 0 { try #require(seteuid(0) == 0) }
+        }
+        #expect(throws: OptionError.self) { try OptionValues(["x": ["@/"]]).secret("x") }
     }
 
     @Test func aFolderIsNoFile() {

@@ -59,7 +59,8 @@ private func firstLine(of path: String) -> String? {
     var line: UnsafeMutablePointer<CChar>?
     var capacity = 0
     defer { free(line) }
-    guard getline(&line, &capacity, file) >= 0, let line else { return "" }
+    // A folder opens and cannot be read.
+    guard getline(&line, &capacity, file) >= 0, let line else { return ferror(file) != 0 ? nil : "" }
     return String(String(cString: line).prefix { !$0.isNewline })
 }
 

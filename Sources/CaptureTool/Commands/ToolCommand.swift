@@ -135,10 +135,15 @@ extension ToolCommand {
             let defaults = try OptionDefaults(
                 besides: given.values, options, variables: OptionDefaults.variables(of: options))
             given.values = defaults.values.merging(given.values)
+            try OptionDefaults.checkSecrets(given.values, options)
             do throws(OptionError) {
                 plan = try CapturePlan(given, catalog: context.catalog)
             } catch {
                 throw defaults.explained(error)
+            }
+            for (variable, meant) in OptionDefaults.misspelled(OptionDefaults.environmentNames, options) {
+                Reporter.notify(
+                    "The variable \(variable) stands for no option. Did you mean \(meant)?", plan, context.terminal)
             }
             let signals = try context.watchingSignals()
             var run = CaptureRun(plan: plan, terminal: context.terminal, signals: signals)
@@ -162,7 +167,8 @@ extension ToolCommand {
 
         Each option can also be given by the environment, as CAPTURER_BITRATE=2M or
         CAPTURER_KEEP_GOING=yes, and by a file: --config FILE, or CAPTURER_CONFIG. Its lines are
-        name = value, such as bitrate = 2M, or empty, or begin with #; output may have several.
+        name = value, such as bitrate = 2M, or empty, or comments, which begin with #; output may
+        have several. A comment has a line of its own.
         The command line counts most, then the environment.
         """
 
@@ -202,7 +208,10 @@ extension ToolCommand {
             signals.watch { isInterrupted.withLock { $0 = true } }
             let isRadio = RadioPlayback.isRadio(input, arguments.values) { isInterrupted.withLock { $0 } }
             guard !isInterrupted.withLock({ $0 }) else { return .success }
-            if isRadio { return try RadioPlayback(input, arguments.values, context).run() }
+            if isRadio {
+                try OptionDefaults.checkSecrets(arguments.values, captureOptions(context.catalog).merged.map(\.option))
+                return try RadioPlayback(input, arguments.values, context).run()
+            }
             guard !arguments.values.contains("sound") else {
                 throw ExitError(.usage, "--sound: is for radios, whose addresses begin with http; leave it out.")
             }

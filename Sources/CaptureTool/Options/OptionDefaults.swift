@@ -61,6 +61,50 @@ struct OptionDefaults {
         }
     }
 
+    /// Checks that files with secrets may be read: a service that may not is not to be started again and again.
+    ///
+    /// - Parameter login: the variable that network cameras read.
+    /// - Throws: `noPermission` for a file that may not; what else is wrong with it is found when it is read.
+    static func checkSecrets(
+        _ values: OptionValues, _ options: [OptionDescription],
+        login: String? = environmentVariable("CAPTURER_LOGIN")
+    ) throws(ExitError) {
+        let secrets =
+            options.filter(\.isSecret).flatMap { option in values.all(option.name).map { ("--\(option.name)", $0) } }
+            + (login.map { [("CAPTURER_LOGIN", $0)] } ?? [])
+        for (name, value) in secrets where value.hasPrefix("@") {
+            let path = String(value.dropFirst())
+            guard faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0, errno == EACCES else { continue }
+            throw ExitError(
+                .noPermission,
+                "\(name): the file \(printable(path, limit: 200)) may not be read; check its owner and mode.")
+        }
+    }
+
+    /// Variables that are probably meant for an option, and stand for none, with the name that is meant.
+    ///
+    /// - Parameter names: those of the environment.
+    static func misspelled(_ names: [String], _ options: [OptionDescription]) -> [(variable: String, meant: String)] {
+        names.compactMap { variable in
+            guard variable.hasPrefix(prefix), !ownVariables.contains(variable) else { return nil }
+            let name = variable.dropFirst(prefix.count).lowercased().replacing("_", with: "-")
+            guard !options.contains(where: { $0.isNamed(name) }) else { return nil }
+            // Others may have variables with this prefix too.
+            return nearestName(to: name, in: options.map(\.name)).map { (variable, OptionDefaults.variable($0)) }
+        }
+    }
+
+    /// The names of the variables with which the program was started.
+    static var environmentNames: [String] {
+        guard let file = fopen("/proc/self/environ", "r") else { return [] }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: maximumFileSize)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return bytes[..<count].split(separator: 0).map { entry in
+            String(decoding: entry.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+        }
+    }
+
     /// The error, with where its option comes from when that is not the command line.
     func explained(_ error: OptionError) -> ExitError {
         guard let origin = origins[error.option] else { return ExitError(error) }
@@ -72,7 +116,18 @@ struct OptionDefaults {
     }
 
     private mutating func read(_ path: String, _ options: [OptionDescription]) throws(ExitError) {
-        let lines = try OptionDefaults.text(of: path).split(
+        try add(lines: try OptionDefaults.text(of: path), of: path, options)
+    }
+
+    /// Without any value.
+    init() {}
+
+    /// Adds the values of a file's lines.
+    mutating func add(lines: String, of path: String, _ options: [OptionDescription]) throws(ExitError) {
+        var text = lines
+        // Editors of Windows begin a file with it.
+        if text.first == "\u{FEFF}" { text.removeFirst() }
+        let lines = text.split(
             omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, line) in lines.enumerated() {
             let place = "\(path), line \(index + 1)"
@@ -80,6 +135,11 @@ struct OptionDefaults {
             if text.isEmpty || text.hasPrefix("#") { continue }
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(OptionDefaults.trimmed(parts[0]))
+            let first = String(name.prefix { !$0.isWhitespace })
+            if parts.count == 1, first.count < name.count, let option = options.first(where: { $0.isNamed(first) }) {
+                let example = option.isFlag ? "yes" : option.placeholder
+                throw ExitError(.usage, "\(place): no '=' in the line; write \(option.name) = \(example).")
+            }
             guard let option = options.first(where: { $0.isNamed(name) }), option.name != "config" else {
                 let guess = nearestName(to: name, in: options.map(\.name)).map { " Did you mean \($0)?" } ?? ""
                 // What follows the first word may be a password.
@@ -90,8 +150,14 @@ struct OptionDefaults {
                 throw ExitError(
                     .usage, "\(place): \(option.name) needs a value; write \(option.name) = \(option.placeholder).")
             }
-            try OptionDefaults.add(
-                option, parts.count == 2 ? String(OptionDefaults.trimmed(parts[1])) : "yes", place, &values)
+            let value = parts.count == 2 ? String(OptionDefaults.trimmed(parts[1])) : "yes"
+            // The message does not quote the value, which may be a password.
+            guard ![" #", "\t#"].contains(where: value.contains), !value.hasPrefix("# ") else {
+                throw ExitError(
+                    .usage,
+                    "\(place): a comment needs a line of its own; give a value that contains ' #' on the command line.")
+            }
+            try OptionDefaults.add(option, value, place, &values)
             origins[option.name] = place
         }
     }
@@ -122,7 +188,10 @@ struct OptionDefaults {
 
     private static func text(of path: String) throws(ExitError) -> String {
         guard let file = fopen(path, "r") else {
-            throw ExitError(.noInput, "--config: \(path) cannot be read: \(String(cString: strerror(errno))).")
+            let code = errno
+            throw ExitError(
+                code == EACCES ? .noPermission : .noInput,
+                "--config: \(path) cannot be read: \(String(cString: strerror(code))).")
         }
         defer { fclose(file) }
         var bytes = [UInt8](repeating: 0, count: maximumFileSize + 1)
