@@ -23,6 +23,8 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzRTCP", [framework("RTP")]),
     ("FuzzSDP", [framework("RTP")]),
     ("FuzzTransportFeedback", [framework("RTP")]),
+    ("FuzzFileNames", [framework("MediaPublishing")]),
+    ("FuzzConfigFile", [framework("CaptureTool")]),
     ("FuzzOptions", [framework("CaptureTool"), framework("FrameProcessing"), framework("VideoCapturing")]),
 ]
 

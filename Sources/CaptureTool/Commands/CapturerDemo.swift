@@ -77,4 +77,15 @@ public enum CommandLineProbe {
             return ExitError(opening: error, isInputAtFault: false).message
         }
     }
+
+    /// The error of a file of options, called `config`; nil when its lines are valid.
+    public static func error(ofConfig text: String) -> String? {
+        var defaults = OptionDefaults()
+        do throws(ExitError) {
+            try defaults.add(lines: text, of: "config", ToolCommand.capture.allOptions(demoCatalog))
+            return nil
+        } catch {
+            return error.message
+        }
+    }
 }

@@ -164,3 +164,26 @@ enum FileSignature {
         }
     }
 }
+
+/// For the fuzz target: the names of a pattern.
+@_spi(Fuzzing)
+public struct FileNameProbe {
+    private let files: SplitFiles
+
+    /// Nil for a text that is not a pattern.
+    public init?(_ pattern: String) {
+        guard let files = try? SplitFiles(pattern) else { return nil }
+        self.files = files
+    }
+
+    /// Whether the name of a file is found to have its number, or none.
+    public func recognizes(number: Int, time: Int64) -> Bool {
+        let path = files.path(number: number, time: time)
+        let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
+        let found = files.number(in: Array(name.utf8))
+        return found == number || found == -1
+    }
+
+    /// The number in a name, -1 where the pattern has none; nil for another name.
+    public func number(in name: [UInt8]) -> Int? { files.number(in: name) }
+}
