@@ -91,15 +91,20 @@ enum DescriptionFile {
         let file = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw failed("create the file") }
         defer { close(file) }
+        var status = stat()
+        let isRegular = fstat(file, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         var head = [UInt8](repeating: 0, count: 4)
-        let count = read(file, &head, head.count)
-        guard count == 0 || head.starts(with: Array("v=0".utf8)) else {
+        // A pipe would be waited for.
+        let count = isRegular ? read(file, &head, head.count) : 0
+        guard count == 0 || [Array("v=0\r".utf8), Array("v=0\n".utf8)].contains(head) else {
             throw CaptureError(
                 .invalidConfiguration, operation: "create the file", subject: path,
                 message: "This file is not a session description and would be lost; choose another name.")
         }
         var bytes = Array(text.utf8)[...]
-        guard ftruncate(file, 0) == 0, lseek(file, 0, SEEK_SET) == 0 else { throw failed("empty the file") }
+        guard !isRegular || ftruncate(file, 0) == 0 && lseek(file, 0, SEEK_SET) == 0 else {
+            throw failed("empty the file")
+        }
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
             guard written > 0 else { throw failed("write the file") }
