@@ -7,7 +7,7 @@ import VideoCapturing
 /// Waits itself, instead of the capture's pacing, so that a pause and a seek end the wait.
 struct FileSource: FrameSource {
     /// A frame that is read but not returned yet.
-    private struct Pending {
+    struct Pending {
         var buffer: PixelBuffer
         /// In the file's time.
         var position: Duration
@@ -24,28 +24,28 @@ struct FileSource: FrameSource {
 
     private let path: String
     private let opening: FileOpening
-    private let playback: FileCapturer.Playback
-    private let control: FileControl
-    private let clock: any CaptureClock
+    let playback: FileCapturer.Playback
+    let control: FileControl
+    let clock: any CaptureClock
     private let processor = FrameProcessor()
 
-    private var reader: (any FrameReader)?
-    private var timeline: FileTimeline
-    private var pending: Pending?
+    var reader: (any FrameReader)?
+    var timeline: FileTimeline
+    var pending: Pending?
     private var wants = CaptureWants()
     private var limiter = FrameRateLimiter()
     private var framesDue: UInt64 = 0
-    private var lastGiven: MediaTime?
+    var lastGiven: MediaTime?
     private var damagedSoFar: UInt64 = 0
     private var hasToldOfDiscontinuity = false
     /// The number of damaged packets before frames that were dropped.
     private var corruptBefore: UInt64 = 0
     /// The minimum position of frames: the one that is shown at the start began before it.
-    private var floor: Duration = .zero
-    private var picturesInPlay: UInt64 = 0
-    private var hasEnded = false
+    var floor: Duration = .zero
+    var picturesInPlay: UInt64 = 0
+    var hasEnded = false
     /// What the sound was told of.
-    private var publishedAnchor: FileTimeline.Anchor?
+    var publishedAnchor: FileTimeline.Anchor?
     /// Started within the file, and no frame was returned since: if none is left, it restarts from the beginning.
     private var mayRestart = false
 
@@ -328,93 +328,5 @@ struct FileSource: FrameSource {
         control.notice.withLock { $0 }(
             "\(path): its times go back or jump at \(Double((time.seconds * 10).rounded()) / 10) s, as where recordings were "
                 + "joined; the pictures go on there without a gap.")
-    }
-
-    // MARK: - Positions
-
-    /// Begins the next play, or ends.
-    private mutating func endPlay(isCut: Bool) throws {
-        let nominal = reader?.format.estimatedFramesPerSecond
-        let own = timeline.lastDuration(
-            nominal: nominal, end: isCut ? playback.end : nil, stated: reader?.statedFrameLength)
-        let end = (isCut ? playback.end : nil) ?? timeline.last.map { $0.file + own } ?? .zero
-        let isLast = control.contents.withLock { contents in
-            let isLast = playback.plays.map { contents.playsDone + 1 >= $0 } ?? false
-            if isLast, picturesInPlay > 0 { contents.endOfLastFrame = timeline.end(after: own) }
-            contents.position = isLast ? max(end, contents.duration.map { min($0, playback.end ?? $0) } ?? end) : end
-            return isLast
-        }
-        guard !isLast, picturesInPlay > 0 else {
-            hasEnded = true
-            return
-        }
-        timeline.advance(by: own)
-        try goToStart()
-        control.contents.withLock { contents in
-            contents.playsDone += 1
-            contents.position = playback.start
-        }
-    }
-
-    private mutating func goToStart(isNew: Bool = false) throws {
-        guard let reader else { return }
-        hasEnded = false
-        pending = nil
-        picturesInPlay = 0
-        floor = playback.start
-        if playback.start > .zero {
-            if reader.canSeek, try !find(playback.start, reader) { return }
-        } else if !isNew {
-            try reader.rewind()
-        }
-    }
-
-    private mutating func seek(to target: Duration) throws {
-        guard let reader, reader.canSeek else { return }
-        let latest = playback.end.map { $0 - .nanoseconds(1) } ?? target
-        let target = max(playback.start, min(target, latest))
-        defer { floor = target }
-        pending = nil
-        hasEnded = false
-        control.contents.withLock { $0.endOfLastFrame = nil }
-        guard try find(target, reader) else { return }
-        // The first frame after a start has its time already.
-        guard !timeline.isBeginning else { return }
-        // A frame with a long duration does not delay the seek.
-        var own = timeline.lastDuration(
-            nominal: reader.format.estimatedFramesPerSecond, end: nil, stated: reader.statedFrameLength)
-        if playback.pacing == .realTime {
-            let longest = Duration.milliseconds(50)
-            if timeline.scaled(own) > longest { own = .nanoseconds(Int64(Double(longest.nanoseconds) * playback.rate)) }
-        }
-        // Relative to the last frame that was returned: a pending one is dropped.
-        timeline.begin(at: (lastGiven ?? clock.now).advanced(by: timeline.scaled(own)))
-    }
-
-    /// Goes to a place in the file; false when a stop has ended the search: then the next start begins with it.
-    private func find(_ target: Duration, _ reader: any FrameReader) throws -> Bool {
-        do {
-            try reader.seek(to: target)
-            return true
-        } catch let error as MediaFileError where error.code == .interrupted {
-            control.contents.withLock { if $0.seekTarget == nil { $0.seekTarget = target } }
-            return false
-        }
-    }
-
-    /// Waits for an order. In real time the timestamps include the pause, as of a camera.
-    private mutating func pause(_ context: FrameContext) {
-        context.reportInterruption(.paused)
-        let began = clock.now
-        publishedAnchor = nil
-        control.publish(nil)
-        while !context.isStopping, control.contents.withLock({ $0.isPaused }) {
-            control.wake.wait()
-            control.wake.reset()
-        }
-        guard playback.pacing == .realTime else { return }
-        let time = clock.now - began
-        timeline.shift(by: time)
-        control.contents.withLock { $0.endOfLastFrame = $0.endOfLastFrame?.advanced(by: time) }
     }
 }
