@@ -171,6 +171,9 @@ import Testing
         #expect(add(unit(3, Slice(type: 7)) + unit(3), to: &tracker)?.isEntry == false)
         #expect(add(unit(4, Slice(type: 7)) + unit(4, Slice(type: 7)), to: &tracker) == .init(isEntry: true))
         #expect(add(unit(6), to: &tracker)?.lostFrames == 1)
+        // Where there are IDR pictures, one after it may refer to what was before it.
+        _ = add(unit(0, idr), to: &tracker)
+        #expect(add(unit(1, Slice(type: 7)), to: &tracker) == .init())
     }
 
     /// Frames that come late in the stream are expected by the gap that they leave, across the wrap of the order.

@@ -7,8 +7,8 @@ package struct FrameNumberTracker {
     package struct Picture: Equatable {
         /// Whether it is an IDR picture: neither it nor a later one refers to a picture before it.
         package var isIDR = false
-        /// Whether decoding can begin here: at an IDR picture, at a recovery point, or, in streams without recovery
-        /// points, at a picture that refers to no other.
+        /// Whether decoding can begin here: at an IDR picture, at a recovery point, or, in streams that have shown neither,
+        /// at a picture that refers to no other; also where no later one can refer to what was before it.
         package var isEntry = false
         /// How many frames after an entry are not whole yet, by its recovery point.
         package var recoveryFrames = 0
@@ -29,6 +29,7 @@ package struct FrameNumberTracker {
     /// The last picture, if it was the first field of a frame.
     private var firstField: SliceHeader?
     private var hasRecoveryPoints = false
+    private var hasIDR = false
     /// The order in output of the last one of the frames so far.
     private var lastOrder: Int?
 
@@ -39,6 +40,7 @@ package struct FrameNumberTracker {
         last = nil
         firstField = nil
         lastOrder = nil
+        hasIDR = false
     }
 
     /// Takes a unit's parameter sets, and its first slice.
@@ -79,9 +81,10 @@ package struct FrameNumberTracker {
         }
         firstField = slice.isField && !picture.isSecondField ? slice : nil
         picture.recoveryFrames = picture.isIDR ? 0 : recoveryFrames ?? 0
+        if picture.isIDR { hasIDR = true }
+        let mayBeginAtIntra = !hasRecoveryPoints && (!hasIDR || set.referenceFrameCount <= 1)
         picture.isEntry =
-            picture.isIDR || recoveryFrames != nil
-            || !hasRecoveryPoints && slice.kind.isIntra && isIntra(annexB)
+            picture.isIDR || recoveryFrames != nil || mayBeginAtIntra && slice.kind.isIntra && isIntra(annexB)
         if let last, !picture.isIDR {
             let step = (number - last) & (size - 1)
             // The same number again is a second field's. A frame that none refers to leaves its number to the next one.

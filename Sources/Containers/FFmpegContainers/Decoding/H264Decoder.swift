@@ -8,7 +8,7 @@ import VideoCapturing
 /// stream reorders pictures.
 ///
 /// Decoding begins at an IDR picture, or at a recovery point (an SEI message), whose pictures are shown once they are whole
-/// again; in a stream without recovery points also at a picture that refers to no other. A gap in the frames' numbers is
+/// again; in a stream that has shown neither also at a picture that refers to no other. A gap in the frames' numbers is
 /// loss, which libavcodec itself passes over: it is counted, and nothing is shown until decoding can begin again, since
 /// pictures refer to what was lost. The same holds after damage, which throws `corruptData`.
 ///
