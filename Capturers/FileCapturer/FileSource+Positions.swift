@@ -17,6 +17,8 @@ extension FileSource {
         }
         guard !isLast, picturesInPlay > 0 else {
             hasEnded = true
+            // Up to where the last picture is shown, which may be long.
+            if let end = control.contents.withLock({ $0.endOfLastFrame }) { control.allowSound(until: end) }
             return
         }
         timeline.advance(by: own)

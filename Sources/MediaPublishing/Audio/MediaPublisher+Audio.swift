@@ -53,11 +53,12 @@ extension MediaPublisher {
         guard let audio else { return }
         let stages = state.withLock { $0.audioStages }
         let passed = line.passed
+        // Without a clock it comes as fast as it can, which depends on the machine; up to an end that is estimated it may never.
+        let limit = isHurried ? Duration.seconds(end == nil ? 2 : 10) : .milliseconds(250)
         // The end of the last picture, so that a player need not wait for either.
         let end = passed.first.map { end ?? $0.advanced(by: passed.duration) }
         if let end, audio.capture.isCaptureStarted {
-            // Without a clock it comes as fast as it can, which depends on the machine.
-            for stage in stages { stage.awaitSound(until: end, atMost: isHurried ? .seconds(10) : .milliseconds(250)) }
+            for stage in stages { stage.awaitSound(until: end, atMost: limit) }
         }
         do {
             try audio.stop()
