@@ -71,9 +71,11 @@ import VideoCapturing
     private func times(_ seed: UInt64) -> (times: [Duration], end: Duration) {
         var random = SeededRandom(state: seed)
         var times = [Duration.zero]
-        for _ in 0..<20 {
+        for number in 0..<20 {
             let isStill = Int.random(in: 0..<4, using: &random) == 0
-            times.append(times.last! + .milliseconds(isStill ? Int.random(in: 100..<3000, using: &random) : 40))
+            // Once longer than encoders go without a key frame.
+            let still = number == 10 ? 15_000 : isStill ? Int.random(in: 100..<3000, using: &random) : 40
+            times.append(times.last! + .milliseconds(still))
         }
         return (times, times.last! + .milliseconds(Int.random(in: 40..<5000, using: &random)))
     }

@@ -233,8 +233,8 @@ private final class SplitSink: FeedbackSink, SplittingSink {
         var leading: TrackID?
         var feedback: PacketFeedback?
         var hasAsked = false
-        /// Whether the encoder makes the key frame with which the next file begins.
-        var isExpectingKeyFrame = false
+        /// The time of the key frame with which the next file begins, once the encoder knows of it.
+        var nextStart: MediaTime?
     }
     private let state: Locked<State>
 
@@ -262,14 +262,18 @@ private final class SplitSink: FeedbackSink, SplittingSink {
     }
 
     func beginsPart(at time: MediaTime) -> Bool {
-        guard state.withLock({ !$0.isExpectingKeyFrame }), output.isDue(at: time) else { return false }
-        state.withLock { $0.isExpectingKeyFrame = true }
+        guard state.withLock({ $0.nextStart == nil }), output.isDue(at: time) else { return false }
+        state.withLock { $0.nextStart = time }
         return true
     }
 
     func write(_ packet: MediaPacket) throws {
-        let (sink, leading, hasAsked) = state.withLock { ($0.sink, $0.leading, $0.hasAsked) }
-        guard packet.track == leading, output.isDue(at: packet.timestamp) else { return try sink.write(packet) }
+        let (sink, leading, hasAsked, nextStart) = state.withLock { ($0.sink, $0.leading, $0.hasAsked, $0.nextStart) }
+        // What comes before the announced start, as the last picture again, still belongs to this file, key frame or not.
+        let isBefore = nextStart.map { packet.timestamp < $0 } ?? false
+        guard packet.track == leading, !isBefore, output.isDue(at: packet.timestamp) else {
+            return try sink.write(packet)
+        }
         guard packet.isKeyFrame else {
             if !hasAsked {
                 let feedback = state.withLock { state in
@@ -288,7 +292,7 @@ private final class SplitSink: FeedbackSink, SplittingSink {
         let (tracks, feedback) = state.withLock { state in
             state.sink = next
             state.hasAsked = false
-            state.isExpectingKeyFrame = false
+            state.nextStart = nil
             return (state.tracks, state.feedback)
         }
         (next as? any FeedbackSink)?.connectFeedback(feedback)
