@@ -143,7 +143,7 @@ enum FileSignature {
 
     /// By ``MediaOutput/kind``; one of several is enough. Raw samples and checksums have none.
     private static let known: [String: [Signature]] = [
-        "webm": ebml, "weba": ebml, "matroska": ebml, "mp4": boxes, "mov": boxes,
+        "webm": ebml, "weba": ebml, "matroska": ebml, "mp4": boxes, "mov": boxes, "ipod": boxes,
         "ivf": [[(0, Array("DKIF".utf8))]], "y4m": [[(0, Array("YUV4MPEG2".utf8))]],
         "wav": [[(0, Array("RIFF".utf8))], [(0, Array("RF64".utf8))]],
         "h264": [[(0, [0, 0, 1])], [(0, [0, 0, 0, 1])]],
