@@ -61,7 +61,8 @@ final class NetworkSender: Sendable {
         switch status.state {
         // A lost connection is not waited for, nor what would be sent by it.
         case .reconnecting: cancel()
-        case .connecting where isListener: cancel()
+        // The thread may not have begun.
+        case .idle where isListener, .connecting where isListener: cancel()
         default: break
         }
         let timeout = isHurried ? NetworkSender.hurriedEnd : configuration.connectTimeout + configuration.writeTimeout
