@@ -196,7 +196,7 @@ class QuirkServer:
         head = heads.get(path, self.ICY) + (f"icy-metaint:{interval}\r\n" if interval else "")
         client.sendall((head + ("\n" if path == "lf" else "\r\n")).encode())
         bodies = {"list.pls": f"[playlist]\nFile1={self.url('icy')}\n", "hls.m3u8": "#EXTM3U\n#EXT-X-VERSION:3\na.ts\n",
-                  "page": "<html>a page</html>", "gone": "<html>404</html>", "redirect": "", "ring": ""}
+                  "page": "<html>a page</html>", "aac": "no frame of MP3", "gone": "<html>404</html>", "redirect": "", "ring": ""}
         if path in bodies:
             client.sendall(bodies[path].encode())
             return
