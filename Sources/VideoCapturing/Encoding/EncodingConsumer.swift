@@ -359,7 +359,11 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     private func finishAll() {
         encoder.withValue { encoder in
-            if let end = state.withLock({ $0.end }) { showLastPicture(until: end, encoder) }
+            if let end = state.withLock({ $0.end }) {
+                // So that the last picture again begins no part of its own.
+                _ = beginsPart(at: end)
+                showLastPicture(until: end, encoder)
+            }
             lastPicture.withLock { $0 = LastPicture() }
             do {
                 try encoder.flush { deliver($0, of: encoder.track) }
