@@ -222,18 +222,19 @@ public final class EncodingConsumer: FeedbackConsumer {
         }
     }
 
+    /// Asks each sink, since each has its own parts.
     private func beginsPart(at time: MediaTime) -> Bool {
         let sinks = state.withLock { state in state.outputs.compactMap { $0.hasBegun ? $0.splitting : nil } }
-        // Each is asked, since each has its own parts.
         return sinks.reduce(false) { $1.beginsPart(at: time) || $0 }
     }
 
     /// Encodes the last picture again, where it would not be shown up to `end`.
     private func showLastPicture(until end: MediaTime, _ encoder: any VideoEncoder) {
-        if let frame = lastPicture.withLock({ $0.makeRepeat(until: end) }) { encode(frame, encoder) }
+        if let frame = lastPicture.withLock({ $0.makeRepeat(until: end) }) { encode(frame, encoder, until: end) }
     }
 
-    private func encode(_ frame: VideoFrame, _ encoder: any VideoEncoder) {
+    /// - Parameter end: the end of the packet; nil for what the encoder says.
+    private func encode(_ frame: VideoFrame, _ encoder: any VideoEncoder, until end: MediaTime? = nil) {
         let begin = clock.now
         var packets = 0
         let unchangedBefore = encoder.framesUnchanged
@@ -247,7 +248,7 @@ public final class EncodingConsumer: FeedbackConsumer {
                     $0.add(
                         packet, isRefinement: frame.isRepeat, encodeTime: now - begin, latency: now - frame.timestamp)
                 }
-                deliver(packet, of: encoder.track)
+                deliver(packet, of: encoder.track, until: packet.timestamp == frame.timestamp ? end : nil)
             }
             report(encoder.wants)
             if let notice = encoder.takeNotice() { onNotice(notice) }
@@ -276,8 +277,11 @@ public final class EncodingConsumer: FeedbackConsumer {
     }
 
     /// On the thread that has the encoder.
-    private func deliver(_ packet: consuming MediaPacket, of description: TrackDescription?) {
+    private func deliver(
+        _ packet: consuming MediaPacket, of description: TrackDescription?, until end: MediaTime? = nil
+    ) {
         packet.track = track
+        if let end { packet.duration = end - packet.timestamp }
         for output in state.withLock({ $0.outputs }) {
             do {
                 if !output.hasBegun {
@@ -360,8 +364,7 @@ public final class EncodingConsumer: FeedbackConsumer {
     private func finishAll() {
         encoder.withValue { encoder in
             if let end = state.withLock({ $0.end }) {
-                // So that the last picture again begins no part of its own.
-                _ = beginsPart(at: end)
+                _ = beginsPart(at: end)  // So that the picture begins no part of its own.
                 showLastPicture(until: end, encoder)
             }
             lastPicture.withLock { $0 = LastPicture() }

@@ -27,13 +27,19 @@ struct LastPicture {
         if isDelayed { encodedTime = frame.timestamp }
     }
 
-    /// The last frame again, one packet's duration before `end`; nil where the last packet ends at most such a duration
-    /// earlier.
+    /// The last frame again, shortly before `end`; nil where the last packet ends within a frame of it.
     func makeRepeat(until end: MediaTime) -> VideoFrame? {
         guard let frame, let encodedTime, let duration = duration ?? frame.estimatedFrameRate?.frameInterval,
-            duration > .zero, end - encodedTime > duration * 2
+            duration > .zero
         else { return nil }
-        let time = max(end.advanced(by: .zero - duration), frame.timestamp.advanced(by: .milliseconds(1)))
+        // The mean interval of an uneven source is no length of its last frame.
+        let length = min(duration, LastPicture.longestLength)
+        let isTooShort = end - encodedTime > length * 2
+        let isTooLong = encodedTime.advanced(by: duration) - end > length
+        guard isTooShort || isTooLong else { return nil }
+        let time = max(end.advanced(by: .zero - length), frame.timestamp.advanced(by: .milliseconds(1)))
         return time < end ? frame.repeated(at: time) : nil
     }
+
+    private static let longestLength = Duration.milliseconds(40)
 }
