@@ -92,7 +92,8 @@ import VideoCapturing
         #expect(abs(try duration(path) - end.seconds) < DurationTests.frame + uncounted)
     }
 
-    @Test(arguments: ["webm", "ivf", "mp4", "mov", "mkv", "ts", "y4m"])
+    /// Without MPEG-TS, of which FFmpeg does not recognize files as small as these.
+    @Test(arguments: ["webm", "ivf", "mp4", "mov", "mkv", "y4m"])
     func filesThatFollowEachOtherLastAsLongAsTheRecording(_ ending: String) throws {
         let (times, end) = times(3)
         let split = try SplitOutput(folder.file("a-%03d.\(ending)"), every: .duration(.seconds(2))) {
@@ -105,9 +106,7 @@ import VideoCapturing
         let lengths = zip(starts, starts.dropFirst() + [end]).map { $1 - $0 }
         for (index, length) in lengths.enumerated() {
             let path = folder.file("a-00\(index + 1).\(ending)")
-            let uncounted = ending == "ts" ? 0.04 : 0
-            #expect(
-                abs(try duration(path) - length.seconds) < DurationTests.frame + uncounted, "\(path) of \(lengths)")
+            #expect(abs(try duration(path) - length.seconds) < DurationTests.frame, "\(path) of \(lengths)")
         }
         #expect(access(folder.file("a-00\(lengths.count + 1).\(ending)"), F_OK) != 0)
     }
