@@ -175,7 +175,8 @@ class BadInputTests(ToolTestCase):
                       stream)
         stream.write_bytes(stream.read_bytes()[:-100])
         run = self.convert(stream)
-        self.assertEqual(run.code, 0, str(run))
+        self.assertEqual(run.code, IO, str(run))
+        self.assertIn("The file ends within a picture", run.stderr)
         self.assertIn("warning: 1 frame was damaged", run.stderr)
         self.assertIn("1 lost at the source", run.stderr)
 
