@@ -63,7 +63,10 @@ import VideoCapturing
     }
 
     private func duration(_ path: String) throws -> Double {
-        let text = try run("ffprobe", ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", path])
+        // A transport stream of two small pictures is too short to be recognized.
+        let format = path.hasSuffix(".ts") ? ["-f", "mpegts"] : []
+        let text = try run(
+            "ffprobe", ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0"] + format + [path])
         return try #require(Double(String(decoding: text, as: UTF8.self).filter { !$0.isWhitespace }))
     }
 
@@ -92,8 +95,7 @@ import VideoCapturing
         #expect(abs(try duration(path) - end.seconds) < DurationTests.frame + uncounted)
     }
 
-    /// Without MPEG-TS, of which FFmpeg does not recognize files as small as these.
-    @Test(arguments: ["webm", "ivf", "mp4", "mov", "mkv", "y4m"])
+    @Test(arguments: ["webm", "ivf", "mp4", "mov", "mkv", "ts", "y4m"])
     func filesThatFollowEachOtherLastAsLongAsTheRecording(_ ending: String) throws {
         let (times, end) = times(3)
         let split = try SplitOutput(folder.file("a-%03d.\(ending)"), every: .duration(.seconds(2))) {
@@ -106,7 +108,9 @@ import VideoCapturing
         let lengths = zip(starts, starts.dropFirst() + [end]).map { $1 - $0 }
         for (index, length) in lengths.enumerated() {
             let path = folder.file("a-00\(index + 1).\(ending)")
-            #expect(abs(try duration(path) - length.seconds) < DurationTests.frame, "\(path) of \(lengths)")
+            let uncounted = ending == "ts" ? 0.04 : 0
+            #expect(
+                abs(try duration(path) - length.seconds) < DurationTests.frame + uncounted, "\(path) of \(lengths)")
         }
         #expect(access(folder.file("a-00\(lengths.count + 1).\(ending)"), F_OK) != 0)
     }
