@@ -69,6 +69,15 @@ import VideoCapturing
         }
     }
 
+    @Test func anEvenSourceOfALowRateGetsNoFurtherPicture() throws {
+        let sink = Sink()
+        let encoding = EncodingConsumer(try VP8Encoder(VP8Encoder.Configuration(bitrate: 300_000)), to: [("a", sink)])
+        let frames = try (0..<6).map { try movingFrame(width: 32, height: 32, step: $0, rate: 10) }
+        for frame in frames { encoding.consumeFrame(frame) }
+        encoding.finish(at: frames[5].timestamp.advanced(by: .milliseconds(100)))
+        #expect(sink.packets.count == 6)
+    }
+
     /// A sink that may ask for something back, and fails at one packet.
     private final class AskingSink: FeedbackSink {
         struct Failed: Error {}

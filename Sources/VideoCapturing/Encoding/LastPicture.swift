@@ -9,6 +9,8 @@ struct LastPicture {
     private var frame: VideoFrame?
     /// The time of the last frame of which there is a packet, or will be.
     private var encodedTime: MediaTime?
+    /// The time between the last two of these.
+    private var interval: Duration?
     /// How long a packet is presented; nil before the first.
     private var duration: Duration?
     /// Whether the encoder gives packets later than with their frames. Otherwise a frame without a packet was left out.
@@ -18,13 +20,18 @@ struct LastPicture {
     mutating func add(_ packet: MediaPacket, with frame: VideoFrame) {
         if packet.duration > .zero { duration = packet.duration }
         if packet.timestamp != frame.timestamp { isDelayed = true }
-        encodedTime = packet.timestamp
+        didEncode(packet.timestamp)
     }
 
     /// Takes a frame that was encoded.
     mutating func add(_ frame: VideoFrame) {
         self.frame = frame
-        if isDelayed { encodedTime = frame.timestamp }
+        if isDelayed { didEncode(frame.timestamp) }
+    }
+
+    private mutating func didEncode(_ time: MediaTime) {
+        interval = encodedTime.map { time - $0 }
+        encodedTime = time
     }
 
     /// The last frame again, shortly before `end`; nil where the last packet ends within a frame of it.
@@ -32,10 +39,12 @@ struct LastPicture {
         guard let frame, let encodedTime, let duration = duration ?? frame.estimatedFrameRate?.frameInterval,
             duration > .zero
         else { return nil }
-        // The mean interval of an uneven source is no length of its last frame.
         let length = min(duration, LastPicture.longestLength)
-        let isTooShort = end - encodedTime > length * 2
-        let isTooLong = encodedTime.advanced(by: duration) - end > length
+        // Players show the last picture of an even source for its interval. The mean interval of an uneven one is no length of
+        // its last picture.
+        let isEven = interval.map { ($0 - duration).nanoseconds.magnitude < duration.nanoseconds.magnitude / 4 } ?? false
+        let isTooShort = end - encodedTime > length + (isEven ? duration : length)
+        let isTooLong = !isEven && encodedTime.advanced(by: duration) - end > length
         guard isTooShort || isTooLong else { return nil }
         let time = max(end.advanced(by: .zero - length), frame.timestamp.advanced(by: .milliseconds(1)))
         return time < end ? frame.repeated(at: time) : nil
