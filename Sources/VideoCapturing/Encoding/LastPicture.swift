@@ -42,7 +42,8 @@ struct LastPicture {
         let length = min(duration, LastPicture.longestLength)
         // Players show the last picture of an even source for its interval. The mean interval of an uneven one is no length of
         // its last picture.
-        let isEven = interval.map { ($0 - duration).nanoseconds.magnitude < duration.nanoseconds.magnitude / 4 } ?? false
+        let difference = interval.map { ($0 - duration).nanoseconds.magnitude }
+        let isEven = difference.map { $0 < duration.nanoseconds.magnitude / 4 } ?? false
         let isTooShort = end - encodedTime > length + (isEven ? duration : length)
         let isTooLong = !isEven && encodedTime.advanced(by: duration) - end > length
         guard isTooShort || isTooLong else { return nil }
