@@ -33,9 +33,17 @@ extension CapturerEntry {
                         notice.withLock { $0 }("\(path) is interlaced; \(OptionDescription.deinterlacingNotice)")
                     }
                     guard capture.hasSound, !capture.isSoundTaken else { return }
-                    let why = capture.playback.rate == 1 ? "" : " at another speed (leave out --rate to keep it)"
+                    let why =
+                        if capture.playback.rate != 1 {
+                            " at another speed (leave out --rate to keep it)"
+                        } else if InputFile.isPipe(path) {
+                            ", since a pipe can be read only once (save it as a file to keep it)"
+                        } else {
+                            ""
+                        }
+                    let name = path == "-" ? "Standard input" : path
                     notice.withLock { $0 }(
-                        "warning: \(path) has sound, which is left out\(why); only its pictures are captured.")
+                        "warning: \(name) has sound, which is left out\(why); only its pictures are captured.")
                 }
                 return source
             })

@@ -276,7 +276,7 @@ extension FileCapturer: SoundOwner {
     /// - Returns: nil for a file without sound, a pipe, and a playback that is not at the file's own speed, and for a file
     ///   that cannot be read, as `initCapture` says then.
     public func makeSound(isAlone: Bool) -> (any AudioCapture)? {
-        guard playback.rate == 1, path != "-" else { return nil }
+        guard playback.rate == 1, !InputFile.isPipe(path) else { return nil }
         guard
             let source = try? FileSoundSource(
                 path: path, readers: readers, playback: playback, control: isAlone ? nil : control, clock: clock)

@@ -1,5 +1,6 @@
 """Files that FFmpeg reads as a source: films, pictures, and what is none."""
 
+import os
 import subprocess
 
 from support import media
@@ -62,6 +63,13 @@ class FilmTests(ToolTestCase):
         run = self.succeed("--input", film, "-o", "b.webm")
         self.assertNotIn(words, run.stderr)
         self.assertIn("Sound: ", run.stderr)
+        # A pipe can be opened only once: to look for its sound would take its pictures.
+        pipe = self.folder / "pipe.mkv"
+        os.mkfifo(pipe)
+        with subprocess.Popen(["cp", str(film), str(pipe)]):
+            run = self.succeed("--input", pipe, "-o", "c.webm")
+        self.assertIn(words + ", since a pipe can be read only once", run.stderr)
+        self.assertIn("Captured 25 frames", run.stderr)
 
     def test_a_film_that_lies_on_its_side(self):
         film = self.make("a.mp4", "-c:v", "libx264", "-pix_fmt", "yuv420p")

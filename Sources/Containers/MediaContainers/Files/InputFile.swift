@@ -39,13 +39,17 @@ public final class InputFile {
             self.init(descriptor: STDIN_FILENO, name: "standard input", closing: false)
             return
         }
-        var status = stat()
-        let isFIFO = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
-        let descriptor = openFile(path, isFIFO ? O_RDONLY | O_NONBLOCK : O_RDONLY)
+        let descriptor = openFile(path, InputFile.isPipe(path) ? O_RDONLY | O_NONBLOCK : O_RDONLY)
         guard descriptor >= 0 else {
             throw MediaFileError(errno: -descriptor, operation: "open the file", subject: path)
         }
         self.init(descriptor: descriptor, name: path, closing: true)
+    }
+
+    /// Whether a file can be read only once: standard input, `-`, or a FIFO, such as one that a shell makes for `<(command)`.
+    package static func isPipe(_ path: String) -> Bool {
+        var status = stat()
+        return path == "-" || stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
     }
 
     /// Reads from an open descriptor, from its current position on.
