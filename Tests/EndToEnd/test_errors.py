@@ -39,7 +39,7 @@ class OptionTests(ToolTestCase):
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_a_size_that_an_encoder_does_not_take(self):
-        run = self.run_tool("--source", "noise", "--size", "8x8", "--codec", "h264", "--output", "a.mp4")
+        run = self.run_tool("--source", "noise", "--size", "8x8", "--encoder", "openh264", "--frames", 10, "--output", "a.mp4")
         self.assertRefused(run, USAGE, "16x16", "8x8")
 
     def test_the_nearest_name_is_named(self):
