@@ -74,7 +74,7 @@ class FaultTests(ours.CameraTestCase):
         events = ours.parse(verdict.said)
         summary, messages, expected = ours.summary(events), ours.messages(events), EXPECTED[fault.name]
         recording = verdict.arguments[verdict.arguments.index("-o") + 1]
-        times = self.assertWhole(recording, summary["capture"]["frames"])
+        times = self.assertWhole(recording, summary)
         hole, dropped = ours.longest_hole(times), summary["capture"]["dropped"]
         print(f"    {fault.name}: {verdict}; {len(times)} frames, hole {hole:.3f} s, lost {dropped['source']}, "
               f"corrupt {dropped['corrupt']}, late {dropped['late']}; {messages}", flush=True)

@@ -54,13 +54,15 @@ struct TransferFailure {
 
     private func contentRefusal(_ type: ContentType?) -> CaptureError? {
         guard let type, !type.isMultipart, !type.isPicture, !type.isVague else { return nil }
-        let isPage = type.name == "text/html"
-        return error(
-            .formatUnsupported,
-            "The address gives \(type.name.prefix(60)), not MJPEG; "
-                + (isPage
-                    ? "this is a page: give the address of the stream that it shows, such as /video, /stream or "
-                        + "/?action=stream." : "give the address of the camera's MJPEG stream."))
+        let advice =
+            if type.name == "text/html" {
+                "this is a page: give the address of the stream that it shows, such as /video, /stream or /?action=stream."
+            } else if type.name.hasPrefix("video/") {
+                "a film is read from a file: save it, as with curl -O, and give its name."
+            } else {
+                "give the address of the camera's MJPEG stream."
+            }
+        return error(.formatUnsupported, "The address gives \(type.name.prefix(60)), not MJPEG; \(advice)")
     }
 
     private func passwordAdvice(_ transfer: HTTPTransfer, _ hadCredential: Bool) -> String {

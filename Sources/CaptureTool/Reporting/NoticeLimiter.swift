@@ -1,10 +1,10 @@
 import VideoCapturing
 
 /// Limits the notices of a run, so that a peer that connects and leaves thousands of times fills neither the log nor the
-/// statistics file: 20 at once, and then one each three seconds.
+/// statistics file: 20 at once, and then one per second.
 struct NoticeLimiter {
     private static let burst: Int64 = 20
-    private static let interval: Int64 = 3_000_000_000
+    private static let interval: Int64 = 1_000_000_000
 
     /// The time from which on all of the burst is available again.
     private var debtEnd = MediaTime(nanoseconds: .min)
