@@ -108,7 +108,7 @@ public final class EncodingConsumer: FeedbackConsumer {
     // MARK: Sinks
 
     /// Adds a sink, which begins with the next frame; that frame is a key frame. It is held until it is removed. After
-    /// ``finish()`` it is not added.
+    /// ``finish(at:)`` it is not added.
     ///
     /// - Parameters:
     ///   - sink: takes the packets, on the encoding thread.
