@@ -71,7 +71,7 @@ extension AudioCapturerEntry {
     /// PipeWire, by ALSA's plug-in for these.
     public static let desktop = AudioCapturerEntry(
         name: "desktop", summary: "The sound that the computer plays, of PulseAudio or PipeWire.", options: [],
-        make: { _ in AudioCatalogSource(MicrophoneCapturer("pulse:@DEFAULT_MONITOR@")) })
+        make: { _ in AudioCatalogSource(MicrophoneCapturer(PCMDevice.desktop)) })
 }
 
 /// What the self-test of a program says of microphones.

@@ -54,6 +54,21 @@ final class PCMDevice: RecordingDevice {
         place = PCMDevice.place(of: pcm)
     }
 
+    /// The monitor of a sound server's default output.
+    static let desktop = "pulse:@DEFAULT_MONITOR@"
+
+    /// Opens a device by its name, as the initializer does.
+    ///
+    /// PipeWire's server for PulseAudio (0.3.65) records the default source, a microphone, in place of PulseAudio's name of
+    /// the monitor. It knows the suffix, which PulseAudio refuses.
+    static func open(_ name: String, wanted: AudioFormat, period: Duration) throws(CaptureError) -> PCMDevice {
+        if name == desktop {
+            let suffixed = try? PCMDevice("pulse:@DEFAULT_SINK@.monitor", wanted: wanted, period: period)
+            if let suffixed { return suffixed }
+        }
+        return try PCMDevice(name, wanted: wanted, period: period)
+    }
+
     deinit {
         snd_pcm_status_free(status)
         snd_pcm_close(pcm)

@@ -51,7 +51,7 @@ struct SoundSystem: Sendable {
     /// The machine's own.
     static let alsa = SoundSystem(
         open: { (name, format, period) throws(CaptureError) in
-            try PCMDevice(name, wanted: format, period: period)
+            try PCMDevice.open(name, wanted: format, period: period)
         },
         card: { SoundCards().card($0) }, isPresent: { SoundCards().isPresent($0) })
 }

@@ -149,4 +149,4 @@ class TCPTests(StreamTestCase):
             run = self.start("--input", f"tcp://127.0.0.1:{server.getsockname()[1]}", "-o", "null")
             with server.accept()[0] as sender:
                 sender.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-                self.assertRefused(run.finish(), NO_INPUT, "127.0.0.1", "no H.264")
+                self.assertRefused(run.finish(), NO_INPUT, "127.0.0.1", "not H.264")
