@@ -33,7 +33,7 @@ ASAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-asan --skip '^(Cap
 ASAN := ASAN_OPTIONS="detect_leaks=1:quarantine_size_mb=16" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0"
 # How long each fuzz target runs.
-FUZZ_SECONDS ?= 15
+FUZZ_SECONDS ?= 10
 
 .PHONY: help
 help: ## say what there is to make
