@@ -29,7 +29,7 @@ import VideoCapturing
     private static let stills = ["a.jpg", "a-%02d.jpg", "a-%H%M%S.png", "%m%d-%d.jpg"]
 
     /// Names as the patterns make them, and those that almost are: each field with digits, letters or nothing.
-    private func name(like pattern: String, _ random: inout some RandomNumberGenerator) -> String {
+    private func name(like pattern: String, _ random: inout SeededRandom) -> String {
         var name = ""
         var rest = pattern[...]
         while let character = rest.popFirst() {
@@ -66,8 +66,7 @@ import VideoCapturing
     }
 
     /// Files of the user: old, new, empty, linked.
-    private func makeFiles(_ folder: TemporaryFolder, _ random: inout some RandomNumberGenerator) throws -> Set<String>
-    {
+    private func makeFiles(_ folder: TemporaryFolder, _ random: inout SeededRandom) throws -> Set<String> {
         var names: Set<String> = []
         for _ in 0..<30 {
             let pattern = (UserFilesTests.patterns + UserFilesTests.stills).randomElement(using: &random)!
@@ -86,7 +85,7 @@ import VideoCapturing
         return names
     }
 
-    private func words(_ folder: TemporaryFolder, _ random: inout some RandomNumberGenerator) -> [String] {
+    private func words(_ folder: TemporaryFolder, _ random: inout SeededRandom) -> [String] {
         var words = ["--source", "noise", "--size", "32x32", "--fps", "max", "--frames", "12", "--quiet"]
         for _ in 0..<Int.random(in: 1...2, using: &random) {
             let pattern = (UserFilesTests.patterns + UserFilesTests.stills).randomElement(using: &random)!
@@ -109,7 +108,8 @@ import VideoCapturing
         let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(null) }
         let terminal = Terminal(descriptor: null) { _ in nil }
-        var random = SystemRandomNumberGenerator()
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededRandom(state: seed)
         var successes = 0
         for _ in 0..<60 {
             let folder = TemporaryFolder()
@@ -126,7 +126,7 @@ import VideoCapturing
                 } catch {}
             }
             let after = try entries(folder, names)
-            for (name, entry) in before { #expect(after[name] == entry, "\(name) after \(words)") }
+            for (name, entry) in before { #expect(after[name] == entry, "\(name) after \(words), seed \(seed)") }
         }
         #expect(successes > 20, "of 120 runs")
     }

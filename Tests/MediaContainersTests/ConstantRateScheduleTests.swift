@@ -1,4 +1,5 @@
 import MediaContainers
+import TestTools
 import Testing
 import VideoCapturing
 

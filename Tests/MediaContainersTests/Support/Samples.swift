@@ -1,19 +1,6 @@
 import MediaContainers
 import VideoCapturing
 
-/// Small, repeatable noise (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// A frame whose samples count up from `seed`.
 func makeFrame(
     _ pixelFormat: PixelFormat = .i420, _ width: Int = 5, _ height: Int = 3, seed: Int = 0, at time: Duration = .zero,
