@@ -19,11 +19,6 @@ struct JPEGScanner {
     }
 
     private var position = 0
-    /// Where the last segment begins.
-    private(set) var segment = 0
-
-    /// Whether the end of the last segment is still to come.
-    func isWithinSegment(_ count: Int) -> Bool { position > count }
 
     /// Continues after the last call; `bytes` are those of the last call and more, from the image's SOI on.
     mutating func advance(_ bytes: UnsafeRawBufferPointer) -> Outcome {
@@ -52,7 +47,6 @@ struct JPEGScanner {
             default:
                 guard position + 3 < bytes.count else { return .incomplete }
                 let length = Int(bytes[position + 2]) << 8 | Int(bytes[position + 3])
-                segment = position
                 position += 2 + max(2, length)
             }
         }

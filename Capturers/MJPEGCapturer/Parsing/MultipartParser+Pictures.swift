@@ -14,12 +14,6 @@ extension MultipartParser {
         let taken = min(rest.count, MultipartParser.scanStep, maximumFrameBytes - block.count)
         guard append(&rest, taken) else { return }
         guard let end = scan() else {
-            if scanner.isWithinSegment(block.count),
-                let next = boundary.index(in: block.bytes, from: scanner.segment)
-            {
-                rest = all
-                return endWithinSegment(&rest, taken, boundary: next)
-            }
             if block.count >= maximumFrameBytes { skipOversized() }
             return
         }
@@ -28,22 +22,6 @@ extension MultipartParser {
         rest.consume(taken - (block.count - end))
         block.truncate(to: end)
         finishScanned(output)
-    }
-
-    /// The boundary stands within a segment, whose length is wrong then: the image is damaged, and the next one is whole.
-    ///
-    /// - Parameters:
-    ///   - rest: the bytes of this call, of which `taken` are in the block.
-    ///   - next: where the boundary begins in the block.
-    private mutating func endWithinSegment(_ rest: inout UnsafeRawBufferPointer, _ taken: Int, boundary next: Int) {
-        recordDamage()
-        // The beginning of the boundary may have come before.
-        let earlier = max(0, block.count - taken)
-        line.removeAll(keepingCapacity: true)
-        line.append(contentsOf: block.bytes[min(next, earlier)..<earlier])
-        rest.consume(max(0, taken - (block.count - max(next, earlier))))
-        beginPicture()
-        state = .lines
     }
 
     /// The bytes that are appended at once while the end is searched: those beyond the end are copied in vain.

@@ -40,22 +40,6 @@ struct PartBoundary {
         return .part
     }
 
-    /// Finds a boundary on a line of its own, with its dashes and its line end, among other bytes.
-    ///
-    /// - Returns: the index of its first byte; nil while it is not proven.
-    func index(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
-        guard isProven else { return nil }
-        var rest = UnsafeRawBufferPointer(rebasing: bytes[min(start, bytes.count)...])
-        while let newline = rest.offset(of: ASCII.newline) {
-            rest.consume(newline + 1)
-            let name = rest.drop { $0 == ASCII.dash }
-            guard name.startIndex >= 2, name.starts(with: token) else { continue }
-            let end = name.dropFirst(token.count).first
-            if end == ASCII.carriageReturn || end == ASCII.newline { return bytes.count - rest.count }
-        }
-        return nil
-    }
-
     /// Whether the text may be the beginning of a boundary.
     func mayBegin(_ text: ArraySlice<UInt8>) -> Bool {
         text.first == ASCII.dash || text.first == token.first

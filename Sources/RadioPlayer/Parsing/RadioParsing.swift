@@ -49,7 +49,8 @@ public enum RadioParsing {
     /// the bytes are as sound.
     public static func follow(_ bytes: UnsafeRawBufferPointer, from address: String, isPLS: Bool) -> [Destination] {
         _ = SoundFormat.name(ofOther: bytes)
-        let login = HTTPCredential(user: "name", password: "password")
+        // One that no address among the bytes states.
+        let login = HTTPCredential(user: "\(UInt64.random(in: .min ... .max))", password: "password")
         guard let base = try? HTTPAddress(address),
             let found = try? Playlist(Array(bytes), kind: isPLS ? .pls : .m3u, base: base).addresses
         else { return [] }
