@@ -23,8 +23,8 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// What it takes of the sound, known before it is opened; nil, the default, for an output without sound.
     var audioFeed: OutputContext.AudioFeed? { get }
 
-    /// Why it takes no sound, as in `AVI carries no sound`: the user is warned with it where the capture has sound. Nil for
-    /// outputs that take sound, and for those of which nobody expects it, such as stills.
+    /// The reason why it takes no sound, such as `AVI carries no sound`. The user is warned with it where the capture has
+    /// sound. Nil for outputs that take sound, and for outputs without an expectation of sound, such as stills.
     var silenceReason: String? { get }
 
     /// Opens the file or the connection. May block until a reader is there, as long as ``OutputContext/isStopRequested`` is

@@ -36,7 +36,7 @@ import VideoCapturing
         expectEqual(try times(openReader(path)), stated.map { $0 - stated[0] }, "\(kind)")
     }
 
-    /// Joined by `cat`, of which each begins anew.
+    /// Joined by `cat`; the times of each part begin again.
     @Test(
         arguments: [
             ("ts", "-c:v libx264 -bf 2 -g 5"), ("ts", "-c:v libx264 -bf 0"), ("ts", "-c:v mpeg2video -bf 2"),
@@ -107,7 +107,7 @@ import VideoCapturing
     }
 }
 
-/// Files that cannot be opened: what they are is told, where their first bytes say more than FFmpeg does.
+/// The errors of files that cannot be opened name the kind of file where its first bytes show it.
 @Suite struct UnreadableKindTests {
     private let folder: MediaFolder
 

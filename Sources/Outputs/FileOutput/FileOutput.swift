@@ -91,7 +91,7 @@ public final class FileOutput: MediaOutput {
         }
     }
 
-    /// Files of pictures; nobody expects sound of a digest.
+    /// The reason for formats of pictures; nil for digests, which are not expected to have sound.
     public var silenceReason: String? {
         format == .null || format == .md5 || audioFeed != nil ? nil : "\(format.name) holds pictures only"
     }

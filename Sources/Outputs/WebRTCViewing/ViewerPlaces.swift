@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// Who may view: so many viewers in all, and a part of them from one address.
+/// The places of viewers: a total, and a maximum for each address.
 ///
 /// A viewer that connects keeps its place. One that was answered and has not connected within ``connectTime`` gives it up for
 /// another that asks: offers alone, which cost their sender nothing, keep no viewer out. A value without clock or threads.
