@@ -124,6 +124,7 @@ import VideoCapturing
         #expect(few.frames.allSatisfy { $0.width == 8 && $0.height == 8 })
         #expect(few.frames.map(\.sequenceNumber) == stride(from: 0, to: 30, by: 3).map { UInt64($0) })
         #expect(publisher.statistics.encoders.count == 2, "they cannot share one")
-        #expect(sink.packets.count == 30 && small.packets.count == 15)
+        // Where the machine is late, the last picture is encoded again at the end.
+        #expect((30...31).contains(sink.packets.count) && (15...16).contains(small.packets.count))
     }
 }

@@ -48,11 +48,11 @@ final class SoundAsFrames: VideoCapture {
         get { (inner.audioCaptureConsumer as? Inlet)?.outer }
         set {
             let inlet = newValue.map { Inlet($0) }
-            inner.audioCaptureConsumer = inlet
-            // The one before ends after the lock.
+            // In one step: of two threads the last one's inlet must be both set and held. The one before ends after the lock.
             _ = contents.withLock { contents in
                 let old = contents.inlet
                 contents.inlet = inlet
+                inner.audioCaptureConsumer = inlet
                 return old
             }
         }

@@ -38,6 +38,8 @@ final class ListeningRenderer: AudioRenderer {
         var silences: [(from: MediaTime, to: MediaTime)] = []
         var lastWrite: MediaTime?
         var failing: Set<Call> = []
+        /// How many more openings fail; nil for all while `failing` says so.
+        var failingOpens: Int?
         /// The code of the failures.
         var code = AudioRendererErrorCode.system
         /// Called with each call before it is obeyed, on the player's thread.
@@ -58,16 +60,26 @@ final class ListeningRenderer: AudioRenderer {
 
     private func check(_ call: Call) throws(AudioRendererError) {
         heard.withLock { $0.before }(call)
-        let (fails, code) = heard.withLock { ($0.failing.contains(call), $0.code) }
+        let (fails, code) = heard.withLock { heard in
+            defer {
+                if call == .open, let left = heard.failingOpens {
+                    heard.failingOpens = left - 1
+                    if left <= 1 { (heard.failing, heard.failingOpens) = ([], nil) }
+                }
+            }
+            return (heard.failing.contains(call), heard.code)
+        }
         if fails {
             throw AudioRendererError(
                 code, operation: "\(call)", subject: name, message: "It was pulled; plug it in.")
         }
     }
 
-    func fail(_ calls: Set<Call>, _ code: AudioRendererErrorCode = .system) {
+    /// Makes calls fail; with `opens` until so many openings have failed.
+    func fail(_ calls: Set<Call>, _ code: AudioRendererErrorCode = .system, opens: Int? = nil) {
         heard.withLock { heard in
             heard.failing = calls
+            heard.failingOpens = opens
             heard.code = code
         }
     }
