@@ -81,7 +81,7 @@ import Testing
         let last = try #require(outages.last)
         #expect(listener.eventually(within: Self.limit) { listener.server.time > last.end + 30 })
         let growth = residentMemory() - before
-        // AddressSanitizer keeps 16 MB of what was freed.
+        // AddressSanitizer keeps 16 MB of freed memory.
         let limit = getenv("ASAN_OPTIONS") == nil ? 8 << 20 : 32 << 20
         #expect(growth < limit, "memory has grown by \(growth) bytes")
         #expect(listener.player.isPlaying && listener.player.error == nil)
@@ -131,7 +131,7 @@ import Testing
         _ = listener.awaitState(.playing)
         #expect(listener.eventually { listener.server.time > 100 })
         let status = listener.player.status
-        // 256 KB at 128 kbit/s, and what is decoded.
+        // 256 KB at 128 kbit/s, and decoded sound.
         #expect(status.buffered < .seconds(21))
         #expect(status.statistics.damages == 0 && status.statistics.underruns == 0)
         listener.player.stop()

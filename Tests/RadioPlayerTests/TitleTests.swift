@@ -17,7 +17,7 @@ import Testing
         let first = try #require(listener.awaitTitle("First"))
         #expect(first.position.seconds <= 1.5)
         let second = try #require(listener.awaitTitle("Second; it's"))
-        // It comes after 30 s, and what came before lasts four seconds longer; a block comes each second.
+        // It comes after 30 s, when four seconds of sound are buffered; a block comes each second.
         #expect((32.5...36).contains(second.position.seconds), "\(second.position)")
         #expect(listener.player.status.title == "Second; it's")
         #expect(listener.player.status.information?.name == "Virtual")

@@ -21,7 +21,7 @@ func mp3(
     return try folder.read("a.mp3")
 }
 
-/// A renderer that plays into nothing by a clock, notes what it got, and fails where it is told to.
+/// A renderer that plays into nothing by a clock, records its calls, and fails on request.
 final class ListeningRenderer: AudioRenderer {
     enum Call: Sendable, Hashable {
         case open, write, queued, pause, resume, flush
@@ -75,7 +75,7 @@ final class ListeningRenderer: AudioRenderer {
         }
     }
 
-    /// Makes calls fail; with `opens` until so many openings have failed.
+    /// Makes calls fail; with `opens` until that number of openings have failed.
     func fail(_ calls: Set<Call>, _ code: AudioRendererErrorCode = .system, opens: Int? = nil) {
         heard.withLock { heard in
             heard.failing = calls
@@ -232,7 +232,7 @@ final class Listener {
     }
 }
 
-/// What is in a clip.
+/// The content of a clip.
 enum Parsed {
     static func frameCount(_ clip: [UInt8]) -> Int {
         let parser = MP3FrameParser(capacity: clip.count + 8192)

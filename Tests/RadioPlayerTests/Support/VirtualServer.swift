@@ -42,9 +42,9 @@ final class VirtualServer: Sendable {
         var requests: [RadioRequest] = []
         /// When each request was made.
         var requestTimes: [Double] = []
-        /// What is different for one request.
+        /// Changes the state for one request.
         var adapt: @Sendable (_ request: Int, _ state: inout State) -> Void = { _, _ in }
-        /// Whether nothing comes although there is a connection; what was due comes after.
+        /// Whether nothing comes although there is a connection; the due bytes come afterwards.
         var isStalled: @Sendable (_ time: Double) -> Bool = { _ in false }
         /// Whether the server is down, and cuts the connections that there are.
         var isDown: @Sendable (_ time: Double) -> Bool = { _ in false }
@@ -170,7 +170,7 @@ final class VirtualTransport: RadioTransport {
         end = .failed(RadioError(.networkConnectionFailed, operation: "connect", message: "The server has \(reason)."))
     }
 
-    /// Sends up to so many bytes of the body; false when they are not wanted.
+    /// Sends up to `limit` bytes of the body; false when they are not wanted.
     private func send(_ limit: Int) -> Bool {
         // With room for a block of metadata.
         guard bodyRoom() >= limit + 300 else {
