@@ -9,11 +9,11 @@ extension CapturerEntry {
         options: [
             OptionDescription("input", .text("URL"), "the URL, such as http://host/stream", default: nil),
             OptionDescription(
-                "login", .secret("NAME:PASSWORD"), "who to log in as; @FILE has that in its first line",
+                "login", .secret("NAME:PASSWORD"), "the login; @FILE has it in its first line",
                 default: "that of the URL, or of $CAPTURER_LOGIN"),
             .flag("insecure", "accepts any certificate of an https server"),
             .frameRate(
-                "a lower rate; how often an image is asked for that is polled; or max", default: "all, polled 5"),
+                "a lower rate; for an image, the polls per second; or max", default: "all, polled 5"),
             .pixelFormat([.nv12, .i420], default: "nv12"),
             OptionDescription("ca-file", .file, "the certificates to trust, in PEM", default: "the system's"),
         ],

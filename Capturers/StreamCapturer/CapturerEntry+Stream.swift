@@ -14,7 +14,7 @@ extension CapturerEntry {
         return CapturerEntry(
             name: "stream",
             summary: "H.264 over TCP"
-                + (demuxers.isEmpty ? "." : ", with ?listen also to be connected to; RTSP, SRT, RTMP, UDP."),
+                + (demuxers.isEmpty ? "." : ", as a server with ?listen; RTSP, SRT, RTMP, UDP."),
             schemes: schemes,
             options: [
                 OptionDescription("input", .text("URL"), "the URL, such as tcp://host:9000", default: nil),

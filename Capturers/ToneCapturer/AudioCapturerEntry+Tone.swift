@@ -9,11 +9,11 @@ import AudioCapturing
 extension AudioCapturerEntry {
     /// Made sound, as the source `tone` of a program.
     public static let tone = AudioCapturerEntry(
-        name: "tone", summary: "A sine, white noise, or beeps to test synchronism with. Needs no device.",
+        name: "tone", summary: "A sine, white noise, or beeps to test synchronization. Needs no device.",
         options: [
             OptionDescription(
                 "tone-sound", .choice(["sine", "noise", "beep"]),
-                "what is made; beep is 30 ms at each whole second of the clock", default: "sine"),
+                "the kind of sound; beep is 30 ms at each whole second of the clock", default: "sine"),
             OptionDescription("tone-frequency", .text("HZ"), "the frequency of the sine", default: "1000"),
             OptionDescription("tone-level", .text("DB"), "the peak below full scale, 0 to 120 dB", default: "20"),
             OptionDescription("tone-rate", .text("HZ"), "samples per second; outputs have 48000", default: "48000"),

@@ -78,5 +78,5 @@ public struct AudioEncoderEntry: Sendable {
 extension AudioEncoderEntry {
     /// Samples of 16 bits as they are, for WAV.
     public static let pcm = AudioEncoderEntry(
-        name: "pcm", codec: .pcm, summary: "samples of 16 bits, as they are", make: { _ in PCMEncoder() })
+        name: "pcm", codec: .pcm, summary: "16-bit samples, unchanged", make: { _ in PCMEncoder() })
 }

@@ -16,7 +16,7 @@ extension EncoderEntry {
 
     private static func ffmpeg(_ name: String, _ summary: String) -> EncoderEntry {
         let device = OptionDescription(
-            "encoder-device", .text("PATH"), "the device of an encoder in hardware", default: "the first")
+            "encoder-device", .text("PATH"), "the device of a hardware encoder", default: "the first")
         return EncoderEntry(
             name: name, codec: .h264, summary: summary,
             options: [name.hasPrefix("lib") ? .encoderThreads : device] + QualityOptions(encoder: name).descriptions,

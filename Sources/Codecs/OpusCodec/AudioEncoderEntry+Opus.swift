@@ -8,9 +8,9 @@ extension AudioEncoderEntry {
         options: [
             OptionDescription(
                 "opus-application", .choice(OpusEncoder.Configuration.Application.allCases.map(\.rawValue)),
-                "what the sound is", default: "audio"),
+                "the kind of sound", default: "audio"),
             OptionDescription(
-                "opus-complexity", .text("N"), "how much processor time to spend, 0 to 10", default: "9"),
+                "opus-complexity", .text("N"), "the processor time to spend, 0 to 10", default: "9"),
         ],
         make: { request in
             guard request.format.channels.count <= 2 else {

@@ -7,7 +7,7 @@ extension EncoderEntry {
         name: "h264_v4l2", codec: .h264, summary: "H.264 by a V4L2 device, as of a Raspberry Pi 4, without FFmpeg",
         options: [
             OptionDescription(
-                "encoder-device", .text("PATH"), "the device of an encoder in hardware", default: "the first")
+                "encoder-device", .text("PATH"), "the device of a hardware encoder", default: "the first")
         ],
         problem: { V4L2VideoEncoder.failure()?.message },
         make: { request in

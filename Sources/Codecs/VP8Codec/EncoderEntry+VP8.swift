@@ -21,7 +21,7 @@ extension EncoderEntry {
 extension OptionDescription {
     /// The number of temporal layers: `--temporal-layers`. Outputs with a bandwidth of their own ask for layers by this name.
     fileprivate static let temporalLayers = OptionDescription(
-        "temporal-layers", .text("N"), "temporal layers, of which servers can leave out the higher ones, 1 to 3",
+        "temporal-layers", .text("N"), "temporal layers, 1 to 3; servers can leave out the higher ones",
         default: "1; for WebRTC 3, of screens 1")
 }
 

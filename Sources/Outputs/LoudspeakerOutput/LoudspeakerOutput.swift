@@ -82,7 +82,7 @@ public final class LoudspeakerOutput: MediaOutput {
 extension OutputEntry {
     /// A loudspeaker, as `-o loudspeaker` and `-o loudspeaker:DEVICE`.
     public static let loudspeaker = OutputEntry(
-        name: "loudspeaker", summary: "the sound, on a loudspeaker; loudspeaker:DEVICE for one of ALSA's devices",
+        name: "loudspeaker", summary: "plays the sound; loudspeaker:DEVICE selects an ALSA device",
         needsTarget: false, defaultTarget: "default",
         make: { request in LoudspeakerOutput(request.target) })
 }

@@ -161,12 +161,12 @@ public final class StillOutput: MediaOutput {
 extension OutputEntry {
     /// Stills: by the extensions of JPEG and PNG, or as `stills:shot-%d.nv12`.
     public static let stills = OutputEntry(
-        name: "stills", summary: "photographs with EXIF, a number or a time in the name for several",
+        name: "stills", summary: "photographs with EXIF; for several, a number or a time in the name",
         extensions: ["jpg", "jpeg", "png"],
         options: [
             OptionDescription("burst", .text("N"), "takes N stills", default: "1"),
             OptionDescription(
-                "burst-interval", .text("TIME"), "from still to still: 500ms, 10", default: "every frame"),
+                "burst-interval", .text("TIME"), "time between stills: 500ms, 10", default: "every frame"),
             OptionDescription(
                 "still-bracket", .text("NAME=V,V"), "a still for each value: exposure=-2,0,2 in stops, gain=0,64",
                 default: "none"),

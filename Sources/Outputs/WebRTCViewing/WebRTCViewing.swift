@@ -270,11 +270,11 @@ extension OutputEntry {
         return .mjpegServer(
             options: [
                 OptionDescription(
-                    "serve-webrtc", .text("N"), "viewers that are shown WebRTC, 0 to 100; further ones see MJPEG",
+                    "serve-webrtc", .text("N"), "maximum number of WebRTC viewers, 0 to 100; others see MJPEG",
                     default: "\(configuration.maximumViewers)"),
                 .flag("serve-silent", "shows the pictures without the sound"),
                 OptionDescription(
-                    "serve-webrtc-bitrate", .text("BITS"), "at most, of the picture by WebRTC: 800k, 1.5M",
+                    "serve-webrtc-bitrate", .text("BITS"), "maximum bitrate of WebRTC video: 800k, 1.5M",
                     default: "\(Double(configuration.bitrate) / 1e6)M"),
             ],
             viewing: { request throws(OptionError) in

@@ -81,12 +81,12 @@ extension OutputEntry {
             // As of what captures X displays, of which it is the same.
             OptionDescription("display", .text("NAME"), "the X display, such as :0", default: "$DISPLAY"),
             .flag("full-screen", "opens the window in full screen"),
-            .flag("mirror", "exchanges left and right in the window"),
+            .flag("mirror", "swaps left and right in the window"),
         ]
         if backends.count > 1 {
             options.append(
                 OptionDescription(
-                    "backend", .choice(backends.map(\.name)), "what opens the window",
+                    "backend", .choice(backends.map(\.name)), "the library that opens the window",
                     default: backends.map { "\($0.name) with $\($0.variable)" }.joined(separator: ", else ")))
         }
         return OutputEntry(

@@ -25,7 +25,7 @@ package struct EncoderQuality: Sendable, Hashable {
         OptionDescription("max-quantizer", .text("N"), "the coarsest quantizer", default: "the encoder's"),
         OptionDescription(
             "rate-control", .choice(["cbr", "vbr"]), "constant bitrate, or more for difficult pictures", default: "cbr"),
-        OptionDescription("speed", .text("N"), "of encoding, 1 (slow and good) to 16 (fast)", default: "the encoder's"),
+        OptionDescription("speed", .text("N"), "encoding speed, 1 (slow, good) to 16 (fast)", default: "the encoder's"),
     ]
 }
 

@@ -74,7 +74,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
         case .y4m: "I420 pictures with a header (YUV4MPEG2)"
         case .yuv: "bare I420 pictures"
         case .nv12: "bare NV12 pictures"
-        case .null: "nothing; to measure"
+        case .null: "discards everything, for measurements"
         case .md5: "the MD5 checksum of the pictures"
         }
     }

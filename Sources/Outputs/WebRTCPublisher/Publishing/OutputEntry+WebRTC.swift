@@ -8,10 +8,10 @@ extension OutputEntry {
         OptionDescription(
             "ice-server", .secret("URL"), "stun:HOST:PORT or turn:USER:PASSWORD@HOST:PORT[?transport=tcp]",
             default: "those that the server names", isRepeatable: true),
-        .flag("relay-only", "goes through TURN servers only, so that the peer learns no address of this machine"),
-        .flag("plain-http", "allows http to other machines, for all on the network to read"),
+        .flag("relay-only", "uses TURN servers only, so the peer learns no address of this machine"),
+        .flag("plain-http", "allows http to other machines, which others on the network can read"),
         OptionDescription(
-            "server-authority", .file, "certificates in PEM that are trusted in place of the system's", default: "none"),
+            "server-authority", .file, "trusted certificates in PEM, replacing the system's", default: "none"),
     ]
 
     /// WHIP, as `whip:https://host/path`.
