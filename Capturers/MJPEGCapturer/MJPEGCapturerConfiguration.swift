@@ -49,7 +49,7 @@ extension MJPEGCapturer {
                 throw error("Each step of the reconnect policy has one attempt or more, after no negative time.")
             }
             if case .pinned(let pin) = trust, HTTPServerTrust.curlPin(pin) == nil {
-                throw error("The pin is no SHA-256; give 44 characters of base64 or 64 hexadecimal digits.")
+                throw error("The pin is not a SHA-256; give 44 characters of base64 or 64 hexadecimal digits.")
             }
             for text in [userAgent, proxy ?? "", credential?.user ?? "", credential?.password ?? ""] {
                 if text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {

@@ -235,7 +235,7 @@ final class PCMDevice: RecordingDevice {
                 )
             case ENOENT,
                 ENODEV where operation.hasPrefix("open"), ENXIO:
-                (.deviceNotFound, "There is no such microphone; capturer-demo list shows those that there are.")
+                (.deviceNotFound, "There is no such microphone; capturer-demo list shows the microphones.")
             case EBUSY:
                 (.deviceBusy, "Another program records from it; close that, or use the default device, which shares.")
             case EACCES, EPERM:

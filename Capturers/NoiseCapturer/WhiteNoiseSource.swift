@@ -30,7 +30,7 @@ struct WhiteNoiseSource: FrameSource {
         guard [.nv12, .i420, .argb].contains(requested.pixelFormat) else {
             throw CaptureError(
                 .formatUnsupported, operation: "open", subject: "white noise",
-                message: "Noise comes as NV12, I420 or ARGB; asked for \(requested.pixelFormat).")
+                message: "Noise is NV12, I420 or ARGB, and not \(requested.pixelFormat).")
         }
     }
 

@@ -47,7 +47,7 @@ public struct ScreenDirectory: Sendable {
         } catch {
             throw CaptureError(
                 .deviceLost, operation: operation, subject: display,
-                message: "The X server has not answered; look whether it still runs.")
+                message: "The X server has not answered; check whether it still runs.")
         }
     }
 }

@@ -42,7 +42,7 @@ final class ScreenSource: FrameSource {
         } catch is XFailure {
             throw CaptureError(
                 .deviceLost, operation: "open the screen", subject: configuration.display,
-                message: "The X server has not answered; look whether it still runs.")
+                message: "The X server has not answered; check whether it still runs.")
         }
     }
 

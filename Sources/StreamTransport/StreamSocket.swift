@@ -235,7 +235,7 @@ extension CaptureError {
         case ECONNREFUSED:
             (.deviceNotFound, "Nothing listens there; start the other side first, or check the port.")
         case EHOSTUNREACH, ENETUNREACH, EHOSTDOWN, ENETDOWN:
-            (.deviceNotFound, "There is no way to \(address.host); check the network.")
+            (.deviceNotFound, "There is no route to \(address.host); check the network.")
         case ETIMEDOUT: (.stalled, "\(address.host) does not answer; check that it is on and reachable.")
         case ECONNRESET, EPIPE, ECONNABORTED: (.deviceLost, "The other side has ended the connection.")
         case EMFILE, ENFILE: (.system, "Too many files and connections are open; raise `ulimit -n`.")

@@ -8,8 +8,8 @@ import VideoCapturing
     @Test(arguments: [
         (["lst"], "lst: no such command. Did you mean capturer-demo list?"), (["--durations", "1"], "--duration"),
         (["docter"], "Did you mean capturer-demo doctor?"), (["--fps"], "--fps"),
-        (["capture", "x", "y"], "one word too many"), (["list", "x"], "takes no word"),
-        (["help", "a", "b"], "b: one word too many"), (["--modes"], "--modes: is an option of capturer-demo list."),
+        (["capture", "x", "y"], "unexpected argument"), (["list", "x"], "takes no argument"),
+        (["help", "a", "b"], "b: unexpected argument"), (["--modes"], "--modes: is an option of capturer-demo list."),
         (["list", "--seed", "1"], "--seed: is an option of capturer-demo capture."),
         (["\u{1B}[2J"], "?[2J: no such command."),
     ])

@@ -187,7 +187,7 @@ class StallTests(ToolTestCase):
 
     def test_answers_that_are_none(self):
         noise = ("--source", "noise", "--preset", "160x120", "--duration", "2")
-        for answer, word in [(b"\x00garbage\r\n\r\n", "none of HTTP"), (b"HTTP/1.0 500 Oops\r\n\r\n<b>broken</b>", "500")]:
+        for answer, word in [(b"\x00garbage\r\n\r\n", "not HTTP"), (b"HTTP/1.0 500 Oops\r\n\r\n<b>broken</b>", "500")]:
             with self.subTest(word):
                 run = self.run_tool(*noise, "-o", self.serve(answer))
                 self.assertNotEqual(run.code, OK)

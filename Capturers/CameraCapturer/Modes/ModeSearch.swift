@@ -106,7 +106,7 @@ enum ModeSearch {
         } else if unusable.isEmpty {
             message = "The device lists no mode; choose another camera, or connect this one again."
         } else {
-            message = "The camera gives \(names) only, which cannot be taken; choose one that has NV12, YUYV or MJPG."
+            message = "The camera offers only \(names), which is not supported; choose one that has NV12, YUYV or MJPG."
         }
         return CaptureError(.formatUnsupported, operation: "choose a mode", subject: subject, message: message)
     }

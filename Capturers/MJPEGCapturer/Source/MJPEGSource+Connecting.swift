@@ -89,7 +89,7 @@ extension MJPEGSource {
 
     private var noPicture: CaptureError {
         failure.error(
-            .formatUnsupported, "No whole JPEG picture comes from there; give the address of the camera's MJPEG stream."
+            .formatUnsupported, "The address sends no complete JPEG picture; give that of the camera's MJPEG stream."
         )
     }
 

@@ -20,7 +20,8 @@ extension Sequence where Element == AudioChunk {
         guard let format, samples.count < UInt32.max - 64 else {
             throw CaptureError(
                 .invalidConfiguration, operation: "make a WAV file",
-                message: format == nil ? "There is no sound; wait for the first chunk." : "It would exceed 4 GiB.")
+                message: format == nil ? "There is no sound; wait for the first chunk." : "The file would exceed 4 GiB."
+            )
         }
         var file: [UInt8] = []
         func append(_ text: StaticString) { text.withUTF8Buffer { file.append(contentsOf: $0) } }

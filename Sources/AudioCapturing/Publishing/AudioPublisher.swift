@@ -88,8 +88,8 @@ public final class AudioPublisher: Sendable {
         guard !stalled.isEmpty else { return }
         throw CaptureError(
             .stalled, operation: "stop", subject: stalled.map(\.name).joined(separator: ", "),
-            message: "The consumer has not returned within its timeout, and what waited for it was dropped; "
-                + "check where it writes to.")
+            message: "The consumer has not returned within its timeout, and the waiting chunks were dropped; "
+                + "check its destination.")
     }
 
     /// Stops, releases the capture, and ends every subscription. Harmless when called twice. A consumer that does not

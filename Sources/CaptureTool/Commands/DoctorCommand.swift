@@ -56,7 +56,7 @@ struct DoctorReport: Sendable {
         lines.append(
             canCapture
                 ? "This machine can encode \(codecs.joined(separator: ", ")). To try it: capturer-demo --source noise"
-                : "This machine cannot capture yet: fix what is broken.")
+                : "This machine cannot capture yet: fix the broken items.")
         return lines.joined(separator: "\n")
     }
 

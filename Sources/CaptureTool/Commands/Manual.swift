@@ -16,7 +16,7 @@ enum Manual {
             lines += [".br", "\\fBcapturer\\-demo \(escaped(command.name))\\fR\(operand)"]
         }
         lines += [".SH DESCRIPTION"]
-        lines.append("Captures from one source until Ctrl\\-C or a limit, and gives every frame to all outputs.")
+        lines.append("Captures from one source until Ctrl\\-C or a limit, and passes every frame to all outputs.")
         for section in ToolOptions.sections(catalog) {
             lines.append(".SH \"\(section.title.uppercased())\"")
             lines += section.options.flatMap(paragraph)
@@ -62,11 +62,11 @@ enum Manual {
 
     private static let environment = [
         ("DISPLAY", "the X display to capture, and to open windows on"),
-        ("WAYLAND_DISPLAY", "the display to open windows on where there is no X display"),
+        ("WAYLAND_DISPLAY", "the display to open windows on without an X display"),
         ("CAPTURER_LOGIN", "the name and password of a network camera or a radio"),
         (
             "CAPTURER_BITRATE, CAPTURER_KEEP_GOING ...",
-            "the value of each option of a capture, of a flag yes or no; the command line counts more"
+            "the value of each option of a capture (yes or no for a flag); the command line has priority"
         ),
         ("CAPTURER_CONFIG", "a file of options, as --config"),
         ("NO_COLOR", "turns colors off"),

@@ -110,11 +110,11 @@ extension ToolCommand {
     /// - Parameter first: the operand before it, which is the input.
     private static func unexpected(_ word: String, behind first: String? = nil) -> ExitError {
         let word = printable(word, limit: 60)
-        guard let first else { return ExitError(.usage, "\(word): the command takes no word; leave it out.") }
+        guard let first else { return ExitError(.usage, "\(word): the command takes no argument; leave it out.") }
         if let advice = [first, word].lazy.compactMap(NamesElsewhere.operand).first {
-            return ExitError(.usage, "\(word): one word too many; \(advice), and a file to write is -o FILE.")
+            return ExitError(.usage, "\(word): unexpected argument; \(advice), and a file to write is -o FILE.")
         }
-        return ExitError(.usage, "\(word): one word too many; a file to write is -o \(word).")
+        return ExitError(.usage, "\(word): unexpected argument; a file to write is -o \(word).")
     }
 
     /// `capturer-demo [options]`: captures.
@@ -143,7 +143,7 @@ extension ToolCommand {
             }
             for (variable, meant) in OptionDefaults.misspelled(OptionDefaults.environmentNames, options) {
                 Reporter.notify(
-                    "The variable \(variable) stands for no option. Did you mean \(meant)?", plan, context.terminal)
+                    "The variable \(variable) matches no option. Did you mean \(meant)?", plan, context.terminal)
             }
             let signals = try context.watchingSignals()
             var run = CaptureRun(plan: plan, terminal: context.terminal, signals: signals)
@@ -213,7 +213,7 @@ extension ToolCommand {
                 return try RadioPlayback(input, arguments.values, context).run()
             }
             guard !arguments.values.contains("sound") else {
-                throw ExitError(.usage, "--sound: is for radios, whose addresses begin with http; leave it out.")
+                throw ExitError(.usage, "--sound: applies to radios only (http addresses); leave it out.")
             }
             return try capture.run(playing(input, arguments.values), context)
         })

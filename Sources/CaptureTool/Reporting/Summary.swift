@@ -43,7 +43,7 @@ enum Summary {
         let counts = sound.statistics.capture
         let seconds = Double(counts.framesDelivered) / Double(max(1, sound.format.sampleRate))
         return "Sound: \(fixed(seconds, 1)) s of \(sound.source), \(counts.framesLost.total) samples lost, "
-            + "\(fixed(sound.silence, 1)) s of silence in place of what was missing."
+            + "\(fixed(sound.silence, 1)) s of silence in place of missing sound."
     }
 
     private static func pictureLine(_ run: RunSnapshot) -> String {

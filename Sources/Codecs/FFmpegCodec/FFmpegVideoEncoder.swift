@@ -98,7 +98,7 @@ public final class FFmpegVideoEncoder: VideoEncoder {
             guard try take(from: context, output) else {
                 throw CodecError(
                     .library, operation: "encode a frame", subject: configuration.encoder,
-                    message: "It takes no frame and gives no packet; its driver hangs. Use another encoder.")
+                    message: "It accepts no frame and returns no packet; its driver hangs. Use another encoder.")
             }
         }
         while try take(from: context, output) {}
@@ -155,7 +155,7 @@ public final class FFmpegVideoEncoder: VideoEncoder {
             guard pending.indices.contains(index) else {
                 throw CodecError(
                     .library, operation: "encode a frame", subject: configuration.encoder,
-                    message: "It gives a packet for no frame; its driver is damaged. Use another encoder.")
+                    message: "It returns a packet without a frame; its driver is damaged. Use another encoder.")
             }
             let frame = pending[index]
             pending.removeSubrange(...index)

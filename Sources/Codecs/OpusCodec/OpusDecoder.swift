@@ -25,7 +25,7 @@ public final class OpusDecoder {
         guard bytes.count >= 19, bytes.starts(with: "OpusHead".utf8), bytes[8] < 16 else {
             throw CodecError(
                 .corruptData, operation: "open the decoder", subject: "Opus",
-                message: "The decoder configuration is no OpusHead; the file or stream is damaged.")
+                message: "The decoder configuration is not an OpusHead; the file or stream is damaged.")
         }
         guard (1...2).contains(bytes[9]), bytes[18] == 0 else {
             throw CodecError(

@@ -28,12 +28,12 @@ enum ContainerSupport {
             let type = avcodec_get_type(codec)
             guard codec != AV_CODEC_ID_NONE, type == (track.isVideo ? AVMEDIA_TYPE_VIDEO : AVMEDIA_TYPE_AUDIO) else {
                 throw refuse(
-                    "FFmpeg knows no \(track.isVideo ? "video" : "audio") codec \(track.codec), of which track "
-                        + "\(track.id.rawValue) is.")
+                    "FFmpeg has no \(track.isVideo ? "video" : "audio") codec \(track.codec), the codec of track "
+                        + "\(track.id.rawValue).")
             }
             guard canCarry(codec, named: track.codec.rawValue, container: target.container, container) else {
                 throw refuse(
-                    "\(container) does not carry \(track.codec), of which track \(track.id.rawValue) is; choose another "
+                    "\(container) does not carry \(track.codec), the codec of track \(track.id.rawValue); choose another "
                         + "codec, or another container such as mkv.")
             }
         }

@@ -214,7 +214,7 @@ struct IcecastConnection {
         private var garbage: CaptureError {
             CaptureError(
                 .corruptData, operation: "connect", subject: address.displayName,
-                message: "The answer is none of HTTP; check that this is the port of an Icecast server.")
+                message: "The answer is not HTTP; check that this is the port of an Icecast server.")
         }
 
         private var stopped: CaptureError {

@@ -176,7 +176,7 @@ final class PCMOutput: @unchecked Sendable {
                 )
             case ENOENT, ENXIO,
                 ENODEV where operation.hasPrefix("open"):
-                (.deviceNotFound, "There is no such loudspeaker; aplay -L lists those that there are.")
+                (.deviceNotFound, "There is no such loudspeaker; aplay -L lists the devices.")
             case EBUSY:
                 (.deviceBusy, "Another program plays through it; close that, or use the default device, which shares.")
             case EACCES, EPERM:

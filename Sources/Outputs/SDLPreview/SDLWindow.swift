@@ -26,7 +26,7 @@ final class SDLWindow: PreviewWindow {
     init(_ configuration: WindowPreview.Configuration, _ rendering: SDLRendering, _ session: SDLSession) throws {
         guard let confirmations = csdl_confirmations_create() else {
             throw CaptureError(
-                .outOfMemory, operation: "open a window", message: "There is no memory left; close other programs.")
+                .outOfMemory, operation: "open a window", message: "There is not enough memory; close other programs.")
         }
         self.confirmations = confirmations
         (title, self.rendering, self.session) = (configuration.title, rendering, session)

@@ -131,7 +131,7 @@ final class OutputHub: Sendable {
             let reason = state.totals.lastLoss.map { " \($0)" } ?? ""
             return CaptureError(
                 .deviceLost, operation: "send", subject: address.displayName,
-                message: "There was no receiver at the end, so it lacks what came last; check it, and the network."
+                message: "There was no receiver at the end, so it lacks the last packets; check it, and the network."
                     + reason)
         }
     }

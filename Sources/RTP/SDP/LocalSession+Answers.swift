@@ -43,7 +43,7 @@ extension LocalSession {
         guard let first else {
             throw SDPError(
                 refusals.contains(where: \.isOfCodec) ? .noCommonCodec : .refused, operation: operation,
-                message: "The server takes nothing of what was offered: "
+                message: "The server accepts nothing of the offer: "
                     + "\(refusals.map(\.reason).joined(separator: "; ")).")
         }
         return Negotiation(
@@ -208,13 +208,13 @@ extension SessionDescription.Section {
                     + (format.parameters["profile-level-id"] ?? "42000a")
             }
             return
-                "line \(line) takes H264 with \(printable(theirs.joined(separator: ", "), limit: 160)), and what is sent "
+                "line \(line) takes H264 with \(printable(theirs.joined(separator: ", "), limit: 160)), but this stream "
                 + "has packetization-mode=1 and profile-level-id=\(own.profileLevelID)"
         }
         let theirs = codecs.filter { $0.retransmitted == nil }.map(\.name)
         let ours = stream.formats.map { $0.format.encodingName.prefix { $0 != "/" } }
         return
             "line \(line) takes \(theirs.isEmpty ? "nothing known" : printable(theirs.joined(separator: ", "), limit: 80)) "
-            + "for the \(media), and what is sent is \(ours.joined(separator: ", "))"
+            + "for the \(media), but this stream is \(ours.joined(separator: ", "))"
     }
 }

@@ -60,7 +60,7 @@ package struct Playlist: Sendable, Hashable {
         guard bytes.first(where: { $0 > 0x20 }) != UInt8(ascii: "<") else {
             throw RadioError(
                 .streamUnsupported, operation: "read the playlist", subject: name,
-                message: "A web page comes in place of a playlist; give the address of the stream.")
+                message: "The server sent a web page, not a playlist; give the address of the stream.")
         }
         for line in decodeICYText(bytes.filter { $0 != 0 }).split(whereSeparator: \.isNewline) {
             let line = decodeICYText(line.utf8)

@@ -109,7 +109,7 @@ package final class RadioSound {
         silentSince = silentSince ?? clock.now
         guard let end = silenceEnd, clock.now >= end else { return }
         endSilence()
-        stream.renew(stream.error(.networkStalled, "Too little comes to be played; check the network."))
+        stream.renew(stream.error(.networkStalled, "Too little data arrives to play it; check the network."))
     }
 
     /// Sound is no longer awaited.
@@ -264,7 +264,7 @@ package final class RadioSound {
         let name = stream.beginning.withUnsafeBytes { SoundFormat.name(ofOther: $0) }
         throw stream.error(
             .audioDataNotFound,
-            "There is no MP3 sound in it\(name.map { ", but \($0)" } ?? ""); give the address of an MP3 stream.")
+            "The data has no MP3 sound\(name.map { ", but \($0)" } ?? ""); give the address of an MP3 stream.")
     }
 
     private func reserve(_ count: Int) {

@@ -299,7 +299,7 @@ extension RadioStream {
         if type == "text/html" || type == "application/xhtml+xml" {
             return error(
                 .streamUnsupported,
-                "The address gives a web page; give the address of the stream, such as /stream or /; behind the host.")
+                "The address is a web page; give the address of the stream, such as /stream or /; after the host.")
         }
         if type.hasPrefix("audio/aac") || type == "audio/mp4" || type == "audio/x-aac" {
             return unsupported("AAC (\(type))")

@@ -120,7 +120,7 @@ import VideoCapturing
         #expect(error?.code == .formatUnsupported)
         #expect(
             error?.message
-                == "The camera gives H264 only, which cannot be taken; choose one that has NV12, YUYV or MJPG.")
+                == "The camera offers only H264, which is not supported; choose one that has NV12, YUYV or MJPG.")
         let nothing = #expect(throws: CaptureError.self) { try RecordedCamera().ranking("640x480", at: 30) }
         #expect(nothing?.message.contains("lists no mode") == true)
     }

@@ -12,8 +12,8 @@ import Testing
     @Test(arguments: [
         ("401 Unauthorized", SignallingErrorCode.unauthorized, "refuses the token"),
         ("403 Forbidden", .unauthorized, "rights"),
-        ("404 Not Found", .notFound, "path"), ("405 Method Not Allowed", .notFound, "no WHIP endpoint"),
-        ("200 OK", .notFound, "no WHIP endpoint"), ("409 Conflict", .busy, "another publisher"),
+        ("404 Not Found", .notFound, "path"), ("405 Method Not Allowed", .notFound, "not a WHIP endpoint"),
+        ("200 OK", .notFound, "not a WHIP endpoint"), ("409 Conflict", .busy, "another publisher"),
         ("400 Bad Request", .offerRefused, "codecs"), ("415 Unsupported", .offerRefused, "codecs"),
         ("422 Unprocessable Content", .offerRefused, "codecs"), ("500 Internal Server Error", .serverFailed, "later"),
         ("502 Bad Gateway", .serverFailed, "later"), ("304 Not Modified", .invalidConfiguration, "address"),

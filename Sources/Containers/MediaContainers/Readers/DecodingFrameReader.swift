@@ -26,7 +26,7 @@ package final class DecodingFrameReader: FrameReader {
             let known = decoders.isEmpty ? "none" : decoders.map(\.fourCC.description).joined(separator: ", ")
             throw MediaFileError(
                 .formatUnsupported, operation: "choose a decoder", subject: packets.path,
-                message: "The video is in \(packets.fourCC), for which there is no decoder (there is: \(known)); "
+                message: "There is no decoder for the video's codec, \(packets.fourCC) (available: \(known)); "
                     + "convert it to VP8 with `ffmpeg -i in -c:v libvpx out.ivf`.")
         }
         self.packets = packets

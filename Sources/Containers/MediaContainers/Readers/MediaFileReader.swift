@@ -93,7 +93,7 @@ public enum MediaFileReader {
             .notFound, operation: "open the files", subject: path,
             message: readers.isEmpty
                 ? "Numbered pictures are read by other readers than this program's own; \(linkHint)."
-                : "There are no pictures of such names; check the pattern and the folder.")
+                : "No pictures have such names; check the pattern and the folder.")
     }
 
     private static func unsupported(
@@ -105,7 +105,7 @@ public enum MediaFileReader {
         } else if !readers.isEmpty {
             let names = readers.map(\.name).joined(separator: " and ")
             message =
-                "The file is no video or picture that \(names) or this program knows; check what it is with "
+                "The file is not a video or picture that \(names) or this program can read; check its kind with "
                 + "`file`, or state pixel format, size and rate if it is raw video."
         } else if contents == .matroska {
             message =

@@ -96,7 +96,7 @@ public final class Y4MReader: FrameReader {
             let isFrame = line.starts(with: "FRAME".utf8) && (line.count == 5 || line[5] == UInt8(ascii: " "))
             if end == .endOfFile { throw file.endsWithinFrame() }
             guard isFrame, end == .newline else {
-                throw file.corrupt("Where a frame should begin there is none; the frames before it are whole.")
+                throw file.corrupt("The header of a frame is missing; the frames before it are complete.")
             }
             return true
         }
@@ -135,7 +135,7 @@ struct Y4MHeader {
     init(_ line: UnsafeRawBufferPointer, path: String) throws(MediaFileError) {
         let tokens = line.split(separator: UInt8(ascii: " "))
         guard let first = tokens.first, first.elementsEqual(Y4MHeader.magic.utf8) else {
-            throw Y4MHeader.corrupt(path, "The file does not begin with \(Y4MHeader.magic), so it is no Y4M file.")
+            throw Y4MHeader.corrupt(path, "The file does not begin with \(Y4MHeader.magic), so it is not a Y4M file.")
         }
         for token in tokens.dropFirst() {
             let value = String(decoding: token.dropFirst(), as: UTF8.self)

@@ -87,7 +87,7 @@ package final class WHIPClient: Sendable {
             guard response.status == 201 else { throw refusal(response) }
             throw error(
                 .invalidAnswer,
-                "The server has accepted the offer, but its answer is no SDP; check that the address is that of a WHIP "
+                "The server has accepted the offer, but its answer is not SDP; check that the address is that of a WHIP "
                     + "endpoint.")
         }
         guard !state.withLock({ $0.isClosed }) else {
@@ -285,7 +285,7 @@ extension WHIPClient {
         case 405, 200..<300:
             return error(
                 .notFound,
-                "This is no WHIP endpoint: it answers to an offer with \(status); look up the address in the server's "
+                "This is not a WHIP endpoint: it answers an offer with \(status); look up the address in the server's "
                     + "configuration.")
         case 409:
             return error(
