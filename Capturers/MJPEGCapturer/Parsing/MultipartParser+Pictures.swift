@@ -13,15 +13,35 @@ extension MultipartParser {
         let all = rest
         let taken = min(rest.count, MultipartParser.scanStep, maximumFrameBytes - block.count)
         guard append(&rest, taken) else { return }
-        guard let end = scan() else {
+        switch scan() {
+        case .incomplete, .interrupted:
             if block.count >= maximumFrameBytes { skipOversized() }
-            return
+        case .complete(let end):
+            // The bytes after the end do not belong to the image.
+            rest = all
+            rest.consume(taken - (block.count - end))
+            block.truncate(to: end)
+            finishScanned(output)
+        case .cutOff(let next):
+            rest = all
+            endWithinSegment(&rest, taken, boundary: next)
         }
-        // The bytes after the end do not belong to the image.
-        rest = all
-        rest.consume(taken - (block.count - end))
-        block.truncate(to: end)
-        finishScanned(output)
+    }
+
+    /// The boundary lies within a segment, whose length is wrong then: the image is damaged, and the next one may be whole.
+    ///
+    /// - Parameters:
+    ///   - rest: the bytes of this call, of which `taken` are in the block.
+    ///   - next: the index in the block at which the boundary begins.
+    private mutating func endWithinSegment(_ rest: inout UnsafeRawBufferPointer, _ taken: Int, boundary next: Int) {
+        recordDamage()
+        // The beginning of the boundary may have arrived earlier.
+        let earlier = max(0, block.count - taken)
+        line.removeAll(keepingCapacity: true)
+        line.append(contentsOf: block.bytes[min(next, earlier)..<earlier])
+        rest.consume(taken - (block.count - max(next, earlier)))
+        beginPicture()
+        state = .lines
     }
 
     /// The bytes that are appended at once while the end is searched: those beyond the end are copied in vain.
@@ -78,14 +98,14 @@ extension MultipartParser {
         recover()
     }
 
-    /// The end of the image in the block; nil while it has not arrived.
-    mutating func scan() -> Int? {
+    /// How the image in the block ends; `incomplete` while its end has not arrived.
+    mutating func scan() -> JPEGScanner.Outcome {
         var start = 0
         defer { if start > 0 { block.removeFirst(start) } }
         while true {
-            switch scanner.advance(UnsafeRawBufferPointer(rebasing: block.bytes[start...])) {
-            case .incomplete: return nil
-            case .complete(let end): return end
+            let outcome = scanner.advance(UnsafeRawBufferPointer(rebasing: block.bytes[start...]), boundary)
+            switch outcome {
+            case .incomplete, .complete, .cutOff: return outcome
             case .interrupted(let next):
                 // Truncated: the boundary and the head of the next image were taken for its data.
                 recordDamage()

@@ -40,6 +40,44 @@ struct PartBoundary {
         return .part
     }
 
+    /// The result of ``search(_:)``.
+    enum Search: Hashable {
+        case none
+        /// The line begins at this offset.
+        case found(Int)
+        /// The bytes end before that is known; to be continued from this offset on.
+        case undecided(Int)
+    }
+
+    /// Searches for a line among other bytes that is the proven boundary, with its dashes and its line end.
+    func search(_ bytes: UnsafeRawBufferPointer) -> Search {
+        guard isProven else { return .none }
+        var rest = bytes
+        while let newline = rest.offset(of: ASCII.newline) {
+            let offset = bytes.count - rest.count + newline
+            rest.consume(newline + 1)
+            guard let isLine = isLine(rest) else { return .undecided(offset) }
+            if isLine { return .found(offset + 1) }
+        }
+        return .none
+    }
+
+    /// The ends of a boundary's line: before a part, and at the end of the stream.
+    private static let lineEnds = ["\n", "\r\n", "--\n", "--\r\n"].map { Array($0.utf8) }
+
+    /// Whether the bytes begin with the line of the boundary; nil when they end too early.
+    private func isLine(_ bytes: UnsafeRawBufferPointer) -> Bool? {
+        let name = bytes.drop { $0 == ASCII.dash }
+        guard name.startIndex <= PartBoundary.longest, name.startIndex >= 2 || name.isEmpty else { return false }
+        var isDecided = true
+        for end in PartBoundary.lineEnds {
+            let line = token + end
+            if name.starts(with: line) { return true }
+            if line.starts(with: name) { isDecided = false }
+        }
+        return isDecided ? false : nil
+    }
+
     /// Whether the text may be the beginning of a boundary.
     func mayBegin(_ text: ArraySlice<UInt8>) -> Bool {
         text.first == ASCII.dash || text.first == token.first

@@ -1,4 +1,5 @@
 import CapturerTestKit
+import TestTools
 import Testing
 
 @testable import HTTPTransport
@@ -68,22 +69,51 @@ func parse(
         }
     }
 
-    /// A part that is shorter than any image, and one whose segment claims more bytes than come, cost themselves only where the
-    /// server states lengths.
+    /// A part that is shorter than any image, and one whose segment claims more bytes than come, cost themselves only, whether or
+    /// not the server states lengths.
     @Test(arguments: [1, 7, 64, 1000, 100_000], Intake.allCases)
     func damagedPartsTakeNoOthersAlong(_ chunk: Int, _ intake: Intake) {
         let short: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0xFF, 0xFF] + [UInt8](repeating: 0x41, count: 58)
-        for damaged in [short, short + [UInt8](repeating: 0x42, count: 500)] {
-            var body: [UInt8] = []
-            for number in 0..<18 {
-                for part in number == 4 ? [damaged, picture(number)] : [picture(number)] {
-                    let head = "--b\r\nContent-Type: image/jpeg\r\nContent-Length: \(part.count)\r\n\r\n"
-                    body += Array(head.utf8) + part + [13, 10]
+        for hasLength in [true, false] {
+            for damaged in [
+                short, short + [UInt8](repeating: 0x42, count: 500), Array(picture(0).prefix(60)) + short.dropFirst(2),
+            ] {
+                var body: [UInt8] = []
+                for number in 0..<18 {
+                    for part in number == 4 ? [damaged, picture(number)] : [picture(number)] {
+                        let length = hasLength ? "Content-Length: \(part.count)\r\n" : ""
+                        body += Array("--b\r\nContent-Type: image/jpeg\r\n\(length)\r\n".utf8) + part + [13, 10]
+                    }
                 }
+                let result = parse(body, .parts(boundary: Array("b".utf8)), chunks: [chunk], intake: intake)
+                #expect(result.numbers == Array(0..<18), "\(hasLength) \(damaged.count)")
+                #expect(result.losses.damaged == 1)
             }
-            let result = parse(body, .parts(boundary: Array("b".utf8)), chunks: [chunk], intake: intake)
-            #expect(result.numbers == Array(0..<18), "\(damaged.count)")
-            #expect(result.losses.damaged == 1)
+        }
+    }
+
+    /// However a stream is cut, the same images come of it, also of one with damage everywhere.
+    @Test(arguments: 0..<10)
+    func theCutsOfADamagedStreamDoNotMatter(_ seed: UInt64) {
+        var random = SeededRandom(state: seed)
+        var body = Quirk.parts({ _, _ in "--b\r\n\r\n" }, picture: { picture($0, thumbnail: $0 % 2 == 0) })
+        body += body + Array("--b--\r\n".utf8)
+        for _ in 0..<Int.random(in: 1...30, using: &random) {
+            let index = Int.random(in: 0..<body.count - 4, using: &random)
+            // Markers with a false length, among other bytes.
+            let bytes: [UInt8] = [
+                [0xFF, 0xE0, .random(in: 0...8, using: &random), 0xFF], Array("\n--b".utf8),
+                [.random(in: 0...255, using: &random)],
+            ].randomElement(using: &random)!
+            body.replaceSubrange(index..<index + bytes.count, with: bytes)
+        }
+        let whole = parse(body, .parts(boundary: Array("b".utf8)), maximum: 4096)
+        for intake in Intake.allCases {
+            for chunk in [1, Int.random(in: 2...999, using: &random)] {
+                let cut = parse(body, .parts(boundary: Array("b".utf8)), chunks: [chunk], maximum: 4096, intake: intake)
+                let areEqual = cut == whole
+                #expect(areEqual, "\(chunk) \(intake)")
+            }
         }
     }
 
