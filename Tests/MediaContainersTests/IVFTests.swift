@@ -29,6 +29,47 @@ import VideoCapturing
         #expect(writer.bytesWritten == Int64(expected.count))
     }
 
+    /// GStreamer and vpxdec take the time base for the frame rate.
+    @Test(arguments: [
+        FrameRate(30), 25, FrameRate(30_000, per: 1001)!, FrameRate(60_000, per: 1001)!, FrameRate(25, per: 2)!,
+    ])
+    func evenTimesAreStatedInFrames(_ rate: FrameRate) throws {
+        for (headerLength, stated) in [(IVFWriter.HeaderLength.duration, UInt32(2004)), (.packetCount, 2002)] {
+            let path = folder.file("a.ivf")
+            let writer = IVFWriter(try OutputFile(path: path, overwrite: true), headerLength: headerLength)
+            try writer.begin([makeTrack(width: 640, height: 480)])
+            // With a loss of two frames in the middle; the times are those of a clock that is not at zero.
+            let frames = Array(0..<1000) + Array(1002..<2004)
+            for frame in frames {
+                try writer.write(
+                    makePacket(
+                        [UInt8](repeating: 1, count: frame % 5 + 1),
+                        at: .seconds(77) + rate.time(ofFrame: Int64(frame)),
+                        isKeyFrame: frame == 0, duration: rate.frameInterval, width: 640, height: 480))
+            }
+            try writer.finish()
+            let expected = ivf(
+                width: 640, height: 480, denominator: UInt32(rate.frames), numerator: UInt32(rate.seconds),
+                stated: stated,
+                packets: frames.map { (Int64($0), [UInt8](repeating: 1, count: $0 % 5 + 1)) })
+            let isExact = try readBytes(path) == expected
+            #expect(isExact)
+        }
+    }
+
+    /// One packet is two microseconds late: no rate has all of them at whole frames.
+    @Test func unevenTimesStayMicroseconds() throws {
+        let path = folder.file("a.ivf")
+        let writer = IVFWriter(try OutputFile(path: path))
+        try writer.begin([makeTrack()])
+        let times = [0, 33_333, 66_669, 100_000].map { Int64($0) }
+        for time in times { try writer.write(makePacket([1], at: .microseconds(time), isKeyFrame: time == 0)) }
+        try writer.finish()
+        let reader = try IVFReader(InputFile(path: path))
+        for time in times { #expect(try reader.nextPacket()?.timestamp == .microseconds(time)) }
+        #expect(try readBytes(path)[16..<24].elementsEqual([0x40, 0x42, 0x0F, 0, 1, 0, 0, 0]))
+    }
+
     @Test func aDurationBeyond32BitsStaysUnknown() throws {
         let path = folder.file("a.ivf")
         let writer = IVFWriter(try OutputFile(path: path))

@@ -9,6 +9,11 @@ import VideoCapturing
 /// Microseconds are the resolution of V4L2, and rounding to the nearest does not accumulate; unlike nanoseconds they
 /// are within the range of readers with 32-bit arithmetic for the time base.
 ///
+/// GStreamer and vpxdec take the time base for the frame rate. So ``finish()`` restates the times of a seekable file whose
+/// packets lie at whole frames of an even rate: the time base becomes one frame, and no time changes by more than a
+/// microsecond. Captures with uneven times keep microseconds, since there is no rate that could be stated, and so do files of
+/// more than 100,000 packets.
+///
 /// A change of the size within the file is written as is, since VP8 key frames carry it; the header keeps the first
 /// size. Without a packet the file stays empty.
 public final class IVFWriter: PacketWriter {
@@ -33,6 +38,7 @@ public final class IVFWriter: PacketWriter {
         var lastTimestamp: Int64 = -1
         var packets: Int64 = 0
         var end: Int64 = 0
+        var evenTimes = EvenTimes()
         var isFinished = false
     }
 
@@ -55,9 +61,10 @@ public final class IVFWriter: PacketWriter {
         guard tracks.count == 1 else {
             throw refusal("IVF holds one track, and these are \(tracks.count); choose webm.")
         }
-        guard tracks[0].codec == .vp8, case .video = tracks[0].media else {
+        guard tracks[0].codec == .vp8, case .video(let video) = tracks[0].media else {
             throw refusal("IVF is written with VP8 only, and this is \(tracks[0].codec).")
         }
+        state.withLock { $0.evenTimes.nominal = video.frameRate }
     }
 
     private func refusal(_ message: String) -> MediaFileError {
@@ -89,6 +96,9 @@ public final class IVFWriter: PacketWriter {
             state.end = timestamp.addingReportingOverflow(duration).partialValue
             state.lastTimestamp = timestamp
             state.packets += 1
+            if file.isSeekable {
+                state.evenTimes.add(packet.timestamp - (state.start ?? packet.timestamp), packet.data.count)
+            }
         }
     }
 
@@ -99,6 +109,7 @@ public final class IVFWriter: PacketWriter {
             state.isFinished = true
             defer { try? file.close() }
             if file.isSeekable, state.start != nil {
+                if file.failure == nil, let rate = state.evenTimes.rate { try restateTimes(&state, rate) }
                 state.scratch.removeAll()
                 let length = headerLength == .duration ? state.end : state.packets
                 state.scratch.append(littleEndian: UInt64(UInt32(exactly: length) ?? 0), byteCount: 4)
@@ -106,6 +117,25 @@ public final class IVFWriter: PacketWriter {
             }
             try file.close()
         }
+    }
+
+    /// Makes a frame the unit of all times.
+    private func restateTimes(_ state: inout State, _ rate: FrameRate) throws(MediaFileError) {
+        var offset: Int64 = 32
+        var frame: Int64 = 0
+        for packet in state.evenTimes.packets {
+            frame = rate.nearestFrame(to: packet.time)
+            state.scratch.removeAll()
+            state.scratch.append(littleEndian: UInt64(frame), byteCount: 8)
+            try file.patch(state.scratch, at: offset + 4)
+            offset += 12 + Int64(packet.size)
+        }
+        state.scratch.removeAll()
+        state.scratch.append(littleEndian: UInt64(rate.frames), byteCount: 4)
+        state.scratch.append(littleEndian: UInt64(rate.seconds), byteCount: 4)
+        try file.patch(state.scratch, at: 16)
+        let duration = .microseconds(state.end) - (state.evenTimes.packets.last?.time ?? .zero)
+        state.end = frame + max(1, rate.nearestFrame(to: duration))
     }
 
     private func appendHeader(to header: inout ByteBuilder, _ packet: MediaPacket) {
@@ -126,4 +156,48 @@ public final class IVFWriter: PacketWriter {
 /// Rounded to the nearest; for durations that are not negative.
 private func microseconds(_ duration: Duration) -> Int64 {
     (duration.nanoseconds / 500 + 1) / 2
+}
+
+/// Finds the rate at whose frames all packets lie, to within a microsecond.
+private struct EvenTimes {
+    /// The rate of the track; nil when it is unknown.
+    var nominal: FrameRate?
+    /// The packets with their times from the first one on; empty once they are known to be uneven.
+    private(set) var packets: [(time: Duration, size: UInt32)] = []
+    private var rates: [FrameRate] = []
+    private var areUneven = false
+
+    private static let maximumPackets = 100_000
+    private static let tolerance = Duration.microseconds(1)
+
+    /// Nil for fewer than two packets, and for uneven ones.
+    var rate: FrameRate? { rates.first }
+
+    mutating func add(_ time: Duration, _ size: Int) {
+        guard !areUneven else { return }
+        if packets.count == 1 { rates = candidates(interval: time) }
+        let last = packets.last?.time
+        rates.removeAll { rate in
+            let frame = rate.nearestFrame(to: time)
+            let error = (rate.time(ofFrame: frame) - time).nanoseconds.magnitude
+            return error > EvenTimes.tolerance.nanoseconds.magnitude
+                || last.map { frame <= rate.nearestFrame(to: $0) } ?? false
+        }
+        packets.append((time, UInt32(clamping: size)))
+        areUneven = packets.count > 1 && rates.isEmpty || packets.count > EvenTimes.maximumPackets
+        if areUneven { (packets, rates) = ([], []) }
+    }
+
+    /// The rates with one frame in an interval, with NTSC's, and the nominal one.
+    private func candidates(interval: Duration) -> [FrameRate] {
+        guard let measured = FrameRate(interval: interval) else { return [] }
+        let ntsc = Int32(clamping: Int64((measured.framesPerSecond * 1.001).rounded()))
+        return [measured, ntsc > 0 && ntsc <= 1000 ? FrameRate(ntsc * 1000, per: 1001) : nil, nominal].compactMap(
+            \.self)
+    }
+}
+
+extension FrameRate {
+    /// The number of the frame that is due nearest to a time.
+    fileprivate func nearestFrame(to time: Duration) -> Int64 { frameIndex(at: time + frameInterval / 2) }
 }
