@@ -120,7 +120,7 @@ extension PeerConnection {
         package var rejected: UInt64 = 0
         /// Candidates of the peer without an address: it hides that behind a name, or the name is not known.
         package var hiddenCandidates = 0
-        /// How often the peer's reports have kept a path whose checks were not answered.
+        /// How often a path was kept whose checks were not answered.
         package var pathsKept: UInt64 = 0
         /// The kinds of addresses at both ends of the path, as in `host, relayed`; nil before there is one.
         package var path: String?
@@ -132,11 +132,6 @@ extension PeerConnection {
     package static let maximumCandidates = 32
     /// Packets of RTCP per second that are read; browsers send some twenty.
     package static let maximumReportsPerSecond = 200
-    /// How long a report shows that the peer wants what is sent: so short that a peer which has vanished is noticed by its checks,
-    /// which are missing 5 s after its last report at the earliest.
-    static let consentTimeout = Duration.seconds(4)
-    /// Less than libnice waits for the answers to its checks.
-    static let minimumConsent = Duration.seconds(8)
     /// The size of the largest packet of RTCP, in both directions.
     package static let maximumReportSize = 1500
 }

@@ -30,7 +30,7 @@ package final class PeerConnection: @unchecked Sendable {
 
     let configuration: Configuration
     private let handlers: Handlers
-    private let thread: ConnectThread
+    let thread: ConnectThread
     private let shared = Locked(Shared())
 
     // Of the connect thread.
@@ -43,10 +43,7 @@ package final class PeerConnection: @unchecked Sendable {
     private var deadline = MediaTime.zero
     private var isICEConnected = false
     private var reportWindow = (begin: MediaTime.zero, count: 0)
-    /// When the last authentic report came.
-    private var lastReport: MediaTime?
-    /// When a path was kept since reports come.
-    private var lastKept: MediaTime?
+    private var consent = PathConsent()
 
     /// A connection that does nothing yet.
     ///
@@ -221,27 +218,29 @@ package final class PeerConnection: @unchecked Sendable {
             shared.withLock { $0.statistics.path = pair }
             isICEConnected = true
             if case .disconnected = state { setState(.ready) } else { startEncryption() }
-        case NICE_COMPONENT_STATE_FAILED:
-            // A relay that is still asked, or an answer that comes late, may yet help, until the time is over.
-            guard isICEConnected, !keepPath() else { return }
-            let reason = CaptureError(
-                .deviceLost, operation: "send to the peer",
-                message: "The peer no longer answers; check it, and the network.")
-            // Without keys there is nothing to go on with.
-            if configuration.canRestart, inbound != nil { setState(.disconnected(reason)) } else { finish(reason) }
+        case NICE_COMPONENT_STATE_FAILED: pathFailed()
         default: break
         }
     }
 
-    /// Reports that are authentic show as well as answered checks that the peer wants what is sent (RFC 7675, 5): on a lossy
-    /// link libnice, which makes one check in 5 s and repeats none, gives up after two that are lost.
+    /// No path is found, or libnice has given up the one in use. On the connect thread.
+    func pathFailed() {
+        // A relay that is still asked, or an answer that comes late, may yet help, until the time is over.
+        guard isICEConnected, !keepPath() else { return }
+        let reason = CaptureError(
+            .deviceLost, operation: "send to the peer",
+            message: "The peer no longer answers; check it, and the network.")
+        // Without keys there is nothing to go on with.
+        if configuration.canRestart, inbound != nil { setState(.disconnected(reason)) } else { finish(reason) }
+    }
+
+    /// Goes on with a path that libnice has given up, where the peer may still want what is sent.
     private func keepPath() -> Bool {
+        // A path that is looked for again is not in use.
+        if case .disconnected = state { return false }
         let now = MonotonicClock().now
-        guard let lastReport, now - lastReport < PeerConnection.consentTimeout, inbound != nil else { return false }
-        // Sooner than checks can be missing, the peer has said that it does not want more.
-        if let lastKept, now - lastKept < PeerConnection.minimumConsent { return false }
-        guard agent?.keepPath() == true else { return false }
-        lastKept = now
+        guard inbound != nil, consent.isGiven(at: now), agent?.keepPath() == true else { return false }
+        consent.didKeep(at: now)
         shared.withLock { $0.statistics.pathsKept += 1 }
         return true
     }
@@ -319,7 +318,7 @@ package final class PeerConnection: @unchecked Sendable {
             if isAuthentic { shared.statistics.reportsReceived += 1 } else { shared.statistics.rejected += 1 }
         }
         if isAuthentic {
-            lastReport = now
+            consent.didReceiveReport(at: now)
             handlers.reportReceived(UnsafeRawBufferPointer(rebasing: bytes[..<Int(length)]))
         }
     }

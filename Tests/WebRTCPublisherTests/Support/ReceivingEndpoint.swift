@@ -20,6 +20,7 @@ final class ReceivingEndpoint: Sendable {
         var peer: PeerConnection?
         var relay: DatagramRelay?
         var frames = 0
+        var reports = 0
         var hasEnded = false
         var isStopped = false
     }
@@ -30,6 +31,7 @@ final class ReceivingEndpoint: Sendable {
     init(_ restart: Restart = .succeeds) {
         let state = Locked(State())
         self.state = state
+        ReceivingEndpoint.sendReports(state)
         server = WHIPServer { request, connection, body in
             do {
                 switch request.method {
@@ -62,14 +64,20 @@ final class ReceivingEndpoint: Sendable {
     /// Whether there was a session, and the publisher has ended the last one.
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
-    /// Lets no check of ICE pass; the receiver's reports do, ten a second.
-    func dropChecks() {
-        let state = self.state
-        state.withLock { $0.relay }?.dropsChecks = true
+    /// Lets no check of ICE pass; the receiver's reports do.
+    func dropChecks() { state.withLock { $0.relay }?.dropsChecks = true }
+
+    /// Reports that were sent, ten a second, as a receiver does.
+    var reports: Int { state.withLock { $0.reports } }
+
+    private static func sendReports(_ state: Locked<State>) {
         let report: [UInt8] = [0x80, 201, 0, 1, 9, 8, 7, 6]
         startThread {
-            while let peer = state.withLock({ $0.isStopped ? nil : $0.peer }) {
-                report.withUnsafeBytes { peer.sendReport($0) }
+            while !state.withLock({ $0.isStopped }) {
+                if let peer = state.withLock({ $0.peer }), peer.state == .ready {
+                    report.withUnsafeBytes { peer.sendReport($0) }
+                    state.withLock { $0.reports += 1 }
+                }
                 MonotonicClock().wait(
                     until: MonotonicClock().now.advanced(by: .milliseconds(100)), or: ManualResetEvent())
             }
