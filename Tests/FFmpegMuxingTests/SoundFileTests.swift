@@ -7,7 +7,7 @@ import TestTools
 import Testing
 
 /// What FFmpeg decodes of a file: when its sound begins, and the samples of its first channel.
-private struct DecodedSound {
+struct DecodedSound {
     var start: Double
     var samples: [Float]
 
@@ -37,22 +37,21 @@ private struct DecodedSound {
     private static let frames = 190_003
     private static let click = 96_000
 
-    private func encode(_ encoder: any AudioEncoder, frames: Int = SoundFileTests.frames) throws -> (
-        TrackDescription, [MediaPacket]
-    ) {
+    /// The packets of sound that begins with the pictures of `Clip`.
+    static func encode(
+        _ encoder: any AudioEncoder, frames: Int = SoundFileTests.frames,
+        _ sample: (Int) -> Float = { (0..<24).contains($0 - SoundFileTests.click) ? 0.9 : 0 }
+    ) throws -> (TrackDescription, [MediaPacket]) {
         var packets: [MediaPacket] = []
         let pool = AudioBufferPool()
         for first in stride(from: 0, to: frames, by: 480) {
             let buffer = try pool.makeBuffer(.float48kStereo, frameCapacity: min(480, frames - first)) { writer in
                 let count = min(480, frames - first)
                 writer.withSamples(as: Float.self) { samples in
-                    for index in 0..<2 * count {
-                        samples[index] = (0..<24).contains(first + index / 2 - SoundFileTests.click) ? 0.9 : 0
-                    }
+                    for index in 0..<2 * count { samples[index] = sample(first + index / 2) }
                 }
                 return count
             }
-            // With the pictures of `Clip`.
             let time = MediaTime(nanoseconds: 7_000_000_000)
                 .advanced(by: AudioFormat.float48kStereo.duration(ofFrames: Int64(first)))
             try encoder.encode(AudioChunk(buffer: buffer, timestamp: time, firstFrame: Int64(first))) {
@@ -72,7 +71,7 @@ private struct DecodedSound {
         _ configuration: FFmpegMuxer.Configuration = FFmpegMuxer.Configuration()
     ) throws {
         let clip = try Clip.h264.get()
-        let (track, sound) = try encode(encoder)
+        let (track, sound) = try SoundFileTests.encode(encoder)
         let muxer = try FFmpegMuxer(path, configuration)
         try muxer.begin(hasPictures ? [clip.track, track] : [track])
         var rest = sound[...]

@@ -235,6 +235,14 @@ private final class SplitSink: FeedbackSink, SplittingSink {
         var hasAsked = false
         /// The time of the key frame with which the next file begins, once the encoder knows of it.
         var nextStart: MediaTime?
+        /// The end of the sound, with which the next file begins again.
+        var overlaps: [TrackID: SoundOverlap] = [:]
+
+        /// The packet with its time in the present file.
+        mutating func placed(_ packet: MediaPacket) -> MediaPacket {
+            overlaps[packet.track]?.add(packet)
+            return overlaps[packet.track]?.shifted(packet) ?? packet
+        }
     }
     private let state: Locked<State>
 
@@ -256,6 +264,7 @@ private final class SplitSink: FeedbackSink, SplittingSink {
             state.tracks = tracks
             let pictures = tracks.first { if case .video = $0.media { true } else { false } }
             state.leading = (pictures ?? tracks.first)?.id
+            for track in tracks { state.overlaps[track.id] = SoundOverlap(track, kind: output.kind) }
             return state.sink
         }
         try sink.begin(tracks)
@@ -272,7 +281,7 @@ private final class SplitSink: FeedbackSink, SplittingSink {
         // What comes before the announced start, as the last picture again, still belongs to this file, key frame or not.
         let isBefore = nextStart.map { packet.timestamp < $0 } ?? false
         guard packet.track == leading, !isBefore, output.isDue(at: packet.timestamp) else {
-            return try sink.write(packet)
+            return try sink.write(state.withLock { $0.placed(packet) })
         }
         guard packet.isKeyFrame else {
             if !hasAsked {
@@ -282,22 +291,29 @@ private final class SplitSink: FeedbackSink, SplittingSink {
                 }
                 feedback?.requestKeyFrame()
             }
-            return try sink.write(packet)
+            return try sink.write(state.withLock { $0.placed(packet) })
         }
         try sink.finish()
         (sink as? any FeedbackSink)?.connectFeedback(nil)
         guard case .sink(let next) = try output.next(at: packet.timestamp) else {
             preconditionFailure("an output of packets has opened for frames")
         }
-        let (tracks, feedback) = state.withLock { state in
+        let (tracks, sound, feedback) = state.withLock { state in
             state.sink = next
             state.hasAsked = false
             state.nextStart = nil
-            return (state.tracks, state.feedback)
+            var sound: [MediaPacket] = []
+            let tracks = state.tracks.map { track in
+                guard let begun = state.overlaps[track.id]?.begin() else { return track }
+                sound += begun.packets
+                return begun.track
+            }
+            return (tracks, sound, state.feedback)
         }
         (next as? any FeedbackSink)?.connectFeedback(feedback)
         try next.begin(tracks)
-        try next.write(packet)
+        for packet in sound { try next.write(packet) }
+        try next.write(state.withLock { $0.placed(packet) })
     }
 
     func finish() throws { try state.withLock { $0.sink }.finish() }
