@@ -41,7 +41,7 @@ import VideoCapturing
 
     private struct Failure: Error {}
 
-    /// - Parameter inset: the frames at the beginning of the first file, and of the others, that are no new sound.
+    /// - Parameter inset: the frames at the beginning of the first file, and of the others, that the file before has too.
     private func expectWhole(_ files: [DecodedSound], inset: (first: Int, others: Int) = (0, 0)) {
         #expect(files.count >= 3)
         var joined: [Float] = []

@@ -3,7 +3,7 @@ import VideoCapturing
 /// The last packets of a track of sound, with which the next file begins again.
 ///
 /// A decoder needs them for the first samples of a file: AAC and Opus overlap packets, and what a decoder gives for the first one
-/// is incomplete. The file states that this is not to be played: its sound begins with the sample after the last one of the
+/// is incomplete. The file states that players skip it: its sound begins with the sample after the last one of the
 /// file before, or in MP4 with the first picture, where that is earlier.
 struct SoundOverlap {
     /// The codec's own track.
@@ -14,14 +14,14 @@ struct SoundOverlap {
     /// How much sound a decoder needs before it gives the same samples as without a border.
     private let preroll: Duration
     private var packets: [MediaPacket] = []
-    /// What is added to the times of this file: more of what a decoder gives first is not played than in the first file.
+    /// Added to the times of this file, in which players skip more of the decoded sound than in the first file.
     private(set) var shift = Duration.zero
 
-    /// The containers that state what of the sound is not to be played. Files of others can be joined byte by byte, and lose
+    /// The containers that state how much of the decoded sound players skip. Files of others can be joined byte by byte, and lose
     /// nothing then.
     private static let kinds: Set<String> = ["mp4", "mov", "ipod", "webm", "weba", "matroska"]
 
-    /// Nil for a track, or a kind of file, for which nothing is to be done.
+    /// Nil for a track, or a kind of file, that needs none.
     init?(_ track: TrackDescription, kind: String) {
         guard case .audio(let audio) = track.media, SoundOverlap.kinds.contains(kind) else { return nil }
         switch track.codec {
