@@ -21,7 +21,7 @@ import VideoCapturing
     }
 
     private func record(_ ending: String, _ encoder: any AudioEncoder, hasPictures: Bool) throws -> [DecodedSound] {
-        let frames = 48_000 * 3
+        let frames = 48_000 * 16 / 5
         let (track, sound) = try SoundFileTests.encode(encoder, frames: frames, SplitSoundTests.sample)
         let clip = try Clip.h264.get()
         let split = try SplitOutput(folder.file("a-%03d.\(ending)"), every: .duration(.seconds(1))) { path in
