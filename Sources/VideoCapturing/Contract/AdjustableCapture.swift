@@ -12,9 +12,9 @@ public protocol AdjustableCapture: AnyObject, Sendable {
     /// are relative are so to those before the first adjustment. What an earlier adjustment has set stays, unless it is set
     /// again.
     ///
-    /// - Parameter adjustment: what is set; automatics that rule it are switched off.
+    /// - Parameter adjustment: the controls to set; automatic modes that override them are switched off.
     /// - Throws: `invalidState` before the device is known; `invalidConfiguration` for a setting that it does not have or a
-    ///   value that it cannot take; `deviceLost`; `system`. What was set by then stays until ``endAdjustment()``.
+    ///   value that it cannot take; `deviceLost`; `system`. Controls that were set by then stay until ``endAdjustment()``.
     func adjust(_ adjustment: CaptureAdjustment) throws(CaptureError)
 
     /// Puts everything back that was adjusted; does nothing where nothing was.
@@ -37,7 +37,7 @@ public protocol AdjustableCapture: AnyObject, Sendable {
     ) throws(CaptureError) -> VideoFrame
 }
 
-/// What is set of a capture's device for some frames.
+/// The controls of a capture's device that are set for some frames.
 public struct CaptureAdjustment: Sendable, Hashable {
     /// One setting.
     public enum Setting: Sendable, Hashable {

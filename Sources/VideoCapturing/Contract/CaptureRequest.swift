@@ -1,6 +1,6 @@
 extension CapturerEntry {
-    /// What a program asks of a capturer that it knows by name only: an input, and values of the options that the
-    /// capturer's ``CapturerEntry`` describes. What is left out is the capturer's own choice.
+    /// A program's request to a capturer that it knows by name only: an input, and values of the options that the
+    /// capturer's ``CapturerEntry`` describes. The capturer chooses the missing values.
     public struct Request: Sendable, Hashable {
         /// The requested frame rate.
         public enum Rate: Sendable, Hashable {
@@ -18,7 +18,7 @@ extension CapturerEntry {
         /// them, unless its options say otherwise: in 4:2:0, colored text is smeared.
         public var prefersRGB = false
 
-        /// A request that leaves to the capturer what is not given.
+        /// A request; the capturer chooses the missing values.
         public init(input: String? = nil, options: OptionValues = OptionValues()) {
             self.input = input
             self.options = options
@@ -31,7 +31,7 @@ extension CapturerEntry {
 
         /// The value of `fps`.
         ///
-        /// - Throws: `OptionError` for what is not a frame rate.
+        /// - Throws: `OptionError` for a value that is not a frame rate.
         public func rate() throws(OptionError) -> Rate? { try options.rate("fps") }
 
         /// The value of `pixel-format`.
@@ -54,7 +54,7 @@ extension CapturerEntry {
 
         /// The requested rate, or `standard`; nil for as fast as consumers accept the frames.
         ///
-        /// - Throws: `OptionError` for what is not a frame rate.
+        /// - Throws: `OptionError` for a value that is not a frame rate.
         public func frameRate(default standard: FrameRate) throws(OptionError) -> FrameRate? {
             switch try rate() {
             case .frames(let rate): rate

@@ -2,9 +2,9 @@
 public struct CaptureSettings: Sendable, Hashable {
     /// Size, pixel format, rate and delay.
     public var format: VideoFormat
-    /// Whether a local preview is to be shown mirrored, as for a camera that faces its user.
+    /// Whether a local preview should be mirrored, as for a camera that faces its user.
     public var mirrorOnLocalRender: Bool
-    /// The name of what is captured, for people: a camera's name, a file's path.
+    /// The name of the source, for people: a camera's name, a file's path.
     public var sourceName: String?
 
     /// A name and a password in a URL (`//user:password@`) are masked in the source's name.

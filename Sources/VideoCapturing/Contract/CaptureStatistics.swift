@@ -42,7 +42,7 @@ extension CaptureStatistics {
 }
 
 extension VideoPublisher.Statistics {
-    /// What was counted for one consumer of a publisher.
+    /// Statistics of one consumer of a publisher.
     public struct Consumer: Sendable, Hashable {
         /// The consumer's name, as given when it was added.
         public var name: String

@@ -35,7 +35,7 @@ public struct CapturerCatalog: Sendable {
         return entries.first { $0.schemes.contains { $0.lowercased() == scheme } }
     }
 
-    /// The scheme of a URL, in lower case: what comes before the first colon, of letters, digits, `+`, `-` and `.`,
+    /// The scheme of a URL, in lower case: the text before the first colon, of letters, digits, `+`, `-` and `.`,
     /// beginning with a letter (RFC 3986, 3.1). Nil when there is none.
     public static func scheme(of url: String) -> String? {
         urlScheme(of: url)
@@ -61,8 +61,8 @@ public struct CapturerEntry: Sendable {
     public var mayHaveSound = false
     /// Checks its libraries and devices on this machine; nil when there is nothing to check.
     public var check: (@Sendable () -> [Finding])?
-    /// Makes the capture of a request. It opens nothing yet, `initCapture` does. What is not among ``options`` is
-    /// ignored. Throws `OptionError` for an invalid value or combination.
+    /// Makes the capture of a request. `initCapture` opens the device, not this call. Values of options that are not
+    /// among ``options`` are ignored. Throws `OptionError` for an invalid value or combination.
     public var make: @Sendable (CapturerEntry.Request) throws -> CatalogSource
 
     /// An entry.

@@ -18,11 +18,11 @@ public struct CatalogSource: Sendable {
     /// Sets the handler that gets events as sentences for the user: lost, found again. It is called on any thread and
     /// must return soon.
     public var setNoticeHandler: @Sendable (_ handler: @escaping @Sendable (String) -> Void) -> Void = { _ in }
-    /// Called after `initCapture`: compares the options with what was opened. Throws `OptionError`.
+    /// Called after `initCapture`: compares the options with the opened source. Throws `OptionError`.
     public var checkOptions: @Sendable () throws -> Void = {}
     /// After `initCapture`: how it chose what it delivers, as lines for the user.
     public var explanation: @Sendable () -> [String] = { [] }
-    /// The progress of the playback; nil for what has no end.
+    /// The progress of the playback; nil for a source without an end.
     public var progress: @Sendable () -> PlaybackProgress? = { nil }
     /// After a failed `initCapture`: whether unsupported formats and invalid configurations are the fault of the input
     /// that was named, rather than of other options.

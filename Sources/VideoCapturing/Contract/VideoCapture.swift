@@ -119,11 +119,11 @@ public struct CaptureFeedback: Sendable {
     public func requestRefreshFrame() { onRefresh() }
 }
 
-/// A consumer that is done with some frames, or with all, in a small part of the time to the next: it counts them, keeps
-/// the newest, or passes on what is compressed already.
+/// A consumer that handles some or all frames in a small part of the time until the next: it counts them, keeps
+/// the newest, or passes on compressed ones.
 ///
 /// A ``VideoPublisher`` hands it such frames on the capture's own thread, past its queue and its thread. That saves two
-/// switches of threads for each frame, which cost more than all else that is done with it.
+/// thread switches per frame, which cost more than the rest of the work on it.
 public protocol InlineConsumer: VideoCaptureConsumer {
     /// Takes one frame at once, or refuses it, whereupon it waits in the queue for ``VideoCaptureConsumer/consumeFrame(_:)``.
     ///

@@ -111,7 +111,7 @@ extension OptionDescription {
         "threads", .text("N"), "threads of the encoder, 1 to 64, or auto", default: "auto")
 }
 
-/// An encoder that a program offers, by name: how it is called, what it can be told, and how it is made.
+/// An encoder that a program offers: its name, its options, and the function that makes it.
 ///
 /// A program lists those that it links, in order of preference, and a `MediaPublisher` makes what its outputs need.
 public struct EncoderEntry: Sendable {
@@ -121,7 +121,7 @@ public struct EncoderEntry: Sendable {
     public let codec: Codec
     /// What it is, in one sentence.
     public let summary: String
-    /// What it can be told besides bitrate and key frame interval.
+    /// Its options in addition to bitrate and key frame interval.
     public let options: [OptionDescription]
     /// Why it does not work on this machine, in a sentence for the user; nil when it works. May open a device.
     public let problem: @Sendable () -> String?

@@ -3,7 +3,7 @@
 /// Rate control budgets each frame by its duration; the true intervals of a live capture would make the budget
 /// jump, so the encoder is given even ones (1 to 125 ms). The true timestamps travel with the packets.
 ///
-/// Of a screen, though, frames come when something changes. What was saved meanwhile is there to be spent: there a
+/// Of a screen, though, frames come when something changes. The bits saved meanwhile may be spent: there a
 /// pause is reported, up to 125 ms.
 package struct EncoderTiming {
     package struct Slot {

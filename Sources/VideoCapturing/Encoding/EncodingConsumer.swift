@@ -4,7 +4,7 @@
 /// throws is finished and removed; the others go on. A sink that is added later begins with a key frame.
 ///
 /// Safe to use from any thread, also from inside a sink and from the failure handler: no lock is held while they run.
-/// What is asked for there takes effect when they have returned.
+/// Requests made there take effect when they have returned.
 public final class EncodingConsumer: FeedbackConsumer {
     /// A sink or the encoder that has failed.
     public struct Failure: Sendable {
@@ -253,7 +253,7 @@ public final class EncodingConsumer: FeedbackConsumer {
             report(encoder.wants)
             if let notice = encoder.takeNotice() { onNotice(notice) }
         } catch {
-            // An encoder that has failed is not sent repeats any more.
+            // An encoder that has failed is sent no more repeats.
             report(CaptureWants())
             onFailure(Failure(sink: nil, error: error))
             state.withLock { $0.isFinishRequested = true }
@@ -293,7 +293,7 @@ public final class EncodingConsumer: FeedbackConsumer {
                 try output.sink.write(packet)
             } catch {
                 state.withLock { state in state.outputs.removeAll { $0 === output } }
-                // Its first error is the one to report; what is written so far is closed as well as possible.
+                // Its first error is the one to report; the bytes written so far are closed as well as possible.
                 try? output.sink.finish()
                 disconnectFeedback(of: output.sink)
                 onFailure(Failure(sink: output.name, error: error))
@@ -317,12 +317,12 @@ public final class EncodingConsumer: FeedbackConsumer {
         work { _ in }
     }
 
-    /// What was counted. Never waits for a frame being encoded.
+    /// The statistics so far. Never waits for a frame that is being encoded.
     public var statistics: EncodingConsumer.Statistics {
         counts.withLock { $0.statistics }
     }
 
-    /// Runs `body` and then what was asked for meanwhile, while no other thread does; from inside itself, or after the
+    /// Runs `body` and then the requests made meanwhile, while no other thread does; from inside itself, or after the
     /// end, it does nothing.
     private func work(_ body: (any VideoEncoder) -> Void) {
         let thread = CaptureThread.currentIdentifier
@@ -348,7 +348,7 @@ public final class EncodingConsumer: FeedbackConsumer {
         case finish
     }
 
-    /// What is to be done before the worker ends; nil when it has ended.
+    /// The next request to serve before the worker ends; nil when it has ended.
     private func nextTask() -> Task? {
         state.withLock { state in
             while let name = state.removals.popLast() {
@@ -364,7 +364,7 @@ public final class EncodingConsumer: FeedbackConsumer {
     private func finishAll() {
         encoder.withValue { encoder in
             if let end = state.withLock({ $0.end }) {
-                _ = beginsPart(at: end)  // So that the picture begins no part of its own.
+                _ = beginsPart(at: end)  // So that the picture does not begin another part.
                 showLastPicture(until: end, encoder)
             }
             lastPicture.withLock { $0 = LastPicture() }

@@ -45,7 +45,7 @@ package struct LoadController {
         self.rungs = rungs
     }
 
-    /// What is to be done now.
+    /// The current step.
     package var rung: Rung { rungs[index] }
 
     /// What the capture is asked for at this rung.

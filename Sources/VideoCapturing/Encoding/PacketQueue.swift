@@ -1,7 +1,7 @@
 /// A bounded queue of packets between an encoder and one output, which may be slower.
 ///
-/// A full queue loses whole groups of pictures, so that what is taken out can always be decoded: it goes on with the
-/// newest key frame that waits, or else with the next one, which the producer is asked for. So the latency of a slow
+/// A full queue drops whole groups of pictures, so the packets that are taken out can always be decoded. It continues with
+/// the newest waiting key frame, otherwise with the next one, which it requests from the producer. So the latency of a slow
 /// output stays bounded, and the producer never waits. Of tracks without dependent packets, such as sound, the oldest
 /// packets are dropped. A track begins with a key frame.
 ///
@@ -35,7 +35,7 @@ package final class PacketQueue: Sendable {
         case closed
     }
 
-    /// What was counted since the queue was made.
+    /// Statistics since the queue was made.
     package struct Counts: Sendable, Hashable {
         /// Packets that were pushed, but for those before the first key frame of their track.
         package var received: UInt64 = 0
@@ -113,7 +113,7 @@ package final class PacketQueue: Sendable {
     /// Whether no packet waits.
     package var isEmpty: Bool { contents.withLock { $0.count == 0 } }
 
-    /// What was counted.
+    /// The current statistics.
     package var counts: Counts {
         contents.withLock { contents in
             var counts = Counts(received: contents.received, dropped: contents.dropped, gaps: contents.gaps)
@@ -126,7 +126,7 @@ package final class PacketQueue: Sendable {
 
 /// The packets that wait, in a ring of fixed size.
 private struct Contents {
-    /// What is known of a track.
+    /// The state of a track.
     struct Track {
         let id: TrackID
         /// Whether it has packets that need earlier ones.

@@ -6,9 +6,9 @@ package struct DamageAccumulator {
     /// Beyond these a list is of no more use than the whole picture.
     package static let maximumRectangles = 64
 
-    /// What was changed by frames left out; nil when that may be anything.
+    /// The parts that left-out frames changed; nil when that may be anything.
     private var pending: [PixelRect]? = []
-    /// Whether a frame with a picture of its own was left out.
+    /// Whether a frame with a new picture was left out.
     private var hasSkippedPicture = false
 
     package init() {}

@@ -1,7 +1,7 @@
 extension PixelBuffer {
-    /// A picture in memory of its own, with the pixels that `fill` writes.
+    /// A picture in newly allocated memory, with the pixels that `fill` writes.
     ///
-    /// For pictures that are made once. What is made for every frame comes from a ``PixelBufferPool``.
+    /// For pictures that are made once. For every frame use a ``PixelBufferPool``.
     ///
     /// - Throws: `invalidConfiguration` for a size out of range, `outOfMemory`, and what `fill` throws.
     public static func make(

@@ -210,7 +210,7 @@ extension PixelBuffer {
         finishedReads.wrappingAdd(1, ordering: .releasing)
     }
 
-    /// Whether the memory of a buffer may be written again, since no frame holds the buffer any more: for sources whose
+    /// Whether the memory of a buffer may be written again, because no frame holds the buffer: for sources whose
     /// driver fills the same few buffers over and over, each wrapped once. So a frame costs no allocation.
     ///
     /// When it returns true, all that readers have done with the memory has happened before what follows.

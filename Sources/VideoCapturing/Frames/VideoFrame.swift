@@ -5,8 +5,8 @@
 public struct VideoFrame: AttributedFrame {
     /// The pixels.
     public var buffer: PixelBuffer
-    /// The same picture as its source had it (``PixelFormat/mjpeg``), for consumers that pass it on as it is; nil when
-    /// there is none, or when ``buffer`` is compressed itself.
+    /// The same picture as its source had it (``PixelFormat/mjpeg``), for consumers that pass it on unchanged; nil
+    /// without one, or when ``buffer`` is compressed itself.
     public var compressed: PixelBuffer?
     /// When the picture was taken, on the monotonic clock. Strictly increases from frame to frame.
     public var timestamp: MediaTime
@@ -47,7 +47,7 @@ public struct VideoFrame: AttributedFrame {
 }
 
 extension VideoFrame {
-    /// A frame; see the properties. Without a color it has what is usual in the buffer's pixel format.
+    /// A frame; see the properties. The default of `color` is the usual one of the buffer's pixel format.
     public init(
         buffer: PixelBuffer, compressed: PixelBuffer? = nil, timestamp: MediaTime, sequenceNumber: UInt64 = 0,
         orientation: VideoOrientation = .up, isMirrored: Bool = false, color: ColorDescription? = nil,

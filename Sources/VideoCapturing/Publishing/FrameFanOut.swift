@@ -51,7 +51,7 @@ final class FrameFanOut: Sendable {
             }
             var frame = frame
             if let mute {
-                // The first picture after the mute differs all over from what was shown.
+                // The first picture after the mute differs everywhere from the last one.
                 emission.accumulator.invalidate()
                 guard FrameFanOut.hide(&frame, mode: mute, emission: &emission) else { return }
             } else {
@@ -62,7 +62,7 @@ final class FrameFanOut: Sendable {
         }
     }
 
-    /// How a frame of this inlet is to be shown; nil when it is not to be taken. An expected inlet takes over.
+    /// How to show a frame of this inlet; nil to leave it out. An expected inlet takes over.
     private func admit(_ inlet: CaptureInlet) -> VideoPublisher.MuteMode?? {
         let (mode, hasTakenOver) = settings.withLock { settings -> (VideoPublisher.MuteMode??, Bool) in
             let inlet = ObjectIdentifier(inlet)
@@ -106,7 +106,7 @@ final class FrameFanOut: Sendable {
     private static func hide(_ frame: inout VideoFrame, mode: VideoPublisher.MuteMode, emission: inout Emission) -> Bool
     {
         defer {
-            // What is shown already does not change.
+            // A picture that is shown already does not change.
             let isShown = emission.lastFrame.map { $0.buffer === frame.buffer } ?? false
             frame.damage = isShown ? [] : nil
             frame.isRepeat = frame.isRepeat && isShown
@@ -186,7 +186,7 @@ final class FrameFanOut: Sendable {
         settings.withLock { $0.inlet = $0.inlet ?? ObjectIdentifier(inlet) }
     }
 
-    /// Takes no frames any more, and ends a hand-over.
+    /// Takes no more frames, and ends a hand-over.
     func closeInlet() {
         settings.withLock { settings in
             settings.inlet = nil
@@ -244,7 +244,7 @@ final class FrameFanOut: Sendable {
     }
 }
 
-/// Where one capture's frames enter a publisher; tells the frames of captures that follow each other apart.
+/// Where one capture's frames enter a publisher. It distinguishes the frames of successive captures.
 final class CaptureInlet: VideoCaptureConsumer {
     private let fanOut: FrameFanOut
 

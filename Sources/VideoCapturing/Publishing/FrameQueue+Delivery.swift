@@ -5,7 +5,7 @@ extension FrameQueue {
         case deliver(VideoFrame)
         /// No frame has come for the repeat interval.
         case repeatLast
-        /// The last frame will not be repeated any more.
+        /// The last frame will no longer be repeated.
         case forgetLast
         case end
     }
@@ -13,7 +13,7 @@ extension FrameQueue {
     /// Takes a frame out, or finds it time to show the last one again; blocks until there is something to do. The
     /// queue is not at rest until ``endDelivery()`` is called. For a single consumer thread.
     ///
-    /// - Parameter last: when the last frame was shown, on `CLOCK_MONOTONIC`; nil when there is none to repeat.
+    /// - Parameter last: when the last frame was shown, on `CLOCK_MONOTONIC`; nil without a frame to repeat.
     func nextTurn(lastShown last: MediaTime?) -> Turn {
         var interval: Duration?
         while true {

@@ -22,7 +22,7 @@ package final class FrameQueue: Sendable {
     /// What happens when it is full.
     package let policy: QueuePolicy
     /// How long a consumer may make no progress before it counts as stalled; nil for indefinitely. Its producer then
-    /// waits for no room any more until the consumer takes a frame.
+    /// no longer waits for room until the consumer takes a frame.
     package let timeout: Duration?
     /// How long a producer waits for room while the consumer makes no progress; nil for ``timeout``.
     private let blockTimeout: Duration?
@@ -33,7 +33,7 @@ package final class FrameQueue: Sendable {
         var first = 0
         var count = 0
         var isClosed = false
-        /// No producer waits any more; see ``FrameQueue/setStopping(_:)``.
+        /// No producer waits; see ``FrameQueue/setStopping(_:)``.
         var isStopping = false
         var received: UInt64 = 0
         /// The number of frames that were put in or turned away.
@@ -60,7 +60,7 @@ package final class FrameQueue: Sendable {
         var mayHaveRepeated = false
         /// Whether a frame has been handed out since the last stop.
         var mayRepeat = false
-        /// `repeatInterval`, but nil while nothing is to be repeated.
+        /// `repeatInterval`, but nil while there is nothing to repeat.
         var activeRepeatInterval: Duration? { mayRepeat ? repeatInterval : nil }
 
         mutating func append(_ frame: consuming VideoFrame) {
@@ -95,7 +95,7 @@ package final class FrameQueue: Sendable {
     }
 
     /// - Parameter numbersFrames: whether a frame's sequence number becomes the number of frames that were put in or turned
-    ///   away before it, so that who takes it out sees what was dropped in front of it, whatever happens to those behind.
+    ///   away before it, so that the reader sees the number dropped before it, whatever happens to later frames.
     init(
         capacity: Int, policy: QueuePolicy, timeout: Duration? = nil, blockTimeout: Duration? = nil,
         numbersFrames: Bool
@@ -276,9 +276,9 @@ package final class FrameQueue: Sendable {
         contents.wakeAll()
     }
 
-    /// Lets a producer that waits for room go, with its frame, and turns away what comes after while the queue is
-    /// full; false ends that. For stopping a capture without waiting for its slowest consumer. What was shown up to
-    /// now will not be repeated.
+    /// Makes a producer that waits for room return with its frame, and rejects later frames while the queue is
+    /// full; false ends that. For stopping a capture without waiting for its slowest consumer. The frame shown up
+    /// to now will not be repeated.
     func setStopping(_ isStopping: Bool) {
         contents.withLock { contents in
             contents.isStopping = isStopping

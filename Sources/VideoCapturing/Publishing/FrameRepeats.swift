@@ -13,8 +13,8 @@ extension VideoFrame {
     }
 }
 
-/// Keeps the minimum rate of a publisher: a thread that sends the last frame again, as a frame of its own to all
-/// consumers, when none has come for an interval.
+/// Keeps the minimum rate of a publisher: a thread that sends the last frame again to all consumers, as a
+/// separate frame, when none has come for an interval.
 final class FrameRepeater: Sendable {
     private let wake = ManualResetEvent()
     private let thread: CaptureThread
@@ -80,7 +80,7 @@ struct ConsumerTimeline {
         lastTurn = nil
     }
 
-    /// The last frame again, shown at `time`; its number stays, since it is no other frame of the capture.
+    /// The last frame again, shown at `time`; its number stays, because it is the same frame of the capture.
     mutating func makeRepeat(at time: MediaTime, rate: FrameRate?) -> VideoFrame? {
         guard let last else { return nil }
         interval = rate?.frameInterval ?? .zero

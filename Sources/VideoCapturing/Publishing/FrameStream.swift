@@ -7,7 +7,7 @@ extension VideoPublisher {
     /// What waits beyond the limit is left out, the oldest first; the gap shows in `sequenceNumber`. During an interruption,
     /// while the publisher is stopped, and over a replacement of the capture the sequence waits and goes on. It ends when
     /// the capture has ended on its own account (a file's end, a lost device; see `VideoCapture.state` for which), when the
-    /// publisher is closed, and when no thread is to be had. Leaving the loop, or cancelling its task, removes the consumer.
+    /// publisher is closed, and when no thread can be created. Leaving the loop, or cancelling its task, removes the consumer.
     ///
     /// - Parameters:
     ///   - limit: how many frames may wait, at least one. Each keeps a buffer of the capture in use.

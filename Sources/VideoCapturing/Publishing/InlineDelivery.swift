@@ -10,7 +10,7 @@
 /// Two threads overlap by no more than the little that the source takes, and the pixels of each frame move from one
 /// processor's cache to another's: on one thread a raw clip becomes VP8 in up to 2 % more time, for 1 to 4 % less CPU. Behind
 /// a live source frames are lost while the consumer works, and all other consumers wait for it; there, and where a
-/// source decodes, a thread of its own is right.
+/// source decodes, use a separate thread.
 ///
 /// A frame that may have to be repeated (`CaptureWants.minimumFrameRate`) is delivered on the consumer's thread, as without
 /// inline delivery. As with every ``InlineConsumer``, the consumer must not call the publisher: it reports on another thread

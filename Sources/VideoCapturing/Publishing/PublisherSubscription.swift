@@ -116,7 +116,7 @@ public final class PublisherSubscription: Sendable {
         queue.endInlineDelivery(of: frame, isTaken: isTaken)
     }
 
-    /// What was counted for this consumer.
+    /// Statistics of this consumer.
     public var statistics: VideoPublisher.Statistics.Consumer {
         var result = VideoPublisher.Statistics.Consumer(name: name)
         result.received = queue.received
@@ -147,7 +147,7 @@ public final class PublisherSubscription: Sendable {
         if concernsCapture { onWants() }
     }
 
-    /// Connects a consumer that has wants of its own.
+    /// Connects a consumer that has wants.
     func connectFeedback(onRefresh: @escaping @Sendable () -> Void) {
         feedbackConsumer.withLock { $0 }?.connectFeedback(
             CaptureFeedback(onWants: { [weak self] in self?.updateWants($0) }, onRefresh: onRefresh))

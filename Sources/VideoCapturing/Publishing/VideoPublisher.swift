@@ -32,8 +32,8 @@ public final class VideoPublisher: Sendable {
     }
 
     /// - Parameters:
-    ///   - capture: what is published; the publisher sets its consumer, and releases it in the end.
-    ///   - clock: what ages and repeats are measured by.
+    ///   - capture: the source of the frames; the publisher sets its consumer, and releases it in the end.
+    ///   - clock: the clock for ages and repeats.
     public init(_ capture: any VideoCapture, clock: any CaptureClock = MonotonicClock()) {
         fanOut = FrameFanOut(clock: clock)
         let inlet = CaptureInlet(fanOut)
@@ -131,7 +131,7 @@ public final class VideoPublisher: Sendable {
     /// Adds a consumer, which gets every frame from now on. It is held until it is removed.
     ///
     /// - Parameters:
-    ///   - consumer: takes the frames, on a thread of its own; an ``InlineConsumer`` on the capture's, where it can.
+    ///   - consumer: takes the frames, on a separate thread; an ``InlineConsumer`` on the capture's, where it can.
     ///   - name: for statistics and the consumer's thread.
     ///   - queue: its queue; the default is a live viewer's.
     /// - Throws: `CaptureError` with the code `system` when no thread can be had, and `invalidState` once it is closed.
@@ -248,7 +248,7 @@ public final class VideoPublisher: Sendable {
         old.releaseCapture()
     }
 
-    /// What was counted, of the capture and of each consumer.
+    /// Statistics of the capture and of each consumer.
     public var statistics: VideoPublisher.Statistics {
         VideoPublisher.Statistics(
             capture: capture.statistics, consumers: fanOut.subscriptions.map(\.statistics), repeats: fanOut.repeats)

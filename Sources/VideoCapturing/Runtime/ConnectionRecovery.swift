@@ -33,10 +33,10 @@ package struct ConnectionRecovery {
     }
     private var next: Attempt?
 
-    /// Nothing is to be recovered.
+    /// There is nothing to recover.
     package init() {}
 
-    /// The number of the attempt that is due next; nil while nothing is to be recovered.
+    /// The number of the attempt that is due next; nil while there is nothing to recover.
     package var attempt: Int? { next?.number }
 
     /// Begins after a loss, and reports the interruption.
@@ -64,7 +64,7 @@ package struct ConnectionRecovery {
         return true
     }
 
-    /// Waits for the time of the next attempt. False when the capture is being stopped, or there is none.
+    /// Waits for the time of the next attempt. False when the capture is being stopped, or without a next attempt.
     package func wait(_ context: FrameContext) -> Bool {
         guard let next else { return false }
         return context.wait(until: next.due)

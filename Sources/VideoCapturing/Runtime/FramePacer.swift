@@ -17,7 +17,7 @@ struct FramePacer {
     private let pacing: FramePacing
     private var epoch: MediaTime
     private var nextIndex: Int64 = 0
-    /// The first timestamp of a source with a time scale of its own.
+    /// The first timestamp of a source with its own time scale.
     private var sourceEpoch: MediaTime?
 
     /// - Parameter after: the last timestamp of the start before; the new ones come after it.

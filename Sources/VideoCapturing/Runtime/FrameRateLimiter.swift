@@ -20,7 +20,7 @@ public struct FrameRateLimiter: Sendable {
     /// A limiter that has seen no frame.
     public init() {}
 
-    /// Whether a frame is to be passed on. Timestamps are expected to increase; one that does not is taken for the start
+    /// Whether to pass a frame on. Timestamps are expected to increase; one that does not is taken for the start
     /// of a new stream.
     ///
     /// - Parameters:
@@ -79,7 +79,7 @@ public struct FrameRateLimiter: Sendable {
 package struct FrameRateGate {
     /// The rate; nil to pass all.
     package var limit: FrameRate?
-    /// What was changed by frames that did not go on, for the next one that does.
+    /// The parts that left-out frames changed, for the next frame that is passed on.
     package var accumulator = DamageAccumulator()
     private var limiter = FrameRateLimiter()
 

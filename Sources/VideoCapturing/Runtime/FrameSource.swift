@@ -5,7 +5,7 @@
 /// open → (start → nextFrame* → stop)* → close; so a source needs no lock. Only ``nextFrame(_:)`` and the
 /// settings must be written.
 public protocol FrameSource {
-    /// What the source delivers; before ``open()`` what was asked for, after it what was settled.
+    /// The settings that the source delivers: before ``open()`` the requested ones, after it the final ones.
     var settings: CaptureSettings { get }
 
     /// When frames are due. The default is the rate in ``settings``, or ``FramePacing/unpaced`` without one.
@@ -89,7 +89,7 @@ public enum FramePacing: Sendable, Hashable {
 public struct SourceFrame: AttributedFrame {
     /// The pixels.
     public var buffer: PixelBuffer
-    /// The same picture as the source has it, compressed; nil when there is none, or ``buffer`` is compressed itself.
+    /// The same picture as the source has it, compressed; nil without one, or when ``buffer`` is compressed itself.
     public var compressed: PixelBuffer?
     /// The time on the source's own scale, or on the monotonic clock, as its ``FramePacing`` says; nil to
     /// take the time of the call.

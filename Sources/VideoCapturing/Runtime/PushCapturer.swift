@@ -58,8 +58,8 @@ public final class PushCapturer: ForwardingVideoCapture {
         }
     }
 
-    /// Tells that no frame will follow: the capture stops with the end of the stream once those that wait are
-    /// delivered. A restart begins with an empty queue.
+    /// Declares that no frame will follow: the capture stops with the end of the stream after it has delivered the
+    /// waiting frames. A restart begins with an empty queue.
     public func finish() {
         mailbox.isFinished.withLock { $0 = true }
         mailbox.queue.wakeWaiters()

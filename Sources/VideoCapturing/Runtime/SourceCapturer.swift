@@ -15,7 +15,7 @@
 /// let capture = SourceCapturer(Gradient())
 /// ```
 ///
-/// The source lives on a thread of its own from init to release; every function of it is called there.
+/// The source lives on a separate thread from init to release; all its functions are called there.
 /// Safe to use from any thread. Released when it is destroyed.
 public final class SourceCapturer: VideoCapture {
     private let runner: CaptureRunner<VideoMedia>
@@ -78,8 +78,8 @@ public final class SourceCapturer: VideoCapture {
     public var statistics: CaptureStatistics { control.contents.withLock { $0.media.statistics } }
 }
 
-/// A capture that leaves all the work to another: the shape of a capturer that is a ``FrameSource`` with a
-/// name and an initializer of its own.
+/// A capture that forwards all work to another one: the shape of a capturer that is a ``FrameSource`` with its own
+/// name and initializer.
 ///
 /// ```swift
 /// public final class NoiseCapturer: ForwardingVideoCapture {

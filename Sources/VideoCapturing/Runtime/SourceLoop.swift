@@ -60,7 +60,7 @@ final class SourceLoop: @unchecked Sendable {
                 continue
             }
             guard let frame = try source.nextFrame(context) else {
-                // Nil is the end, unless it makes way for what is to be adopted first.
+                // Nil is the end, unless there are requests to adopt first.
                 guard context.mustReturn else { return .endOfStream }
                 session.hasRequests = true
                 continue
@@ -70,7 +70,7 @@ final class SourceLoop: @unchecked Sendable {
         return .user
     }
 
-    /// What is kept from start to stop.
+    /// The state from start to stop.
     private struct Session {
         var pacer: FramePacer
         var limiter = FrameRateLimiter()
@@ -207,7 +207,7 @@ struct VideoMedia: CaptureMedia {
     weak var consumer: (any VideoCaptureConsumer)? {
         didSet { consumersSet &+= 1 }
     }
-    /// How often a consumer has been set: tells a new one from the last, which may have had the same address.
+    /// How often a consumer has been set: distinguishes a new one from the last, which may have had the same address.
     var consumersSet: UInt64 = 0
     var contentHint: VideoContentHint
     var settings: CaptureSettings
