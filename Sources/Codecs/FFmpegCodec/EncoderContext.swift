@@ -166,7 +166,7 @@ extension EncoderContext {
     static func formats(of codec: UnsafePointer<AVCodec>, _ traits: EncoderTraits) -> [PixelFormat] {
         if traits.takesVASurfaces { return [.nv12] }
         // No list: it depends on the device.
-        guard var next = codec.pointee.pix_fmts else { return [.nv12, .i420] }
+        guard var next = clibav_pixel_formats(codec) else { return [.nv12, .i420] }
         var formats: [PixelFormat] = []
         while next.pointee != AV_PIX_FMT_NONE {
             switch next.pointee {

@@ -33,7 +33,8 @@ final class StillEncoder {
     func encode(_ job: StillJob, backlog: Int, cameraModel: String?) throws(StillCaptureError) -> Still {
         let frame = job.frame
         let settings = job.request.settings
-        let date = wallClockTime() - (clock.now - frame.timestamp)
+        let age = clock.now - frame.timestamp
+        let date = wallClockTime() - age
         var exif: EXIF?
         if settings.writesEXIF {
             exif = EXIF(

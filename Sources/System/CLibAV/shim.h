@@ -202,6 +202,17 @@ static inline int clibav_is_interlaced(const AVFrame *frame) {
 #endif
 }
 
+// Ends with AV_PIX_FMT_NONE; NULL where it depends on the device.
+static inline const enum AVPixelFormat *clibav_pixel_formats(const AVCodec *codec) {
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)
+    const void *formats = NULL;
+    int count = 0;
+    return avcodec_get_supported_config(NULL, codec, AV_CODEC_CONFIG_PIX_FORMAT, 0, &formats, &count) < 0 ? NULL : formats;
+#else
+    return codec->pix_fmts;
+#endif
+}
+
 static inline int clibav_is_key(const AVFrame *frame) {
 #ifdef AV_FRAME_FLAG_KEY
     return (frame->flags & AV_FRAME_FLAG_KEY) != 0;

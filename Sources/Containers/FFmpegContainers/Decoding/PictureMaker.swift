@@ -67,7 +67,7 @@ final class PictureMaker {
             guard let data, bytesPerRow >= rowBytes,
                 let memory = av_frame_get_plane_buffer(frame, Int32(index))?.pointee, let start = memory.data
             else { return nil }
-            let available = memory.size - (UnsafeRawPointer(data) - UnsafeRawPointer(start))
+            let available = memory.size - UnsafeRawPointer(start).distance(to: UnsafeRawPointer(data))
             guard
                 available
                     >= PixelBuffer.Plane.minimumByteCount(rowBytes: rowBytes, bytesPerRow: bytesPerRow, rows: rows)

@@ -146,10 +146,12 @@ public final class IVFReader: PacketReader {
 
     private static func readHeader(_ file: InputFile) throws(MediaFileError) -> IVFHeader {
         let header = try withUnsafeTemporaryAllocation(byteCount: IVFHeader.minimumLength, alignment: 8) {
-            (bytes) throws(MediaFileError) -> IVFHeader in
-            let count = try file.read(into: bytes)
-            return try IVFHeader(UnsafeRawBufferPointer(rebasing: bytes[..<count]), path: file.path)
-        }
+            bytes in
+            Result { () throws(MediaFileError) in
+                let count = try file.read(into: bytes)
+                return try IVFHeader(UnsafeRawBufferPointer(rebasing: bytes[..<count]), path: file.path)
+            }
+        }.get()
         let extra = header.length - IVFHeader.minimumLength
         guard try file.skip(extra) == extra else {
             throw file.corrupt("The file ends within its IVF header.")
