@@ -13,6 +13,23 @@ func system(_ name: String, pkgConfig: String? = nil, _ packages: [String]) -> T
     .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt(packages)])
 }
 
+/// What the tool stands on.
+let toolModules = [
+    "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "OpusCodec",
+    "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput", "FFmpegContainers",
+    "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer", "NoiseCapturer",
+    "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput", "RTPOutput",
+    "IcecastOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering", "Loudspeaker",
+    "LoudspeakerOutput", "RadioCapturer", "RadioPlayer", "WebRTCPublisher", "WebRTCViewing",
+]
+
+/// The same for the small tool, which `SMALL=1 scripts/tool` builds for `make demo`: few modules and few libraries.
+let smallToolModules = [
+    "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaContainers", "MediaPublishing",
+    "FileOutput", "NoiseCapturer", "PatternCapturer",
+]
+let isSmall = Context.environment["SMALL_TOOL"] != nil
+
 /// The products, each with the target of its name.
 let libraries = [
     "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
@@ -253,16 +270,9 @@ let package = Package(
         // The command-line tool; all of it but the call of its entry is a library, for tests and fuzzing.
         .executableTarget(name: "capturer-demo", dependencies: ["CaptureTool"], swiftSettings: strict),
         .target(
-            name: "CaptureTool",
-            dependencies: [
-                "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
-                "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing",
-                "FileOutput", "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer",
-                "MJPEGCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture",
-                "StreamCapturer", "StreamOutput", "RTPOutput", "IcecastOutput", "SDLPreview", "V4L2Codec",
-                "WindowPreview", "AudioRendering", "Loudspeaker", "LoudspeakerOutput", "RadioCapturer", "RadioPlayer",
-                "WebRTCPublisher", "WebRTCViewing",
-            ], swiftSettings: strict),
+            name: "CaptureTool", dependencies: (isSmall ? smallToolModules : toolModules).map { .byName(name: $0) },
+            exclude: isSmall ? ["Catalog/DemoCatalog.swift", "Sound"] : ["Catalog/SmallCatalog.swift"],
+            swiftSettings: strict),
         system(
             "CLibAV", pkgConfig: "libavformat",
             ["libavformat-dev", "libavcodec-dev", "libavutil-dev", "libswscale-dev"]),
@@ -485,4 +495,16 @@ let package = Package(
 // Builds few of the tests while one works on a module: CAPTURER_TESTS="RTPTests VP8CodecTests" swift build --build-tests
 if let names = Context.environment["CAPTURER_TESTS"]?.split(separator: " ").map(String.init) {
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}
+
+// The rest is not even looked at: no other package is fetched, no other library looked for.
+if isSmall {
+    let kept = Set(
+        smallToolModules + [
+            "CaptureCore", "CaptureTool", "Digests", "H264Bitstream", "CJPEG", "CLibMD", "CLibVPX", "CLibYUV",
+            "CNoiseKernel", "capturer-demo",
+        ])
+    package.targets.removeAll { !kept.contains($0.name) }
+    package.products.removeAll { $0.name != "capturer-demo" }
+    package.dependencies = []
 }

@@ -7,4 +7,4 @@ import CaptureTool
 #endif
 
 CapturerDemo.prepareProcess()
-exit(CapturerDemo.run(Array(CommandLine.arguments.dropFirst())))
+exit(CapturerDemo.run(CapturerDemo.arguments))

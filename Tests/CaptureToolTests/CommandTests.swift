@@ -152,6 +152,25 @@ import VideoCapturing
         #expect(usage?.message.hasPrefix("--size 'huge'") == true)
     }
 
+    @Test func aSmallToolSaysThatThereIsMore() throws {
+        var catalog = demoCatalog
+        catalog.remark = "Build all of it."
+        catalog.radio = nil
+        #expect(HelpText.overview(catalog).contains("\nBuild all of it.\n"))
+        #expect(HelpText.usage(catalog).last == "Build all of it.")
+        #expect(CapturerDemo.explained(ExitError(.usage, "No."), catalog) == "No. Build all of it.")
+        #expect(CapturerDemo.explained(ExitError(.busy, "Wait."), catalog) == "Wait.")
+        #expect(CapturerDemo.explained(ExitError(.usage, "No."), demoCatalog) == "No.")
+        // Without radios `play` has no option of theirs.
+        #expect(try !HelpText.text("play", catalog).contains("--sound"))
+        #expect(try !HelpText.text("play", catalog).contains("radio is MP3"))
+    }
+
+    @Test func theKernelKeepsTheCommandLine() {
+        #expect(processStrings("cmdline") == CommandLine.arguments)
+        #expect(processStrings("none").isEmpty)
+    }
+
     @Test func sourcesOfStrangersWork() throws {
         var catalog = demoCatalog
         let bars = CapturerEntry(

@@ -60,16 +60,14 @@ let demoCatalog = ToolCatalog(
         ]),
     audioSources: AudioCapturerCatalog([.tone, .microphone, .desktop, .radio]),
     audioEncoders: [.opus, .aac, .pcm],
-    loudspeaker: { Loudspeaker($0) },
+    radio: RadioPlayback.command { Loudspeaker($0) },
     shorthands: [
         OutputShorthand(
             option: OptionDescription(
                 "serve", .text("PORT"), "live to browsers at [ADDRESS:]PORT; as -o serve://PORT",
                 default: "off"),
             prefix: "serve://"),
-        OutputShorthand(
-            option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
-            prefix: OutputEntry.terminalName),
+        .preview,
     ],
     keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
     checks: [

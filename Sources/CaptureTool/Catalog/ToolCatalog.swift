@@ -1,5 +1,4 @@
 import AudioCapturing
-import AudioRendering
 import MediaPublishing
 import VideoCapturing
 
@@ -15,8 +14,8 @@ struct ToolCatalog: Sendable {
     var audioSources = AudioCapturerCatalog([])
     /// The encoders of sound, in order of preference.
     var audioEncoders: [AudioEncoderEntry] = []
-    /// Makes the loudspeaker of a device's name; nil for a program without loudspeakers.
-    var loudspeaker: (@Sendable (String) -> any AudioRenderer)?
+    /// How `play` plays radios; nil for a program that plays none.
+    var radio: RadioCommand?
     /// Options that stand for an output.
     var shorthands: [OutputShorthand] = []
     /// The output that takes stills where a key asks for them; nil for none.
@@ -27,6 +26,20 @@ struct ToolCatalog: Sendable {
     var checks: [@Sendable () -> Finding] = []
     /// Command lines with what they do, for the help.
     var examples: [(arguments: String, help: String)] = []
+    /// The sentence of a tool that was built with less than others: which parts it has, and how to build all of them.
+    var remark: String?
+}
+
+/// How `play` plays radios. The catalog brings it, so that a tool without sound links no library for it.
+struct RadioCommand: Sendable {
+    /// The option that chooses where a radio is played.
+    var option: OptionDescription
+    /// Further sentences for the help of `play`.
+    var discussion: String
+    /// Whether an input is a radio. It may ask a server, until the function returns true.
+    var isRadio: @Sendable (String, OptionValues, _ isStopped: () -> Bool) -> Bool
+    /// Plays a radio until its end, an error or a signal.
+    var play: @Sendable (String, OptionValues, ToolContext) throws(ExitError) -> ExitStatus
 }
 
 /// An option that stands for an output, such as `--serve 8080` for `-o serve://8080`.

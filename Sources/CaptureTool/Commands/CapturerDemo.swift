@@ -11,6 +11,14 @@ public enum CapturerDemo {
     /// The version of the tool.
     public static let version = "0.1.0"
 
+    /// The words of the command line without the program's name.
+    ///
+    /// A runtime that is linked statically finds none when the initializer of a library has moved the environment, as that of
+    /// sdl2-compat does. Then the kernel has them.
+    public static var arguments: [String] {
+        Array((CommandLine.argc > 0 ? CommandLine.arguments : processStrings("cmdline")).dropFirst())
+    }
+
     /// Prepares the process: opens closed standard descriptors, and blocks signals. Call it before anything else.
     public static func prepareProcess() {
         StandardDescriptors.fillIn()
@@ -29,14 +37,21 @@ public enum CapturerDemo {
         do {
             return try execute(arguments, ToolContext(terminal: terminal, catalog: demoCatalog)).rawValue
         } catch {
+            let message = explained(error, demoCatalog)
             // A program that reads one object on each line can read why there was no run.
             if asksForJSON(arguments) {
-                terminal.writeLine(StatisticsJSON.error(error.message))
+                terminal.writeLine(StatisticsJSON.error(message))
             } else {
-                terminal.writeError(error.message)
+                terminal.writeError(message)
             }
             return error.status.rawValue
         }
+    }
+
+    /// The message of an error; with the catalog's remark where a small tool may lack the part.
+    static func explained(_ error: ExitError, _ catalog: ToolCatalog) -> String {
+        guard let remark = catalog.remark, [.usage, .noInput].contains(error.status) else { return error.message }
+        return "\(error.message) \(remark)"
     }
 
     /// Whether the report is to be JSON, as far as an invalid command line tells.

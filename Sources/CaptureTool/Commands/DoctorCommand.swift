@@ -11,7 +11,7 @@ extension ToolCommand {
     /// `capturer-demo doctor`: checks what this machine can do, and says how to fix what is missing.
     static let doctor = ToolCommand(
         name: "doctor", summary: "what this machine can do, and how to fix the rest",
-        discussion: "Exit code 0 when noise can be captured to a file, 69 otherwise.",
+        discussion: { _ in "Exit code 0 when noise can be captured to a file, 69 otherwise." },
         options: { _ in [OptionGroup(owner: .tool, options: [.flag("json", "one JSON object, for programs")])] },
         run: { (arguments, context) throws(ExitError) in
             let report = DoctorReport(findings: DoctorReport.check(context.catalog))

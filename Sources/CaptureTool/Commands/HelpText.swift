@@ -32,7 +32,7 @@ enum HelpText {
     static func usage(_ catalog: ToolCatalog) -> [String] {
         ["Name what to capture, such as --source noise:"] + examples(catalog) + [
             "What there is to capture: capturer-demo list. All options: capturer-demo --help"
-        ]
+        ] + (catalog.remark.map { [$0] } ?? [])
     }
 
     private static func examples(_ catalog: ToolCatalog) -> [String] {
@@ -46,7 +46,7 @@ enum HelpText {
     /// One screen, in the order of the tasks.
     static func overview(_ catalog: ToolCatalog) -> String {
         var lines = ["capturer-demo: captures video, writes it to files and serves it to browsers."]
-        lines += examples(catalog)
+        lines += examples(catalog) + (catalog.remark.map { ["", $0] } ?? [])
         for section in ToolOptions.sections(catalog) {
             lines += ["", section.title] + section.options.map { line($0, isShort: true) }
             switch section.title {
@@ -162,9 +162,10 @@ enum HelpText {
         let usage = "capturer-demo \(command.name)\(operand)"
         var options =
             isCapture ? ToolOptions.sections(catalog).flatMap(\.options) : command.options(catalog).merged.map(\.option)
-        if command.name == ToolCommand.play.name { options.insert(RadioPlayback.soundOption, at: 0) }
+        if command.name == ToolCommand.play.name, let radio = catalog.radio { options.insert(radio.option, at: 0) }
         let text = entry(usage, command.summary, options)
-        return command.discussion.isEmpty ? text : "\(text)\n\n\(command.discussion)"
+        let discussion = command.discussion(catalog)
+        return discussion.isEmpty ? text : "\(text)\n\n\(discussion)"
     }
 
     /// A heading, and a line for each option.

@@ -40,7 +40,8 @@ enum Manual {
         lines.append(".SH COMMANDS")
         for command in ToolCommand.all.dropFirst() {
             lines += [".SS \(escaped(command.name))", sentence(command.summary)]
-            if !command.discussion.isEmpty { lines.append(sentence(command.discussion)) }
+            let discussion = command.discussion(catalog)
+            if !discussion.isEmpty { lines.append(sentence(discussion)) }
             lines += command.options(catalog).merged.map(\.option).flatMap(paragraph)
         }
         lines.append(".SH EXAMPLES")

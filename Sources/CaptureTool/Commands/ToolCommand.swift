@@ -14,7 +14,7 @@ struct ToolCommand: Sendable {
     /// What stands for the words behind it; nil for a command without any.
     var operand: Operand?
     /// Further sentences for its help.
-    var discussion = ""
+    var discussion: @Sendable (ToolCatalog) -> String = { _ in "" }
     /// Its own options, and those of the catalog that it reads.
     var options: @Sendable (ToolCatalog) -> [OptionGroup]
     /// Whether it handles signals itself.
@@ -121,7 +121,7 @@ extension ToolCommand {
     static let capture = ToolCommand(
         name: "capture", summary: "captures until Ctrl-C or a limit; meant where no command is named",
         operand: Operand(placeholder: "INPUT") { _ in [] },
-        discussion: captureDiscussion,
+        discussion: { _ in captureDiscussion },
         options: captureOptions, handlesSignals: true,
         run: { (arguments, context) throws(ExitError) in
             let plan: CapturePlan
@@ -189,9 +189,9 @@ extension ToolCommand {
     static let play = ToolCommand(
         name: "play", summary: "shows a stream or a file, or plays a radio: play URL|FILE",
         operand: Operand(placeholder: "URL|FILE") { _ in [] },
-        discussion: "It has the options of a capture.\n" + RadioPlayback.discussion,
+        discussion: { "It has the options of a capture." + ($0.radio.map { "\n" + $0.discussion } ?? "") },
         options: { catalog in
-            capture.options(catalog) + [OptionGroup(owner: .tool, options: [RadioPlayback.soundOption])]
+            capture.options(catalog) + [OptionGroup(owner: .tool, options: catalog.radio.map { [$0.option] } ?? [])]
         }, handlesSignals: true,
         run: { (arguments, context) throws(ExitError) in
             guard let input = arguments.operands.first, !input.isEmpty else {
@@ -200,17 +200,20 @@ extension ToolCommand {
             guard !arguments.values.contains("input") else {
                 throw ExitError(.usage, "--input: play has its input already; leave one out.")
             }
+            guard let radio = context.catalog.radio else {
+                return try capture.run(playing(input, arguments.values), context)
+            }
             // To ask a server may take seconds, in which an interrupt must be obeyed.
             var context = context
             let signals = try context.watchingSignals()
             context.signals = signals
             let isInterrupted = Locked(false)
             signals.watch { isInterrupted.withLock { $0 = true } }
-            let isRadio = RadioPlayback.isRadio(input, arguments.values) { isInterrupted.withLock { $0 } }
+            let isRadio = radio.isRadio(input, arguments.values) { isInterrupted.withLock { $0 } }
             guard !isInterrupted.withLock({ $0 }) else { return .success }
             if isRadio {
                 try OptionDefaults.checkSecrets(arguments.values, captureOptions(context.catalog).merged.map(\.option))
-                return try RadioPlayback(input, arguments.values, context).run()
+                return try radio.play(input, arguments.values, context)
             }
             guard !arguments.values.contains("sound") else {
                 throw ExitError(.usage, "--sound: applies to radios only (http addresses); leave it out.")
@@ -239,7 +242,8 @@ extension ToolCommand {
     static let completion = ToolCommand(
         name: "completion", summary: "prints a script that completes words in a shell",
         operand: Operand(placeholder: "bash|zsh|fish") { _ in Completion.allCases.map(\.rawValue) },
-        discussion: "For bash: eval \"$(capturer-demo completion bash)\" in ~/.bashrc.", options: { _ in [] },
+        discussion: { _ in "For bash: eval \"$(capturer-demo completion bash)\" in ~/.bashrc." },
+        options: { _ in [] },
         run: { (arguments, context) throws(ExitError) in
             let names = Completion.allCases.map(\.rawValue)
             guard let name = arguments.operands.first, let shell = Completion(rawValue: name) else {

@@ -6,7 +6,9 @@ extension ToolCommand {
     /// `capturer-demo list`: sources, encoders and outputs with their options, and the devices of the sources.
     static let list = ToolCommand(
         name: "list", summary: "sources, encoders, outputs with their options; cameras and the like",
-        discussion: "With a device option, lists only the devices that have it; exit code 66 if none has it.",
+        discussion: { _ in
+            "With a device option, lists only the devices that have it; exit code 66 if none has it."
+        },
         options: { catalog in
             [OptionGroup(owner: .tool, options: [.flag("json", "one JSON object, for programs")])]
                 + catalog.deviceGroups

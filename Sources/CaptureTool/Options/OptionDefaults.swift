@@ -96,13 +96,7 @@ struct OptionDefaults {
 
     /// The names of the variables with which the program was started.
     static var environmentNames: [String] {
-        guard let file = fopen("/proc/self/environ", "r") else { return [] }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: maximumFileSize)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return bytes[..<count].split(separator: 0).map { entry in
-            String(decoding: entry.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
-        }
+        processStrings("environ").map { entry in String(entry.prefix { $0 != "=" }) }
     }
 
     /// The error, with where its option comes from when that is not the command line.

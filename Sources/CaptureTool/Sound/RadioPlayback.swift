@@ -10,12 +10,24 @@ import VideoCapturing
 
 /// `capturer-demo play http://radio:8000/stream.mp3`: a radio on a loudspeaker, with a status line and keys.
 struct RadioPlayback {
+    /// What `play` needs to play radios.
+    ///
+    /// - Parameter loudspeaker: makes the loudspeaker of a device's name.
+    static func command(loudspeaker: @escaping @Sendable (String) -> any AudioRenderer) -> RadioCommand {
+        RadioCommand(
+            option: soundOption, discussion: discussion,
+            isRadio: { input, values, isStopped in isRadio(input, values, isStopped: isStopped) },
+            play: { (input, values, context) throws(ExitError) in
+                try RadioPlayback(input, values, context, loudspeaker).run()
+            })
+    }
+
     /// Where the sound goes.
-    static let soundOption = OptionDescription(
+    private static let soundOption = OptionDescription(
         "sound", .text("DEVICE"), "where a radio is played: default, an ALSA device, wav:PATH or null",
         default: "default")
 
-    static let discussion = """
+    private static let discussion = """
         A radio is MP3 over http or https, or the path of a playlist (.pls, .m3u) that names one;
         other files must have pictures. Of the options a radio takes
         --sound, --force, --duration, --login, --insecure, --ca-file, --stats and --quiet.
@@ -62,7 +74,10 @@ struct RadioPlayback {
         return configuration
     }
 
-    init(_ input: String, _ values: OptionValues, _ context: ToolContext) throws(ExitError) {
+    private init(
+        _ input: String, _ values: OptionValues, _ context: ToolContext,
+        _ loudspeaker: (String) -> any AudioRenderer
+    ) throws(ExitError) {
         let known = ["sound", "duration", "login", "quiet", "stats", "force", "ca-file", "insecure"]
         if let other = values.names.first(where: { !known.contains($0) }) {
             throw ExitError(.usage, "--\(other): has no effect on a radio; leave it out.")
@@ -78,14 +93,14 @@ struct RadioPlayback {
             throw ExitError(error)
         }
         let renderer = try RadioPlayback.renderer(
-            values["sound"] ?? "default", values.contains("force"), context.catalog)
+            values["sound"] ?? "default", values.contains("force"), loudspeaker)
         signals = try context.watchingSignals()
         player = RadioPlayer(input, renderer: renderer, configuration: configuration)
     }
 
     /// The renderer of `--sound`.
     private static func renderer(
-        _ text: String, _ force: Bool, _ catalog: ToolCatalog
+        _ text: String, _ force: Bool, _ loudspeaker: (String) -> any AudioRenderer
     ) throws(ExitError) -> any AudioRenderer {
         if text == "null" { return NullRenderer() }
         if text.hasPrefix("wav:") {
@@ -100,10 +115,7 @@ struct RadioPlayback {
             }
             return WAVRenderer(path: path)
         }
-        guard let make = catalog.loudspeaker else {
-            throw ExitError(.unavailable, "--sound \(text): this program has no loudspeaker; use wav:PATH or null.")
-        }
-        return make(text)
+        return loudspeaker(text)
     }
 
     /// Plays until the end, an error, the limit, Ctrl-C or the key q.

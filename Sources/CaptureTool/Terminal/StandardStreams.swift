@@ -46,3 +46,17 @@ enum StandardOutput {
         }
     }
 }
+
+/// The strings with which this process was started, as the kernel keeps them.
+///
+/// - Parameter name: `cmdline` or `environ`.
+func processStrings(_ name: String) -> [String] {
+    guard let file = fopen("/proc/self/\(name)", "r") else { return [] }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var block = [UInt8](repeating: 0, count: 64 << 10)
+    while case let count = fread(&block, 1, block.count, file), count > 0 { bytes += block[..<count] }
+    // A zero ends each, and an argument may be empty.
+    let strings = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+    return strings.map { String(decoding: $0, as: UTF8.self) }
+}

@@ -39,3 +39,10 @@ extension OutputEntry {
         needsTarget: false, hasKeys: true,
         make: { _ in TerminalOutput(.shared) })
 }
+
+extension OutputShorthand {
+    /// `--preview`, for `-o terminal`.
+    static let preview = OutputShorthand(
+        option: .flag("preview", "shows the frames in the terminal; as -o terminal"),
+        prefix: OutputEntry.terminalName)
+}
