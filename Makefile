@@ -56,7 +56,8 @@ release: setup ## build the tool with optimization; with HTTPS: make release TLS
 	@$(STEP) "build (release)" scripts/tool
 
 .PHONY: demo
-demo: release ## record white noise to capture.webm and say how to play it
+demo: ## record white noise to capture.webm and say how to play it
+	@scripts/setup --small
 	@scripts/demo
 
 # Where `make install` puts the tool; DESTDIR is for packages.
@@ -74,15 +75,20 @@ install: ## install the tool, its manual and completions to PREFIX; after make r
 	$(TOOL) completion zsh >$(SHARE)/zsh/site-functions/_capturer-demo
 	$(TOOL) completion fish >$(SHARE)/fish/vendor_completions.d/capturer-demo.fish
 
+.PHONY: deb
+deb: release ## make a Debian package of the tool, for the release of Debian that runs here
+	@scripts/setup --packaging
+	@Packaging/deb $(TOOL)
+
 # The cheapest checks come first. A check that fails does not keep the others from running; the summary fails when
 # any did.
 QUICK_CHECKS := check-format check-structure unit
 USER_CHECKS := $(QUICK_CHECKS) end-to-end-first camera-first
-MORE_CHECKS := unit-later end-to-end-later camera-later docs thread-sanitizer address-sanitizer https fuzz examples matrix
+MORE_CHECKS := unit-later end-to-end-later camera-later packaging docs thread-sanitizer address-sanitizer https fuzz examples matrix
 
 # What the later checks need is built while the earlier ones wait for something other than a processor.
 USER_BUILDS := build-release kernel
-MORE_BUILDS := build-thread-sanitizer build-address-sanitizer build-examples build-fuzz
+MORE_BUILDS := build-small build-thread-sanitizer build-address-sanitizer build-examples build-fuzz
 
 # $(call run-checks,BUILDS,CHECKS)
 define run-checks
@@ -110,6 +116,8 @@ kernel:
 	@Tests/CameraGuest/kernel/build
 build-release:
 	@scripts/tool
+build-small:
+	@SMALL=1 scripts/tool
 build-thread-sanitizer:
 	@$(BUILD_TSAN)
 build-address-sanitizer:
@@ -166,6 +174,10 @@ camera camera-first camera-later: setup-tests build release
 camera-faults: setup-tests release ## write docs/camera-faults.md: what clients do when a camera fails
 	@CAPTURER_DEMO="$(TOOL)" \
 		$(STEP) "camera faults" Tests/CameraGuest/table
+
+.PHONY: packaging
+packaging: setup-tests release ## use the small tool, and the Debian package in a bare system without Swift
+	@CAPTURER_DEMO="$(TOOL)" $(STEP) "packaging" Tests/Packaging/run
 
 .PHONY: thread-sanitizer
 thread-sanitizer: setup-tests ## run the unit tests under ThreadSanitizer
