@@ -76,7 +76,7 @@ public protocol AudioCaptureConsumer: AnyObject, Sendable {
 
 /// A capture of pictures that has sound, too, such as a file.
 public protocol SoundOwner: AnyObject, Sendable {
-    /// The sound that belongs to the pictures, as a capture of its own.
+    /// The sound that belongs to the pictures, as a separate capture.
     ///
     /// - Parameter isAlone: whether it is captured without the pictures.
     /// - Returns: nil where there is no sound.

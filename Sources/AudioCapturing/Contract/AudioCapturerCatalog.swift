@@ -63,8 +63,8 @@ public struct AudioCapturerEntry: Sendable {
     public var devices: DeviceDirectory?
     /// Checks its libraries and devices on this machine; nil when there is nothing to check.
     public var check: (@Sendable () -> [Finding])?
-    /// Makes the capture of a request. It opens nothing yet, `initCapture` does. What is not among ``options`` is
-    /// ignored. Throws `OptionError` for an invalid value or combination.
+    /// Makes the capture of a request. `initCapture` opens the device, not this call. Values of options that are not
+    /// among ``options`` are ignored. Throws `OptionError` for an invalid value or combination.
     public var make: @Sendable (AudioCapturerEntry.Request) throws -> AudioCatalogSource
 
     /// An entry.

@@ -4,7 +4,7 @@ public struct AudioSettings: Sendable, Hashable {
     public var format: AudioFormat
     /// How long a chunk usually is; sources may deliver shorter and longer ones.
     public var chunkDuration: Duration
-    /// The name of what is captured, for people: a microphone's name, a station's address.
+    /// The name of the source, for people: a microphone's name, a station's address.
     public var sourceName: String?
     /// Whether its times are those of the pictures that it belongs to, as the sound of a film: it begins with them, and comes
     /// as fast as they do.
@@ -15,7 +15,7 @@ public struct AudioSettings: Sendable, Hashable {
     /// - Parameters:
     ///   - format: sample type, channels and rate.
     ///   - chunkDuration: how long a chunk usually is.
-    ///   - sourceName: the name of what is captured, for people.
+    ///   - sourceName: the name of the source, for people.
     ///   - followsPictures: whether its times are those of the pictures that it belongs to.
     public init(
         format: AudioFormat, chunkDuration: Duration = .milliseconds(20), sourceName: String? = nil,

@@ -20,8 +20,8 @@ public struct AudioEncodingSettings: Sendable, Hashable {
     }
 }
 
-/// A sound encoder that a program offers, by name: how it is called, what it can be told, and how it is made. What
-/// `EncoderEntry` is for pictures.
+/// A sound encoder that a program offers: its name, its options, and the function that makes it. `EncoderEntry` is the
+/// same for video.
 ///
 /// A program lists those that it links, in order of preference, and a `MediaPublisher` makes what its outputs need.
 public struct AudioEncoderEntry: Sendable {
@@ -31,7 +31,7 @@ public struct AudioEncoderEntry: Sendable {
     public let codec: Codec
     /// What it is, in one sentence.
     public let summary: String
-    /// What it can be told besides the bitrate.
+    /// Its options in addition to the bitrate.
     public let options: [OptionDescription]
 
     private let make: @Sendable (AudioEncoderEntry.Request) throws -> sending any AudioEncoder
@@ -59,7 +59,7 @@ public struct AudioEncoderEntry: Sendable {
     public struct Request: Sendable, Hashable {
         /// The format of the chunks to come.
         public var format: AudioFormat
-        /// Whether somebody waits for the packets, so that their size is to be even.
+        /// Whether a live output waits for the packets, so that their sizes should be even.
         public var isLive: Bool
         /// How to encode.
         public var settings: AudioEncodingSettings

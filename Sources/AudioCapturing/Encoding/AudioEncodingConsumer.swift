@@ -5,7 +5,7 @@
 /// throws is finished and removed; the others go on.
 ///
 /// Safe to use from any thread, also from inside a sink and from the failure handler: no lock is held while they run.
-/// What is asked for there takes effect when they have returned.
+/// Requests made there take effect when they have returned.
 public final class AudioEncodingConsumer: AudioCaptureConsumer {
     /// A sink or the encoder that has failed.
     public struct Failure: Sendable {
@@ -15,7 +15,7 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
         public var error: any Error
     }
 
-    /// What was counted.
+    /// Statistics of the consumer.
     public struct Statistics: Sendable, Hashable {
         /// Frames of sound given to the encoder.
         public var framesIn: UInt64 = 0
@@ -189,7 +189,7 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
                 try output.sink.write(packet)
             } catch {
                 state.withLock { state in state.outputs.removeAll { $0 === output } }
-                // Its first error is the one to report; what is written so far is closed as well as possible.
+                // Its first error is the one to report; the bytes written so far are closed as well as possible.
                 try? output.sink.finish()
                 disconnectFeedback(of: output.sink)
                 onFailure(Failure(sink: output.name, error: error))
@@ -207,7 +207,7 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
         work { _ in }
     }
 
-    /// What was counted. Never waits for a chunk being encoded.
+    /// The statistics so far. Never waits for a chunk that is being encoded.
     public var statistics: AudioEncodingConsumer.Statistics {
         counts.withLock { counts in
             var result = counts.statistics
@@ -218,7 +218,7 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
         }
     }
 
-    /// Runs `body` and then what was asked for meanwhile, while no other thread does; from inside itself, or after the
+    /// Runs `body` and then the requests made meanwhile, while no other thread does; from inside itself, or after the
     /// end, it does nothing.
     private func work(_ body: (any AudioEncoder) -> Void) {
         let thread = CaptureThread.currentIdentifier
@@ -244,7 +244,7 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
         case finish
     }
 
-    /// What is to be done before the worker ends; nil when it has ended.
+    /// The next request to serve before the worker ends; nil when it has ended.
     private func nextTask() -> Task? {
         state.withLock { state in
             while let name = state.removals.popLast() {

@@ -53,7 +53,7 @@ public final class PCMEncoder: AudioEncoder {
         end = (chunk.endFrame, chunk.endTimestamp)
     }
 
-    /// The nearest 16-bit sample; what is not a number is silence.
+    /// The nearest 16-bit sample; silence for NaN.
     static func int16(_ sample: Float) -> Int16 {
         let scaled = (sample * 32_768).rounded()
         return scaled >= 32_767 ? .max : scaled <= -32_768 ? .min : scaled.isNaN ? 0 : Int16(scaled)

@@ -1,11 +1,11 @@
 /// Cuts sound into stretches of a fixed length, as encoders of packets take it, and keeps their times.
 ///
-/// Samples are taken to be contiguous, whatever their timestamps say, up to a gap of ``maximumContinuousGap``: silence takes
-/// the place of what is missing. After a longer gap the encoder begins again, and times jump.
+/// Samples are taken to be contiguous, whatever their timestamps say, up to a gap of ``maximumContinuousGap``: silence replaces
+/// the missing samples. After a longer gap the encoder begins again, and times jump.
 ///
 /// No allocation per chunk. Used by one thread at a time.
 package final class SampleFramer {
-    /// A stretch that is to be encoded; its samples are ``SampleFramer/samples``.
+    /// A stretch to encode; its samples are ``SampleFramer/samples``.
     package struct Stretch {
         /// When its first frame was captured.
         package let timestamp: MediaTime
@@ -68,7 +68,7 @@ package final class SampleFramer {
         nextTime = chunk.endTimestamp
     }
 
-    /// Passes on what is left, and as much silence as the encoder needs to hand it all out. A chunk may follow at any time.
+    /// Passes on the remaining samples, and as much silence as the encoder needs to put them all out. A chunk may follow at any time.
     ///
     /// - Parameters:
     ///   - lookahead: how much later than it went in a decoder gives each frame.
@@ -89,7 +89,7 @@ package final class SampleFramer {
         return true
     }
 
-    /// Passes on silence in place of what is missing before a chunk, or begins again.
+    /// Passes on silence in place of missing samples before a chunk, or begins again.
     ///
     /// - Returns: the number of the chunk's frames whose time was passed on already.
     private func bridgeGap(
@@ -132,7 +132,7 @@ package final class SampleFramer {
         }
     }
 
-    /// Passes on the pending frames, of which the first ones are to be heard.
+    /// Passes on the pending frames; the first ones are audible, the rest is padding.
     private func pass(frames: Int, _ encode: (Stretch) throws -> Void) rethrows {
         let timestamp = pendingTime.increasing(after: lastTime)
         pendingFrames = 0

@@ -69,7 +69,7 @@ public final class LevelMeter: AudioCaptureConsumer {
         }
     }
 
-    /// What was measured.
+    /// The measured values.
     public struct Levels: Sendable, Hashable {
         /// Of each channel; none before the first chunk.
         public var channels: [Channel]

@@ -41,7 +41,7 @@ final class AudioFanOut: Sendable {
             var chunk = chunk
             guard emission.sequencer.place(&chunk) else { return }
             if isMuted {
-                // Without memory for silence nothing is sent, since what is muted is never to be heard.
+                // Without memory for silence nothing is sent, because muted sound must never be heard.
                 guard let silence = try? emission.silence.makeSilence(chunk.format, frameCount: chunk.frameCount) else {
                     return
                 }
@@ -51,7 +51,7 @@ final class AudioFanOut: Sendable {
         }
     }
 
-    /// Whether what an inlet gives is to be heard; nil when it is not to be taken. An expected inlet takes over.
+    /// Whether an inlet's chunk is audible; nil to leave the chunk out. An expected inlet takes over.
     private func admit(_ inlet: AudioInlet) -> Bool? {
         let (isMuted, hasTakenOver) = settings.withLock { settings -> (Bool?, Bool) in
             let inlet = ObjectIdentifier(inlet)
@@ -106,7 +106,7 @@ final class AudioFanOut: Sendable {
         settings.withLock { $0.inlet = $0.inlet ?? ObjectIdentifier(inlet) }
     }
 
-    /// Takes no chunks any more, and ends a hand-over.
+    /// Takes no more chunks, and ends a hand-over.
     func closeInlet() {
         settings.withLock { settings in
             settings.inlet = nil
@@ -134,7 +134,7 @@ final class AudioFanOut: Sendable {
     }
 }
 
-/// Where one capture's chunks enter a publisher; tells the chunks of captures that follow each other apart.
+/// Where one capture's chunks enter a publisher. It distinguishes the chunks of successive captures.
 final class AudioInlet: AudioCaptureConsumer {
     private let fanOut: AudioFanOut
 
@@ -148,7 +148,7 @@ final class AudioInlet: AudioCaptureConsumer {
 /// Gives the chunks of changing captures one unbroken line of timestamps and numbers.
 struct AudioSequencer {
     private var last: AudioChunk?
-    /// What is added to the numbers of the current capture; nil before its first chunk.
+    /// The offset that is added to the current capture's numbers; nil before its first chunk.
     private var shift: Int64?
 
     /// The next chunk is another capture's, whose numbers begin again.

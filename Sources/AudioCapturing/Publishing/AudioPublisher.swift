@@ -34,8 +34,8 @@ public final class AudioPublisher: Sendable {
     /// A publisher of a capture.
     ///
     /// - Parameters:
-    ///   - capture: what is published; the publisher sets its consumer, and releases it in the end.
-    ///   - clock: what ages are measured by.
+    ///   - capture: the source of the sound; the publisher sets its consumer, and releases it in the end.
+    ///   - clock: the clock for ages.
     public init(_ capture: any AudioCapture, clock: any CaptureClock = MonotonicClock()) {
         fanOut = AudioFanOut(clock: clock)
         let inlet = AudioInlet(fanOut)
@@ -128,7 +128,7 @@ public final class AudioPublisher: Sendable {
     /// Adds a consumer, which gets every chunk from now on. It is held until it is removed.
     ///
     /// - Parameters:
-    ///   - consumer: takes the chunks, on a thread of its own.
+    ///   - consumer: takes the chunks, on a separate thread.
     ///   - name: for statistics and the consumer's thread.
     ///   - queue: its queue; the default is a live listener's.
     /// - Returns: the consumer's place, to remove it by.
@@ -160,7 +160,7 @@ public final class AudioPublisher: Sendable {
 
     /// Puts another capture in place of this one: the new one is started, its first chunk takes over, then the old one is
     /// stopped and released. Timestamps and the numbers of the frames go on; the first chunk of the new one has the
-    /// discontinuity `start`. Sound of the new one that is older than what was delivered is left out.
+    /// discontinuity `start`. Sound of the new one that is older than delivered sound is left out.
     ///
     /// While the publisher is stopped the captures are only exchanged.
     ///
@@ -222,7 +222,7 @@ public final class AudioPublisher: Sendable {
         old.releaseCapture()
     }
 
-    /// What was counted, of the capture and of each consumer.
+    /// Statistics of the capture and of each consumer.
     public var statistics: AudioPublisher.Statistics {
         AudioPublisher.Statistics(capture: capture.statistics, consumers: fanOut.subscriptions.map(\.statistics))
     }

@@ -1,7 +1,7 @@
 /// A bounded queue of chunks between two threads, with a stated policy and a count of the frames that it drops: what
 /// `FrameQueue` is for pictures.
 ///
-/// What it hands out says what is missing before it: a chunk behind dropped ones has the discontinuity `lost`.
+/// A chunk states the loss before it: one that follows dropped chunks has the discontinuity `lost`.
 ///
 /// Safe to use from any thread. No allocation once made.
 final class AudioQueue: Sendable {
@@ -14,14 +14,14 @@ final class AudioQueue: Sendable {
         var first = 0
         var count = 0
         var isClosed = false
-        /// No producer waits any more; see ``AudioQueue/setStopping(_:)``.
+        /// No producer waits; see ``AudioQueue/setStopping(_:)``.
         var isStopping = false
         /// Chunks that were pushed.
         var received: UInt64 = 0
         /// Frames that were dropped.
         var lost = AudioStatistics.LossCounts()
-        /// What was dropped since the last chunk that was put in, or for `dropOldest` taken out. The first chunk of all
-        /// continues nothing that its consumer knows of.
+        /// The chunks dropped since the last chunk that was put in, or for `dropOldest` taken out. The very first chunk
+        /// continues none.
         var gap = Gap(discontinuity: .start)
         var waitingProducers = 0
         /// When the consumer has last taken or returned a chunk; only where there is a timeout.
@@ -195,7 +195,7 @@ final class AudioQueue: Sendable {
         contents.wakeAll()
     }
 
-    /// Releases a producer that waits for room, with its chunk, and turns away what comes after while the queue is full;
+    /// Releases a producer that waits for room, with its chunk, and rejects later chunks while the queue is full;
     /// false ends that. For stopping a capture without waiting for its slowest consumer.
     func setStopping(_ isStopping: Bool) {
         contents.withLock { $0.isStopping = isStopping }

@@ -49,7 +49,7 @@ public final class AudioSubscription: Sendable {
         queue.close(discardingWaiting: true)
     }
 
-    /// What was counted for this consumer.
+    /// Statistics of this consumer.
     public var statistics: AudioPublisher.Statistics.Consumer {
         var result = AudioPublisher.Statistics.Consumer(name: name)
         result.chunksReceived = queue.received
@@ -89,7 +89,7 @@ extension AudioPublisher {
         /// Of each consumer, in the order in which they were added.
         public var consumers: [Consumer]
 
-        /// What was counted for one consumer.
+        /// Statistics of one consumer.
         public struct Consumer: Sendable, Hashable {
             /// The consumer's name, as given when it was added.
             public var name: String

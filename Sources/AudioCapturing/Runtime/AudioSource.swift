@@ -5,7 +5,7 @@
 /// open → (start → nextChunk* → stop)* → close; so a source needs no lock. Only ``nextChunk(_:)`` and the settings must be
 /// written.
 public protocol AudioSource {
-    /// What the source delivers; before ``open(_:)`` what was asked for, after it what was settled.
+    /// The settings that the source delivers: before ``open(_:)`` the requested ones, after it the final ones.
     var settings: AudioSettings { get }
 
     /// When chunks are due. The default is ``AudioPacing/clock``.
@@ -18,9 +18,9 @@ public protocol AudioSource {
     /// - Throws: any error, which `initCapture` throws; ``close()`` is not called then.
     mutating func open(_ context: AudioContext) throws
 
-    /// Makes the device stream.
+    /// Starts the device's stream.
     ///
-    /// - Parameter context: makes samples, tells the time, and ends waits.
+    /// - Parameter context: makes samples, has the time, and ends waits.
     /// - Throws: any error, which `startCapture` throws.
     mutating func start(_ context: AudioContext) throws
 
@@ -31,7 +31,7 @@ public protocol AudioSource {
     /// ``AudioContext/waitForInput(_:atMost:)``, or poll ``AudioContext/stopDescriptor`` in addition to several of
     /// them. What it returns after that is not delivered.
     ///
-    /// - Parameter context: makes samples, tells the time, and ends waits.
+    /// - Parameter context: makes samples, has the time, and ends waits.
     /// - Returns: the samples; nil when there are no more.
     /// - Throws: any error, which stops the capture and is its reason.
     mutating func nextChunk(_ context: AudioContext) throws -> SourceAudio?
@@ -54,11 +54,11 @@ extension AudioSource {
 /// When the chunks of a source are due.
 public enum AudioPacing: Sendable, Hashable {
     /// By the capture's clock, at the nominal rate: a generator. A chunk is delivered when its last sample is due, as a
-    /// microphone would. What is more than 100 ms late is left out and counted, never made up for in a burst;
-    /// ``AudioContext/nextFrame`` tells the source where to go on.
+    /// microphone would. Sound that is more than 100 ms late is left out and counted, never caught up in a burst;
+    /// ``AudioContext/nextFrame`` is the number of the sample with which the source continues.
     case clock
     /// The source itself waits for its device: a microphone, a radio. Its timestamps, of the monotonic clock, are smoothed,
-    /// and show what is lost.
+    /// and reveal losses.
     case device
     /// At the source's own times (``SourceAudio/timestamp``), counted from its first chunk: a file. Nothing is left out.
     case sourceTimestamps
@@ -71,15 +71,15 @@ public enum AudioPacing: Sendable, Hashable {
 public struct SourceAudio: Sendable {
     /// The samples.
     public var buffer: AudioBuffer
-    /// When the first sample was at the microphone, as exactly as the device tells, on the monotonic clock; with
+    /// When the first sample was at the microphone, as exactly as the device reports it, on the monotonic clock; with
     /// ``AudioPacing/sourceTimestamps`` on the source's own scale. Nil when unknown: with ``AudioPacing/device`` the end of
     /// the chunk is then taken to be the time of the call. The other pacings ignore it.
     public var timestamp: MediaTime?
     /// How many frames the source or driver is known to have lost just before the first sample. With a timestamp,
-    /// the clock tells the number, and this only says that there is a loss.
+    /// the clock gives the number, and this only states that there is a loss.
     public var lostBefore: Int64 = 0
-    /// Whether the device has been restarted, so that its time does not continue: what is missing is then told by the
-    /// timestamp, however short it is. Set automatically after an interruption.
+    /// Whether the device has been restarted, so that its time does not continue: the timestamp then gives the length of the
+    /// gap, however short it is. Set automatically after an interruption.
     public var isAfterGap = false
     /// The time from the microphone to the delivery of the last sample; nil when unknown.
     public var estimatedCaptureDelay: Duration?

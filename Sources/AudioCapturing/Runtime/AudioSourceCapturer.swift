@@ -17,7 +17,7 @@
 /// let capture = AudioSourceCapturer(Clicks())
 /// ```
 ///
-/// The source lives on a thread of its own from init to release; every function of it is called there.
+/// The source lives on a separate thread from init to release; all its functions are called there.
 /// Safe to use from any thread. Released when it is destroyed.
 public final class AudioSourceCapturer: AudioCapture {
     private let runner: CaptureRunner<AudioMedia>
@@ -66,8 +66,8 @@ public final class AudioSourceCapturer: AudioCapture {
     public var statistics: AudioStatistics { control.contents.withLock { $0.media.statistics } }
 }
 
-/// A capture that leaves all the work to another: the shape of a capturer that is an ``AudioSource`` with a name and an
-/// initializer of its own.
+/// A capture that forwards all work to another one: the shape of a capturer that is an ``AudioSource`` with its own name
+/// and initializer.
 ///
 /// ```swift
 /// public final class ToneCapturer: ForwardingAudioCapture {

@@ -7,7 +7,7 @@ final class AudioSourceLoop: @unchecked Sendable {
     private let context: AudioContext
     @exclusivity(unchecked) private var source: any AudioSource
     @exclusivity(unchecked) private var timeline = AudioTimeline()
-    /// The first time of a source with a time scale of its own, and where it lies by the capture's clock.
+    /// The first time of a source with its own time scale, and the same moment by the capture's clock.
     @exclusivity(unchecked) private var sourceEpoch: (own: MediaTime, time: MediaTime)?
 
     /// How late a source that is paced by the clock may be before sound is left out.

@@ -1,5 +1,5 @@
-/// Gives the chunks of a capture their places: strictly increasing times and the numbers of frames, over all restarts, with
-/// what was lost in between.
+/// Places the chunks of a capture: strictly increasing times and the numbers of frames, over all restarts, with the losses
+/// in between.
 struct AudioTimeline {
     /// Where a chunk belongs.
     struct Place {
@@ -26,9 +26,9 @@ struct AudioTimeline {
     private var clock: SampleClock?
     private var lateness = ReadLateness()
     private var lastTimestamp: MediaTime?
-    /// What is to be stated with the next chunk.
+    /// The discontinuity to state with the next chunk.
     private var pending: AudioChunk.Discontinuity?
-    /// What is added to a device's times since its clock was set.
+    /// The offset that is added to a device's times since its clock was set.
     private var offset = Duration.zero
     /// The line of sound that is paced: the time of a frame, from which the others are counted without rounding.
     private var line = (time: MediaTime.zero, frame: Int64(0))
@@ -73,13 +73,13 @@ struct AudioTimeline {
         line.time.advanced(by: format.duration(ofFrames: frame - line.frame))
     }
 
-    // MARK: Sound with a time of its own
+    // MARK: Sound with a device's time
 
-    /// The place of a chunk of which the device tells the time; nil when its time has been taken by others already.
+    /// The place of a chunk with the device's time; nil if other chunks already have that time.
     ///
     /// - Parameters:
     ///   - audio: the chunk.
-    ///   - time: when its first sample was there, as far as the device or the time of the read tells.
+    ///   - time: the time of its first sample, by the device or by the read.
     ///   - isExact: whether that is the device's time, rather than a read's.
     mutating func place(_ audio: SourceAudio, at time: MediaTime, isExact: Bool) -> Place? {
         let frames = audio.buffer.frameCount
@@ -106,7 +106,7 @@ struct AudioTimeline {
         var error = Double(time.nanoseconds(since: prediction))
         var span = frames
         if error < -AudioTimeline.tolerance, !isExact {
-            // An early read proves that those before were late; so was what was made of them.
+            // An early read proves that earlier reads were late, and so were the times made from them.
             let earliest = lastTimestamp.map { $0.advanced(by: .nanoseconds(1)) } ?? time
             let start = max(time, earliest)
             pending = AudioChunk.Discontinuity.merge(pending, .resynchronized(by: start - prediction))

@@ -10,7 +10,7 @@ public final class PushAudioCapturer: ForwardingAudioCapture {
     private let mailbox: AudioMailbox
     public let forwardedCapture: AudioSourceCapturer
 
-    /// A capture for what is pushed.
+    /// A capture of pushed sound.
     ///
     /// - Parameters:
     ///   - format: what will be pushed, as far as is known; each buffer's own format is what counts.

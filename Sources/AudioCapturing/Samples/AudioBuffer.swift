@@ -23,7 +23,7 @@ public final class AudioBuffer: @unchecked Sendable {
     public let format: AudioFormat
     /// The number of frames: samples per channel.
     public var frameCount: Int { storedFrameCount.load(ordering: .relaxed) }
-    /// Atomic, since ``finishedReads`` orders only what is read inside of a call.
+    /// Atomic, because ``finishedReads`` orders only the reads inside of a call.
     private let storedFrameCount = Atomic(0)
     private let memory: UnsafeMutableRawPointer
     let frameCapacity: Int
@@ -58,7 +58,7 @@ public final class AudioBuffer: @unchecked Sendable {
     /// A separate buffer with a copy of samples; for a stream of them use an ``AudioBufferPool``.
     ///
     /// - Parameters:
-    ///   - samples: interleaved; what is left over after the last whole frame is left out.
+    ///   - samples: interleaved; an incomplete frame at the end is left out.
     ///   - channels: the channels.
     ///   - sampleRate: frames per second.
     /// - Throws: `invalidConfiguration` for a format out of range, and `outOfMemory`.
@@ -142,7 +142,7 @@ public final class AudioBuffer: @unchecked Sendable {
 ///
 /// The memory is not cleared: it may hold earlier samples.
 public struct SampleWriter: ~Copyable {
-    /// What the samples are to be.
+    /// The format of the samples.
     public let format: AudioFormat
     /// The number of frames that there is room for.
     public let frameCapacity: Int

@@ -8,7 +8,7 @@ public struct AudioChunk: Sendable {
     /// The number of the first frame. Counts the frames of a capture over all its restarts, those that were lost too, so
     /// that a gap is exactly as wide as the loss.
     public var firstFrame: Int64
-    /// What is between the chunk before and this one; nil where it continues it.
+    /// The gap between the chunk before and this one; nil if this one continues it.
     public var discontinuity: Discontinuity?
     /// The time from the microphone to the delivery of the chunk's last sample; nil when unknown.
     public var estimatedCaptureDelay: Duration?
@@ -38,8 +38,8 @@ public struct AudioChunk: Sendable {
 }
 
 extension AudioChunk {
-    /// What is between two chunks. Where several apply, the last of the list that applies is stated; the numbers of the
-    /// frames tell of a loss in any case.
+    /// The kind of a gap between two chunks. If several kinds apply, the last one in this list is stated; the numbers of the
+    /// frames show a loss in any case.
     public enum Discontinuity: Sendable, Hashable {
         /// The time of the device has run back by this, or was found to be wrong; no frame is missing.
         case resynchronized(by: Duration)

@@ -112,7 +112,7 @@ private struct TIFFDirectory {
 
     private var entries: [Entry] = []
 
-    /// ASCII with a zero; what is not becomes a question mark.
+    /// ASCII with a zero; other characters become a question mark.
     mutating func add(_ tag: UInt16, text: String) {
         let value = text.unicodeScalars.map { $0.isASCII && $0.value >= 32 ? UInt8($0.value) : UInt8(ascii: "?") } + [0]
         insert(Entry(tag: tag, type: 2, count: UInt32(value.count), value: value))

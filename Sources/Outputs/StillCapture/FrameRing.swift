@@ -23,7 +23,7 @@ struct FrameRing {
 
     /// Adds a frame.
     ///
-    /// - Returns: a frame that has no place any more, to be released where no lock is held: its release may run a driver's
+    /// - Returns: a frame that has no place left. Release it while no lock is held: its release may run a driver's
     ///   code. There may be more; ``removeExcess()`` has them.
     mutating func append(_ frame: VideoFrame) -> VideoFrame? {
         var displaced = count == slots.count ? removeFirst() : nil

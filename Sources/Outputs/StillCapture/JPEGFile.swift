@@ -10,7 +10,7 @@ enum JPEGFile {
     /// - Parameters:
     ///   - picture: a whole JPEG picture.
     ///   - exif: the metadata to insert in place of any that are there; nil to leave these as they are.
-    /// - Throws: `corruptData` for what is not a JPEG picture.
+    /// - Throws: `corruptData` for bytes that are not a JPEG picture.
     static func make(of picture: UnsafeRawBufferPointer, exif: EXIF?) throws -> [UInt8]? {
         let header = try JPEGHeader(picture)
         let lacksTables = !header.hasHuffmanTables && !header.isArithmeticCoded
@@ -64,7 +64,7 @@ enum JPEGFile {
 
         init?(_ bytes: UnsafeRawBufferPointer, at start: Int) {
             var position = start
-            // What is not a marker is passed over, as readers do.
+            // Bytes that are not a marker are skipped, as readers do.
             while position + 1 < bytes.count, bytes[position] != 0xFF || bytes[position + 1] == 0 { position += 1 }
             while position + 1 < bytes.count, bytes[position + 1] == 0xFF { position += 1 }
             guard position + 1 < bytes.count else { return nil }

@@ -2,7 +2,7 @@ public import VideoCapturing
 
 /// One photograph: the encoded picture, and all that is known of it.
 public struct Still: Sendable {
-    /// Tells the stills of one ``StillCapture`` apart: no two requests have the same.
+    /// Identifies a still of one ``StillCapture``: no two requests have the same.
     public var id: UInt64
     /// Counts the stills of a burst from 1, in the order in which their frames were taken; 1 for a single one.
     public var number: Int
@@ -40,7 +40,7 @@ public struct Still: Sendable {
 }
 
 extension Still {
-    /// How one still, or each of a burst, is to be taken and encoded.
+    /// How to take and encode one still, or each still of a burst.
     public struct Settings: Sendable, Hashable {
         /// How pictures are encoded.
         public enum Format: String, Sendable, Hashable, CaseIterable {
@@ -52,7 +52,7 @@ extension Still {
 
         /// How a picture that does not lie upright becomes so.
         public enum OrientationHandling: String, Sendable, Hashable, CaseIterable {
-            /// The file says how it is to be turned (in EXIF); the pixels stay as they are.
+            /// The file states the rotation (in EXIF); the pixels stay unchanged.
             case written
             /// The pixels are turned.
             case applied
@@ -73,17 +73,17 @@ extension Still {
         /// Whether a frame from before the request may be taken, where it is the nearest to it. Without, it is the first
         /// after it.
         public var allowsEarlierFrames: Bool
-        /// How many frames after the request are passed over, so that what was set for it (a flash, a control) shows; with
-        /// any, no frame from before the request is taken.
+        /// The number of frames after the request that are skipped, so that its settings (a flash, a control) take effect. If
+        /// it is not 0, no frame from before the request is taken.
         public var skippedFrames: Int
-        /// The size that a single still is to have, whatever that of the stream is; nil, the default, for that of the
-        /// stream. A capture that can (`VideoCapture.adjustable`) changes its mode for it, and back.
+        /// The size of a single still, independent of the stream's; nil, the default, for the stream's
+        /// size. A capture that can (`VideoCapture.adjustable`) changes its mode for it, and back.
         ///
         /// That interrupts the capture for all its consumers, for half a second on common cameras.
         public var size: PixelSize?
         /// How long a single still may wait for its frame; nil for indefinitely. Stills of a burst wait indefinitely.
         public var timeout: Duration?
-        /// What is asked of the capture while a request is outstanding, such as `CaptureWants()` for its full size and rate.
+        /// The wants sent to the capture while a request is outstanding, such as `CaptureWants()` for its full size and rate.
         /// Then frames from before the request are not taken.
         ///
         /// Nil, the default, takes what the capture delivers for its other consumers.
@@ -119,7 +119,7 @@ extension Still {
                 throw refuse("The minimum quality is \(minimumQuality); choose 1 to \(quality), the quality itself.")
             }
             guard (0...1000).contains(skippedFrames) else {
-                throw refuse("\(skippedFrames) frames are to be passed over; choose 0 to 1000.")
+                throw refuse("\(skippedFrames) frames would be skipped; choose 0 to 1000.")
             }
             if let size, !size.isValid { throw refuse("\(size) is not the size of an image; choose another.") }
             if let timeout, timeout <= .zero { throw refuse("The timeout is \(timeout); choose one above zero.") }

@@ -1,6 +1,6 @@
 public import VideoCapturing
 
-/// Takes photographs out of a running capture: single ones and bursts, beside whatever else its publisher serves.
+/// Takes photographs from a running capture: single ones and bursts. The publisher's other consumers continue.
 ///
 /// ```swift
 /// let stills = StillCapture()
@@ -10,14 +10,14 @@ public import VideoCapturing
 ///     if case .still(let still) = event { try file.write(still) }
 /// }
 /// ```
-/// The last frames are kept, so that a request gets the one that is nearest to it in time, also where that was taken
-/// before; ``Still/offset`` says how far it is. Encoding runs on threads of its own. The capture and the other consumers
-/// wait for nothing here, and as long as no request has wants (``Still/Settings/wants``), the capture delivers what the
-/// others want.
+/// The last frames are kept. So a request gets the frame that is nearest to it in time, even if it was captured before;
+/// ``Still/offset`` states the distance. Encoding runs on separate threads. The capture and the other consumers are not
+/// delayed. As long as no request has wants (``Still/Settings/wants``), the capture follows the wants of the other
+/// consumers.
 ///
 /// Safe to use from any thread.
 public final class StillCapture: InlineConsumer, FeedbackConsumer {
-    /// Limits and names; checked nowhere, but clamped to what is possible.
+    /// Limits and names. Values out of range are clamped.
     public struct Configuration: Sendable, Hashable {
         /// How many stills may be asked for and not be received yet; at least 1.
         public var outstandingLimit: Int
@@ -30,7 +30,7 @@ public final class StillCapture: InlineConsumer, FeedbackConsumer {
         public var workerCount: Int
         /// After how many failures in a row a burst ends; at least 1.
         public var failureLimit: Int
-        /// The maker of the camera, for EXIF; nil, the default, for none: no driver tells.
+        /// The maker of the camera, for EXIF; nil, the default, for none: no driver reports it.
         public var cameraMake: String?
         /// The camera, for EXIF; nil, the default, for the name of the capture's source.
         public var cameraModel: String?
@@ -83,7 +83,7 @@ public final class StillCapture: InlineConsumer, FeedbackConsumer {
         case finished(BurstSummary)
     }
 
-    /// What was counted during a burst.
+    /// Statistics of a burst.
     public struct BurstSummary: Sendable, Hashable {
         /// Frames that were asked for, those for failed stills included.
         public var requested = 0
@@ -181,8 +181,8 @@ public final class StillCapture: InlineConsumer, FeedbackConsumer {
         return try await engine.takeSingle(settings) { .frame($0) }
     }
 
-    /// Has requests wait for the next frame, since what was delivered before is no picture of now. For those that hand
-    /// frames in by ``consumeFrame(_:)``; otherwise the state of the publisher's capture is followed.
+    /// Makes requests wait for the next frame, because earlier frames are out of date. For programs that pass
+    /// frames by ``consumeFrame(_:)``; otherwise the state of the publisher's capture is followed.
     ///
     /// - Parameter state: the state that bursts report.
     public func interrupt(_ state: CaptureState) { engine.interrupt(state) }
@@ -200,8 +200,8 @@ public final class StillCapture: InlineConsumer, FeedbackConsumer {
     ///   - count: the number of stills; at least 1.
     ///   - interval: the time from still to still; nil for that from frame to frame.
     ///   - settings: how each is taken and encoded.
-    /// - Returns: what happens, in order. It throws ``StillCaptureError``: `invalidConfiguration` at the beginning;
-    ///   after the summary, what has failed again and again, or `notRunning` when the publisher has gone.
+    /// - Returns: the events, in order. It throws ``StillCaptureError``: `invalidConfiguration` at the beginning;
+    ///   after the summary, the error that occurred repeatedly, or `notRunning` when the publisher has gone.
     public func burst(
         count: Int, interval: Duration? = nil, settings: Still.Settings = Still.Settings()
     ) -> AsyncThrowingStream<BurstEvent, any Error> {
@@ -223,7 +223,7 @@ public final class StillCapture: InlineConsumer, FeedbackConsumer {
     /// Cancelling the task that reads the stream ends the bracket, and so does releasing the stream.
     ///
     /// - Parameters:
-    ///   - shots: what is set for each still; as many as may be outstanding, at most.
+    ///   - shots: the controls for each still; at most as many as may be outstanding.
     ///   - settings: how each is taken and encoded.
     /// - Returns: the stills, in order. It throws ``StillCaptureError``: as ``capture(_:)``, `control` where the capture
     ///   cannot be adjusted or its device does not take a value, and `tooManyRequests` during another bracket.
@@ -243,8 +243,8 @@ public final class StillCapture: InlineConsumer, FeedbackConsumer {
     /// Whether a request would be served now.
     public var readiness: Readiness { engine.state.withLock { $0.readiness } }
 
-    /// A stream of its own of the readiness: the present one, then each change, of which only the last is kept for a slow
-    /// reader. It ends when the object is destroyed.
+    /// A new stream of the readiness: the present one, then each change; a slow reader gets only the
+    /// last. It ends when the object is destroyed.
     public func readinessChanges() -> AsyncStream<Readiness> { engine.readinessChanges() }
 }
 

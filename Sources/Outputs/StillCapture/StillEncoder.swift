@@ -27,7 +27,7 @@ final class StillEncoder {
     }
 
     /// - Parameters:
-    ///   - job: the frame, and how it is to be encoded.
+    ///   - job: the frame, and how to encode it.
     ///   - backlog: how many other frames wait.
     ///   - cameraModel: the camera's name, for EXIF.
     func encode(_ job: StillJob, backlog: Int, cameraModel: String?) throws(StillCaptureError) -> Still {

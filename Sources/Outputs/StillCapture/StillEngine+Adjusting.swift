@@ -15,7 +15,7 @@ extension StillEngine {
         return format.map { PixelSize(width: $0.imageWidth, height: $0.imageHeight) != size } ?? true
     }
 
-    /// Takes one still of another size than the stream's. The device's answers are waited for on a thread of its own.
+    /// Takes one still of another size than the stream's. A separate thread waits for the device's answers.
     func takeSized(_ settings: Still.Settings, of size: PixelSize) async throws -> Still {
         let adjustable = try adjustable("take a still of another size", currentCapture()?.adjustable)
         let identifier = state.withLock { $0.makeIdentifier() }
@@ -76,7 +76,7 @@ extension StillEngine {
 
     // MARK: Brackets
 
-    /// Starts a bracket on a thread of its own, since the device's answers are waited for.
+    /// Starts a bracket on a separate thread, which waits for the device's answers.
     func startBracket(
         _ shots: [CaptureAdjustment], _ settings: Still.Settings,
         _ continuation: AsyncThrowingStream<Still, any Error>.Continuation
@@ -114,10 +114,10 @@ extension StillEngine {
         }
     }
 
-    /// Takes the stills of a bracket, one after the other, and puts back what was set; blocks.
+    /// Takes the stills of a bracket, one after the other, and restores the controls; blocks.
     ///
     /// - Parameters:
-    ///   - shots: what is set for each still.
+    ///   - shots: the controls for each still.
     ///   - settings: how each is taken.
     ///   - adjustable: the capture's device; nil for one that cannot be adjusted.
     ///   - isCancelled: whether to end before the next still.

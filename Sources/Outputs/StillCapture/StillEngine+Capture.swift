@@ -38,7 +38,7 @@ extension StillEngine {
     ///
     /// - Returns: the capture's state; nil without a publisher.
     func syncGate() -> CaptureState? {
-        // Several threads read the state, none under the lock: what was read first may arrive last.
+        // Several threads read the state, none under the lock: the first value read may arrive last.
         let reading = state.withLock { $0.makeIdentifier() }
         guard let capture = currentCapture() else { return nil }
         let (number, isReplaced) = connection.withLock { connection -> (UInt64?, Bool) in

@@ -10,8 +10,8 @@ import VideoCapturing
 /// Names and writes the files of stills: `shot-%03d.jpg` becomes `shot-001.jpg`, `shot-002.jpg` and so on, and
 /// `%Y%m%d-%H%M%S.jpg` the time at which each was taken, by strftime(3).
 ///
-/// A file appears under its name when it is complete: it is written under another one next to it, and renamed. What was
-/// written before a failure stays.
+/// A file appears under its name when it is complete: it is written under another one next to it, and renamed. Files written
+/// before a failure stay.
 public struct StillFile: Sendable, Hashable {
     /// The path, with one field for the number (`%d`, `%3d` or `%03d`) or none, and fields for the time; `%%` is a percent
     /// sign. `%d` is the day next to a month (`%m`).

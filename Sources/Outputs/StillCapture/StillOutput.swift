@@ -7,7 +7,7 @@ public import VideoCapturing
 /// try publisher.add(StillOutput("shot-%03d.jpg", configuration: .init(count: 20)))
 /// ```
 /// It begins with the first frame, and is complete with the last still: then it takes nothing more, while the publisher's
-/// other outputs go on. A capture that ends before ends it too; what was taken by then is written. Safe to use from any
+/// other outputs go on. A capture that ends before ends it too; the stills taken by then are written. Safe to use from any
 /// thread.
 public final class StillOutput: MediaOutput {
     /// What is taken.
@@ -19,7 +19,7 @@ public final class StillOutput: MediaOutput {
         public var interval: Duration?
         /// How each still is taken and encoded.
         public var settings: Still.Settings
-        /// What is set of the capture's device for each still of a bracket, in place of ``count``; empty for none.
+        /// The controls for each still of a bracket, in place of ``count``; empty for no bracket.
         public var bracket: [CaptureAdjustment]
 
         /// A configuration; see the properties.
@@ -48,7 +48,7 @@ public final class StillOutput: MediaOutput {
     ///
     /// - Parameters:
     ///   - pattern: the path of the files, as in `shot-%03d.jpg`; a single still needs no number.
-    ///   - configuration: what is taken.
+    ///   - configuration: the stills to take.
     ///   - overwrites: whether existing files are replaced.
     /// - Throws: ``StillCaptureError`` with `invalidName` and `invalidConfiguration`.
     public init(

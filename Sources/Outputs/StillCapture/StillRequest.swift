@@ -19,7 +19,7 @@ struct StillRequest {
     var awaitsWants: Bool
     /// How many frames after ``bound`` are passed over still, one by one.
     var skippedFrames: Int
-    /// The source, which gives no frames of its own accord, has been asked for one.
+    /// A frame was requested from the source, which delivers none without a request.
     var hasRequestedRefresh = false
 
     init(id: UInt64, owner: Owner, moment: MediaTime, settings: Still.Settings, awaitsWants: Bool) {
@@ -34,7 +34,7 @@ struct StillRequest {
         skippedFrames = settings.skippedFrames
     }
 
-    /// Counts a frame that is to be passed over.
+    /// Counts a skipped frame.
     mutating func passOver(_ frame: VideoFrame) {
         guard skippedFrames > 0, !awaitsWants, frame.timestamp > bound ?? moment else { return }
         skippedFrames -= 1

@@ -40,7 +40,7 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
         var burst: UInt64? { if case .burst(let burst) = self { burst } else { nil } }
     }
 
-    /// What was done so far.
+    /// The statistics so far.
     struct Progress {
         var written = 0
         var bytes: Int64 = 0
@@ -224,7 +224,7 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
             })
     }
 
-    /// A frame that is no picture, in whose place another one is taken; the first is worth a word.
+    /// A damaged frame, which another one replaces; only the first is reported.
     private func didFail(_ error: StillCaptureError) {
         let isFirst = state.withLock { state in
             state.outstandingCount -= 1
@@ -235,7 +235,7 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
         if isFirst { context.warn("A still failed and is taken again: \(error)") }
     }
 
-    /// Takes no more frames; what was taken is written.
+    /// Takes no more frames; the stills taken so far are written.
     func end() {
         let burst = state.withLock { state in
             state.isEnding = true
@@ -266,7 +266,7 @@ final class StillRun: InlineConsumer, FeedbackConsumer {
         state.wakeAll()
     }
 
-    /// Reports how it has ended. No frame waits any more then: the publisher, when it ends the supply of frames, waits for
+    /// Reports how it has ended. No frame waits then: the publisher, when it ends the supply of frames, waits for
     /// the one that is being consumed.
     private func conclude(_ error: (any Error)?) {
         let (burst, wasEnding, isComplete) = state.withLock { state in

@@ -70,7 +70,7 @@ struct StillState {
     mutating func take(_ frame: VideoFrame, at now: MediaTime) -> (displaced: VideoFrame?, effects: StillEffects?) {
         // A repeat shows nothing new; it counts only where there is nothing else.
         guard !frame.isRepeat || ring.count == 0 else { return (nil, nil) }
-        // What was sent before the last one, as by another clock, has no place in the order.
+        // A frame that is older than the last one, as by another clock, has no place in the order.
         if let newest = ring.newestTimestamp, frame.timestamp <= newest { return (nil, nil) }
         deliveryDelay = max(.zero, now - frame.timestamp)
         let displaced = ring.append(frame)
@@ -189,7 +189,7 @@ struct StillState {
         switch (answer, result) {
         case (.still(let handler), _): effects.answers.append { handler(result) }
         case (.frame, .failure(let error)): effects.answers.append { answer.fail(error) }
-        // Encoded is only what was asked for as a still.
+        // Only requested stills are encoded.
         case (.frame, .success): break
         }
         effects.wakesScheduler = true
@@ -269,7 +269,7 @@ struct StillState {
 
     mutating func setGate(_ gate: Gate) { self.gate = gate }
 
-    /// Follows a state of the capture, and reports it to the bursts; not one that is older than what was seen since.
+    /// Follows a state of the capture, and reports it to the bursts; not one that is older than the last reading.
     ///
     /// - Parameter reading: an identifier that was made before the state was read.
     mutating func adopt(_ captureState: CaptureState, _ reading: UInt64, _ effects: inout StillEffects) {
@@ -300,7 +300,7 @@ struct StillState {
 
     // MARK: The scheduler
 
-    /// What is due, and when the next thing is.
+    /// The due work, and the time of the next.
     struct Plan {
         var effects = StillEffects()
         var deadline: MediaTime?
@@ -309,7 +309,7 @@ struct StillState {
         var needsRefresh = false
     }
 
-    /// Does what is due at `now`.
+    /// Does the work that is due at `now`.
     mutating func advance(to now: MediaTime) -> Plan {
         var plan = Plan()
         for identifier in bursts.keys { advance(identifier, to: now) }

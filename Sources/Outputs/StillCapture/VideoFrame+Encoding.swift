@@ -7,7 +7,7 @@ extension VideoFrame {
     /// let jpeg = try frame.encoded()
     /// let png = try frame.encoded(.init(format: .png, orientation: .applied))
     /// ```
-    /// Each call makes an encoder of its own: for photographs now and then. For many in a row, each at its moment and on other
+    /// Each call makes a new encoder: for occasional photographs. For many in a row, each at its moment and on other
     /// threads, use a ``StillCapture``. Size, timeout and wants of the settings are of no effect.
     ///
     /// - Parameter settings: format, quality, orientation and metadata.
