@@ -13,10 +13,10 @@ import AudioResampling
 /// publisher.close()
 /// playback.close()
 /// ```
-/// Sound is heard ``latency`` after it was delivered. The renderer has a clock of its own, 20 to 100 millionths off that
-/// of the capture: the level is held by resampling, at most 0.2 %. When the sound runs out, which the level tells whatever
-/// the renderer says, it goes on once there is as much as at the beginning; what comes in a burst is dropped, so that the delay
-/// does not grow.
+/// Sound is heard ``latency`` after it was delivered. The renderer's clock is 20 to 100 millionths off that of the capture,
+/// so the buffer level is regulated by resampling, by at most 0.2 %. An underrun is detected by the level, whatever the
+/// renderer reports; playback continues when the buffer is as full as at the beginning. Sound of a burst is dropped, so that
+/// the delay does not grow.
 ///
 /// A renderer that fails, as a headset does that is unplugged, is opened again each second while sound comes.
 ///
@@ -31,7 +31,7 @@ public final class AudioPlayback: AudioCaptureConsumer {
     private let state = Locked(State())
     private let line: Line
 
-    /// What is queued in a device when it counts as run dry: less than a period of any.
+    /// The sound queued in a device when it counts as run dry: less than a period of any device.
     private static let dryLevel = Duration.milliseconds(5)
     private static let retryInterval = Duration.seconds(1)
     /// How often the rate is corrected.
@@ -64,9 +64,9 @@ public final class AudioPlayback: AudioCaptureConsumer {
 
     deinit { renderer.close() }
 
-    /// What was counted.
+    /// Statistics of the playback.
     public struct Statistics: Sendable, Hashable {
-        /// Frames that the renderer took, of its own rate.
+        /// Frames that the renderer took, at the renderer's rate.
         public var framesPlayed: Int64 = 0
         /// Frames that were left out: of a burst, and while there was no renderer.
         public var framesDropped: Int64 = 0
@@ -83,7 +83,7 @@ public final class AudioPlayback: AudioCaptureConsumer {
         public init() {}
     }
 
-    /// What was counted until now.
+    /// The statistics so far.
     public var statistics: AudioPlayback.Statistics { state.withLock { $0.statistics } }
 
     // MARK: Life
@@ -112,7 +112,7 @@ public final class AudioPlayback: AudioCaptureConsumer {
         if let failure { onFailure(failure) }
     }
 
-    /// Plays what is held, which takes the time of ``latency``, and closes the renderer. A chunk that comes after it opens it
+    /// Plays the buffered sound, which takes the time of ``latency``, and closes the renderer. A later chunk opens it
     /// again.
     public func close() {
         exclusively { line in
@@ -248,7 +248,7 @@ public final class AudioPlayback: AudioCaptureConsumer {
                 error.code == .formatUnsupported ? .formatUnsupported : .unavailable, operation: error.operation,
                 subject: renderer.name, libraryCode: error.libraryCode, message: error.message)
         }
-        // What is held beyond a limit would delay all that follows.
+        // Sound beyond a limit would delay all that follows.
         let held = output.duration(ofFrames: Int64(line.ring.count) + (try queued()))
         let isTooMuch = held > (line.isTrimming ? latency : latency * 2 + .milliseconds(200))
         if isTooMuch, !line.isTrimming { line.level.restart() }

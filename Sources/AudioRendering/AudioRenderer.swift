@@ -2,9 +2,9 @@ import AudioCapturing
 
 /// Plays sound: a loudspeaker, a file, or nothing at all.
 ///
-/// The caller pushes. No call waits for sound to be heard: ``write(_:)`` takes what there is room for, and the caller looks
-/// after the level (``queuedFrames()``), which also tells it how far the sound is that is heard now: the frames written
-/// less those queued.
+/// The caller pushes. No call waits for sound to be heard: ``write(_:)`` takes as many frames as there is room for. The
+/// caller regulates the level (``queuedFrames()``). The level also gives the position of the sound that is heard now: the
+/// frames written minus those queued.
 ///
 /// The order is ``open(_:)``, then ``write(_:)``, ``pause()``, ``resume()`` and ``flush()`` in any order, then ``close()``;
 /// then it can be opened again. A renderer is used by one thread at a time, not always the same.
@@ -35,7 +35,7 @@ public protocol AudioRenderer: AnyObject, Sendable {
     /// - Throws: as ``write(_:)``.
     func queuedFrames() throws(AudioRendererError) -> Int
 
-    /// Holds the sound; what is queued stays.
+    /// Pauses the sound; queued sound stays.
     ///
     /// - Throws: as ``write(_:)``.
     func pause() throws(AudioRendererError)
@@ -45,12 +45,12 @@ public protocol AudioRenderer: AnyObject, Sendable {
     /// - Throws: as ``write(_:)``.
     func resume() throws(AudioRendererError)
 
-    /// Drops what is queued.
+    /// Drops the queued sound.
     ///
     /// - Throws: as ``write(_:)``.
     func flush() throws(AudioRendererError)
 
-    /// Releases the device or completes the file; what is queued is dropped. Does nothing when it is not open.
+    /// Releases the device or completes the file; queued sound is dropped. Does nothing when it is not open.
     func close()
 }
 

@@ -1,6 +1,6 @@
 import AudioCapturing
 
-/// The level of a sink that has no clock of its own: what is written is played at its rate by a ``CaptureClock``.
+/// The level of a sink without a clock: written frames are played at their rate by a ``CaptureClock``.
 struct PacedQueue: Sendable {
     private let clock: any CaptureClock
     private let capacity: Duration
@@ -60,7 +60,7 @@ struct PacedQueue: Sendable {
         anchor = clock.now
     }
 
-    /// Counts what was played since the anchor. An empty queue waits for its next frame, which is played at once.
+    /// Counts the frames played since the anchor. An empty queue waits for its next frame, which is played at once.
     private mutating func settle() {
         guard let format, !isPaused else { return }
         let now = clock.now

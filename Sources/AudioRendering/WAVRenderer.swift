@@ -6,7 +6,7 @@ import AudioCapturing
     import Musl
 #endif
 
-/// Plays into a WAV file, at the speed of sound: what is heard elsewhere is recorded here, without the pauses.
+/// Plays into a WAV file in real time: it records the sound that other renderers play, without the pauses.
 ///
 /// The sizes in the file's head are brought up to date each second, so that the file of a program that was killed can be
 /// played too. Beyond 4 GB (six hours of stereo at 48 kHz and 16 bits) the head is that of RF64 (EBU Tech 3306).

@@ -30,7 +30,7 @@ public struct MonotonicClock: CaptureClock {
     }
 }
 
-/// The time since 1970 by the machine's wall clock, which may be set and is not for timestamps: for what is compared with
+/// The time since 1970 by the machine's wall clock, which may be set and is not for timestamps: for comparisons with
 /// the clocks of others.
 package func wallClockTime() -> Duration {
     var time = timespec()

@@ -161,7 +161,7 @@ package final class CaptureControl<Media: CaptureMedia>: Sendable {
 
 /// What a life cycle asks of a kind of media. Called with the control locked.
 package protocol CaptureMedia {
-    /// The name of what is captured, for errors.
+    /// The name of the source, for errors.
     var sourceName: String? { get }
     /// The capture is being initialized: statistics begin at zero.
     mutating func willOpen()

@@ -10,7 +10,7 @@ package final class CaptureRunner<Media: CaptureMedia>: Sendable {
     private let openTimeout: Duration
 
     /// - Parameters:
-    ///   - control: what is shared with the thread.
+    ///   - control: the state that is shared with the thread.
     ///   - name: of the thread, and of the capture in errors where it has no other.
     ///   - timeout: how long to wait for a source that does not answer.
     ///   - openTimeout: the same while it is being opened.

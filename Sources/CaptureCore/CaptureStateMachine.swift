@@ -22,7 +22,7 @@ package final class CaptureStateMachine: Sendable {
     /// The state now.
     package var state: CaptureState { contents.withLock { $0.state } }
 
-    /// Goes to `state` and tells it; nothing happens when that is the state already.
+    /// Enters `state` and reports it; does nothing when that is the state already.
     package func transition(to state: CaptureState, reason: CaptureState.Change.Reason) {
         contents.withLock { contents in
             guard contents.state != state else { return }

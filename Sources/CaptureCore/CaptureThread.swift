@@ -4,7 +4,7 @@
     import Musl
 #endif
 
-/// An operating-system thread of its own, for work that blocks: captures, encoders, files.
+/// A separate operating-system thread, for work that blocks: captures, encoders, files.
 ///
 /// The cooperative pool of Swift concurrency has one thread per core and must never be blocked. What the thread takes
 /// is released automatically when it ends, whether or not another thread waits for that.

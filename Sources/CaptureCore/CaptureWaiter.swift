@@ -6,7 +6,7 @@
 
 /// What ended a wait for input.
 public enum InputWait: Sendable, Hashable {
-    /// There is something to read, or the descriptor has ended or failed, which a read tells.
+    /// There is something to read, or the descriptor has ended or failed, which a read reports.
     ///
     /// In rare cases (the system has no memory left to wait with) there is nothing yet: use reads that do not block
     /// (`O_NONBLOCK`, `MSG_DONTWAIT`), and wait again after `EAGAIN`.
@@ -104,7 +104,7 @@ package final class CaptureWaiter: Sendable {
     /// From here on wake-ups are heard.
     package func beginSession() { state.withLock { $0 = true } }
 
-    /// Forgets a wake-up. What it was about is to be looked for after this, so that none is missed.
+    /// Clears a wake-up. Look for its reason after this call, so that none is missed.
     package func clearWakeUp() {
         state.withLock { _ in
             if !isStopping { wake.reset() }
@@ -129,12 +129,12 @@ package final class CaptureWaiter: Sendable {
         }
     }
 
-    /// Sets what is called once the capture is being stopped, on the thread that stops it.
+    /// Sets the handler that is called once the capture is being stopped, on the thread that stops it.
     package func setStopHandler(_ handler: (@Sendable () -> Void)?) {
         stopHandler.withLock { $0 = handler }
     }
 
-    /// Without the control locked, since the handler takes locks of its own. Too late it does no harm.
+    /// Without the control locked, because the handler takes other locks. A late call does no harm.
     package func callStopHandler() {
         stopHandler.withLock { $0 }?()
     }

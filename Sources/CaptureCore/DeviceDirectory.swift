@@ -6,7 +6,7 @@
 public struct DeviceDirectory: Sendable {
     /// What they are, in the plural and as the name of a list in JSON: `cameras`, `screens`.
     public var name: String
-    /// Options that choose a device and what is listed of it.
+    /// Options that choose a device and its listed details.
     public var options: [OptionDescription]
     /// Lists the devices. Without values none is needed and all are listed in short; with values of ``options`` it throws
     /// when no device answers them: `OptionError` for an invalid value, `CaptureError` for devices.
@@ -16,7 +16,7 @@ public struct DeviceDirectory: Sendable {
     ///
     /// - Parameters:
     ///   - name: what they are, in the plural and as the name of a list in JSON.
-    ///   - options: options that choose a device and what is listed of it.
+    ///   - options: options that choose a device and its listed details.
     ///   - list: lists the devices.
     public init(
         name: String, options: [OptionDescription] = [],

@@ -12,7 +12,7 @@ public struct Finding: Sendable, Hashable {
 
     /// The part of the machine: `libraries`, `devices`, `display`, `programs`, `place`.
     public var topic: String
-    /// What was checked: a library, a device's path.
+    /// The checked item: a library, a device's path.
     public var name: String
     /// How it came out.
     public var state: State

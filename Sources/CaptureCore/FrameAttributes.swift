@@ -1,4 +1,4 @@
-/// What is known of a picture besides its pixels, its time and its number: the same value in `SourceFrame`,
+/// The attributes of a picture in addition to its pixels, its time and its number: the same value in `SourceFrame`,
 /// `VideoFrame` and ``MediaPacket``, so that nothing is lost from the capture to the packet.
 public struct FrameAttributes: Sendable, Hashable {
     /// The clockwise rotation to apply for display.
@@ -13,7 +13,7 @@ public struct FrameAttributes: Sendable, Hashable {
     public var estimatedFrameRate: FrameRate?
     /// The time from exposure to delivery; nil when unknown.
     public var estimatedCaptureDelay: Duration?
-    /// Bytes that travel with the frame, of any length; nil when there are none.
+    /// Bytes that travel with the frame, of any length; nil without any.
     public var metadata: FrameAttributes.Metadata?
 
     /// Attributes of an upright picture.
@@ -32,9 +32,9 @@ public struct FrameAttributes: Sendable, Hashable {
     }
 }
 
-/// A frame or packet with attributes, which are properties of its own too.
+/// A frame or packet with attributes, which are its properties too.
 public protocol AttributedFrame: Sendable {
-    /// What is known of it besides its data, its time and its number.
+    /// The attributes in addition to its data, its time and its number.
     var attributes: FrameAttributes { get set }
 }
 
@@ -70,7 +70,7 @@ extension AttributedFrame {
         get { attributes.estimatedCaptureDelay }
         set { attributes.estimatedCaptureDelay = newValue }
     }
-    /// Bytes that travel with the frame; nil when there are none.
+    /// Bytes that travel with the frame; nil without any.
     @inlinable public var metadata: FrameAttributes.Metadata? {
         get { attributes.metadata }
         set { attributes.metadata = newValue }

@@ -1,9 +1,9 @@
 extension JSONValue {
     /// Reads a whole text (RFC 8259).
     ///
-    /// Bounded by the text: what it makes is no larger than a constant times it, and values may be nested 64 deep.
+    /// Bounded by the text: the result is no larger than a constant times the text, and values may be nested 64 deep.
     ///
-    /// - Returns: nil for what is no JSON. Numbers that are not whole, or beyond 63 bits, are ``number(_:decimals:)``.
+    /// - Returns: nil for text that is not JSON. Numbers that are not whole, or beyond 63 bits, are ``number(_:decimals:)``.
     package init?(reading text: some Sequence<UInt8>) {
         var reader = JSONReader(bytes: Array(text))
         guard let value = reader.value(depth: 0) else { return nil }
@@ -12,7 +12,7 @@ extension JSONValue {
         self = value
     }
 
-    /// The first member with this name; nil without one, and for what is no object.
+    /// The first member with this name; nil without one, and for a value that is not an object.
     package subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
@@ -24,19 +24,19 @@ extension JSONValue {
         return text
     }
 
-    /// Nil for what is no whole number.
+    /// Nil for a value that is not a whole number.
     package var integerValue: Int64? {
         guard case .integer(let number) = self else { return nil }
         return number
     }
 
-    /// Nil for what is neither true nor false.
+    /// Nil for a value that is neither true nor false.
     package var boolValue: Bool? {
         guard case .bool(let value) = self else { return nil }
         return value
     }
 
-    /// Empty for what is no array.
+    /// Empty for a value that is not an array.
     package var elements: [JSONValue] {
         guard case .array(let values) = self else { return [] }
         return values

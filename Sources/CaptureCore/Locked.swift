@@ -7,7 +7,7 @@
 /// A value behind a POSIX mutex, with a condition variable to wait for a change of it.
 ///
 /// `Synchronization.Mutex` is not used: under contention ThreadSanitizer on Linux cannot see its
-/// futex and reports races that are none. The condition variable waits on `CLOCK_MONOTONIC`.
+/// futex and reports false races. The condition variable waits on `CLOCK_MONOTONIC`.
 ///
 /// `@unchecked Sendable`: the value is reached only while the mutex is held.
 ///

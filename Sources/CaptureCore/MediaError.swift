@@ -5,7 +5,7 @@
 #endif
 
 /// The one shape of the errors of captures, codecs, files and servers: the kind, the operation and its subject, the
-/// system's or library's code beneath, and a sentence that tells the user what to do next.
+/// system's or library's code beneath, and a sentence for the user with the next step.
 ///
 /// Each part of the framework has codes of its own: ``CaptureError``, ``CodecError`` and others are aliases.
 public struct MediaError<Kind: MediaErrorCode>: CategorizedError, Sendable, Hashable {
@@ -82,7 +82,7 @@ public enum ErrorCategory: String, Sendable, Hashable, CaseIterable {
     case busy
     /// The user may not do this.
     case noPermission
-    /// The device, format or peer cannot do what was asked.
+    /// The device, format or peer does not support the request.
     case unsupported
     /// The data, or what a peer sends, are damaged or against the protocol.
     case invalidData
@@ -118,7 +118,7 @@ public enum CaptureErrorCode: String, MediaErrorCode {
     case deviceBusy
     /// The user may not use the device or file.
     case permissionDenied
-    /// The device cannot deliver what was asked.
+    /// The device cannot deliver the requested format.
     case formatUnsupported
     /// The device has gone away.
     case deviceLost

@@ -8,9 +8,9 @@ public struct MediaPacket: AttributedFrame {
     public var track: TrackID
     /// When the picture or the first sample was captured, on the monotonic clock: the presentation time.
     public var timestamp: MediaTime
-    /// When it is to be decoded, where pictures are reordered; nil for ``timestamp``.
+    /// The decoding time, if pictures are reordered; nil for ``timestamp``.
     public var decodeTimestamp: MediaTime?
-    /// How long it is to be presented, as far as is known when it is encoded: a frame's interval.
+    /// The duration of its presentation, as far as known when it is encoded: a frame's interval.
     public var duration: Duration
     /// Whether decoding can begin here.
     public var isKeyFrame: Bool

@@ -85,8 +85,8 @@ extension Duration {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 
-    /// The nearest whole nanoseconds, clamped to 64 bits; zero for what is not a number. For what is computed of numbers
-    /// that files and peers state: `Duration.seconds` and `Int64` trap on what is out of range.
+    /// The nearest whole nanoseconds, clamped to 64 bits; zero for NaN. For times computed from numbers
+    /// that files and peers state: `Duration.seconds` and `Int64` trap on values out of range.
     package init(clampingNanoseconds nanoseconds: Double) {
         let rounded = nanoseconds.rounded()
         // 2⁶³ itself is too large already.

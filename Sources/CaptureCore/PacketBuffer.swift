@@ -8,7 +8,7 @@ public final class PacketBuffer: @unchecked Sendable {
     @exclusivity(unchecked) private var memory: UnsafeMutableRawBufferPointer
     /// The number of encoded bytes.
     public var count: Int { storedCount.load(ordering: .relaxed) }
-    /// Atomic, since ``finishedReads`` orders only what is read inside of a call.
+    /// Atomic, because ``finishedReads`` orders only the reads inside of a call.
     private let storedCount = Atomic(0)
     /// Orders the reads of one use before the writes of the next, as in `PixelBuffer`.
     private let finishedReads = Atomic<UInt>(0)
@@ -17,7 +17,7 @@ public final class PacketBuffer: @unchecked Sendable {
         memory = .allocate(byteCount: max(64, capacity), alignment: 64)
     }
 
-    /// A buffer of its own, with a copy of `bytes`.
+    /// A new buffer, with a copy of `bytes`.
     public convenience init(copying bytes: UnsafeRawBufferPointer) {
         self.init(capacity: bytes.count)
         replaceBytes(with: bytes)

@@ -10,7 +10,7 @@ package struct PolledInput: OptionSet, Sendable {
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// There is something to read, or the descriptor has ended or failed, which a read tells.
+    /// There is something to read, or the descriptor has ended or failed, which a read reports.
     package static let ready = PolledInput(rawValue: 1)
     /// The descriptor that ends waits can be read.
     package static let interrupted = PolledInput(rawValue: 2)

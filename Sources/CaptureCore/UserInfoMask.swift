@@ -41,7 +41,7 @@ private func mayBeginAuthority(behind text: ArraySlice<UInt8>) -> Bool {
     text.last.map { ": '\"(=<\n\t".utf8.contains($0) } ?? true
 }
 
-/// The index of the `@` that ends the user information at the beginning of `text`; nil when there is none.
+/// The index of the `@` that ends the user information at the beginning of `text`; nil without one.
 private func endOfUserInfo(_ text: ArraySlice<UInt8>) -> Int? {
     let authority = text.prefix { !"/?#\"<>\n".utf8.contains($0) }
     let at = UInt8(ascii: "@")
@@ -77,7 +77,7 @@ package func printable(_ text: String, limit: Int) -> String {
     return text.unicodeScalars.count > limit ? result + "…" : result
 }
 
-/// The scheme of a URL in lower case, without the colon; nil for what is no URL, such as a path.
+/// The scheme of a URL in lower case, without the colon; nil for text that is not a URL, such as a path.
 package func urlScheme(of url: String) -> String? {
     guard let colon = url.firstIndex(of: ":"), colon > url.startIndex else { return nil }
     let scheme = url[..<colon].lowercased()

@@ -1,14 +1,14 @@
 import VideoCapturing
 
-/// A picture that changes in parts, such as a screen: each state of it is a buffer of its own that stays as it is,
-/// and costs what has changed since, not the whole.
+/// A picture that changes in parts, such as a screen: each state of it is a separate buffer that never changes,
+/// and costs only the parts that changed since.
 ///
 /// ```
 /// buffers   ┌ newest ┐   ┌ one behind: ▒ ┐   ┌ two behind: ▒ ░ ┐
 ///           └────────┘   └───────────────┘   └─────────────────┘
 /// ```
-/// It keeps some buffers and notes for each what has changed since it was the newest. The next state goes into one
-/// that no consumer holds any longer: what it lacks is copied from the newest, then the new parts are painted. The
+/// It keeps some buffers, and for each the parts that have changed since it was the newest. The next state goes into one
+/// that no consumer holds any longer: these parts are copied from the newest, then the new parts are painted. The
 /// newest itself is painted on when there is no other reference to it, which copies nothing.
 ///
 /// For one thread at a time.
@@ -18,7 +18,7 @@ public struct EvolvingPicture {
 
     fileprivate struct Version {
         var buffer: PixelBuffer
-        /// What has changed since it was the newest; nil when that may be everything.
+        /// The parts that have changed since it was the newest; nil when that may be everything.
         var missing: [PixelRect]?
     }
 
@@ -124,7 +124,7 @@ extension EvolvingPicture.Version {
             missing = nil
             return
         }
-        // What is changed again and again, as a clock is, is missing once.
+        // A part that changes repeatedly, such as a clock, is listed once.
         parts.removeAll { part in damage.contains { $0.contains(part) } }
         for part in damage where !parts.contains(where: { $0.contains(part) }) { parts.append(part) }
         missing = parts

@@ -46,7 +46,7 @@ public final class FrameAdapter: FeedbackConsumer {
     /// Sets what the consumer can use, from the next frame on.
     public func adapt(to wants: CaptureWants) { state.withLock { $0.wants = wants } }
 
-    /// Adapts to what the consumer asks for, where that has wants of its own, and passes them on to the capture.
+    /// Adapts to the consumer's wants, if it has any, and passes them on to the capture.
     public func connectFeedback(_ feedback: CaptureFeedback?) {
         guard let consumer = consumer as? any FeedbackConsumer else { return }
         guard let feedback else { return consumer.connectFeedback(nil) }
@@ -58,11 +58,11 @@ public final class FrameAdapter: FeedbackConsumer {
                 }, onRefresh: { feedback.requestRefreshFrame() }))
     }
 
-    /// What was done so far.
+    /// The statistics so far.
     public var statistics: FrameAdapter.Statistics { state.withLock { $0.statistics } }
 
-    /// Why the last frame that failed did; nil when none has. A frame fails when a JPEG that is to be scaled
-    /// is damaged, or when memory is out.
+    /// The error of the last frame that failed; nil when none has. A frame fails when a JPEG to be scaled
+    /// is damaged, or when memory is exhausted.
     public var lastError: CaptureError? { state.withLock { $0.lastError } }
 
     public func consumeFrame(_ frame: VideoFrame) {
@@ -80,7 +80,7 @@ public final class FrameAdapter: FeedbackConsumer {
         }
     }
 
-    /// What is wanted of the frame; nil when it comes too soon.
+    /// The wanted transform of the frame; nil when the frame comes too soon.
     private func admit(_ frame: VideoFrame) -> CaptureWants? {
         state.withLock { state in
             state.statistics.framesIn += 1

@@ -3,8 +3,8 @@ import VideoCapturing
 /// Brings frames to one size where a file or a viewer needs that, though the capture may change its own: a window that
 /// is made larger, a camera that returns in another mode.
 ///
-/// The picture keeps its aspect and lies in the middle, with black around it; it is made smaller where it has to be,
-/// and never larger. `Sendable` without a lock of its own: what it holds is safe to share.
+/// The picture keeps its aspect and lies in the middle, with black around it. It is made smaller if necessary, and
+/// never larger. `Sendable` without a lock: its members are safe to share.
 package final class FrameFitter: Sendable {
     private let processor = FrameProcessor()
     private let pool = PixelBufferPool()

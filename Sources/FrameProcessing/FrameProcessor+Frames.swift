@@ -3,9 +3,9 @@ import VideoCapturing
 extension FrameProcessor {
     /// Does what `transform` asks for to a frame, and keeps all else that is known of it.
     ///
-    /// Damage is carried over to where its pixels went. A frame that was turned is `.up`; one that was
-    /// mirrored is not marked as mirrored any more, since its pixels are as they are to be shown. The very
-    /// same buffer comes back where there is nothing to do.
+    /// Damage is carried over to the new place of its pixels. A frame that was rotated is `.up`. One that was
+    /// mirrored is no longer marked as mirrored, because its pixels are ready for display. If there is nothing
+    /// to do, the same buffer is returned.
     ///
     /// - Throws: `invalidConfiguration` for a part outside of the picture or a size out of range,
     ///   `formatUnsupported` for a format that cannot be made and for JPEG of rare kinds, `corruptData` for damaged

@@ -1,9 +1,10 @@
 import VideoCapturing
 
-/// Converts, cuts, scales, turns and mirrors pictures, with libyuv.
+/// Converts, crops, scales, rotates and mirrors pictures, with libyuv.
 ///
-/// Keeps its memory from frame to frame: as long as format and size of what goes in and comes out stay the
-/// same, it allocates nothing (but libyuv takes some rows for itself while it scales). So use one for each place where frames are processed, not one for all.
+/// Keeps its memory from frame to frame. While formats and sizes of input and output stay the same, it allocates nothing
+/// (but libyuv allocates some rows while it scales). So use one processor for each place that processes frames, not one
+/// for all.
 ///
 /// May be used from any thread, one call at a time: others wait. For work in parallel use several.
 public final class FrameProcessor: Sendable {
@@ -31,9 +32,9 @@ public final class FrameProcessor: Sendable {
     /// to do.
     ///
     /// - Parameters:
-    ///   - transform: what is to become of the picture.
+    ///   - transform: the changes to make.
     ///   - buffer: the picture; it is not changed.
-    ///   - color: how the numbers of the picture map to light; nil for the format's usual.
+    ///   - color: color matrix and range of the picture; nil for the format's usual ones.
     ///   - orientation: the clockwise rotation to apply for display.
     /// - Returns: the picture, and how its numbers map to light.
     /// - Throws: `invalidConfiguration` for a part outside of the picture or a size out of range,

@@ -1,7 +1,7 @@
 import VideoCapturing
 
-/// What is to become of a picture: cut out a part, bring it to a size, turn it upright, mirror it, convert
-/// it. Each step may be left out; ``FrameProcessor`` does those asked for in the fewest passes.
+/// The changes to make to a picture: crop, scale, rotate upright, mirror, convert. Each step is optional;
+/// ``FrameProcessor`` does the chosen ones in the fewest passes.
 public struct FrameTransform: Sendable, Hashable {
     /// The part to keep, in pixels of the picture as it lies in memory, before it is turned; nil for all.
     ///
@@ -44,8 +44,8 @@ public struct FrameTransform: Sendable, Hashable {
     }
 }
 
-/// The passes that a ``FrameTransform`` takes for a given picture, in order: cut and convert, scale, turn,
-/// convert. A cut is no pass of its own before another.
+/// The passes that a ``FrameTransform`` takes for a given picture, in order: crop and convert, scale, rotate,
+/// convert. Cropping takes no separate pass if another one follows.
 struct TransformPlan: Equatable {
     let crop: PixelRect
     /// The conversion before scaling and turning.
@@ -102,7 +102,7 @@ struct TransformPlan: Equatable {
             // A mere cut is a conversion to the same format.
             first = target
         } else if !source.isGeometric {
-            // Chroma is thrown away before, and made up after, so that less is to be moved.
+            // Chroma is dropped before, and interpolated after, so that fewer bytes are moved.
             first = source.isRGB == target.isRGB || source.isRGB ? target.geometricSubstitute : .nv12
             last = first == target ? nil : target
         } else if target != source || isRecolored {
@@ -152,7 +152,7 @@ extension Turn {
     }
 }
 
-/// Carries damage over from a picture to what a ``TransformPlan`` makes of it. What comes out holds at least
+/// Carries damage over from a picture to the result of a ``TransformPlan``. The damage of the result holds at least
 /// all pixels that may differ.
 struct DamageMap {
     private let crop: PixelRect

@@ -46,7 +46,7 @@ public struct OptionDescription: Sendable, Hashable {
         OptionDescription(name, .flag, help, default: "off")
     }
 
-    /// Whether it is to be left out of messages and listings of what was given.
+    /// Whether its value is left out of messages and listings.
     public var isSecret: Bool { if case .secret = value { true } else { false } }
 
     /// Whether it stands alone, without a value.

@@ -9,8 +9,8 @@ public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - option: the name without dashes: `fps`.
-    ///   - value: the value that was given; nil when the error is not in one value, or the value is a secret.
-    ///   - message: what is wrong and what would be valid.
+    ///   - value: the given value; nil when the error is not in one value, or the value is a secret.
+    ///   - message: the fault and the valid values.
     public init(_ option: String, _ value: String? = nil, _ message: String) {
         self.option = option
         // The value may be a megabyte long, or contain control characters.
@@ -23,7 +23,7 @@ public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - variable: the variable's name.
-    ///   - message: what is wrong and what would be valid.
+    ///   - message: the fault and the valid values.
     public init(variable: String, _ message: String) {
         option = variable
         description = "\(variable): \(printable(message, limit: 500))"

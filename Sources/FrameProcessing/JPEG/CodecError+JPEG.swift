@@ -5,8 +5,8 @@ extension CodecError {
     /// A failure of libjpeg, or of ours around it.
     ///
     /// - Parameters:
-    ///   - detail: what was found, without a full stop.
-    ///   - nextStep: what to do about a kind of picture that is not taken.
+    ///   - detail: the fault, without a full stop.
+    ///   - nextStep: the remedy for a kind of picture that is not supported.
     package init(jpeg result: cjpeg_result, detail: String, operation: String, nextStep: String) {
         switch result {
         case CJPEG_DAMAGED:

@@ -29,7 +29,7 @@ public struct JPEGHeader: Sendable, Hashable {
     public let isArithmeticCoded: Bool
     /// Whether there are Huffman tables before the first scan. Many webcams leave them out and mean the standard ones.
     public let hasHuffmanTables: Bool
-    /// How many MCUs lie between two restart markers; 0 when there are none.
+    /// How many MCUs lie between two restart markers; 0 without markers.
     public let restartInterval: Int
 
     /// One byte for each of the first four components, as in the picture: horizontal in the upper half.
@@ -45,7 +45,7 @@ public struct JPEGHeader: Sendable, Hashable {
 
     /// Reads the head; the rest of the picture need not be there. Fill bytes and unknown segments are passed over.
     ///
-    /// - Throws: `corruptData` for what is no JPEG, is cut off before its first scan or contradicts itself;
+    /// - Throws: `corruptData` for bytes that are not a JPEG, end before its first scan or contradict each other;
     ///   `formatUnsupported` for lossless and hierarchical pictures, and for those whose height comes after them.
     public init(_ jpeg: UnsafeRawBufferPointer) throws(CodecError) {
         var reader = MarkerReader(jpeg)
@@ -184,7 +184,7 @@ private struct MarkerReader {
         return Int(high) << 8 | Int(low)
     }
 
-    /// The second byte of the next marker; what is none is passed over, as libjpeg does, and FF as often as it comes.
+    /// The second byte of the next marker; other bytes are skipped, as libjpeg does, and so is every further FF.
     mutating func nextMarker() -> UInt8? {
         while true {
             var found: UInt8?

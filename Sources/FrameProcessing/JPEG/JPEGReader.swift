@@ -1,7 +1,7 @@
 import CJPEG
 import VideoCapturing
 
-/// Makes pictures of JPEG, for the capturers that receive it and for `JPEGDecoder`, which says what is taken.
+/// Decodes JPEG pictures, for the capturers that receive them and for `JPEGDecoder`, which lists the supported kinds.
 ///
 /// Not to be used from two threads at once.
 package final class JPEGReader {
@@ -63,7 +63,7 @@ package final class JPEGReader {
 extension Picture {
     /// Decodes a JPEG into 4:2:0.
     ///
-    /// Throws `corruptData` for what is no sound JPEG of the stated size, `formatUnsupported`, `outOfMemory`.
+    /// Throws `corruptData` for bytes that are not an intact JPEG of the stated size, `formatUnsupported`, `outOfMemory`.
     func decode(into target: MutablePicture, scratch: inout ScratchMemory) throws(CaptureError) {
         let subject = "MJPEG \(width)x\(height)"
         do throws(CodecError) {

@@ -78,7 +78,7 @@ struct ColorEncoder {
                 lower.loadUnaligned(fromByteOffset: x &* 8 &+ 4, as: UInt32.self), u + x, v + x)
         }
         if width % 2 == 1 {
-            // The last column has chroma of its own.
+            // The last column has separate chroma.
             let top = upper.loadUnaligned(fromByteOffset: (width - 1) * 4, as: UInt32.self)
             let bottom = lower.loadUnaligned(fromByteOffset: (width - 1) * 4, as: UInt32.self)
             encodeChroma(top, top, bottom, bottom, u + width / 2, v + width / 2)

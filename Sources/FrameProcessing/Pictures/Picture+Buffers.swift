@@ -84,8 +84,8 @@ extension PixelBufferPool {
     }
 }
 
-/// What conversions need besides the pictures, kept from one to the next: memory for what lies between two steps, which
-/// grows to what was needed most, and a decoder once there was a JPEG.
+/// The memory and the decoder of conversions, kept from one to the next: memory for intermediate pictures, which grows to
+/// the largest need, and a decoder after the first JPEG.
 struct ScratchMemory: ~Copyable {
     private var memory: UnsafeMutableRawPointer?
     private var capacity = 0

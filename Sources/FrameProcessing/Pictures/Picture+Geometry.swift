@@ -4,7 +4,7 @@ import VideoCapturing
 extension FrameTransform {
     /// How pixels are chosen or mixed when a picture changes its size.
     ///
-    /// libyuv rounds: what is mixed may be off by one code in luma and chroma (with ``box`` by three where a
+    /// libyuv rounds: mixed samples may be off by one code in luma and chroma (with ``box`` by three where a
     /// picture shrinks to a few pixels), and by two in RGB and alpha.
     public enum Filter: String, Sendable, Hashable, CaseIterable {
         /// The nearest pixel: fastest, and the only one that mixes nothing.
@@ -88,7 +88,7 @@ extension Picture {
     /// Writes the picture turned into `target`, which has the same format, 4:2:0 or four bytes a pixel, and
     /// the size that results.
     ///
-    /// The chroma planes are turned as they are. Where a side is odd its last sample stands for one column
+    /// The chroma planes are turned as they are. Where a side is odd, its last sample is for one column
     /// (or row) only, so that a turn that brings it to the front shifts chroma by half of its own pixel.
     func turn(_ turn: Turn, into target: MutablePicture, scratch: inout ScratchMemory) throws(CaptureError) {
         switch (turn.rotation, turn.mirrors) {

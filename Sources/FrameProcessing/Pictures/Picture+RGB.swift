@@ -4,7 +4,7 @@ import VideoCapturing
 extension Picture {
     /// RGB of any format into luma and chroma of `color`, 4:2:0. Chroma is the mean of its four pixels.
     ///
-    /// libyuv has functions of its own for BT.601 in limited range only; all else goes through
+    /// libyuv has functions for BT.601 in limited range only; all else goes through
     /// ``ColorEncoder``.
     func fromRGB(
         into target: MutablePicture, color: ColorDescription, scratch: inout ScratchMemory

@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// The pixel formats by what is done to them: one family is one set of libyuv functions.
+/// The pixel formats by their processing: one family is one set of libyuv functions.
 enum PixelLayout {
     /// 4:2:0, luma, then two planes of chroma.
     case planar

@@ -1,11 +1,11 @@
 /// A block of a radio's metadata: `StreamTitle='Artist - Title';StreamUrl='http://…';`.
 package struct ICYMetadata: Sendable, Hashable {
-    /// What is playing, as the station writes it; nil when the block does not say.
+    /// The title, as the station writes it; nil when the block has none.
     package var title: String?
     /// An address of the station's choice; nil when the block has none.
     package var url: String?
 
-    /// Parses a block, of whatever form: what is not understood is left out.
+    /// Parses a block of any form: unknown parts are left out.
     ///
     /// - Parameter block: the text, without the zeros at its end.
     package init(_ block: UnsafeRawBufferPointer) {

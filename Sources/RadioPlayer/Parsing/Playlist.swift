@@ -17,11 +17,11 @@ package struct Playlist: Sendable, Hashable {
     package static let maximumBytes = 64 * 1024
     private static let maximumEntries = 32
 
-    /// The kind of a response; nil when it is no playlist. The type decides, then the extension of the address where the
+    /// The kind of a response; nil when it is not a playlist. The type decides, then the extension of the address where the
     /// type says nothing, then how the body begins.
     ///
     /// - Parameters:
-    ///   - contentType: as in `audio/x-scpls`, in lower case; empty when there is none.
+    ///   - contentType: as in `audio/x-scpls`, in lower case; empty without one.
     ///   - url: the address of the response.
     ///   - body: its first bytes.
     package static func kind(contentType: String, url: String, body: UnsafeRawBufferPointer) -> Kind? {

@@ -2,9 +2,9 @@ import AudioCapturing
 import AudioRendering
 
 extension RadioEngine {
-    /// What is queued in a device when it counts as run dry: less than a period of any.
+    /// The sound queued in a device when it counts as run dry: less than a period of any device.
     private static let dryLevel = Duration.milliseconds(5)
-    /// How long a station may be paused and go on where it was; later it goes on with what is sent then.
+    /// How long a station may be paused and continue where it was; after that it continues with the live sound.
     private static let longestPause = Duration.seconds(10)
 
     /// Whether sound goes to the renderer.
@@ -12,7 +12,7 @@ extension RadioEngine {
 
     /// Opens the renderer with the format of the first frame; returns the format of all sound.
     func openRenderer(_ format: AudioFormat) throws(RadioError) -> AudioFormat {
-        // Stereo also for a mono station, since what comes later may be stereo.
+        // Stereo also for a mono station, because it may become stereo later.
         let wanted = AudioFormat(.float32, .stereo, sampleRate: format.sampleRate)
         let opened = try render(.rendererCreationFailed) { () throws(AudioRendererError) in try renderer.open(wanted) }
         guard (1...RadioEngine.maximumChannels).contains(opened.channels.count),
@@ -47,7 +47,7 @@ extension RadioEngine {
             }
             try render(.rendererStartFailed) { () throws(AudioRendererError) in try renderer.resume() }
         }
-        // The server has given up on us meanwhile, or sends what is long past.
+        // The server has dropped the connection meanwhile, or sends sound that is long past.
         guard isLong, sound.stream.isLive else { return }
         sound.discard()
         advance(to: .waitingForData)
@@ -63,7 +63,7 @@ extension RadioEngine {
             let taken = try render(.rendererWriteFailed) { () throws(AudioRendererError) in try renderer.write(bytes) }
             sound.ring.consume(taken)
             if taken > 0 { endRendererLoss() }
-            // The ramp of the volume is done with what was taken, nearly.
+            // The ramp of the volume is nearly complete with the samples taken.
             appliedGain = gain
             guard taken * output.channels.count == samples.count else { return }
         }
@@ -104,7 +104,7 @@ extension RadioEngine {
         return false
     }
 
-    /// Tells what there is to show, and the titles that are due.
+    /// Reports the status, and the titles that are due.
     func publish(_ sound: RadioSound) throws(RadioError) {
         var status = RadioPlayer.Status()
         let queued = try queuedFrames()

@@ -1,7 +1,7 @@
 import AudioCapturing
 import AudioRendering
 
-/// The thread of a player: reads, decodes and plays, obeys orders, and tells the state.
+/// The thread of a player: reads, decodes and plays, executes orders, and reports the state.
 ///
 /// `@unchecked Sendable`: made by one thread, and from then on confined to the player's.
 final class RadioEngine: @unchecked Sendable {
@@ -135,7 +135,7 @@ final class RadioEngine: @unchecked Sendable {
         }
     }
 
-    /// Obeys what was ordered; false for a stop.
+    /// Executes the orders; false for a stop.
     private func obey(_ sound: RadioSound) throws(RadioError) -> Bool {
         var orders = (isStop: false, isPaused: false, seek: Duration?.none, volume: Float(1))
         control.update { contents in
@@ -173,7 +173,7 @@ final class RadioEngine: @unchecked Sendable {
         }
     }
 
-    /// Goes to a phase and tells it.
+    /// Enters a phase and reports it.
     func advance(to new: RadioPlayer.State, _ reason: RadioPlayer.StateChange.Reason = .stream) {
         guard phase != new else { return }
         phase = new
@@ -181,7 +181,7 @@ final class RadioEngine: @unchecked Sendable {
     }
 
     private func close() {
-        // What came after the last look, such as the attempt that has failed.
+        // Changes since the last look, such as the attempt that has failed.
         if let statistics = sound?.stream.statistics { control.update { $0.status.statistics = statistics } }
         sound?.stream.close()
         sound = nil

@@ -15,7 +15,7 @@ import AudioRendering
 /// **Titles** are reported when they are heard, not when they come. **The level** of a station is held by its rate, within
 /// 0.2 %, so that the player neither runs dry nor falls behind in weeks. **Memory** is bounded whatever a server sends.
 ///
-/// Safe to use from any thread. One thread of its own reads, decodes and plays; no call but ``stop()`` waits for it.
+/// Safe to use from any thread. One separate thread reads, decodes and plays; only ``stop()`` waits for it.
 public final class RadioPlayer: Sendable {
     /// The address, without a user name and password.
     public let name: String
@@ -108,7 +108,7 @@ public final class RadioPlayer: Sendable {
         contents.transition(to: .starting, .requested)
     }
 
-    /// Stops, and returns when the renderer is closed and nothing is received any more; does nothing when it is stopped.
+    /// Stops, and returns when the renderer is closed and nothing more is received; does nothing when it is stopped.
     public func stop() {
         let session = control.order { contents -> UInt64? in
             contents.isRestartOrdered = false
@@ -151,7 +151,7 @@ public final class RadioPlayer: Sendable {
         }
     }
 
-    /// Goes on at another time of a file. Returns at once; what is heard jumps soon after.
+    /// Continues at another time of a file. Returns at once; the sound jumps soon after.
     ///
     /// - Parameter time: the time from the beginning; times behind the end are the end.
     /// - Throws: `streamSeekFailed` for a station, and before the length is known; `invalidState` when it does not play.

@@ -23,7 +23,7 @@ extension RadioPlayer {
         case playing
         /// The sound has run out, and more is awaited. (`AS_BUFFERING`)
         case buffering
-        /// All of a file has come; what is left is played. (`AS_FLUSHING_EOF`)
+        /// The whole file was received; the rest is played. (`AS_FLUSHING_EOF`)
         case flushingEnd
         /// The player was paused. (`AS_PAUSED`)
         case paused
@@ -90,7 +90,7 @@ extension RadioPlayer {
         public var buffered: Duration = .zero
         /// The largest sample of each channel of late, 1 for full scale, before the volume.
         public var peaks: [Float] = []
-        /// What is playing, as the station writes it; nil when it does not say.
+        /// The title, as the station writes it; nil without one.
         public var title: String?
         /// What the server says of the stream; nil before its answer.
         public var information: RadioInformation?
@@ -105,7 +105,7 @@ extension RadioPlayer {
 
     /// A title that is heard from now on.
     public struct Title: Sendable, Hashable {
-        /// What is playing, as the station writes it.
+        /// The title, as the station writes it.
         public var text: String
         /// The address that came with it; nil for none.
         public var url: String?

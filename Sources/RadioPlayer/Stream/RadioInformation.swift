@@ -15,7 +15,7 @@ public struct RadioInformation: Sendable, Hashable {
     public var statedBitrate: Int?
     /// As in `audio/mpeg`.
     public var contentType = ""
-    /// The number of bytes of a file; nil for what is live.
+    /// The number of bytes of a file; nil for a live stream.
     public var contentLength: Int64?
     /// The address after redirects and playlists, without a user name and password.
     public var address = ""

@@ -1,7 +1,7 @@
 import AudioCapturing
 import HTTPTransport
 
-/// Asks a server what is at an address, for programs that play more than radios.
+/// Asks a server for the kind of an address's content, for programs that play more than radios.
 package enum RadioProbe {
     /// Whether an address is a radio or an MP3 file: by the headers of the answer, or of a playlist by its type. Waits for
     /// the answer.

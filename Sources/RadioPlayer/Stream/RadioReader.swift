@@ -28,7 +28,7 @@ package final class RadioReader {
         try stream.open(url)
     }
 
-    /// Takes what has come, decodes it, and looks after the connection.
+    /// Takes the received bytes, decodes them, and handles the connection.
     ///
     /// - Parameter isAwaiting: whether there is too little sound to be read.
     package func work(isAwaiting: Bool = false) throws(RadioError) {
@@ -54,7 +54,7 @@ package final class RadioReader {
         sound.restartLevel()
     }
 
-    /// The title of what was read, if it is a new one.
+    /// The title of the read sound, if it is a new one.
     package func takeTitle() -> String? { sound.takeTitle(before: sound.ring.read)?.title }
 
     /// Reads decoded sound.

@@ -56,7 +56,7 @@ package final class RadioSound {
     /// The sound that is decoded.
     var decoded: Duration { format?.duration(ofFrames: Int64(ring.count)) ?? .zero }
 
-    /// All sound that is held, as far as the bitrate tells, in seconds.
+    /// All buffered sound, in seconds, by the bitrate.
     var held: Double {
         let compressed = bitrate > 0 ? Double(stream.parser.count) * 8 / bitrate : 0
         return compressed + decoded.seconds
@@ -65,7 +65,7 @@ package final class RadioSound {
     /// Whether all of a file has been decoded.
     var hasEnded: Bool { hasFinished }
 
-    /// How long a file is, as far as it is known; nil for what is live.
+    /// The duration of a file, as far as it is known; nil for a live stream.
     var duration: Duration? {
         guard let length = stream.fileLength else { return nil }
         if let (count, rate) = statedSamples { return .nanoseconds(Int64(Double(count) / Double(rate) * 1e9)) }
@@ -115,8 +115,8 @@ package final class RadioSound {
     /// Sound is no longer awaited.
     func endSilence() { silentSince = nil }
 
-    /// When a new connection is made if sound is still missing. What has come, and is not enough to be played, extends the
-    /// wait by its own length: a connection that gave a little and died is found out like one that gave none.
+    /// When a new connection is made if sound is still missing. Received sound that is not enough to play extends the
+    /// wait by its duration: so a connection that delivered a little and died is detected like one that delivered none.
     var silenceEnd: MediaTime? { silentSince?.advanced(by: stream.configuration.silenceTimeout + decoded) }
 
     /// Trims the rate, so that the level stays; once a second or more.
@@ -150,7 +150,7 @@ package final class RadioSound {
         stream.renewAtLiveEdge()
     }
 
-    /// Goes to a time of a file; false when it cannot be told where that is.
+    /// Goes to a time of a file; false when its position is unknown.
     func seek(to time: Duration) -> Bool {
         guard let length = stream.fileLength, let soundStart, let duration, duration > .zero else { return false }
         let share = min(max(time.seconds / duration.seconds, 0), 1)

@@ -143,7 +143,7 @@ extension RadioStream {
         let metadata = ICYMetadata(block)
         guard metadata.title != nil else { return }
         statistics.titles &+= 1
-        // What is not read is not kept indefinitely.
+        // Unread bytes are not kept indefinitely.
         if titles.count >= 64 { titles.removeFirst() }
         titles.append(Title(position: parser.endPosition, metadata: metadata))
     }
@@ -217,7 +217,7 @@ extension RadioStream {
     func reconnect(after reason: RadioError) {
         transport.cancel()
         statistics.lastError = reason
-        // What came may not have been looked at yet, where much is held.
+        // Received bytes may not have been examined yet, if much is buffered.
         let gaveSound = connectionGaveSound || (connectionBytes >= 16 * 1024 && parser.count >= 8 * 1024)
         let hasLasted = gaveSound && clock.now - connectionBegin >= RadioStream.recoveryTime
         var isRoundOver = true

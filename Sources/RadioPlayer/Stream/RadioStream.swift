@@ -55,7 +55,7 @@ package final class RadioStream {
     var wantsMetadata = true
     /// The offset in the file or stream behind the last byte of sound that was received.
     var received: Int64 = 0
-    /// The length of a file; nil for what is live.
+    /// The length of a file; nil for a live stream.
     var fileLength: Int64?
     /// Bytes of the body to leave out, where a server does not know ranges.
     var bytesToDrop: Int64 = 0
@@ -143,7 +143,7 @@ package final class RadioStream {
         phase = .idle
     }
 
-    /// Takes what has come, and looks after the connection.
+    /// Takes the received bytes, and handles the connection.
     package func work() {
         switch phase {
         case .idle, .ended, .failed: return
@@ -206,7 +206,7 @@ package final class RadioStream {
         reconnect(after: reason)
     }
 
-    /// Drops what is held, and makes a new connection.
+    /// Drops the buffered bytes, and makes a new connection.
     package func renewAtLiveEdge() {
         parser.reset(position: parser.endPosition)
         titles = []

@@ -8,7 +8,7 @@ package struct RadioRequest: Sendable {
     package var credential: HTTPCredential?
     /// Whether titles are wanted.
     package var wantsMetadata = true
-    /// The first byte wanted, of a file; 0 for all, and for what is live.
+    /// The first byte wanted, of a file; 0 for all, and for a live stream.
     package var offset: Int64 = 0
 }
 
@@ -18,7 +18,7 @@ package struct RadioResponse: Sendable {
     package var status = 200
     /// As in `404 Not Found`.
     package var statusText = "200 OK"
-    /// As in `audio/mpeg`, in lower case; empty when there is none.
+    /// As in `audio/mpeg`, in lower case; empty without one.
     package var contentType = ""
     /// The number of bytes that follow; nil for a stream without end.
     package var contentLength: Int64?
@@ -31,7 +31,7 @@ package struct RadioResponse: Sendable {
 
     package init() {}
 
-    /// The text of the last header of that name; nil when there is none, or an empty one.
+    /// The text of the last header of that name; nil without one, or if it is empty.
     package func text(_ name: String) -> String? {
         guard let value = fields.last(where: { $0.name == name })?.value, !value.isEmpty else { return nil }
         return decodeICYText(value)
@@ -66,7 +66,7 @@ package protocol RadioTransport: AnyObject {
     func begin(_ request: RadioRequest) throws(RadioError)
     /// Cancels the request.
     func cancel()
-    /// Takes what has arrived, without waiting.
+    /// Takes the bytes that have arrived, without waiting.
     func work()
     /// There is room again.
     func resumeBody()
