@@ -42,8 +42,8 @@ final class ConnectThread: @unchecked Sendable {
         Timer(addSource(every: milliseconds, body))
     }
 
-    /// How many tasks were handed over. GLib does that under a lock of its own, of which ThreadSanitizer knows nothing;
-    /// it knows this one.
+    /// How many tasks were handed over. GLib does that under its own lock, which ThreadSanitizer cannot see;
+    /// it sees this one.
     private static let handedOver = Locked(0)
 
     private func addSource(every milliseconds: UInt32, _ body: @escaping @Sendable () -> Void)

@@ -20,7 +20,7 @@ final class DTLSSession {
     let isServer: Bool
     private(set) var isConnected = false
 
-    /// - Parameter send: sends one datagram; what is lost is sent again by a timer.
+    /// - Parameter send: sends one datagram; a timer sends lost ones again.
     init(isServer: Bool, send: @escaping (UnsafeRawBufferPointer) -> Void) throws(CaptureError) {
         let shared = try DTLSContext.shared()
         guard let ssl = SSL_new(shared.context) else { throw DTLSContext.failure("It has no memory left.") }
@@ -76,10 +76,10 @@ final class DTLSSession {
         return (.connected, code <= 0 && SSL_get_error(ssl, code) == SSL_ERROR_ZERO_RETURN)
     }
 
-    /// Sends again what was not answered in time.
+    /// Sends unanswered messages again.
     func handleTimeout() { if !isConnected { _ = ossl_shim_handle_timeout(ssl) } }
 
-    /// Tells the peer that the connection ends.
+    /// Notifies the peer that the connection ends.
     func close() {
         guard isConnected else { return }
         ERR_clear_error()

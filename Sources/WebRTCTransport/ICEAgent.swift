@@ -29,8 +29,8 @@ final class ICEAgent: @unchecked Sendable {
 
     /// - Parameters:
     ///   - addresses: the only addresses of this machine to use; empty for all.
-    /// - Throws: `invalidConfiguration` for what is no address, `unavailable`; `system` where few files and sockets can be
-    ///   opened, since GLib ends the process when it gets none.
+    /// - Throws: `invalidConfiguration` for text that is not an address, `unavailable`; `system` if few files and sockets can be
+    ///   opened, because GLib ends the process when it gets none.
     init(
         _ thread: ConnectThread, isControlling: Bool, addresses: [String], isRelayOnly: Bool, _ handlers: Handlers
     ) throws(CaptureError) {
@@ -86,7 +86,7 @@ final class ICEAgent: @unchecked Sendable {
         Unmanaged<ICEAgent>.fromOpaque(context!).takeUnretainedValue()
     }
 
-    /// Ends all that the agent does; nothing is called any more.
+    /// Ends all work of the agent; no handler is called afterwards.
     func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -50,7 +50,7 @@ extension PeerConnection {
         }
     }
 
-    /// What is called, on the connect thread: it must not wait.
+    /// The handlers, which are called on the connect thread. They must not wait.
     package struct Handlers: Sendable {
         /// A new state.
         package var stateChanged: @Sendable (State) -> Void

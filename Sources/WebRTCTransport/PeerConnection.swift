@@ -10,10 +10,10 @@ import CaptureCore
 /// **Threads.** Safe to use from any thread. Handlers are called on the one thread that connects all peers, so they must not
 /// wait. One thread at a time may call ``send(_:)``.
 ///
-/// **Security.** The certificate of the peer is compared with its description before a key exists. What is not authentic
-/// is dropped and counted. Once the peer no longer answers checks, nothing is sent (RFC 7675).
+/// **Security.** The certificate of the peer is compared with its description before a key exists. Packets that are not
+/// authentic are dropped and counted. Once the peer no longer answers checks, nothing is sent (RFC 7675).
 ///
-/// `@unchecked Sendable`: what is not in a lock belongs to the connect thread.
+/// `@unchecked Sendable`: members without a lock belong to the connect thread.
 package final class PeerConnection: @unchecked Sendable {
     private struct Shared {
         var state = State.new
@@ -63,7 +63,7 @@ package final class PeerConnection: @unchecked Sendable {
     /// What the peer must know, once it is gathered; nil before.
     package var localParameters: Parameters? { shared.withLock { $0.local } }
 
-    /// What was counted.
+    /// Statistics of the connection.
     package var statistics: Statistics { shared.withLock { $0.statistics } }
 
     /// Waits until the addresses of this machine are known, and returns what the peer must know. Not on the connect thread.
@@ -234,7 +234,7 @@ package final class PeerConnection: @unchecked Sendable {
         if configuration.canRestart, inbound != nil { setState(.disconnected(reason)) } else { finish(reason) }
     }
 
-    /// Goes on with a path that libnice has given up, where the peer may still want what is sent.
+    /// Continues with a path that libnice has given up, because the peer may still receive.
     private func keepPath() -> Bool {
         // A path that is looked for again is not in use.
         if case .disconnected = state { return false }
@@ -366,7 +366,7 @@ package final class PeerConnection: @unchecked Sendable {
 
     // MARK: The end
 
-    /// Ends the connection: tells the peer, and releases all that it holds. May be repeated.
+    /// Ends the connection: notifies the peer, and releases all resources. May be repeated.
     ///
     /// - Parameter goodbyes: compound packets of RTCP with BYE.
     package func close(goodbyes: [[UInt8]] = []) {

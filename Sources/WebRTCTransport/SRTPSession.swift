@@ -20,12 +20,12 @@ final class SRTPSession: @unchecked Sendable {
     enum Direction { case outbound, inbound }
 
     private let session: srtp_t
-    /// Of what was received and was authentic.
+    /// Of the received, authentic packets.
     private var sources: Set<UInt32> = []
     /// libsrtp keeps a stream for each source, and searches a list of them with each packet. Browsers have a few.
     static let maximumSources = 16
 
-    /// libsrtp keeps tables of its own, which are made once.
+    /// libsrtp has global tables, which are made once.
     private static let isInitialized = srtp_init() == srtp_err_status_ok
 
     /// - Parameters:
@@ -54,7 +54,7 @@ final class SRTPSession: @unchecked Sendable {
             message: "libsrtp cannot encrypt with the profile that was agreed; install a newer libsrtp2.")
     }
 
-    // Each changes the length, and returns whether the packet is to be used.
+    // Each changes the length, and returns whether to use the packet.
 
     func protect(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
         srtp_protect(session, packet, &length) == srtp_err_status_ok

@@ -2,18 +2,18 @@ import CaptureCore
 
 /// What sends paced packets: called on the one thread that sends for all peers.
 package protocol SendClient: AnyObject, Sendable {
-    /// Sends what is due. It must not wait.
+    /// Sends the due packets. It must not wait.
     ///
     /// - Parameters:
     ///   - now: the present time.
     ///   - batch: memory for packets, empty; the client leaves it empty.
-    /// - Returns: when it is to be called again at the latest; nil when not before ``SendThread/wake()``.
+    /// - Returns: the latest time of the next call; nil when none is due before ``SendThread/wake()``.
     func sendDue(at now: MediaTime, using batch: PacketBatch) -> MediaTime?
 }
 
 /// The thread that packetizes, protects and sends for all peers of the process. Safe to use from any thread.
 ///
-/// It is started with the first client and stays, asleep while there is none.
+/// It is started with the first client and stays, asleep while there are no clients.
 package final class SendThread: Sendable {
     private struct State {
         var clients: [any SendClient] = []
@@ -58,7 +58,7 @@ package final class SendThread: Sendable {
         state.wakeOne()
     }
 
-    /// Has all clients look for what is due.
+    /// Makes all clients look for due packets.
     package func wake() {
         let isFirst = state.withLock { state in
             defer { state.isWoken = true }

@@ -9,7 +9,7 @@ import FFmpegSupport
 /// A packet has 1024 frames. Its timestamp is the time at which its first *input* sample was captured; a decoder gives
 /// ``decoderDelay`` before that sample, which the track states (`TrackDescription/Audio/initialPadding`). Packets have no
 /// headers: the track's decoder configuration is the `AudioSpecificConfig`. Gaps up to ``maximumContinuousGap`` are filled
-/// with silence; after a longer one the encoder is opened again, and times jump. ``flush(output:)`` encodes what is left; the
+/// with silence; after a longer one the encoder is opened again, and times jump. ``flush(output:)`` encodes the rest; the
 /// last packet's `MediaPacket/duration` ends with the last input sample.
 ///
 /// Not to be used from two threads at once.
@@ -85,7 +85,7 @@ public final class AACEncoder: AudioEncoder {
         guard let framer,
             try framer.finish(lookahead: AACLibrary.framesPerPacket, encode: { try encode($0, framer, output) })
         else { return }
-        // One that was told of the end takes no more samples.
+        // After the end was signalled it takes no more samples.
         guard let library = library.take() else { return }
         try library.sendEnd()
         try takePackets(library, output)

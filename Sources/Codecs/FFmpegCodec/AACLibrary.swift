@@ -88,7 +88,7 @@ final class AACLibrary {
             plane.withMemoryRebound(to: Float.self, capacity: AACLibrary.framesPerPacket) { plane in
                 for index in 0..<AACLibrary.framesPerPacket {
                     let sample = samples[index * channels + channel]
-                    // The library refuses what is not a number, or far from one of sound.
+                    // The library refuses NaN, and values far out of range.
                     plane[index] = abs(sample) < 1e6 ? sample : 0
                 }
             }
@@ -99,13 +99,13 @@ final class AACLibrary {
         guard result >= 0 else { throw .encoder("AAC", result, "encode sound") }
     }
 
-    /// Tells the encoder that no samples follow.
+    /// Signals the end of the samples to the encoder.
     func sendEnd() throws(CodecError) {
         let result = avcodec_send_frame(context, nil)
         guard result >= 0 else { throw .encoder("AAC", result, "encode sound") }
     }
 
-    /// The bytes of the next packet, which are valid during the call; nil when there is none.
+    /// The bytes of the next packet, which are valid during the call; nil without one.
     func receive<Result>(_ body: (UnsafeRawBufferPointer) -> Result) throws(CodecError) -> Result? {
         let result = avcodec_receive_packet(context, packet)
         if result == clibav_again || result == clibav_end { return nil }

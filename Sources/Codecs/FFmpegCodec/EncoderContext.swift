@@ -89,11 +89,11 @@ final class EncoderContext {
         return try send(frame)
     }
 
-    /// Tells the encoder that no frame follows.
+    /// Signals the end of the frames to the encoder.
     func sendEnd() throws(CodecError) { _ = try send(nil) }
 
-    /// The next packet: its bytes, which are valid during the call, its time and whether it is a key frame; nil when there
-    /// is none.
+    /// The next packet: its bytes, which are valid during the call, its time and whether it is a key frame; nil
+    /// without one.
     func receive<Result>(
         _ body: (UnsafeRawBufferPointer, _ time: Int64, _ isKeyFrame: Bool) throws -> Result
     ) throws -> Result? {

@@ -1,8 +1,8 @@
-/// What is to be known of an encoder of libavcodec: the options against delay, and what it does not do itself.
+/// The properties of an encoder of libavcodec: the options against delay, and the work that it leaves to others.
 ///
-/// Of those for hardware this is what their source says; no such device was at hand.
+/// For hardware encoders they follow the encoders' source; they were not tested on a device.
 struct EncoderTraits {
-    /// Options without which it holds frames back, or makes key frames that are none.
+    /// Options without which it holds frames back, or makes false key frames.
     var options: [String: String] = [:]
     /// Whether another bitrate in the open context has an effect. Otherwise it is opened again, which gives a key frame.
     var changesBitrate = false
@@ -12,7 +12,7 @@ struct EncoderTraits {
     var longestGroup: Int32 = 16_384
     /// The units of time in a second.
     var timeScale: Int32 = 1_000_000
-    /// What is needed on a machine where it cannot be opened.
+    /// The requirements of a machine, for when it cannot be opened.
     var need = "Choose another encoder."
 
     init(encoder: String) {

@@ -19,7 +19,7 @@ extension FFmpegVideoEncoder {
         /// FFmpeg's options of the encoder by name, as on the command line of ffmpeg but without the dash. They replace those
         /// that are set here.
         public var options: [String: String]
-        /// Whether rate and size are lowered when encoding takes longer than frames come. For live use; what is encoded then
+        /// Whether rate and size are lowered when encoding takes longer than frames come. For live use; the result then
         /// depends on the machine's load.
         public var adaptsToLoad: Bool
         /// What options say of quality, bitrate and time, as far as it is known for the encoder.

@@ -49,7 +49,7 @@ public final class FFmpegVideoEncoder: VideoEncoder {
     @exclusivity(unchecked) private var fullPixelCount = 0
     @exclusivity(unchecked) private var completer = KeyFrameCompleter()
 
-    /// The encoder is opened with the first frame, whose size it needs; ``failure(of:device:)`` tells whether it can be.
+    /// The encoder is opened with the first frame, whose size it needs; ``failure(of:device:)`` reports whether it can be.
     ///
     /// - Throws: `CodecError` with the code `invalidConfiguration`, also for an unknown name.
     public init(_ configuration: FFmpegVideoEncoder.Configuration) throws(CodecError) {
@@ -114,7 +114,7 @@ public final class FFmpegVideoEncoder: VideoEncoder {
     }
 
     public func flush(output: (MediaPacket) throws -> Void) throws {
-        // An encoder that was told of the end takes no more frames.
+        // After the end was signalled the encoder takes no more frames.
         guard let context = context.take() else { return }
         lastKeyFrame = nil
         try context.sendEnd()
@@ -147,7 +147,7 @@ public final class FFmpegVideoEncoder: VideoEncoder {
         abs(bitrate - configuration.bitrate) * 5 >= configuration.bitrate
     }
 
-    /// Hands out a packet; false when there is none.
+    /// Hands out a packet; false without one.
     private func take(from context: EncoderContext, _ output: (MediaPacket) throws -> Void) throws -> Bool {
         let made = try context.receive { bytes, time, isKeyFrame in
             // Frames that an encoder drops leave their entries behind.

@@ -33,7 +33,7 @@ public struct AccessUnitParser: Sendable {
     private var buffer: [UInt8] = []
     private var state: State
 
-    /// What is known of the bytes in the buffer.
+    /// The state of the bytes in the buffer.
     fileprivate struct State {
         let maximumByteCount: Int
         var discardedByteCount: UInt64 = 0
@@ -42,7 +42,7 @@ public struct AccessUnitParser: Sendable {
         var scanned = 0
         /// The start code whose NAL unit's first bytes are still to come; nil when none is open.
         var openUnit: Int?
-        /// Where the unit begins; nil before the first start code, and within what is discarded.
+        /// Where the unit begins; nil before the first start code, and within discarded bytes.
         var start: Int?
         /// A prefix whose slice is still to come, which decides where the unit ends.
         var prefix: Int?
@@ -77,7 +77,7 @@ public struct AccessUnitParser: Sendable {
         }
     }
 
-    /// Hands out what has come of the last unit, as complete: at the end of the stream, or when the sender is known to
+    /// Hands out the received part of the last unit, as complete: at the end of the stream, or when the sender is known to
     /// write whole units and has paused.
     ///
     /// If the unit goes on after all, further slices come as a unit of their own; the rest of a slice is discarded.
@@ -152,7 +152,7 @@ extension AccessUnitParser.State {
         if kind.isSlice {
             let isFirst = found + 4 < bytes.count && bytes[found + 4] & 0x80 != 0
             if hasSlices, isFirst || differs(header) { emit(bytes, to: boundary, output) }
-            // Within what was discarded only a picture's first slice begins a unit; the others lack it.
+            // After discarded bytes only a picture's first slice begins a unit; other slices lack it.
             if start == nil {
                 guard isFirst || mayContinue else { return }
                 begin(at: boundary)
@@ -205,7 +205,7 @@ extension AccessUnitParser.State {
         emit(bytes, to: bytes.count, output)
     }
 
-    /// Forgets the bytes, and keeps what was counted.
+    /// Forgets the bytes, and keeps the counts.
     mutating func restart() {
         var fresh = AccessUnitParser.State(maximumByteCount: maximumByteCount)
         fresh.discardedByteCount = discardedByteCount

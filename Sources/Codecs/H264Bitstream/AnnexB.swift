@@ -76,7 +76,7 @@ public enum AnnexB {
         }
     }
 
-    /// Where the next start code of three bytes begins; nil when there is none.
+    /// Where the next start code of three bytes begins; nil without one.
     static func startCode(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         guard let base = bytes.baseAddress else { return nil }
         var index = start

@@ -108,7 +108,7 @@ struct BitWriter {
         writeUnsigned(value > 0 ? UInt32(value) * 2 - 1 : UInt32(truncatingIfNeeded: -Int64(value) * 2))
     }
 
-    /// The unit of what was written: its header, the payload with the bits that end it, and the bytes that keep start
+    /// The unit of the written bits: its header, the payload with the bits that end it, and the bytes that keep start
     /// codes from it (7.3.1, 7.3.2.11).
     consuming func nalUnit(header: UInt8) -> [UInt8] {
         write(true)

@@ -8,7 +8,7 @@ package struct FrameNumberTracker {
         /// Whether it is an IDR picture: neither it nor a later one refers to a picture before it.
         package var isIDR = false
         /// Whether decoding can begin here: at an IDR picture, at a recovery point, or, in streams that have shown neither,
-        /// at a picture that refers to no other; also where no later one can refer to what was before it.
+        /// at a picture that refers to no other; also where no later picture can refer to earlier ones.
         package var isEntry = false
         /// How many frames after an entry are not whole yet, by its recovery point.
         package var recoveryFrames = 0

@@ -18,7 +18,7 @@ public struct NALUnit {
     /// Whether other pictures may refer to the content (nal_ref_idc other than 0).
     public var isReference: Bool { bytes[0] & 0x60 != 0 }
 
-    /// Whether this slice is the first of its picture (first_mb_in_slice is 0); false for what is not a slice.
+    /// Whether this slice is the first of its picture (first_mb_in_slice is 0); false for units that are not slices.
     public var beginsPicture: Bool { type.isSlice && bytes.count > 1 && bytes[1] & 0x80 != 0 }
 
     /// A kind of NAL unit, by its number in table 7-1.

@@ -32,7 +32,7 @@ public struct SequenceParameterSet: Sendable, Hashable {
     public let allowsFrameNumberGaps: Bool
     /// The bits of a frame's number, 4 to 16.
     public let frameNumberBits: Int
-    /// The video usability information; nil when there is none, or it is cut off.
+    /// The video usability information; nil without any, or if it is cut off.
     public let videoUsability: SequenceParameterSet.VideoUsability?
 
     let hasSeparateColorPlanes: Bool

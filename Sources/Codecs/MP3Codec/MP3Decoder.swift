@@ -58,13 +58,13 @@ public final class MP3Decoder {
 
     /// Decodes a frame.
     ///
-    /// A damaged one gives what the library makes of it, or nothing. After a gap the decoder starts again, and what it gives
-    /// is faded in over two frames, since these depend on what is missing.
+    /// A damaged frame gives the library's best result, or nothing. After a gap the decoder starts again, and its sound is
+    /// faded in over two frames, because these depend on the missing ones.
     ///
     /// - Parameters:
     ///   - frame: the frame, as the parser gave it.
     ///   - take: called with the samples, at most once.
-    /// - Throws: `library` when the library fails, `outOfMemory`; what is thrown by `take` is for it to keep.
+    /// - Throws: `library` when the library fails, `outOfMemory`.
     public func decode(_ frame: MP3FrameParser.Frame, _ take: (Block) -> Void) throws(CodecError) {
         if frame.isAfterGap { try reset() }
         try check(mpg123_feed(handle, frame.bytes.bindMemory(to: UInt8.self).baseAddress, frame.bytes.count))

@@ -1,7 +1,7 @@
 /// The four bytes with which a frame of MPEG audio begins (ISO/IEC 11172-3, 13818-3), of layer III only.
 ///
-/// Free format (the bitrate is not stated, so neither is the length) is not a valid header here: what cannot be checked
-/// cannot be told from noise.
+/// Free format (the bitrate is not stated, so neither is the length) is not a valid header here: it cannot be checked,
+/// and so not be distinguished from noise.
 public struct MP3FrameHeader: Sendable, Hashable {
     /// The version of the standard.
     public enum Version: Sendable, Hashable {

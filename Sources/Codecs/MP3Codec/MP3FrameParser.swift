@@ -26,7 +26,7 @@ public final class MP3FrameParser {
         public var isAfterGap: Bool
     }
 
-    /// What was found in the stream that is no frame. Cumulative.
+    /// The parts of the stream that are not frames. Cumulative.
     public struct Findings: Sendable, Hashable {
         /// Frames given.
         public var frames: UInt64 = 0
@@ -42,7 +42,7 @@ public final class MP3FrameParser {
 
     /// The number of bytes that it holds at most.
     public let capacity: Int
-    /// What was found so far.
+    /// The counts so far.
     public private(set) var findings = Findings()
     /// The offset of the first byte that is held: where the search is.
     public private(set) var position: Int64 = 0

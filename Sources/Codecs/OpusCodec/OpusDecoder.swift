@@ -3,7 +3,7 @@ public import CaptureCore
 
 /// Decodes packets of Opus with libopus, to 48 kHz `float32`.
 ///
-/// What comes before the first sample that was encoded is left out, as the track's `OpusHead` says. Not to be used from two
+/// Samples before the first encoded one are left out; the track's `OpusHead` states their number. Not to be used from two
 /// threads at once.
 public final class OpusDecoder {
     /// The number of channels, interleaved.
@@ -19,7 +19,7 @@ public final class OpusDecoder {
     /// A decoder of a track.
     ///
     /// - Parameter header: the track's decoder configuration, an `OpusHead` (RFC 7845, 5.1) of one or two channels.
-    /// - Throws: `CodecError`: `corruptData` for what is not one, `formatUnsupported` for more channels.
+    /// - Throws: `CodecError`: `corruptData` for bytes that are not one, `formatUnsupported` for more channels.
     public init(_ header: PacketBuffer) throws(CodecError) {
         let bytes = header.withUnsafeBytes { Array($0) }
         guard bytes.count >= 19, bytes.starts(with: "OpusHead".utf8), bytes[8] < 16 else {
@@ -47,9 +47,9 @@ public final class OpusDecoder {
     /// Decodes a packet.
     ///
     /// - Parameters:
-    ///   - packet: its bytes; without any, what a lost packet is concealed by.
-    ///   - output: takes the samples, interleaved, which are valid during the call only; none for what comes before the
-    ///     first one that was encoded.
+    ///   - packet: its bytes; empty to conceal a lost packet.
+    ///   - output: takes the samples, interleaved, which are valid during the call only; none before the
+    ///     first encoded one.
     /// - Throws: `CodecError` with the code `corruptData` for damaged bytes; decoding can go on.
     public func decode(
         _ packet: UnsafeRawBufferPointer, output: (UnsafeBufferPointer<Float>) -> Void

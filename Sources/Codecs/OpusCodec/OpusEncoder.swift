@@ -9,8 +9,8 @@ import COpus
 /// A packet's timestamp is the time at which its first *input* sample was captured. A decoder gives
 /// ``decoderDelay`` before that sample, which containers state; the track's decoder configuration is the `OpusHead`
 /// that does. Samples are taken to be contiguous, whatever their timestamps say, up to a gap of
-/// ``maximumContinuousGap``, up to which silence is encoded in place of what is missing; after a longer one the encoder is
-/// reset, and times jump. ``flush(output:)`` encodes what is left, with zeros behind it; the last packet's
+/// ``maximumContinuousGap``, up to which silence replaces missing samples; after a longer one the encoder is
+/// reset, and times jump. ``flush(output:)`` encodes the rest, padded with zeros; the last packet's
 /// `MediaPacket/duration` ends with the last input sample, so that containers can state the padding.
 ///
 /// No allocation per packet. Not to be used from two threads at once.

@@ -7,7 +7,7 @@ extension OpusEncoder {
         public enum Application: String, Sendable, Hashable, CaseIterable {
             /// Anything, as true to the original as possible.
             case audio
-            /// Speech that is to be understood at a low bitrate; costs twice the processor time.
+            /// Speech that must be intelligible at a low bitrate; costs twice the processor time.
             case voice
             /// Anything, with a delay of 2.5 ms in place of 6.5 ms, and slightly less quality.
             case lowDelay

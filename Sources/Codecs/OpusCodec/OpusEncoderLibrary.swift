@@ -3,7 +3,7 @@ import COpus
 
 /// libopus's encoder for one format, and the header that belongs to it. Used by one thread at a time.
 final class OpusEncoderLibrary {
-    /// What goes in; the type of the samples is always `float32`.
+    /// The input format; the type of the samples is always `float32`.
     let format: AudioFormat
     let framesPerPacket: Int
     /// What a decoder gives before the first sample, in frames of the input.

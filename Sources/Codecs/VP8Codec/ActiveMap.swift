@@ -4,8 +4,8 @@ import VideoCapturing
 /// have not become sharp since. All others are left as they are, at next to no cost.
 ///
 /// A block stands at the quantizer that it was coded with last. Until that is legible it is coded with every frame;
-/// from there to sharp only with frames that change nothing else, so that what moves is not paid for twice. It rests
-/// when the quantizer does not fall any more; a block that rests is taken up again when the others get a clearly
+/// from there to sharp only with frames that change nothing else, so that moving parts are not paid for twice. It rests
+/// when the quantizer no longer falls; a block that rests is taken up again when the others get a clearly
 /// finer one.
 struct ActiveMap {
     /// libvpx's macroblocks.
@@ -30,8 +30,8 @@ struct ActiveMap {
 
     let columns: Int
     let rows: Int
-    /// 1 for each block that is to be coded with the frame prepared for, 0 for the others, row by row: what libvpx is
-    /// given.
+    /// 1 for each block to code with the prepared frame, 0 for the others, row by row: the input of
+    /// libvpx.
     private(set) var cells: [UInt8]
     /// How many blocks are still to be coded, with this frame or a later one.
     private(set) var activeCount: Int
@@ -48,7 +48,7 @@ struct ActiveMap {
     /// Whether any block rests that is not sharp.
     private var hasResting = false
 
-    /// All is to be coded.
+    /// A map that codes all blocks.
     ///
     /// - Parameters:
     ///   - width: of the picture in pixels.
@@ -66,7 +66,7 @@ struct ActiveMap {
         sharp = UInt8(clamping: max(ActiveMap.sharpQuantizer, minimumQuantizer))
     }
 
-    /// Notes what has changed; nil for all. Rectangles may be of any size and anywhere.
+    /// Records the changed parts; nil for all. Rectangles may be of any size and anywhere.
     mutating func mark(_ damage: [PixelRect]?) {
         guard let damage else { return markAll() }
         for rect in damage {

@@ -34,7 +34,7 @@ extension VP8Encoder.Configuration {
         if let speed = quality.speed { self.speed = -speed }
         guard let constant = quality.constantQuantizer else { return }
         (minimumQuantizer, maximumQuantizer) = (constant, constant)
-        // Nothing is to be left out for the sake of a bitrate.
+        // No frame should be left out for the sake of a bitrate.
         isVariableBitrate = true
         dropFrameThreshold = 0
     }

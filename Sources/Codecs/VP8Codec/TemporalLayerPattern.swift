@@ -4,7 +4,7 @@ import CLibVPX
 /// layers can be left out: the patterns of libvpx's `vpx_temporal_svc_encoder` and of WebRTC.
 ///
 /// The last frame belongs to layer 0, the golden frame to layer 1; the topmost layer replaces nothing. A frame of a higher
-/// layer depends on the last frame of layer 0, and on those of its own and lower layers since; on nothing before. So layers
+/// layer depends on the last frame of layer 0, and on later frames of the same and lower layers; on no earlier frame. So layers
 /// can be left out from any frame on, and taken up again with any frame of layer 0.
 struct TemporalLayerPattern {
     struct Place {

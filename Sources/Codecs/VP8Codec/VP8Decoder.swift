@@ -15,7 +15,7 @@ public final class VP8Decoder: VideoDecoder {
     private let maximumPixelCount: Int
     private let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
     private let pool = PixelBufferPool()
-    /// libvpx cannot take a first packet that is no key frame, and its state after an error is not to be trusted.
+    /// libvpx needs a key frame as the first packet, and its state after an error is unreliable.
     private var needsKeyFrame = true
 
     /// - Parameters:

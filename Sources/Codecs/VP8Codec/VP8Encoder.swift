@@ -8,7 +8,7 @@ import VideoCapturing
 /// most players need pixels that are upright and square. It has one color, BT.601 in limited range, which all decoders
 /// assume (`EncoderEntry.encodedColor`): frames in another one look right to the few players that obey the container. Frames may change their size at any time, which gives a key frame.
 ///
-/// With a ``VP8Encoder/Configuration/screenContentMode``, only what a frame's damage names is coded, and what is not
+/// With a ``VP8Encoder/Configuration/screenContentMode``, only the parts that a frame's damage names are coded, and those that are not
 /// sharp yet. A frame in which nothing has changed is not encoded at all, unless it is a repeat, which keeps the
 /// viewers' connection alive with some hundred bytes. While anything is still to be refined, the encoder wants the
 /// last frame again (`CaptureWants.minimumFrameRate`); see ``wants``.
@@ -19,7 +19,7 @@ public final class VP8Encoder: VideoEncoder {
     /// in ten frames, since it refreshes a tenth of it in each; that must take less than a second.
     static let refinementRate: FrameRate = 12
 
-    /// At the lower end blocks show no edges any more, and the filter is turned off (libvpx lets it rest from 6 of
+    /// At the lower end blocks no longer show edges, and the filter is turned off (libvpx lets it rest from 6 of
     /// 127 on); above the upper one it is turned on again.
     static let quantizersOfDeblocking = 5...10
 
@@ -33,7 +33,7 @@ public final class VP8Encoder: VideoEncoder {
     @exclusivity(unchecked) private var layers: TemporalLayerPattern
     @exclusivity(unchecked) private var ladder: LoadController
     @exclusivity(unchecked) private var lastKeyFrame: MediaTime?
-    /// What is to be coded of a screen; nil for other contents.
+    /// The parts of a screen to code; nil for other contents.
     @exclusivity(unchecked) private var screen: ActiveMap?
     /// Whether the screen's block edges are filtered.
     @exclusivity(unchecked) private var isDeblocking = true

@@ -24,7 +24,7 @@ extension VP8Encoder {
         public var speed: Int
         /// When the buffer is fuller than this many percent behind, frames are dropped; 0 for never.
         public var dropFrameThreshold: Int
-        /// Whether frames shall be decodable after a loss, at some cost in bits.
+        /// Whether frames must be decodable after a loss, at some cost in bits.
         public var isErrorResilient: Bool
         /// 1 to 3 temporal layers: the higher ones can be left out to halve, or quarter, the rate. Layer 0 has 60 % of the
         /// bitrate of two layers and 40 % of that of three, layers 0 and 1 have 60 % of that of three.

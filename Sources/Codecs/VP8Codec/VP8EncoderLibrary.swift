@@ -81,7 +81,7 @@ final class VP8EncoderLibrary {
     func setSpeed(_ speed: Int) throws(CodecError) { try set(VP8E_SET_CPUUSED, speed) }
     func setTemporalLayer(_ layer: Int) throws(CodecError) { try set(VP8E_SET_TEMPORAL_LAYER_ID, layer) }
 
-    /// Sets which blocks are to be coded, until the next call. Key frames code all.
+    /// Sets the blocks to code, until the next call. Key frames code all.
     func setActiveMap(_ map: ActiveMap) throws(CodecError) {
         let result = map.cells.withUnsafeBufferPointer { cells in
             // libvpx copies them.

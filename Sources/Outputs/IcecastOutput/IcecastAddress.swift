@@ -60,7 +60,7 @@ struct IcecastAddress: Sendable, Hashable {
         let path = target.prefix { $0 != "?" }
         guard path.utf8.count > 1, path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw IcecastAddress.error(
-                "The address names no mount, or one with characters that are to be percent-encoded; \(IcecastAddress.example)."
+                "The address names no mount, or one with characters that must be percent-encoded; \(IcecastAddress.example)."
             )
         }
         mount = String(path)

@@ -14,18 +14,18 @@ import VideoCapturing
 struct IcecastConnection {
     let socket: StreamSocket
 
-    /// A head that is longer is none of a server of this kind.
+    /// A server of this kind sends no longer head.
     private static let maximumHeadBytes = 16_384
     /// How long a server that has said to continue may take to say that all is well; some say it at the end only.
     private static let finalTimeout = Duration.seconds(1)
 
     /// - Parameters:
     ///   - address: the mount.
-    ///   - contentType: what is sent; without it the server would know nothing of key frames.
+    ///   - contentType: the type of the stream; without it the server would not recognize key frames.
     ///   - configuration: metadata and timeouts.
     ///   - stop: a descriptor that ends the wait when it can be read.
     /// - Throws: `permissionDenied` for a wrong password, `deviceBusy` for a mount in use, `stalled` without an answer,
-    ///   `corruptData` for one that is none of HTTP, `deviceNotFound` when nothing listens there, `invalidState` after a stop.
+    ///   `corruptData` for one that is not HTTP, `deviceNotFound` when nothing listens there, `invalidState` after a stop.
     init(
         _ address: IcecastAddress, contentType: String, _ configuration: IcecastOutput.Configuration,
         interruptedBy stop: Int32
@@ -157,7 +157,7 @@ struct IcecastConnection {
 
         /// The error for a status, with the reason that the server states.
         mutating func refusal(_ status: Int) -> CaptureError {
-            // What has come of the body, and what comes of it soon.
+            // The part of the body that has arrived, or arrives soon.
             let deadline = MonotonicClock().now.advanced(by: .milliseconds(500))
             while bytes.count < 2000, (try? receive(until: deadline)) ?? false {}
             let body = String(decoding: bytes.prefix(2000), as: UTF8.self)

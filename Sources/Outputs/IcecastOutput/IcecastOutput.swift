@@ -30,7 +30,7 @@ public final class IcecastOutput: FeedbackSink {
         var lastKeyFrame: MediaTime?
         var isFinished = false
 
-        /// Whether a key frame is to be requested, which is said once for each.
+        /// Whether to request a key frame; true once for each.
         mutating func isKeyFrameDue(at packet: MediaPacket) -> Bool {
             guard packet.track == video else { return false }
             let isDue = lastKeyFrame.map { packet.timestamp - $0 >= IcecastOutput.keyFrameInterval } ?? false
@@ -123,7 +123,7 @@ public final class IcecastOutput: FeedbackSink {
 
     /// Queues a packet. Never waits. An empty packet is ignored.
     ///
-    /// - Throws: what has ended the sending, such as a wrong password.
+    /// - Throws: the error that ended the sending, such as a wrong password.
     public func write(_ packet: MediaPacket) throws {
         guard packet.data.count > 0 else { return }
         if let failure = hub.values.withLock({ $0.failure }) { throw failure }
@@ -143,7 +143,7 @@ public final class IcecastOutput: FeedbackSink {
 
     /// Sends what waits, for the finish timeout at most, and disconnects. A lost connection is not waited for.
     ///
-    /// - Throws: what has ended the sending.
+    /// - Throws: the error that ended the sending.
     public func finish() throws {
         let isFirst = work.withLock { work in
             defer { work.isFinished = true }

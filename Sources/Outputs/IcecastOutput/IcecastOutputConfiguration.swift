@@ -34,7 +34,7 @@ extension IcecastOutput {
         public var maximumReconnectDelay: Duration = .seconds(10)
         /// How long a lost connection is tried to be restored; nil for as long as the output is used.
         public var reconnectTimeout: Duration?
-        /// How long the end waits for the server to take what is still to be sent.
+        /// How long the end waits for the server to take the remaining packets.
         public var finishTimeout: Duration = .seconds(2)
 
         /// The default configuration.

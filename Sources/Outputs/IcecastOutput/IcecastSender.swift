@@ -9,12 +9,12 @@ final class IcecastHub: Sendable {
         var state = IcecastOutput.State.idle
         var statistics = IcecastOutput.Statistics()
         var feedback: PacketFeedback?
-        /// What has ended the sending for good.
+        /// The error that ended the sending permanently.
         var failure: CaptureError?
         /// The connection that ``IcecastOutput/open()`` has made, until the thread takes it.
         var first: IcecastConnection?
         var thread: CaptureThread?
-        /// What is being written to, so that a wait for the server can be ended.
+        /// The connection being written to, so that a wait for the server can be ended.
         var file: OutputFile?
         var onStateChange: @Sendable (IcecastOutput.State) -> Void = { _ in }
         var isStopRequested: (@Sendable () -> Bool)?
@@ -99,7 +99,7 @@ final class IcecastSender {
                 try stream(to: made)
                 return hub.change(to: .ended(nil))
             } catch {
-                // At the end a lost connection is not made again: what was to be sent by it is gone.
+                // At the end a lost connection is not made again: its packets are lost.
                 guard !isOver, !hub.isClosing.load(ordering: .acquiring), isTemporary(error, isConnected || attempt > 0)
                 else { return end(error) }
                 let now = MonotonicClock().now

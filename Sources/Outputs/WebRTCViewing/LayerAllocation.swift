@@ -40,7 +40,7 @@ struct LayerAllocation {
             }
     }
 
-    /// Changes who views; those that stay keep what is known of them.
+    /// Changes the viewers; those that stay keep their state.
     mutating func setViewers(_ names: [String]) {
         members = names.map { name in
             members.first { $0.name == name } ?? Member(name: name, layer: shares.count - 1)

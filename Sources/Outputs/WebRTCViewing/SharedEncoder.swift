@@ -4,7 +4,7 @@ import RTP
 import VideoCapturing
 import WebRTCPublisher
 
-/// One encoder for all viewers, on a thread of its own, which has the newest frame and works while there are viewers.
+/// One encoder for all viewers, on a separate thread. It has the newest frame, and works while there are viewers.
 ///
 /// A viewer whose network is slower than the others' gets the lower temporal layers alone; see ``LayerAllocation``.
 ///
@@ -28,7 +28,7 @@ final class SharedEncoder: Sendable {
         var run = 0
         var thread: CaptureThread?
 
-        /// Gives the viewers what is allocated to them.
+        /// Gives the viewers their allocated layers.
         mutating func allocate() {
             for index in receivers.indices {
                 receivers[index].layer = allocation.layer(of: receivers[index].viewer.identifier)
@@ -57,7 +57,7 @@ final class SharedEncoder: Sendable {
                     maximumBitrate: bitrate, layerCount: AdaptiveEncoder.layerCount(of: entry))))
     }
 
-    // MARK: What is wanted
+    // MARK: Wants
 
     /// Takes a frame, if there is a viewer.
     func consume(_ frame: VideoFrame) {

@@ -33,7 +33,7 @@ struct ViewerPlaces {
     /// The number of viewers that are connected.
     var connectedCount: Int { places.values.count { $0.isConnected } }
 
-    /// Gives a viewer a place whose offer is to be answered.
+    /// Gives a place to a viewer whose offer will be answered.
     mutating func enter(_ name: String, from address: String?, at now: MediaTime) -> Admission {
         let ofAddress = address.map { address in places.filter { $0.value.address == address } } ?? [:]
         let isOfAddress = ofAddress.count >= maximumPerAddress

@@ -26,7 +26,7 @@ import WebRTCTransport
 public final class WebRTCViewing: LiveViewing {
     /// Limits of viewing.
     public struct Configuration: Sendable, Hashable {
-        /// The maximum number of viewers; any more are answered with 503, and see MJPEG. A quarter of them, and at least four, may
+        /// The maximum number of viewers; others are answered with 503, and see MJPEG. A quarter of them, and at least four, may
         /// come from one address; programs on the same machine are exempt.
         public var maximumViewers = 20
         /// The maximum bitrate of the encoder, in bits per second.
@@ -86,7 +86,7 @@ public final class WebRTCViewing: LiveViewing {
 
     public var descriptorCount: Int { configuration.maximumViewers * WebRTCViewing.descriptorsPerViewer }
 
-    /// The socket of ICE, and what libnice and GLib need beside it.
+    /// The descriptors of a viewer: ICE's socket, and those of libnice and GLib.
     private static let descriptorsPerViewer = 3
 
     public func consumeFrame(_ frame: VideoFrame) { encoder.consume(frame) }

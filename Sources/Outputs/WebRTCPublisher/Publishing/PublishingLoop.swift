@@ -3,10 +3,10 @@ import RTP
 import VideoCapturing
 import WebRTCTransport
 
-/// Keeps a stream published: connects, waits, and connects again with growing delays, on a thread of its own.
+/// Keeps a stream published: connects, waits, and connects again with growing delays, on a separate thread.
 ///
-/// A path that is lost is looked for again within the session, where the server can (ICE restart). Otherwise each
-/// connection is a session of its own at the server, which is notified of every end: by BYE and by DTLS at the peer, then
+/// A lost path is looked for again within the session, if the server supports that (ICE restart). Otherwise each
+/// connection is a new session at the server. The server is notified of every end: by BYE and by DTLS at the peer, then
 /// by the signalling.
 final class PublishingLoop: Sendable {
     private struct Shared {
@@ -30,7 +30,7 @@ final class PublishingLoop: Sendable {
         /// Why the peer does not receive at the end.
         var failure: CaptureError?
         var media = TakenMedia()
-        /// What has been said already, since each session may say it again.
+        /// The warnings given already, because each session may repeat them.
         var warnings: Set<String> = []
         var totals = WebRTCOutput.Statistics()
         var listeners: [AsyncStream<WebRTCOutput.State>.Continuation] = []
@@ -119,7 +119,7 @@ final class PublishingLoop: Sendable {
         if let thread { thread.join() } else { setState(.ended(nil)) }
     }
 
-    /// What was published before the end has not reached a peer, or not all of it.
+    /// The last packets before the end have not reached a peer, or not all of them.
     private func failure(_ shared: Shared) -> CaptureError {
         let reason =
             shared.lastError?.message ?? "The server or the peer had not answered; check both, and the network."
@@ -146,7 +146,7 @@ final class PublishingLoop: Sendable {
         let (session, totals, state, refusals) = shared.withLock {
             ($0.session, $0.totals, $0.state, $0.media.refusals)
         }
-        // What is measured is of the present session, what is counted of all.
+        // Measured values are of the present session, counts of all sessions.
         var result = session?.statistics ?? WebRTCOutput.Statistics()
         result.addCounters(of: totals)
         (result.state, result.reconnects) = (state, totals.reconnects)

@@ -13,7 +13,7 @@ protocol PublishingServer: Sendable {
 
     /// An attempt, which must be closed.
     ///
-    /// - Parameter lost: called when the server has ended the session, or cannot be reached any more; on any thread.
+    /// - Parameter lost: called when the server has ended the session, or can no longer be reached; on any thread.
     func makeAttempt(lost: @escaping @Sendable (SignallingError) -> Void) -> any PublishingAttempt
 }
 
@@ -119,7 +119,7 @@ struct JanusServer: PublishingServer {
         var canRestart: Bool { false }
         func restart(_ fragment: ICEFragment) -> ICEFragment? { nil }
 
-        // Janus ends what it has not been told of after a minute.
+        // Janus ends a session without requests after a minute.
         func close() -> SignallingError? {
             client.close()
             return nil

@@ -12,7 +12,7 @@ struct TakenMedia {
         for stream in agreed.streams { taken.insert(stream.codec == .opus ? "audio" : "video") }
     }
 
-    /// The first medium that no session has carried; nil when there is none, and the second time.
+    /// The first medium that no session has carried; nil without one, and the second time.
     mutating func takeMissing() -> Negotiation.Refusal? {
         defer { refusals = [] }
         return refusals.first { !taken.contains($0.media) }

@@ -12,7 +12,7 @@ public import VideoCapturing
 /// makes key frames when the peer asks for them. What it makes faster than that is left out in whole groups of pictures.
 ///
 /// **Connection.** It connects with the first picture, and again with growing delays when the connection is lost, each time as a
-/// session of its own, which begins with a key frame. By default the peer learns one address of this machine: the one from
+/// new session, which begins with a key frame. By default the peer learns one address of this machine: the one from
 /// which its server is reached.
 ///
 /// **Threads.** Safe to use from any thread. Writing never waits.
@@ -84,10 +84,10 @@ public class WebRTCOutput: FeedbackSink, @unchecked Sendable {
     /// What it does at present.
     public var state: State { loop.state }
 
-    /// The present state and all that follow; ends with ``State/ended(_:)``. Each call makes a stream of its own.
+    /// The present state and all that follow; ends with ``State/ended(_:)``. Each call makes a new stream.
     public var states: AsyncStream<State> { loop.makeStates() }
 
-    /// What was counted.
+    /// Statistics of the output.
     public var statistics: Statistics { loop.statistics }
 
     // MARK: Packets
@@ -110,7 +110,7 @@ public class WebRTCOutput: FeedbackSink, @unchecked Sendable {
         try loop.begin(tracks)
     }
 
-    /// Queues a packet; what comes while there is no connection is left out.
+    /// Queues a packet; packets without a connection are left out.
     public func write(_ packet: MediaPacket) throws { loop.write(packet) }
 
     /// Ends the session at the server and the peer, and waits for a few seconds at most.

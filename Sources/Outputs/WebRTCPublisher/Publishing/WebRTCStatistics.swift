@@ -5,9 +5,9 @@ extension WebRTCOutput {
     public struct Statistics: Sendable, Hashable {
         /// What it does.
         public var state = State.idle
-        /// What is sent at present, with headers and retransmissions, in bits per second.
+        /// The present sending rate, with headers and retransmissions, in bits per second.
         public var bitrate = 0
-        /// What the way to the peer can take, in bits per second; 0 while there is none.
+        /// The estimated capacity of the path to the peer, in bits per second; 0 without a path.
         public var targetBitrate = 0
         /// The round-trip time to the peer; nil before it has reported.
         public var roundTripTime: Duration?
@@ -35,9 +35,9 @@ extension WebRTCOutput {
         public var keyFramesRequested: UInt64 = 0
         /// Connections that were lost.
         public var reconnects: UInt64 = 0
-        /// The kinds of addresses at both ends of the connection, as in `host, relayed`; nil while there is none.
+        /// The kinds of addresses at both ends of the connection, as in `host, relayed`; nil without a connection.
         public var path: String?
-        /// What the peer does not take of what was offered, each with the reason, as in `video: line 7 rejects the video`; empty
+        /// The offered media that the peer refuses, each with the reason, as in `video: line 7 rejects the video`; empty
         /// when it takes all.
         public var refusals: [String] = []
 

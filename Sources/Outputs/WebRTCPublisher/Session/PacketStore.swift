@@ -1,7 +1,7 @@
 import CaptureCore
 import RTP
 
-/// The packets that wait for the pacer, each in a slot of its own. For one thread at a time.
+/// The packets that wait for the pacer, each in a separate slot. For one thread at a time.
 ///
 /// Memory is made as the queue grows, up to ``maximumSlots``, and used again.
 final class PacketStore {
@@ -37,7 +37,7 @@ final class PacketStore {
 
     /// Writes a packet into `buffer`, and forgets it.
     ///
-    /// - Returns: its size, and the places of what is to be written in it.
+    /// - Returns: its size, and the places of the fields to fill in.
     func take(_ number: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> (size: Int, stamps: RTPPacket.Stamps) {
         let slot = slots[Int(number)]
         free.append(UInt32(number))

@@ -59,7 +59,7 @@ final class SessionMedia {
 
     /// Splits waiting frames into packets, and adds the packets that are due to the batch; `send` takes a full one, and the last.
     ///
-    /// - Returns: when it is to be called again.
+    /// - Returns: the time of the next call.
     func sendDue(
         from queue: PacketQueue, at now: MediaTime, using batch: PacketBatch, send: (PacketBatch) -> Void
     ) -> MediaTime {
@@ -129,7 +129,7 @@ final class SessionMedia {
     /// Whether there is something to fill a probe with.
     private var canPad: Bool { streams.contains { $0.isVideo && $0.sender.retransmissionSSRC != nil } }
 
-    /// What the encoder is to be asked for.
+    /// The requests to the encoder.
     func takeRequests(at now: MediaTime) -> Requests {
         var requests = Requests()
         if keyFrames.takeDue(at: now) { requests.keyFrame = true }
@@ -188,7 +188,7 @@ final class SessionMedia {
         if asksForKeyFrame { requestKeyFrame(at: now) }
     }
 
-    /// Begins to estimate again: what was known of the old path may not hold for the new one.
+    /// Restarts the estimate: that of the old path may not hold for the new one.
     func didChangePath() {
         estimator = BandwidthEstimator(estimator.configuration)
     }
@@ -200,7 +200,7 @@ final class SessionMedia {
 
     private var isKeyFrameNeeded = false
 
-    /// Whether the encoder is to be asked for a key frame at once.
+    /// Whether to request a key frame from the encoder at once.
     func takeKeyFrameRequest() -> Bool {
         defer { isKeyFrameNeeded = false }
         if isKeyFrameNeeded { counts.keyFramesRequested += 1 }

@@ -30,7 +30,7 @@ package final class WebRTCSession: SendClient {
         }
     }
 
-    /// What is called.
+    /// The handlers.
     package struct Handlers: Sendable {
         /// A new state.
         package var stateChanged: @Sendable (State) -> Void
@@ -318,7 +318,7 @@ package final class WebRTCSession: SendClient {
 
     // MARK: The end
 
-    /// Waits until what was written has been sent, or the time is over.
+    /// Waits until the written packets have been sent, or the time is over.
     package func drain(for timeout: Duration) {
         let deadline = MonotonicClock().now.advanced(by: timeout)
         shared.withLock { $0.isDraining = true }

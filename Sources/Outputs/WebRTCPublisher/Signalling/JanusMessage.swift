@@ -20,7 +20,7 @@ package struct JanusMessage: Sendable {
     package var candidate: String?
     private let value: JSONValue
 
-    /// Reads a response, which is one message or an array of them; nil for what is neither.
+    /// Reads a response, which is one message or an array of them; nil for anything else.
     package static func messages(in body: some Sequence<UInt8>) -> [JanusMessage]? {
         guard let value = JSONValue(reading: body) else { return nil }
         if case .array(let elements) = value { return elements.compactMap { JanusMessage($0) } }

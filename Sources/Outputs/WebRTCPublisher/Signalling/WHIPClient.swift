@@ -159,7 +159,7 @@ package final class WHIPClient: Sendable {
         }
     }
 
-    /// Sends further candidates. False where the server does not take them, which is no error of the session.
+    /// Sends further candidates. False if the server does not accept them; the session can still succeed.
     @discardableResult
     package func trickle(_ fragment: ICEFragment) -> Bool {
         (try? patch(fragment, match: state.withLock { $0.etag }).isSuccess) ?? false
