@@ -492,6 +492,9 @@ let package = Package(
     ]
 )
 
+// Each product's folder has a README.
+for target in package.targets where libraries.contains(target.name) { target.exclude.append("README.md") }
+
 // Builds few of the tests while one works on a module: CAPTURER_TESTS="RTPTests VP8CodecTests" swift build --build-tests
 if let names = Context.environment["CAPTURER_TESTS"]?.split(separator: " ").map(String.init) {
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
