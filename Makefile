@@ -206,8 +206,9 @@ examples: setup ## build and run each example
 	@$(STEP) "examples" scripts/run-examples
 
 .PHONY: docs
-docs: setup ## build the documentation into .build/docs
+docs: setup ## build the documentation into .build/docs, and compile the code in documents
 	@$(STEP) "documentation" scripts/docs
+	@$(STEP) "code in documents" scripts/check-readmes
 
 .PHONY: bench
 bench: setup-tests ## measure, and compare with other tools; writes docs/benchmarks.md
