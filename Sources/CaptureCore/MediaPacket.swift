@@ -22,7 +22,7 @@ public struct MediaPacket: AttributedFrame {
     public var width: Int
     /// The height of the encoded picture in pixels, before the orientation is applied; 0 for sound.
     public var height: Int
-    /// The number of the frame that was encoded; a gap is exactly as wide as the number of frames lost.
+    /// The number of the frame that was encoded; it skips by the number of lost frames.
     public var sequenceNumber: UInt64
     /// What the capture knew of the frame.
     public var attributes: FrameAttributes

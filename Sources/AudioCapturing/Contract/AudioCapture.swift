@@ -18,7 +18,7 @@
 /// It may be called from inside `consumeAudio`; there it takes effect once that call returns.
 ///
 /// **Sound.** Timestamps are of the monotonic clock, strictly increase, and go on increasing over restarts. The numbers of
-/// the frames increase over restarts too; a gap is exactly as wide as the number of frames lost. A chunk without a
+/// the frames increase over restarts too; they skip by the number of lost frames. A chunk without a
 /// discontinuity continues the one before: its first frame is the next one, its format is the same, and its time is the end
 /// of the one before, within 20 ms. The first chunk after each start has the discontinuity `start`. Each chunk has a
 /// frame at least, and its samples fill the buffer as its format says.
@@ -39,7 +39,7 @@ public protocol AudioCapture: AnyObject, Sendable {
 
     /// Begins to deliver sound. Blocks until the device streams or has refused.
     ///
-    /// - Throws: `invalidState` before init and after release; what starting the device has met.
+    /// - Throws: `invalidState` before init and after release; the error of starting the device.
     func startCapture() throws(CaptureError)
 
     /// Ends the delivery of sound and stops the device's streaming.
@@ -48,13 +48,13 @@ public protocol AudioCapture: AnyObject, Sendable {
     ///   rule holds even then: no further call of the consumer will come).
     func stopCapture() throws(CaptureError)
 
-    /// Stops if need be, and returns the device.
+    /// Stops if necessary, and releases the device.
     func releaseCapture()
 
     /// Whether sound is being delivered or is about to be: starting, running or interrupted.
     var isCaptureStarted: Bool { get }
 
-    /// What will be delivered; before init what was asked for.
+    /// The settings that will be delivered; before init the requested ones.
     func captureSettings() -> AudioSettings
 
     /// The state now.
@@ -63,14 +63,14 @@ public protocol AudioCapture: AnyObject, Sendable {
     /// A separate stream of all changes of state from now on. It ends when the capture is destroyed.
     func stateChanges() -> AsyncStream<CaptureState.Change>
 
-    /// What was counted since init.
+    /// The statistics since init.
     var statistics: AudioStatistics { get }
 }
 
 /// Takes the sound of a capture.
 public protocol AudioCaptureConsumer: AnyObject, Sendable {
     /// Takes one chunk. Called on the capture's thread (or on a queue's), one call at a time; should return before the
-    /// next chunk is due. Keep the value to keep the chunk.
+    /// next chunk is due. Store the value to keep the chunk.
     func consumeAudio(_ chunk: AudioChunk)
 }
 

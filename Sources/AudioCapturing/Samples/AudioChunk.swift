@@ -1,12 +1,12 @@
-/// One stretch of sound of a capture. A value that holds one reference to its samples: to keep a chunk is to keep the
-/// value.
+/// One piece of the sound of a capture. A value that holds one reference to its samples. Store the value to keep the
+/// chunk.
 public struct AudioChunk: Sendable {
     /// The samples.
     public var buffer: AudioBuffer
     /// When the first sample was at the microphone, on the monotonic clock.
     public var timestamp: MediaTime
-    /// The number of the first frame. Counts the frames of a capture over all its restarts, those that were lost too, so
-    /// that a gap is exactly as wide as the loss.
+    /// The number of the first frame. Counts the frames of a capture over all its restarts, including lost ones, so
+    /// numbers skip by the number of lost frames.
     public var firstFrame: Int64
     /// The gap between the chunk before and this one; nil if this one continues it.
     public var discontinuity: Discontinuity?

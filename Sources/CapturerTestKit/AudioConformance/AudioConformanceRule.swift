@@ -34,12 +34,12 @@ extension AudioConformanceSuite {
             case .monotonicClock, .timestampsIncrease, .timestampsOverRestarts:
                 "Timestamps are of the monotonic clock, strictly increase, and go on increasing over restarts."
             case .numbersIncrease, .lossesAreCounted:
-                "The numbers of the frames increase over restarts too; a gap is exactly as wide as the number of frames lost."
+                "The numbers of the frames increase over restarts too; they skip by the number of lost frames."
             case .chunksContinue:
                 "A chunk without a discontinuity continues the one before: its first frame is the next one, its format is the same, and its time is the end of the one before, within 20 ms."
             case .startIsStated: "The first chunk after each start has the discontinuity `start`."
             case .samplesFit: "Each chunk has a frame at least, and its samples fill the buffer as its format says."
-            case .keptChunksStay: "to keep a chunk is to keep the value."
+            case .keptChunksStay: "Store the value to keep the chunk."
             case .startBlocksUntilStreaming:
                 "Begins to deliver sound. Blocks until the device streams or has refused."
             case .stopIsPrompt: "Ends the delivery of sound and stops the device's streaming."
@@ -47,10 +47,10 @@ extension AudioConformanceSuite {
                 "A separate stream of all changes of state from now on. It ends when the capture is destroyed."
             case .isStartedAgreesWithState:
                 "Whether sound is being delivered or is about to be: starting, running or interrupted."
-            case .settingsAreTrue: "What will be delivered; before init what was asked for."
+            case .settingsAreTrue: "The settings that will be delivered; before init the requested ones."
             case .consumerIsWeak: "Where chunks go; held weakly."
             case .consumerSwap: "Set before start; a change while running takes effect with the next chunk."
-            case .givesBackDevice: "Stops if need be, and returns the device."
+            case .givesBackDevice: "Stops if necessary, and releases the device."
             default: ConformanceSuite.Rule(rawValue: rawValue)?.sentence.inWordsOfSound ?? rawValue
             }
         }

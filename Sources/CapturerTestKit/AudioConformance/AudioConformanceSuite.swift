@@ -8,10 +8,10 @@ import VideoCapturing
 /// let report = await suite.runDetached()
 /// #expect(report.failures.isEmpty, "\(report)")
 /// ```
-/// Each check makes captures of its own, and runs on a thread of its own under a time limit, so that a capture
-/// that hangs fails its check instead of hanging the test.
+/// Each check makes new captures and runs on a separate thread with a time limit. So a capture that hangs fails its
+/// check instead of hanging the test.
 public struct AudioConformanceSuite: Sendable {
-    /// The name of what is checked, for the report.
+    /// The name of the checked capture, for the report.
     public var name: String
     /// How long a chunk, an end or a change of state may take to come. It ends the wait for what never comes, and measures
     /// nothing, so it is far longer than a busy machine may take.
@@ -32,7 +32,7 @@ public struct AudioConformanceSuite: Sendable {
     /// A suite for one kind of capture.
     ///
     /// - Parameters:
-    ///   - name: the name of what is checked, for the report.
+    ///   - name: the name of the checked capture, for the report.
     ///   - chunkDeadline: how long a chunk, an end or a change of state may take to come.
     ///   - stopDeadline: how long a stop may take while the consumer is quick.
     ///   - ruleDeadline: how long one check may take before it counts as hung.
@@ -58,7 +58,7 @@ public struct AudioConformanceSuite: Sendable {
     /// Checks all rules, one after the other. Blocks; not to be called on the cooperative pool.
     public func run() -> Report { Report(name: name, checks: Rule.allCases.map { check($0) }) }
 
-    /// As ``run()``, for asynchronous code: blocks a thread of its own instead of the caller's.
+    /// As ``run()``, for asynchronous code: blocks a separate thread instead of the caller's.
     public func runDetached() async -> Report {
         await withCheckedContinuation { continuation in
             onOwnThread { continuation.resume(returning: run()) }
@@ -107,7 +107,7 @@ public struct AudioConformanceSuite: Sendable {
 }
 
 extension ConformanceSuite.Check.Outcome {
-    /// What was seen, in the words of sound.
+    /// The observation, in the words of sound.
     fileprivate func worded() -> Self {
         switch self {
         case .passed: .passed
@@ -130,7 +130,7 @@ extension String {
 }
 
 extension AudioConformanceSuite {
-    /// What came of checking one rule.
+    /// The result of one check.
     public struct Check: Sendable, Hashable, CustomStringConvertible {
         /// The rule that was checked.
         public var rule: Rule
@@ -149,7 +149,7 @@ extension AudioConformanceSuite {
             return false
         }
 
-        /// One line, or for a failure two: the rule and what was seen, then the words of the contract.
+        /// One line, or for a failure two: the rule and the observation, then the words of the contract.
         public var description: String {
             switch outcome {
             case .passed: "passed          \(rule.rawValue)"
@@ -159,9 +159,9 @@ extension AudioConformanceSuite {
         }
     }
 
-    /// What came of checking all rules.
+    /// The results of all checks.
     public struct Report: Sendable, Hashable, CustomStringConvertible {
-        /// The name of what was checked.
+        /// The name of the checked capture.
         public var name: String
         /// One for each rule.
         public var checks: [Check]

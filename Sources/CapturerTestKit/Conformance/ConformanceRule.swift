@@ -47,15 +47,15 @@ extension ConformanceSuite {
             case .monotonicClock, .timestampsIncrease, .timestampsOverRestarts:
                 "Timestamps are of the monotonic clock, strictly increase, and go on increasing over restarts."
             case .sequenceIncreases, .gapsAreCounted:
-                "Sequence numbers increase; a gap is exactly as wide as the number of frames lost."
+                "Sequence numbers increase; they skip by the number of lost frames."
             case .planesFit, .trueFormat, .trueColor:
-                "Each frame is complete: planes and strides fit the buffer, size, pixel format and colour are true."
+                "Each frame is complete: planes and strides fit the buffer, size, pixel format and color are true."
             case .trueFrameRate: "The rate measured over the last frames; nil until there are two."
-            case .keptFramesStay: "To keep a frame is to keep the value: nothing dangles, and nothing is copied."
+            case .keptFramesStay: "Store the value to keep a frame: it stays valid, and nothing is copied."
             case .legalStates, .everyStreamSeesAll:
                 "Every change is seen by every ``stateChanges()`` stream, in order, none left out."
             case .streamEnds:
-                "A stream of its own of all changes of state from now on. It ends when the capture is destroyed."
+                "A new stream of all changes of state from now on. It ends when the capture is destroyed."
             case .firstErrorWins: "The first error wins; a restart clears it."
             case .consumerIsWeak: "Where frames go; held weakly."
             case .consumerSwap: "Set before start; a change while running takes effect with the next frame."
@@ -63,11 +63,11 @@ extension ConformanceSuite {
             case .contentHintIsKept: "What kind of pictures these are; the capture's own default until it is set."
             case .isStartedAgreesWithState:
                 "Whether frames are being delivered or are about to be: starting, running or interrupted."
-            case .settingsAreStable: "What will be delivered; before init what was asked for."
+            case .settingsAreStable: "The settings that will be delivered; before init the requested ones."
             case .wantsInAnyState:
                 "Takes what the consumers can use, from the next frame on. May be called in any state."
-            case .statisticsCount: "What was counted since init."
-            case .givesBackDevice: "Stops if need be, and gives the device back."
+            case .statisticsCount: "The statistics since init."
+            case .givesBackDevice: "Stops if necessary, and releases the device."
             }
         }
     }

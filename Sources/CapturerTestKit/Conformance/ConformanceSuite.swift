@@ -7,10 +7,10 @@ import VideoCapturing
 /// let report = await suite.runDetached()
 /// #expect(report.failures.isEmpty, "\(report)")
 /// ```
-/// Each check makes captures of its own, and runs on a thread of its own under a time limit, so that a capture
-/// that hangs fails its check instead of hanging the test.
+/// Each check makes new captures and runs on a separate thread with a time limit. So a capture that hangs fails its
+/// check instead of hanging the test.
 public struct ConformanceSuite: Sendable {
-    /// The name of what is checked, for the report.
+    /// The name of the checked capture, for the report.
     public var name: String
     /// How long a frame, an end or a change of state may take to come. It ends the wait for what never comes, and measures
     /// nothing, so it is far longer than a busy machine may take.
@@ -29,7 +29,7 @@ public struct ConformanceSuite: Sendable {
     let makeFailingCapture: (@Sendable () throws -> any VideoCapture)?
 
     /// - Parameters:
-    ///   - name: the name of what is checked, for the report.
+    ///   - name: the name of the checked capture, for the report.
     ///   - frameDeadline: how long a frame, an end or a change of state may take to come.
     ///   - stopDeadline: how long a stop may take while the consumer is quick.
     ///   - ruleDeadline: how long one check may take before it counts as hung.
@@ -57,7 +57,7 @@ public struct ConformanceSuite: Sendable {
         ConformanceSuite.Report(name: name, checks: Rule.allCases.map { check($0) })
     }
 
-    /// As ``run()``, for asynchronous code: blocks a thread of its own instead of the caller's.
+    /// As ``run()``, for asynchronous code: blocks a separate thread instead of the caller's.
     public func runDetached() async -> ConformanceSuite.Report {
         await withCheckedContinuation { continuation in
             onOwnThread { continuation.resume(returning: run()) }
@@ -97,13 +97,13 @@ func onOwnThread(_ body: @escaping @Sendable () -> Void) {
 }
 
 extension ConformanceSuite {
-    /// What came of checking one rule.
+    /// The result of one check.
     public struct Check: Sendable, Hashable {
         /// How it went.
         public enum Outcome: Sendable, Hashable {
             /// The capture keeps the rule.
             case passed
-            /// It does not; the sentence says what was seen.
+            /// It does not; the sentence states the observation.
             case failed(String)
             /// The rule says nothing about this capture; the sentence says why.
             case notApplicable(String)
@@ -132,7 +132,7 @@ extension ConformanceSuite {
 }
 
 extension ConformanceSuite.Check: CustomStringConvertible {
-    /// One line, or for a failure two: the rule and what was seen, then the words of the contract.
+    /// One line, or for a failure two: the rule and the observation, then the words of the contract.
     public var description: String {
         switch outcome {
         case .passed: "passed          \(id)"
@@ -143,9 +143,9 @@ extension ConformanceSuite.Check: CustomStringConvertible {
 }
 
 extension ConformanceSuite {
-    /// What came of checking all rules.
+    /// The results of all checks.
     public struct Report: Sendable, Hashable {
-        /// The name of what was checked.
+        /// The name of the checked capture.
         public var name: String
         /// One for each rule.
         public var checks: [ConformanceSuite.Check]

@@ -1,7 +1,7 @@
 /// A source of pictures: OpenTok's custom video capturer, with Swift's errors.
 ///
-/// To write one, conform a small type to ``FrameSource`` and hand it to a ``SourceCapturer``: thread,
-/// pacing, states, errors, restart and statistics come from there. Conform to this protocol directly only
+/// To write one, conform a small type to ``FrameSource`` and pass it to a ``SourceCapturer``, which provides thread,
+/// pacing, states, errors, restart and statistics. Conform to this protocol directly only
 /// for what a frame source cannot express. Either way, `ConformanceSuite` in `CapturerTestKit` checks
 /// every sentence that follows.
 ///
@@ -18,8 +18,8 @@
 /// It may be called from inside `consumeFrame`; there it takes effect once that call returns.
 ///
 /// **Frames.** Timestamps are of the monotonic clock, strictly increase, and go on increasing over
-/// restarts. Sequence numbers increase; a gap is exactly as wide as the number of frames lost. Each frame
-/// is complete: planes and strides fit the buffer, size, pixel format and colour are true.
+/// restarts. Sequence numbers increase; they skip by the number of lost frames. Each frame
+/// is complete: planes and strides fit the buffer, size, pixel format and color are true.
 ///
 /// **States.** Every change is seen by every ``stateChanges()`` stream, in order, none left out. The first
 /// error wins; a restart clears it.
@@ -31,7 +31,7 @@ public protocol VideoCapture: AnyObject, Sendable {
     /// What kind of pictures these are; the capture's own default until it is set.
     var videoContentHint: VideoContentHint { get set }
 
-    /// Acquires the device and settles what it will deliver. Blocks until that is done.
+    /// Acquires the device and determines the settings. Blocks until that is done.
     func initCapture() throws(CaptureError)
 
     /// Begins to deliver frames. Blocks until the device streams or has refused.
@@ -43,13 +43,13 @@ public protocol VideoCapture: AnyObject, Sendable {
     ///   rule holds even then: no further call of the consumer will come).
     func stopCapture() throws(CaptureError)
 
-    /// Stops if need be, and gives the device back.
+    /// Stops if necessary, and releases the device.
     func releaseCapture()
 
     /// Whether frames are being delivered or are about to be: starting, running or interrupted.
     var isCaptureStarted: Bool { get }
 
-    /// What will be delivered; before init what was asked for.
+    /// The settings that will be delivered; before init the requested ones.
     func captureSettings() -> CaptureSettings
 
     /// Takes what the consumers can use, from the next frame on. May be called in any state.
@@ -62,10 +62,10 @@ public protocol VideoCapture: AnyObject, Sendable {
     /// The state now.
     var state: CaptureState { get }
 
-    /// A stream of its own of all changes of state from now on. It ends when the capture is destroyed.
+    /// A new stream of all changes of state from now on. It ends when the capture is destroyed.
     func stateChanges() -> AsyncStream<CaptureState.Change>
 
-    /// What was counted since init.
+    /// The statistics since init.
     var statistics: CaptureStatistics { get }
 
     /// Sets the device differently for some frames; nil, the default, for a capture that cannot. May be used in any state.

@@ -1,7 +1,7 @@
-/// One picture of a capture and all that is known of it.
+/// One picture of a capture with all its attributes.
 ///
-/// A value that holds one reference to its pixels. To keep a frame is to keep the value: nothing
-/// dangles, and nothing is copied.
+/// A value that holds one reference to its pixels. Store the value to keep a frame: it stays valid,
+/// and nothing is copied.
 public struct VideoFrame: AttributedFrame {
     /// The pixels.
     public var buffer: PixelBuffer
@@ -10,7 +10,7 @@ public struct VideoFrame: AttributedFrame {
     public var compressed: PixelBuffer?
     /// When the picture was taken, on the monotonic clock. Strictly increases from frame to frame.
     public var timestamp: MediaTime
-    /// Counts the frames of a capture; a gap is exactly as wide as the number of frames lost.
+    /// Counts the frames of a capture; it skips by the number of lost frames.
     public var sequenceNumber: UInt64
     /// What else is known of it: orientation, color, rate, delay, metadata.
     public var attributes: FrameAttributes
