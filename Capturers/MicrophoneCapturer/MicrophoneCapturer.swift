@@ -6,10 +6,10 @@ public import AudioCapturing
 /// let publisher = AudioPublisher(MicrophoneCapturer())          // the default device
 /// let capture = MicrophoneCapturer("USB")                       // a card by a part of its name
 /// ```
-/// Each chunk has the time at which its first sample was at the microphone, from the times of the driver; where a sound
-/// server hides these, from the times of the reads. Sound that is lost for want of a read, or in a server without any
-/// error, is found by the clock, and stated. A card that is unplugged, or that no longer answers, interrupts the capture; it
-/// goes on when the card with the same identifier is back, in any port and with any number. Another card that has got its
+/// Each chunk has the time at which its first sample was at the microphone. It comes from the driver's times, or from the
+/// times of the reads if a sound server hides these. The clock reveals sound that is lost because of a late read, or in a
+/// server without an error; the loss is stated. A card that is unplugged or no longer answers interrupts the capture. It
+/// continues when the card with the same identifier is back, in any port and with any number. Another card that has its
 /// number meanwhile is not recorded.
 public final class MicrophoneCapturer: ForwardingAudioCapture {
     public let forwardedCapture: AudioSourceCapturer
@@ -18,7 +18,7 @@ public final class MicrophoneCapturer: ForwardingAudioCapture {
     ///
     /// - Parameters:
     ///   - device: a name of ALSA (`default`, `hw:Mic`), a card's identifier, or a part of its name.
-    ///   - format: what is asked for; the device's nearest is delivered.
+    ///   - format: the requested format; the device's nearest is delivered.
     ///   - chunkDuration: how long a chunk is, as far as the device allows.
     ///   - clock: the clock of the timestamps; the machine's, unless in a test.
     public convenience init(
@@ -67,7 +67,7 @@ extension AudioCapturerEntry {
 }
 
 extension AudioCapturerEntry {
-    /// What the computer plays, as the source `desktop` of a program: the monitor of the default output of PulseAudio or
+    /// The sound that the computer plays, as the source `desktop` of a program: the monitor of the default output of PulseAudio or
     /// PipeWire, by ALSA's plug-in for these.
     public static let desktop = AudioCapturerEntry(
         name: "desktop", summary: "The sound that the computer plays, of PulseAudio or PipeWire.", options: [],

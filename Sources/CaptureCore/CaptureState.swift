@@ -1,4 +1,4 @@
-/// Where a capture is in its life.
+/// The state of a capture.
 ///
 /// ```
 /// idle ─init─▶ initialized ─start─▶ starting ─▶ running ◀─▶ interrupted

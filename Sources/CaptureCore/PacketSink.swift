@@ -28,9 +28,9 @@ public protocol PacketSink: AnyObject, Sendable {
     func finish() throws
 }
 
-/// A sink that asks for something back: a network output, whose receivers come late or cannot keep up.
+/// A sink with requests to its encoder: a network output whose receivers join late or cannot keep up.
 ///
-/// An `EncodingConsumer` connects it when it is added; there is nothing else to wire.
+/// An `EncodingConsumer` connects it when it is added. Nothing else is needed.
 public protocol FeedbackSink: PacketSink {
     /// Sets what the sink asks through; nil once it has been removed. Called before ``PacketSink/begin(_:)`` and after
     /// ``PacketSink/finish()``.
@@ -46,7 +46,7 @@ package protocol SplittingSink: PacketSink {
     func beginsPart(at time: MediaTime) -> Bool
 }
 
-/// What a sink asks of the encoder that serves it. Safe to use from any thread.
+/// The requests of a sink to its encoder. Safe to use from any thread.
 public struct PacketFeedback: Sendable {
     private let onKeyFrame: @Sendable () -> Void
     private let onBitrate: @Sendable (Int?) -> Void
@@ -57,7 +57,7 @@ public struct PacketFeedback: Sendable {
     /// - Parameters:
     ///   - onKeyFrame: called for each request for a key frame.
     ///   - onBitrate: called with the bitrate that the sink can take, in bits per second, each time it changes; nil for
-    ///     whatever the encoder was configured for.
+    ///     the encoder's configured bitrate.
     ///   - maximumBitrate: returns the bitrate that the encoder was configured for; see ``maximumBitrate``.
     public init(
         onKeyFrame: @escaping @Sendable () -> Void, onBitrate: @escaping @Sendable (Int?) -> Void,
@@ -73,11 +73,11 @@ public struct PacketFeedback: Sendable {
 
     /// Asks for a bitrate that the sink can take.
     ///
-    /// An encoder that serves several sinks is slowed down only when all of them ask for that, and then to the highest
-    /// bitrate that any can take: a slow one never lowers the quality of another.
+    /// The bitrate of an encoder with several sinks is lowered only if all of them ask for it, and then to the highest
+    /// bitrate that any can take. So a slow sink never lowers the quality of another.
     ///
-    /// - Parameter bitrate: in bits per second; above ``maximumBitrate`` it has no effect. Nil when the sink takes whatever
-    ///   the encoder was configured for, as in the beginning.
+    /// - Parameter bitrate: in bits per second; above ``maximumBitrate`` it has no effect. Nil, the initial value, for the
+    ///   encoder's configured bitrate.
     public func requestBitrate(_ bitrate: Int?) { onBitrate(bitrate) }
 
     /// The bitrate that the encoder was configured for, in bits per second; nil when it has none, or does not say.

@@ -1,4 +1,4 @@
-/// What a full queue does with the next frame or chunk of sound.
+/// The treatment of the next frame or chunk of sound when a queue is full.
 public enum QueuePolicy: String, Sendable, Hashable, CaseIterable {
     /// The oldest that waits makes room: for live viewers and listeners, who want the present.
     case dropOldest
@@ -9,7 +9,7 @@ public enum QueuePolicy: String, Sendable, Hashable, CaseIterable {
     case block
 }
 
-/// A consumer's queue: how much may wait, and what happens when it is full.
+/// The settings of a consumer's queue: its capacity, its policy when it is full, and timeouts.
 public struct QueueSettings: Sendable, Hashable {
     /// How many frames or chunks may wait.
     public var capacity: Int
@@ -17,13 +17,13 @@ public struct QueueSettings: Sendable, Hashable {
     public var policy: QueuePolicy
     /// How long the consumer may take over one frame or chunk before it counts as stalled; nil for indefinitely.
     ///
-    /// A stalled consumer is waited for neither by the capture (with the policy ``QueuePolicy/block``: what finds the queue
-    /// full is dropped and counted as refused until it takes one) nor by the publisher's `stop`, `close` and `remove`. One
-    /// that is slow but returns loses nothing. An `InlineConsumer` is outside this while it is called on the capture's
-    /// thread.
+    /// The capture does not wait for a stalled consumer: with the policy ``QueuePolicy/block``, frames that find the queue
+    /// full are dropped and counted as refused until the consumer takes one. The publisher's `stop`, `close` and `remove` do
+    /// not wait either. A consumer that is slow but returns loses nothing. The timeout does not apply to an `InlineConsumer`
+    /// while it is called on the capture's thread.
     public var timeout: Duration?
     /// How long the producer waits for room in a full queue while the consumer makes no progress; then new frames are dropped
-    /// and counted as refused until the consumer takes one. Nil for as long as ``timeout``. For a consumer that may wait for
+    /// and counted as refused until the consumer takes one. Nil for the value of ``timeout``. For a consumer that may wait for
     /// a reader, next to others that must get everything.
     public var blockTimeout: Duration?
 

@@ -1,31 +1,31 @@
-/// What consumers ask of a capture. The only value that travels from consumers to the capture, by
-/// ``VideoCapture/adapt(to:)``. As WebRTC's `VideoSinkWants`.
+/// The requests of consumers to a capture: the only value that travels in that direction, by
+/// ``VideoCapture/adapt(to:)``. It corresponds to WebRTC's `VideoSinkWants`.
 ///
-/// A capture does what it can at the source, where it saves most, and ignores the rest.
+/// A capture applies as much as it can at the source, where it saves most, and ignores the rest.
 public struct CaptureWants: Sendable, Hashable {
     /// The most pixels (width × height) that are of use; nil for no limit.
     public var maximumPixelCount: Int?
     /// The highest rate that is of use; nil for no limit.
     public var maximumFrameRate: FrameRate?
-    /// The rate below which the consumer wants the last frame again, as an encoder does that is still refining it; nil
-    /// for never. The publisher repeats it, for each consumer separately, from two intervals after the frame; a capture need not do
-    /// anything.
+    /// The rate below which the consumer wants the last frame again, for example an encoder that is still refining it;
+    /// nil for never. The publisher repeats the frame, for each consumer separately, from two intervals after it. A
+    /// capture has nothing to do.
     public var minimumFrameRate: FrameRate?
     /// The number of which both sides must be multiples; 1 for any.
     public var sizeAlignment: Int
     /// Whether black frames are enough.
     public var acceptsBlack: Bool
     /// Whether compressed frames (``PixelFormat/mjpeg``) are accepted, so that a capture whose source has them need not
-    /// decode them. A frame may have samples all the same, and its JPEG next to them (``VideoFrame/jpeg``).
+    /// decode them. A frame may still have samples, and its JPEG next to them (``VideoFrame/jpeg``).
     public var acceptsCompressed: Bool
-    /// Whether a source's own JPEG is of use next to the samples that other consumers need (``VideoFrame/compressed``), so that
-    /// it is neither lost nor encoded again. A copy for each frame: for consumers that do use it.
+    /// Whether the consumer uses a source's own JPEG next to the samples that other consumers need
+    /// (``VideoFrame/compressed``), so that it is neither lost nor encoded again. It costs a copy for each frame.
     public var usesCompressed: Bool
-    /// Whether luma and chroma are accepted in any layout, so that a capture need not convert them: a camera's YUYV as
-    /// it lies in the driver's memory.
+    /// Whether luma and chroma are accepted in any layout, so that a capture need not convert them: for example a camera's
+    /// YUYV in the driver's memory.
     public var acceptsNativeFormat: Bool
-    /// Whether the consumer takes whatever the capture delivers for the others: its wants count only where no other
-    /// consumer has any.
+    /// Whether the consumer takes the frames that the others want: its wants count only if no other consumer has
+    /// any.
     public var isPassive: Bool
 
     /// Wants; everything is of use where nothing is said.
@@ -46,12 +46,11 @@ public struct CaptureWants: Sendable, Hashable {
         self.isPassive = isPassive
     }
 
-    /// What satisfies both, as the more demanding of them decides: the higher limits, or none where one has none, the
-    /// higher minimum rate, the least common alignment; black, compressed or native frames only where both accept them, JPEG
-    /// next to samples where one uses it.
-    /// A passive one does not decide anything next to one that is not.
+    /// Wants that satisfy both consumers. The more demanding one decides: the higher limits, or no limit if one has none; the
+    /// higher minimum rate; the least common alignment. Black, compressed or native frames are accepted only if both accept
+    /// them. JPEG next to samples is used if one uses it. A passive consumer decides nothing next to one that is not.
     ///
-    /// The less demanding one gets more than it wants: a `FrameAdapter`, or its ``PublisherSubscription`` for the rate,
+    /// The less demanding consumer gets more than it wants: a `FrameAdapter`, or its ``PublisherSubscription`` for the rate,
     /// lowers that for it alone.
     public func merged(with other: CaptureWants) -> CaptureWants {
         if isPassive != other.isPassive { return isPassive ? other : self }
@@ -81,8 +80,8 @@ public struct CaptureWants: Sendable, Hashable {
         return wants
     }
 
-    /// The largest size of the same aspect that is wanted, never larger than the one given, and at least
-    /// one alignment unit (or the given size, where that is smaller) on each side.
+    /// The largest wanted size of the same aspect. It is never larger than the given size, and at least one
+    /// alignment unit (or the given size, if smaller) on each side.
     public func adaptedSize(width: Int, height: Int) -> (width: Int, height: Int) {
         guard width > 0, height > 0 else { return (width, height) }
         var scale = 1.0

@@ -1,7 +1,7 @@
-/// Encodes the frames it is given and hands the packets to any number of sinks, which come and go meanwhile.
+/// Encodes frames and delivers the packets to any number of sinks, which can be added and removed at any time.
 ///
-/// Put it behind a publisher's queue: encoding then runs on that queue's thread and never delays the capture. A sink that
-/// throws is finished and removed; the others go on. A sink that is added later begins with a key frame.
+/// Add it to a publisher: encoding then runs on the thread of its queue and never delays the capture. A sink that throws is
+/// finished and removed; the others continue. A sink that is added later begins with a key frame.
 ///
 /// Safe to use from any thread, also from inside a sink and from the failure handler: no lock is held while they run.
 /// Requests made there take effect when they have returned.
@@ -78,7 +78,7 @@ public final class EncodingConsumer: FeedbackConsumer {
     private let onNotice: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - encoder: handed over for good.
+    ///   - encoder: makes the packets; do not use it afterwards.
     ///   - sinks: the first sinks, each with a name for failures; see ``add(_:name:)``.
     ///   - track: the identifier of the packets' track; sinks that are given several tracks need different ones.
     ///   - clock: the clock of the frames' timestamps.
@@ -141,10 +141,10 @@ public final class EncodingConsumer: FeedbackConsumer {
     private func disconnectFeedback(of sink: any PacketSink) { (sink as? any FeedbackSink)?.connectFeedback(nil) }
 
     /// Removes and finishes a sink. When it returns, no call of the sink is running and none will come; called from
-    /// inside a sink, that is so once the call has returned. What finishing throws goes to the failure handler.
+    /// inside a sink, that holds once the call has returned. Errors of finishing go to the failure handler.
     ///
-    /// There is no limit to that wait: after one the sink might still be called. How long a write or the end may take is
-    /// for the sink to limit.
+    /// This wait has no timeout, because after a timeout the sink might still be called. The sink itself must limit the
+    /// time of a write and of its end.
     public func remove(_ name: String) {
         guard state.withLock({ state in state.outputs.contains { $0.name == name } }) else { return }
         state.withLock { $0.removals.append(name) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The place of one consumer at a ``VideoPublisher``: its queue, its thread, its counts.
+/// The subscription of one consumer to a ``VideoPublisher``: its queue, its thread, its statistics.
 ///
 /// Safe to use from any thread.
 public final class PublisherSubscription: Sendable {
@@ -132,8 +132,8 @@ public final class PublisherSubscription: Sendable {
         return result
     }
 
-    /// Sets what the consumer can use; the publisher asks the capture for what satisfies all of its consumers. Where
-    /// that is more, frames beyond the maximum rate are left out here. The minimum rate is kept here too, from the next
+    /// Sets the consumer's wants. The publisher asks the capture for wants that satisfy all consumers. If that gives too
+    /// many frames, those beyond the maximum rate are left out here. The minimum rate is kept here too, from the next
     /// frame on, on the consumer's thread. A ``FeedbackConsumer`` is connected to this automatically.
     public func updateWants(_ wants: CaptureWants) {
         let concernsCapture = self.wants.withLock { current in

@@ -1,7 +1,8 @@
-/// Owns one capture and spreads its frames to any number of consumers, each behind a queue and a thread of its
-/// own, so that a slow one delays neither the capture nor another (unless its policy is to wait). A consumer that does
-/// not return at all (a write to a pipe that is not read) holds up the others, and ``stop()``, ``close()`` and
-/// ``remove(_:)``, for no longer than `QueueSettings.timeout`.
+/// Owns one capture and delivers its frames to any number of consumers.
+///
+/// Each consumer has a separate queue and thread. So a slow consumer delays neither the capture nor the others, unless its
+/// policy is to wait. A consumer that does not return (a write to a pipe that is not read) delays the others, and
+/// ``stop()``, ``close()`` and ``remove(_:)``, by at most `QueueSettings.timeout`.
 ///
 /// ```swift
 /// let publisher = VideoPublisher(NoiseCapturer())
@@ -51,9 +52,9 @@ public final class VideoPublisher: Sendable {
 
     // MARK: Life
 
-    /// Initializes the capture if need be, and starts it.
+    /// Initializes the capture if necessary, and starts it.
     ///
-    /// - Throws: what the capture throws, and `invalidState` once the publisher is closed.
+    /// - Throws: the capture's errors, and `invalidState` once the publisher is closed.
     public func start() throws(CaptureError) {
         try checkIsOpen("start the publisher")
         let capture = self.capture
@@ -65,12 +66,12 @@ public final class VideoPublisher: Sendable {
         fanOut.startRepeating()
     }
 
-    /// Stops the capture. When it returns, no call of a consumer is running; queues that wait (files) have been
-    /// worked through, what waits in others is dropped and counted as abandoned. Consumers stay for the next
-    /// start.
+    /// Stops the capture. When it returns, no call of a consumer is running. The frames in queues with the policy
+    /// `block` (files) have been delivered; those in other queues are dropped and counted as abandoned. Consumers stay
+    /// for the next start.
     ///
-    /// - Throws: what the capture throws; `stalled` when a consumer has not returned for the timeout of its queue. What
-    ///   waited for it is dropped, and its call may still be running.
+    /// - Throws: the capture's errors; `stalled` when a consumer has not returned within the timeout of its queue. The
+    ///   frames that waited for it are dropped, and its call may still be running.
     public func stop() throws(CaptureError) {
         current.withLock { $0.isStarted = false }
         // The capture may wait for room in a queue whose consumer is the one that calls this.
@@ -151,9 +152,9 @@ public final class VideoPublisher: Sendable {
         return subscription
     }
 
-    /// Removes a consumer. When it returns, no call of the consumer is running and none will come; called from
-    /// inside `consumeFrame`, that is so once the call has returned. Frames that wait are delivered first, or
-    /// dropped where the policy is that the newest wins. A consumer that does not return within the timeout of its queue
+    /// Removes a consumer. When it returns, no call of the consumer is running and none will come. If it is called from
+    /// inside `consumeFrame`, that holds once that call has returned. Waiting frames are delivered first, or dropped
+    /// with the policy `dropOldest`. A consumer that does not return within the timeout of its queue
     /// is left behind: its thread ends when the call returns.
     public func remove(_ subscription: PublisherSubscription) {
         fanOut.remove(subscription)
@@ -184,15 +185,15 @@ public final class VideoPublisher: Sendable {
         set { fanOut.setMinimumFrameRate(newValue, isRunning: capture.isCaptureStarted) }
     }
 
-    /// Puts another capture in place of this one, without a gap: the new one is started, its first frame takes
-    /// over, then the old one is stopped and released. Timestamps and sequence numbers go on.
+    /// Replaces the capture by another one, without a gap: the new one is started, its first frame takes over, then the
+    /// old one is stopped and released. Timestamps and sequence numbers continue.
     ///
     /// While the publisher is stopped the captures are only exchanged.
     ///
     /// - Parameters:
     ///   - new: the capture that takes over.
     ///   - timeout: how long its first frame may take.
-    /// - Throws: what the new capture throws, `stalled` when it delivers no frame in time, `invalidState` while
+    /// - Throws: the errors of the new capture, `stalled` when it delivers no frame in time, `invalidState` while
     ///   another replacement is under way, and when the publisher is stopped or closed
     ///   meanwhile. The old capture then stays.
     public func replaceCapture(with new: any VideoCapture, timeout: Duration = .seconds(10)) throws(CaptureError) {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a ``FrameSource`` may use while it makes a frame. Belongs to the capturer's thread; only ``isStopping``,
+/// The services for a ``FrameSource`` while it makes a frame. Belongs to the capturer's thread; only ``isStopping``,
 /// ``mustReturn`` and the descriptors may be used from elsewhere.
 public final class FrameContext: Sendable {
     private let control: VideoControl
@@ -71,7 +71,7 @@ public final class FrameContext: Sendable {
 
     /// A frame from the capturer's pool, with the pixels that `fill` writes; its memory may hold an earlier image.
     ///
-    /// - Throws: `invalidConfiguration` for a size out of range, `outOfMemory`, and what `fill` throws.
+    /// - Throws: `invalidConfiguration` for a size out of range, `outOfMemory`, and the errors of `fill`.
     public func makeFrame(
         _ pixelFormat: PixelFormat, width: Int, height: Int, timestamp: MediaTime? = nil,
         fill: (borrowing PixelWriter) throws -> Void
@@ -94,9 +94,9 @@ public final class FrameContext: Sendable {
         control.reportInterruption(reason)
     }
 
-    /// Counts losses at once, also where no frame follows that could carry their number (``SourceFrame/lostBefore``):
-    /// before a stop, at the end of a file, and as long as every frame is damaged. The next frame leaves room for them
-    /// in the sequence, and must not carry them again.
+    /// Counts losses at once, even if no frame follows to carry their number (``SourceFrame/lostBefore``): before a
+    /// stop, at the end of a file, or while every frame is damaged. The next frame's sequence number skips them; it must
+    /// not state them again.
     ///
     /// - Parameters:
     ///   - lost: frames that the source or its device has lost.

@@ -1,4 +1,4 @@
-/// The least that a custom capturer has to do: give the next frame.
+/// The minimum of a custom capturer: a type that returns the next frame.
 ///
 /// A ``SourceCapturer`` drives it and adds thread, pacing, states, errors, restart and statistics. All
 /// functions are called on one thread, the capturer's own, one at a time, in the order
@@ -85,7 +85,7 @@ public enum FramePacing: Sendable, Hashable {
     case device
 }
 
-/// A frame as a source gives it; the capturer adds what a ``VideoFrame`` has besides.
+/// A frame of a source; the capturer adds the other members of a ``VideoFrame``.
 public struct SourceFrame: AttributedFrame {
     /// The pixels.
     public var buffer: PixelBuffer
@@ -102,7 +102,7 @@ public struct SourceFrame: AttributedFrame {
     public var damage: [PixelRect]?
     /// Whether the frame shows the picture of the frame before it again.
     public var isRepeat = false
-    /// What else is known of it: orientation, color, delay, metadata. Its rate is measured by the capturer.
+    /// Its attributes: orientation, color, delay, metadata. The capturer measures the rate.
     public var attributes: FrameAttributes
 }
 

@@ -11,11 +11,11 @@ public final class PushCapturer: ForwardingVideoCapture {
     public let forwardedCapture: SourceCapturer
 
     /// - Parameters:
-    ///   - format: what will be pushed, as far as is known; each frame's own format is what counts.
+    ///   - format: the expected format of the pushed frames; each frame's own format counts.
     ///   - name: the name of the source, and of its thread.
     ///   - queueCapacity: how many frames may wait for the consumer.
     ///   - policy: what happens to a frame that finds the queue full.
-    ///   - clock: what gives the time of a picture that comes without one.
+    ///   - clock: the clock for frames that are pushed without a timestamp.
     public init(
         format: VideoFormat, name: String = "push", queueCapacity: Int = 4, policy: QueuePolicy = .dropOldest,
         clock: any CaptureClock = MonotonicClock()

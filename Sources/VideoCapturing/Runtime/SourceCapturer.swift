@@ -1,4 +1,4 @@
-/// Makes a whole ``VideoCapture`` of a ``FrameSource``: thread, pacing, states, errors, restart, statistics.
+/// Turns a ``FrameSource`` into a complete ``VideoCapture``: thread, pacing, states, errors, restart, statistics.
 ///
 /// ```swift
 /// struct Gradient: FrameSource {
@@ -22,9 +22,9 @@ public final class SourceCapturer: VideoCapture {
     private let control: VideoControl
 
     /// - Parameters:
-    ///   - source: what makes the frames; handed over for good.
-    ///   - name: of the thread, as debuggers show it; 15 bytes.
-    ///   - clock: where timestamps and pacing come from.
+    ///   - source: makes the frames; do not use it afterwards.
+    ///   - name: the thread's name, as debuggers show it; 15 bytes.
+    ///   - clock: the clock of timestamps and pacing.
     ///   - timeout: how long ``stopCapture()``, ``initCapture()`` and ``startCapture()`` wait for a source that
     ///     does not return, before they throw `stalled`.
     ///   - openTimeout: the same for ``initCapture()`` alone, where that may have to wait for a person or another
