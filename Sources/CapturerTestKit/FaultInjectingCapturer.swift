@@ -165,7 +165,7 @@ extension FaultInjectingCapturer {
         case burst(Int)
         /// The driver lost this number of frames before this one.
         case gap(UInt64)
-        /// So many frames before this one were damaged and left out.
+        /// That many frames before this one were damaged and left out.
         case corrupt(UInt64)
         /// The source fails in place of the frame. Unlike other faults it is over with that: a restart goes on with
         /// the next frame.

@@ -29,7 +29,7 @@ enum CameraText {
         if let decision = report.decision {
             lines.append("  choice")
             lines += decision.lines(rejectedLimit: 5).flatMap { line in
-                // The first word is a heading in a column of its own.
+                // The first word is a heading in a separate column.
                 let words = line.split(separator: " ", maxSplits: 1).map(String.init)
                 return wrap(words.last ?? "", first: "    \(padded(words.first ?? "", to: 12))", rest: 16)
             }

@@ -28,7 +28,7 @@ struct ControlAdjuster {
     /// Makes the settings of an adjustment.
     ///
     /// - Returns: the values that the driver has set, by the controls' identifiers.
-    /// - Throws: as `ControlSet.set`; what was set by then is remembered.
+    /// - Throws: as `ControlSet.set`; the controls set by then are remembered.
     mutating func adjust(
         _ adjustment: CaptureAdjustment, _ controls: ControlSet, didSet: (UInt32, CameraControl.Value) -> Void
     ) throws(CaptureError) {
@@ -45,7 +45,7 @@ struct ControlAdjuster {
 
     /// Puts all back, the last change first, so that automatics rule again at the end.
     ///
-    /// - Parameter didSet: called with what is to be, even where the camera has gone: it is set when that returns.
+    /// - Parameter didSet: called with the original values, even if the camera has gone: they are set when it returns.
     /// - Throws: the first error.
     mutating func restore(
         _ controls: ControlSet?, didSet: (UInt32, CameraControl.Value) -> Void

@@ -208,7 +208,7 @@ enum AutomaticControls {
     private static let whiteBalance = Master(id: UInt32(V4L2_CID_AUTO_WHITE_BALANCE), manual: 0)
     private static let identifiers = Set(masters.values.map(\.id))
 
-    /// The control that rules this one by the specification; nil when there is none.
+    /// The control that overrides this one by the specification; nil without one.
     static func master(of id: UInt32) -> Master? { Int32(exactly: id).flatMap { masters[$0] } }
 
     /// Whether a control must be set before others, since it may make them active.

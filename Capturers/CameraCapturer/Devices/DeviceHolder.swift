@@ -74,6 +74,6 @@ extension CameraDevice {
     /// The process that has the camera open now, whether or not it captures, another one in preference to this one.
     /// Takes some milliseconds.
     ///
-    /// - Returns: nil when there is none, or it is not visible, as the programs of other users.
+    /// - Returns: nil without one, or if it is not visible, as other users' programs.
     public func holder() -> CameraDevice.Holder? { CameraDevice.Holder.find(path) }
 }

@@ -10,7 +10,7 @@ enum VideoInput {
         return input.capabilities & UInt32(V4L2_IN_CAP_DV_TIMINGS | V4L2_IN_CAP_STD) != 0
     }
 
-    /// The problem of the signal; nil when there is none, or the node does not report inputs.
+    /// The problem of the signal; nil without one, or if the node does not report inputs.
     static func problem(_ node: DeviceNode) -> CameraCapturer.Event.SignalProblem? {
         guard let input = current(node) else { return nil }
         if input.capabilities & UInt32(V4L2_IN_CAP_DV_TIMINGS) != 0 {

@@ -2,7 +2,7 @@ import CLibV4L2
 import Synchronization
 import VideoCapturing
 
-/// A request for a frame in a mode of its own, from any thread to the capture thread. One at a time.
+/// A request for a frame in another mode, from any thread to the capture thread. One at a time.
 final class SizedShot: Sendable {
     private struct State {
         var request: Request?
@@ -11,7 +11,7 @@ final class SizedShot: Sendable {
     }
 
     struct Request: Sendable {
-        /// Tells it from one that was given up before.
+        /// Distinguishes it from an earlier one that was given up.
         var number: UInt64 = 0
         var size: PixelSize
         var skippedFrames: Int
@@ -73,7 +73,7 @@ final class SizedShot: Sendable {
 }
 
 extension CameraSource {
-    /// Takes the frame of a request in a mode of its own. The stream resumes by the way of ``recover(_:)``.
+    /// Takes the frame of a request in another mode. The stream resumes through ``recover(_:)``.
     func takeSizedShot(_ context: FrameContext) {
         guard let request = status.shot.begin() else { return }
         context.reportInterruption(.other("A still of \(request.size) is being taken."))

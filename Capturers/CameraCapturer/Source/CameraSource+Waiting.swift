@@ -9,7 +9,7 @@ import VideoCapturing
 #endif
 
 extension CameraSource {
-    /// The next frame that is complete and due; nil when there is none yet, or the capture is being stopped.
+    /// The next frame that is complete and due; nil without one yet, or if the capture is being stopped.
     ///
     /// Two system calls per frame: requeue, and dequeue, which waits; with drivers for which it is not known that such
     /// a wait can be ended it is three, with `poll` between them. Normally there is no second frame ready, so a dequeue

@@ -23,7 +23,7 @@ final class CaptureStream {
     /// Exports the buffers for other devices, on any thread.
     let exporter: BufferExporter
 
-    /// Whether ``dequeue()`` waits for a frame, instead of returning nil when there is none.
+    /// Whether ``dequeue()`` waits for a frame, instead of returning nil.
     @exclusivity(unchecked) private(set) var isWaiting = false
 
     /// The number of buffers that the driver has.
@@ -101,7 +101,7 @@ final class CaptureStream {
         _ = try? requestBuffers(0)
     }
 
-    /// Dequeues the oldest filled buffer, which belongs to the caller until ``queue(_:)``; nil when there is none, or
+    /// Dequeues the oldest filled buffer, which belongs to the caller until ``queue(_:)``; nil without one, or if
     /// signals kept interrupting the wait.
     func dequeue() throws(IoctlFailure) -> CapturedBuffer? {
         prepareArgument(0)

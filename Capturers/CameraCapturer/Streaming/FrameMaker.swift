@@ -185,7 +185,7 @@ final class FrameMaker {
     private func requeue(_ index: Int) { try? stream.queue(index) }
 }
 
-/// Decodes with libv4lconvert into an I420 pixel buffer of its own.
+/// Decodes with libv4lconvert into a separate I420 pixel buffer.
 private final class V4LDecoder {
     private let converter: V4LConverter
     private let memory: UnsafeMutableRawBufferPointer

@@ -28,7 +28,7 @@ final class RunningStream {
     @exclusivity(unchecked) var falseReadiness = 0
     /// Whether a complete frame was captured.
     @exclusivity(unchecked) var hasDelivered = false
-    /// Whether the last frame that was to be delivered could not be decoded. What looks whole may be damaged then.
+    /// Whether the last frame could not be decoded. Frames that look complete may be damaged then.
     @exclusivity(unchecked) var isUndecodable = false
     /// Whether the last wait has ended without a frame, so that the next one continues it.
     @exclusivity(unchecked) var isStillWaiting = true

@@ -54,7 +54,7 @@ public enum CapturerDemo {
         return "\(error.message) \(remark)"
     }
 
-    /// Whether the report is to be JSON, as far as an invalid command line tells.
+    /// Whether the report should be JSON, as far as an invalid command line shows.
     private static func asksForJSON(_ words: [String]) -> Bool {
         zip(words, words.dropFirst()).contains { $0 == ("--stats", "json") } || words.contains("--stats=json")
     }

@@ -8,7 +8,7 @@ import VideoCapturing
 #endif
 
 extension ToolCommand {
-    /// `capturer-demo doctor`: checks what this machine can do, and says how to fix what is missing.
+    /// `capturer-demo doctor`: checks this machine, and says how to fix missing parts.
     static let doctor = ToolCommand(
         name: "doctor", summary: "what this machine can do, and how to fix the rest",
         discussion: { _ in "Exit code 0 when noise can be captured to a file, 69 otherwise." },

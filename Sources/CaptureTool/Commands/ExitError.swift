@@ -38,7 +38,7 @@ extension ExitError {
     /// A capture, an encoder or an output that could not be set up or started.
     ///
     /// - Parameters:
-    ///   - error: what was thrown.
+    ///   - error: the thrown error.
     ///   - isInputAtFault: whether an input that the user named is at fault for what a capture does not accept; that is an input
     ///     error then, rather than a usage error.
     init(opening error: any Error, isInputAtFault: Bool) {

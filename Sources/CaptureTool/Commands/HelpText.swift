@@ -91,7 +91,7 @@ enum HelpText {
     private static func shared(_ groups: [OptionGroup]) -> [String] {
         groups.merged.filter { $0.owners.count > 1 && $0.option.name != "input" }
             .map { shared in
-                // Each part has a default of its own.
+                // Each part has a different default.
                 var option = shared.option
                 option.defaultText = "none"
                 return line(option, isShort: true)

@@ -53,7 +53,7 @@ extension ToolCommand {
     /// All commands; the first one is meant where none is named.
     static let all: [ToolCommand] = [capture, play, list, doctor, help, completion, manual]
 
-    /// The command of that name; nil when there is none.
+    /// The command of that name; nil without one.
     static func named(_ name: String) -> ToolCommand? { all.first { $0.name == name } }
 
     /// Each option once, with those that every command has.
@@ -162,13 +162,13 @@ extension ToolCommand {
     }
 
     private static let captureDiscussion = """
-        One output may have options of its own behind its place, as -o a.webm,size=vga,fps=10:
+        One output may have its own options after its place, as -o a.webm,size=vga,fps=10:
         size, fps, crop, fit, overlay, how it is encoded, and those of the output itself.
 
         Each option can also be given by the environment, as CAPTURER_BITRATE=2M or
         CAPTURER_KEEP_GOING=yes, and by a file: --config FILE, or CAPTURER_CONFIG. Its lines are
         name = value, such as bitrate = 2M, or empty, or comments, which begin with #; output may
-        have several. A comment has a line of its own.
+        have several. A comment needs a separate line.
         The command line counts most, then the environment.
         """
 

@@ -12,7 +12,7 @@ struct NoticeLimiter {
 
     /// Takes a notice.
     ///
-    /// - Returns: what is to be shown: nothing where there were too many, the notice, or before it how many were left out.
+    /// - Returns: the lines to show: none after too many notices, the notice, or before it the number of left-out ones.
     mutating func admit(_ notice: String, at now: MediaTime) -> [String] {
         let begin = max(debtEnd, now)
         guard begin.nanoseconds(since: now) <= (NoticeLimiter.burst - 1) * NoticeLimiter.interval else {

@@ -40,7 +40,7 @@ final class Reporter {
         }
     }
 
-    /// Makes the file of statistics, where there is to be one; the outputs have been checked.
+    /// Makes the file of statistics, if one was requested; the outputs have been checked.
     func openFile() throws(ExitError) {
         file = try plan.statisticsFile.map { path throws(ExitError) in
             try StatisticsFile(path: path, overwrites: plan.overwrites)

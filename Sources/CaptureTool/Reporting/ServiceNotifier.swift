@@ -6,14 +6,14 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Tells systemd that a run has begun, what it does, and that it is alive. Source: sd_notify(3), sd_watchdog_enabled(3).
+/// Notifies systemd that a run has begun, of its status, and that it is alive. Source: sd_notify(3), sd_watchdog_enabled(3).
 ///
 /// The watchdog is for a capture that hangs, which a restart of the process may cure: it is fed while frames come, and
 /// while the run knows why none do. Used on the main thread.
 struct ServiceNotifier {
     private let address: sockaddr_un
     private let length: socklen_t
-    /// How often the watchdog is to be fed; nil for none.
+    /// The interval at which to notify the watchdog; nil for none.
     let watchdogInterval: Duration?
 
     /// Nil unless a service manager started the process.

@@ -6,7 +6,7 @@ import VideoCapturing
     import Musl
 #endif
 
-/// A file of statistics, one JSON object on each line, beside what the terminal shows. Used on the main thread.
+/// A file of statistics, one JSON object on each line, in addition to the terminal's lines. Used on the main thread.
 ///
 /// It does not wait during the run: a pipe whose reader is slow loses lines, but no parts of them. A line that the pipe
 /// had no room for in one piece is completed before the next one.
@@ -42,7 +42,7 @@ final class StatisticsFile {
                     "--stats-file \(path): exists already; add --force to overwrite it, or choose another name.")
             }
         }
-        // Fails for what is not a file, and has nothing to lose.
+        // Fails for anything but a file, which has nothing to lose.
         if descriptor >= 0, overwrites { _ = ftruncate(descriptor, 0) }
         self.descriptor = descriptor
         guard descriptor >= 0 else {

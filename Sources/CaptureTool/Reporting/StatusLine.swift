@@ -65,10 +65,10 @@ struct StatusLine: Sendable {
         ]
     }
 
-    /// The level, and what is wrong.
+    /// The level, and problems.
     private static func sound(_ sound: SoundSnapshot) -> [Part] {
         let level = sound.peak.map { "\(fixed($0, 0)) dB" } ?? "silent"
-        // What is heard while none comes says nothing.
+        // The level is meaningless while no sound comes.
         var parts = [
             sound.isInterrupted
                 ? Part(text: "snd waiting", rank: 0, isAlarming: true) : Part(text: "snd \(level)", rank: 1)

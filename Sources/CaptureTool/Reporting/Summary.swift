@@ -27,7 +27,7 @@ enum Summary {
         return "target \(scaled(Double(encoder.targetBitrate), "b/s"))"
     }
 
-    /// The lines of the outputs that are to be found at an address.
+    /// The lines of the outputs that have an address.
     static func announcements(_ run: RunSnapshot) -> [String] {
         run.outputs.compactMap(\.statistics.announcement).flatMap { $0.split(separator: "\n").map(String.init) }
     }

@@ -178,7 +178,7 @@ struct RadioPlayback {
 
     // MARK: - Reporting
 
-    /// What was reported last.
+    /// The last report.
     private struct Shown {
         var title: String?
         var station: String?
@@ -225,7 +225,7 @@ extension ExitError {
     init(playing error: RadioError, hasPlayed: Bool) {
         let status: ExitStatus =
             switch error.category {
-            // The loudspeaker or the file of `--sound`; the system's code tells why.
+            // The loudspeaker or the file of `--sound`; the system's code gives the reason.
             case .unavailable where error.code == .rendererCreationFailed:
                 switch error.systemError {
                 case ENOENT, ENODEV, ENXIO: .noInput

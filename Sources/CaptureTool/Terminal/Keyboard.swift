@@ -33,7 +33,7 @@ final class Keyboard: Sendable {
     /// - Parameters:
     ///   - takesSequences: whether it takes the keys that send several bytes as well, such as arrows, of which the first is
     ///     escape.
-    ///   - onKey: called with each byte that a key sends, on a thread of its own, as those of earlier calls are.
+    ///   - onKey: called with each byte that a key sends, on a separate thread, as those of earlier calls are.
     func begin(takesSequences: Bool = false, _ onKey: @escaping @Sendable (UInt8) -> Void) {
         var usual = termios()
         guard isOurs, tcgetattr(descriptor, &usual) == 0 else { return }

@@ -35,7 +35,7 @@ final class PreviewConsumer: VideoCaptureConsumer {
             let transform = FrameTransform(
                 size: PixelSize(width: fitted.width, height: fitted.height), appliesOrientation: true,
                 pixelFormat: .argb)
-            // A frame that cannot be converted is skipped; the outputs report what is wrong with it.
+            // A frame that cannot be converted is skipped; the outputs report its fault.
             guard let scaled = try? processor.apply(transform, to: frame) else { return }
             state.renderer.draw(scaled.buffer, columns: size.columns) { terminal.writePreview($0, size: size) }
         }

@@ -10,7 +10,7 @@ final class AudioTrial: Sendable {
         self.suite = suite
     }
 
-    /// What is being done now, for the report of a check that hangs.
+    /// The current step, for the report of a check that hangs.
     var currentStep: String { step.withLock { $0 } }
 
     func note(_ name: String) { step.withLock { $0 = name } }

@@ -26,7 +26,7 @@ extension AudioTrial {
         let probe = AudioProbe { chunk, number in
             guard number < 200, let capture = held.withLock({ $0 }) else { return }
             let counts = capture.statistics.framesLost
-            // What came twice has no number.
+            // Repeated sound has no number.
             let lost = counts.total - counts.overlapping
             samples.withLock { $0.append(Sample(first: chunk.firstFrame, end: chunk.endFrame, lost: lost)) }
             if number == 2 { pause(.milliseconds(300)) }
@@ -107,7 +107,7 @@ extension AudioTrial {
             try require(
                 count == chunk.frameCount * chunk.format.bytesPerFrame,
                 "A chunk of \(chunk.frameCount) frames of \(chunk.format) has \(count) bytes.")
-            // What is not a number would spoil every filter behind it.
+            // NaN would spoil every later filter.
             guard chunk.format.sampleType == .float32 else { continue }
             let isFinite = chunk.buffer.withSamples(as: Float.self) { samples in
                 for index in samples.indices where !samples[index].isFinite { return false }

@@ -10,7 +10,7 @@ final class ConformanceTrial: Sendable {
         self.suite = suite
     }
 
-    /// What is being done now, for the report of a check that hangs.
+    /// The current step, for the report of a check that hangs.
     var currentStep: String { step.withLock { $0 } }
 
     func note(_ name: String) { step.withLock { $0 = name } }
@@ -118,10 +118,10 @@ final class ConformanceTrial: Sendable {
         return true
     }
 
-    /// For what is measured in real time: a busy machine delays some of `attempts`, but not all, and a capture that is
+    /// For measurements in real time: a busy machine delays some of `attempts`, but not all, and a capture that is
     /// wrong is so each time.
     ///
-    /// - Parameter attempt: measures once; what is wrong as a sentence, nil when nothing is.
+    /// - Parameter attempt: measures once; returns the fault as a sentence, or nil.
     /// - Throws: the last sentence as a broken rule when each attempt had one; what `attempt` throws.
     func requireOnce(of attempts: Int, _ attempt: () throws -> String?) throws {
         var fault: String?
@@ -148,7 +148,7 @@ func pause(_ duration: Duration) {
 
 /// What ends a check before its end.
 enum Finding: Error {
-    /// The rule is broken; what was seen, as a sentence.
+    /// The rule is broken; the observation, as a sentence.
     case broken(String)
     /// The rule says nothing about this capture; why, as a sentence.
     case notApplicable(String)

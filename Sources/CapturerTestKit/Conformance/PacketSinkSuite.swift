@@ -55,10 +55,10 @@ public struct PacketSinkSuite: Sendable {
     public struct Failure: Sendable, CustomStringConvertible {
         /// The rule.
         public var rule: Rule
-        /// What was seen, as a sentence.
+        /// The observation, as a sentence.
         public var reason: String
 
-        /// The rule, what was seen, and the words of the contract.
+        /// The rule, the observation, and the words of the contract.
         public var description: String { "\(rule.rawValue): \(reason)\n    “\(rule.sentence)”" }
     }
 
@@ -70,8 +70,8 @@ public struct PacketSinkSuite: Sendable {
     /// - Parameters:
     ///   - tracks: what the sink carries.
     ///   - refused: tracks of which it can carry none; empty where it takes anything.
-    ///   - makePacket: the packet of a number from 0 of a track; nil for bytes that are no picture, 40 ms apart.
-    ///   - makeTrial: makes a new sink with an output of its own.
+    ///   - makePacket: the packet of a number from 0 of a track; nil for bytes without a picture, 40 ms apart.
+    ///   - makeTrial: makes a new sink with a separate output.
     public init(
         tracks: [TrackDescription], refused: [TrackDescription] = [],
         makePacket: (@Sendable (TrackDescription, Int) -> MediaPacket)? = nil,
@@ -186,7 +186,7 @@ public struct PacketSinkSuite: Sendable {
         try require(found == expected, "Of \(expected) packets there were \(found).")
     }
 
-    /// Runs `body` on a thread of its own.
+    /// Runs `body` on a separate thread.
     private func onThread(_ body: @escaping @Sendable () throws -> Void) throws {
         let outcome = Locked<Result<Void, any Error>?>(nil)
         try CaptureThread(name: "sink test") {

@@ -72,7 +72,7 @@ final class ProbeConsumer: VideoCaptureConsumer {
     }
 }
 
-/// Keeps what one stream of state changes tells.
+/// Keeps the changes of one stream of states.
 final class StateCollector: Sendable {
     private struct Contents {
         var changes: [CaptureState.Change] = []
@@ -129,7 +129,7 @@ extension CaptureState {
 }
 
 extension [CaptureState.Change] {
-    /// What is wrong with a sequence of changes that begins in `first`; nil when nothing is.
+    /// The fault of a sequence of changes that begins in `first`; nil without one.
     func fault(from first: CaptureState) -> String? {
         var state = first
         for change in self {

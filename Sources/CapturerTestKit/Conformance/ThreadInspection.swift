@@ -41,7 +41,7 @@ enum ThreadInspection {
         return count
     }
 
-    /// The threads on which many small tasks were seen to run: the cooperative pool, as far as it can be seen.
+    /// The threads on which many small tasks have run: the cooperative pool, as far as it is visible.
     static func cooperativePool() -> Set<Int32> {
         let count = 32
         let seen = Locked<(threads: Set<Int32>, finished: Int)>(([], 0))

@@ -60,7 +60,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// What is wrong with the stated rate against that of the timestamps, with room for jitter; nil when nothing is.
+    /// The fault of the stated rate against that of the timestamps, with room for jitter; nil without one.
     private func untrueRate(in calls: [ProbeConsumer.Call]) -> String? {
         for end in calls.indices.dropFirst(8) {
             guard let stated = calls[end].frameRate?.framesPerSecond, let measured = rate(of: calls[...end]) else {

@@ -64,7 +64,7 @@ extension ConformanceTrial {
 
     private func requireSame(_ settled: CaptureSettings, _ capture: any VideoCapture, _ moment: String) throws {
         var (first, second) = (settled, capture.captureSettings())
-        // Measured values may follow what is measured.
+        // Measured values may change.
         first.format.estimatedCaptureDelay = nil
         second.format.estimatedCaptureDelay = nil
         first.format.bytesPerRow = []

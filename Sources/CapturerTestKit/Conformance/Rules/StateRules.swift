@@ -14,7 +14,7 @@ extension ConformanceTrial {
         for state in [CaptureState.initialized, .starting, .running] {
             let count = changes.count { $0.new == state }
             let expected = state == .initialized ? 1 : 2
-            try require(count >= expected, "\(state) was told \(count) times of \(expected): \(describe(changes))")
+            try require(count >= expected, "\(state) was reported \(count) times of \(expected): \(describe(changes))")
         }
     }
 
@@ -22,7 +22,7 @@ extension ConformanceTrial {
         let capture = try make()
         let early = StateCollector(capture.stateChanges())
         let second = StateCollector(capture.stateChanges())
-        // Nobody reads this one until all is over.
+        // This one is not read until all is over.
         let unread = capture.stateChanges()
         try liveOneLife(capture)
         let late = StateCollector(unread)

@@ -57,7 +57,7 @@ extension ConformanceTrial {
             try require(!probe.haveCallsOverlapped, "After 50 restarts two calls of the consumer ran at once.")
             let threads = Set(probe.calls.map(\.thread))
             try require(threads.count == 1, "After 50 restarts frames come from \(threads.count) threads at once.")
-            // What comes as fast as it is taken has no rate that could double.
+            // Frames that come as fast as they are taken have no rate that could double.
             guard let stated = capture.captureSettings().format.estimatedFramesPerSecond?.framesPerSecond,
                 let before = rate(of: baseline.calls.prefix(8)), let after = rate(of: probe.calls)
             else { return nil }
@@ -67,7 +67,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Frames a second by the timestamps; nil for fewer than five frames.
+    /// Frames per second by the timestamps; nil for fewer than five frames.
     func rate(of calls: some BidirectionalCollection<ProbeConsumer.Call>) -> Double? {
         guard calls.count >= 5, let first = calls.first, let last = calls.last else { return nil }
         let seconds = (last.timestamp - first.timestamp).seconds
