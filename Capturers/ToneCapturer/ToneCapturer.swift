@@ -7,9 +7,9 @@ import AudioCapturing
 /// ```
 ///
 /// Each sample depends on its number (for the beeps: on its time) alone, so that the same capture gives the same sound,
-/// and what is left out when the machine is too slow shifts nothing.
+/// and sound that is left out when the machine is too slow shifts nothing.
 public final class ToneCapturer: ForwardingAudioCapture {
-    /// What is made.
+    /// The kind of sound.
     public enum Sound: Sendable, Hashable {
         /// A sine of a frequency in Hz, above 0 and below half of the sample rate.
         case sine(frequency: Double)
@@ -25,7 +25,7 @@ public final class ToneCapturer: ForwardingAudioCapture {
     /// A capture of made sound.
     ///
     /// - Parameters:
-    ///   - sound: what is made.
+    ///   - sound: the kind of sound.
     ///   - format: sample type, channels and rate. Values out of range make `initCapture` throw `invalidConfiguration`.
     ///   - amplitude: the peak, 0 to 1 of full scale; the default is −20 dB.
     ///   - chunkDuration: how long a chunk is.

@@ -40,8 +40,8 @@ package final class DatagramSocket: Sendable {
     ///   - peer: resolved, as by ``HostResolver``.
     ///   - local: where it is on this machine.
     ///   - receivesFromAnyPort: whether datagrams of the peer's host are received whatever port they come from.
-    /// - Throws: `deviceBusy` for a local port in use, `deviceNotFound` for an address that is none of this machine's, or
-    ///   without a way to the peer.
+    /// - Throws: `deviceBusy` for a local port in use, `deviceNotFound` for an address that this machine does not have, or
+    ///   without a route to the peer.
     package init(
         to peer: SocketAddress, from local: Local = Local(), receivesFromAnyPort: Bool = false
     ) throws(CaptureError) {

@@ -87,7 +87,7 @@ extension SocketAddress: CustomStringConvertible {
 package enum HostResolver {
     /// The addresses of a host, the preferred one first; at least one.
     ///
-    /// The system's resolver cannot be interrupted, so it runs on a thread of its own, which is left to itself when the
+    /// The system's resolver cannot be interrupted, so it runs on a separate thread, which is abandoned when the
     /// time is over.
     ///
     /// - Parameters:

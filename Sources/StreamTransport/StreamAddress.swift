@@ -11,7 +11,7 @@ package struct StreamAddress: Sendable, Hashable {
     package var port: Int
     /// Whether peers connect to this address, which is one of this machine.
     package var isListening: Bool
-    /// The value of `format`; nil when there is none.
+    /// The value of `format`; nil without one.
     package var format: String?
 
     /// The address of a host and a port.
@@ -62,7 +62,7 @@ package struct StreamAddress: Sendable, Hashable {
 }
 
 extension StreamAddress {
-    /// What is wrong with `host:port`.
+    /// The fault of `host:port`.
     package enum AuthorityError: Error {
         case noPort, noBrackets, portOutOfRange
 

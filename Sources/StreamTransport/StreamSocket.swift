@@ -70,7 +70,7 @@ package final class StreamSocket: Sendable {
     /// Listens at an address of this machine.
     ///
     /// - Throws: `deviceBusy` for a port in use, `permissionDenied` for one below 1024, `deviceNotFound` for an address
-    ///   that is none of this machine's.
+    ///   that this machine does not have.
     package static func listen(at address: StreamAddress) throws(CaptureError) -> StreamSocket {
         let deadline = MonotonicClock().now.advanced(by: .seconds(10))
         let candidate = try HostResolver.resolve(address, until: deadline, interruptedBy: -1)[0]
@@ -93,7 +93,7 @@ package final class StreamSocket: Sendable {
         return StreamSocket(descriptor, candidate)
     }
 
-    /// Takes one connection of a listening socket; nil when there is none.
+    /// Takes one connection of a listening socket; nil without one.
     ///
     /// - Throws: `system` when the process has no descriptor left, or the system no memory: wait before the next try.
     package func accept() throws(CaptureError) -> StreamSocket? {
@@ -139,7 +139,7 @@ package final class StreamSocket: Sendable {
         }
     }
 
-    /// Receives what has arrived without waiting. Returns the number of bytes, 0 at the end of the stream, or minus the
+    /// Receives the bytes that have arrived, without waiting. Returns the number of bytes, 0 at the end of the stream, or minus the
     /// `errno`: minus `EAGAIN` when nothing has arrived.
     package func receive(into bytes: UnsafeMutableRawBufferPointer) -> Int {
         while true {
@@ -149,7 +149,7 @@ package final class StreamSocket: Sendable {
         }
     }
 
-    /// Tells the other side that nothing follows; what was sent still arrives.
+    /// Ends the sending direction; bytes sent before still arrive.
     package func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Ends the connection with a reset, so that nothing that is still to be sent occupies the kernel.
@@ -169,7 +169,7 @@ package final class StreamSocket: Sendable {
         setOption(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, 128 << 10)
     }
 
-    /// Limits what the kernel keeps of what has not been read, so that a sender is held back instead.
+    /// Limits the unread bytes that the kernel keeps, so that a sender is held back instead.
     package func limitReceiveBuffer(to bytes: Int32) { setOption(SOL_SOCKET, SO_RCVBUF, bytes) }
 
     private func setOption(_ level: Int32, _ name: Int32, _ value: Int32) {

@@ -9,7 +9,7 @@ extension WindowPreview {
     public struct Backend: Sendable, Hashable {
         /// The name by which it is chosen, such as `x11`.
         public let name: String
-        /// The variable of the environment that names a display of its own.
+        /// The environment variable that names the backend's display.
         package let variable: String
         /// The display that the environment names; nil for none.
         package var displayName: String? { XConnection.environment(variable) }
@@ -34,7 +34,7 @@ extension WindowPreview {
         public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
         /// Opens the window of a configuration by the first of its backends that can: of those whose display the
-        /// environment names, in their order. Where it names none, the first backend says what is missing.
+        /// environment names, in their order. If it names none, the first backend's error states the missing variable.
         static func start(
             _ configuration: WindowPreview.Configuration, onEvent: @escaping @Sendable (WindowPreview.Event) -> Void
         ) throws(CaptureError) -> PreviewState {
@@ -98,7 +98,7 @@ package protocol PreviewWindow: AnyObject {
     ///
     /// - Parameters:
     ///   - frame: the frame.
-    ///   - rect: where it is to be, upright.
+    ///   - rect: its place, upright.
     ///   - mirrors: whether to exchange left and right, as seen when upright.
     /// - Returns: false where it needs pixels by ``draw(in:_:)``.
     func take(_ frame: VideoFrame, in rect: PixelRect, mirrors: Bool) throws -> Bool

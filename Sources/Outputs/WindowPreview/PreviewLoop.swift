@@ -46,7 +46,7 @@ package final class PreviewLoop {
 
     // MARK: The thread
 
-    /// Does what is due.
+    /// Does the due work.
     ///
     /// - Returns: whether anything was shown.
     package func turn(_ now: MediaTime) throws -> Bool {
@@ -58,7 +58,7 @@ package final class PreviewLoop {
     /// Nil when there is nothing to be done without a frame or an event.
     package func timeToNextTurn(_ now: MediaTime) -> Duration? {
         var next = wantsDue
-        // Of a busy window an event tells when it can be drawn.
+        // An event reports when a busy window can be drawn.
         if showsStatistics, isVisible, !window.isBusy { next = min(next ?? overlay.nextUpdate, overlay.nextUpdate) }
         return next.map { max(.zero, $0 - now) }
     }
@@ -107,7 +107,7 @@ package final class PreviewLoop {
 
     private var isVisible: Bool { window.isVisible }
 
-    /// Draws what is due; true when it has. While the display reads the last pixels nothing is, and the newest frame waits.
+    /// Draws the due frame; true when it has. While the display reads the last pixels nothing is, and the newest frame waits.
     private func present(_ now: MediaTime) throws -> Bool {
         guard !window.isBusy else { return false }
         if !isPaused, isVisible || !hasSize, let frame = state.take() {

@@ -114,7 +114,7 @@ package final class PreviewState: Sendable {
 
     // MARK: Life
 
-    /// Sets what is called when the waiter is woken, in addition.
+    /// Sets a handler that is also called when the waiter is woken.
     package func setWakeHandler(_ handler: @escaping @Sendable () -> Void) { wakeHandler.withLock { $0 = handler } }
 
     private func wake() {

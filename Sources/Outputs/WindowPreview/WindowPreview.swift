@@ -8,13 +8,13 @@ public import VideoCapturing
 /// }
 /// try preview.attach(to: publisher)
 /// ```
-/// The newest frame wins: the capture is never delayed, and what is not drawn in time is replaced and counted. Frames are
+/// The window shows the newest frame. The capture is never delayed; frames not drawn in time are replaced and counted. Frames are
 /// shown upright, in their aspect, with black around them. Nothing is drawn while nothing changes.
 ///
 /// Keys: `f` full screen, Esc leaves it; space pauses; `s` wants a still image; `i` shows statistics; `q` wants to quit.
 /// Closing the window and losing the display end this output alone; ``WindowPreview/Event`` reports both.
 ///
-/// A thread of its own owns the connection to the display. Safe to use from any thread.
+/// A separate thread owns the connection to the display. Safe to use from any thread.
 public final class WindowPreview: InlineConsumer, FeedbackConsumer {
     /// The configuration that it was made with.
     public let configuration: WindowPreview.Configuration

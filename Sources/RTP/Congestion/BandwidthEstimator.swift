@@ -33,7 +33,7 @@ package struct BandwidthEstimator: Sendable {
         package init(maximum: Int) { self.maximum = maximum }
     }
 
-    /// What is known of the way to the peer.
+    /// The state of the path to the peer.
     package struct Statistics: Hashable, Sendable {
         /// In bits per second.
         package var target = 0
@@ -177,7 +177,7 @@ package struct BandwidthEstimator: Sendable {
         updateTarget(at: time)
     }
 
-    /// Looks at the clock, five times a second or more: without feedback on what is sent the target is halved each second.
+    /// Call it at least five times per second: without feedback on sent packets the target is halved each second.
     package mutating func update(at time: MediaTime) {
         guard freshness.isHalvingDue(at: time, within: configuration.usesTransportFeedback ? 2000 : 8000) else {
             return
@@ -188,7 +188,7 @@ package struct BandwidthEstimator: Sendable {
         updateTarget(at: time)
     }
 
-    /// The probe that is to be sent now, once: by ``Pacer/begin(_:)``.
+    /// The probe to send now, once: by ``Pacer/begin(_:)``.
     package mutating func takeProbe() -> BandwidthProbe? { probing.takeProbe() }
 
     // MARK: Working

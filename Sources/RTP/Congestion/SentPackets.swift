@@ -1,11 +1,11 @@
 import CaptureCore
 
-/// What was sent under which transport-wide sequence number, until feedback states what became of it.
+/// The packets sent under each transport-wide sequence number, until feedback states their fate.
 ///
 /// A ring of the last ``capacity`` packets, which is allocated once. An answer to a packet counts once: some receivers
 /// send their feedback twice, and a packet may be reported as missing before it arrives out of order.
 struct SentPackets {
-    /// What is remembered of a packet.
+    /// The record of a packet.
     struct Record {
         var time = MediaTime.zero
         var bytes: UInt16 = 0

@@ -50,7 +50,7 @@ struct WindowedRate {
 }
 
 extension Int {
-    /// The nearest integer; 0 for what is not a number.
+    /// The nearest integer; 0 for NaN.
     fileprivate init(clamping value: Double) {
         self = value.isNaN ? 0 : Int(Swift.max(-0x1p52, Swift.min(value, 0x1p52)).rounded(.down))
     }

@@ -1,4 +1,4 @@
-/// Numbers in network byte order, in memory that may be unaligned. Beyond the end they trap: what comes from peers is
+/// Numbers in network byte order, in memory that may be unaligned. Beyond the end they trap: data of peers is
 /// checked before it is read.
 extension UnsafeRawBufferPointer {
     /// The 16 bits at an index.

@@ -22,7 +22,7 @@ package struct RTPPacket {
     /// Whether the bytes are those that ``RTPSender/storeProtected(_:sequenceNumber:at:)`` was given: they are sent as they
     /// are, and are never protected a second time.
     package let isProtected: Bool
-    /// Where the transport writes what is known only when the packet leaves.
+    /// The places of the fields that the transport writes when the packet leaves.
     package let stamps: RTPPacket.Stamps
 
     /// The places of the header extensions that are written when a packet leaves, in the first bytes of the packet.
@@ -108,7 +108,7 @@ struct RTPHeader {
     ///   - identifiers: the extensions that were agreed on.
     ///   - mid: 1 to 16 bytes; nil when it is not sent with this packet.
     ///   - orientation: nil when it is not sent with this packet.
-    /// - Returns: the bytes written, and the places of what is written later.
+    /// - Returns: the bytes written, and the places of the fields to write later.
     func write(
         into packet: UnsafeMutableRawBufferPointer, _ identifiers: RTPExtensionIDs, mid: [UInt8]?,
         orientation: VideoOrientation?

@@ -2,8 +2,8 @@ import CaptureCore
 
 /// Cuts VP8 frames into payloads with their descriptors (RFC 7741, 4.2), which name the temporal layer of each.
 ///
-/// A frame of a higher layer depends on the last frame of the base layer, and on those of its own and lower layers since;
-/// on nothing before. So a layer can be left out from any frame on, and taken up again with any frame of the base layer.
+/// A frame of a higher layer depends on the last frame of the base layer, and on later frames of the same and lower
+/// layers; on no earlier frame. So a layer can be left out from any frame on, and taken up again with any frame of the base layer.
 struct VP8Packetizer {
     /// The bytes of a descriptor.
     static let descriptorSize = 6

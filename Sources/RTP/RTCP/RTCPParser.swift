@@ -2,7 +2,7 @@ import CaptureCore
 
 /// Reads compound and reduced-size RTCP packets (RFC 3550, 6; RFC 5506).
 ///
-/// Every length is checked, nothing is allocated, and what comes in excess is not looked at. A value for one thread at a
+/// Every length is checked, nothing is allocated, and messages in excess are ignored. A value for one thread at a
 /// time.
 package struct RTCPParser: Sendable {
     /// The maximum size of a datagram; larger ones are dropped unread.

@@ -32,7 +32,7 @@ package struct SessionDescription: Sendable, Hashable {
         package var port: Int
         /// The transport protocol, as in `UDP/TLS/RTP/SAVPF`.
         package var transport: String
-        /// The payload types in the order of preference; empty for sections that are no RTP.
+        /// The payload types in the order of preference; empty for sections without RTP.
         package var payloadTypes: [UInt8]
         /// The formats of the `m=` line as they stand there, for an answer that rejects the section.
         package var formats: String
@@ -60,7 +60,7 @@ package struct SessionDescription: Sendable, Hashable {
         /// Whether an offer wants the section only in the group of one transport (`a=bundle-only`, RFC 9143, 6).
         package var isBundleOnly = false
 
-        /// Whether nothing is to be sent in this section. In an offer ``SessionDescription/isOffered(_:)`` says so.
+        /// Whether nothing may be sent in this section. In an offer ``SessionDescription/isOffered(_:)`` says so.
         package var isRejected: Bool { port == 0 }
 
         /// The format of a payload type; nil when it is not described.
@@ -94,7 +94,7 @@ package struct SessionDescription: Sendable, Hashable {
         case receive = "recvonly"
         case inactive
 
-        /// Whether the peer takes what is sent to it.
+        /// Whether the peer accepts packets.
         package var receives: Bool { self == .receive || self == .sendAndReceive }
     }
 
@@ -123,7 +123,7 @@ package struct SessionDescription: Sendable, Hashable {
         /// The values of `a=rtcp-fb`, as in `nack pli`.
         package var feedback: Set<String> = []
 
-        /// The payload type whose packets it sends again; nil when it is no retransmission.
+        /// The payload type whose packets it sends again; nil when it is not a retransmission.
         package var retransmitted: UInt8? {
             name.lowercased() == "rtx" ? parameters["apt"].flatMap { UInt8($0) } : nil
         }
@@ -157,7 +157,7 @@ package enum SDPErrorCode: String, MediaErrorCode {
     case tooLarge
     /// A line is not what the specification asks for.
     case malformed
-    /// The peer refuses what was offered.
+    /// The peer refuses the offer.
     case refused
     /// The peer takes none of the codecs that are sent.
     case noCommonCodec

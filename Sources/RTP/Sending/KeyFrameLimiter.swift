@@ -2,7 +2,7 @@ import CaptureCore
 
 /// Limits key frames that receivers ask for to one in a while, however many ask: one for each encoder.
 ///
-/// What is asked too soon is asked for later, unless a key frame has come meanwhile. A value for one thread at a time.
+/// A request that is too soon is passed on later, unless a key frame has come meanwhile. A value for one thread at a time.
 package struct KeyFrameLimiter: Sendable {
     /// The shortest time between two requests.
     package let interval: Duration
@@ -13,7 +13,7 @@ package struct KeyFrameLimiter: Sendable {
     /// - Parameter interval: the shortest time between two requests.
     package init(interval: Duration = .milliseconds(300)) { self.interval = interval }
 
-    /// Takes a request of a receiver; true when the encoder is to be asked now.
+    /// Takes a request of a receiver; true to ask the encoder now.
     package mutating func request(at now: MediaTime) -> Bool {
         if let last, now < last.advanced(by: interval) {
             due = last.advanced(by: interval)
@@ -24,7 +24,7 @@ package struct KeyFrameLimiter: Sendable {
         return true
     }
 
-    /// True when a request that was too soon is due, and the encoder is to be asked now.
+    /// True when a request that was too soon is due: ask the encoder now.
     package mutating func takeDue(at now: MediaTime) -> Bool {
         guard let due, now >= due else { return false }
         self.due = nil
@@ -32,6 +32,6 @@ package struct KeyFrameLimiter: Sendable {
         return true
     }
 
-    /// A key frame was sent: what was asked before is answered.
+    /// A key frame was sent: earlier requests are answered.
     package mutating func didSendKeyFrame() { due = nil }
 }

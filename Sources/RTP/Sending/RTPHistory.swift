@@ -2,7 +2,7 @@ import CaptureCore
 
 /// The packets of the last second, for receivers that ask for lost ones again.
 ///
-/// Its memory is made once: for a second and a quarter of the maximum bitrate. A class, since a memory of its own has one
+/// Its memory is made once: for a second and a quarter of the maximum bitrate. A class, because its memory has one
 /// owner; for one thread at a time.
 package final class RTPHistory {
     /// How long a packet can be asked for.
@@ -10,7 +10,7 @@ package final class RTPHistory {
     /// The shortest time between two retransmissions of a packet.
     package static let minimumInterval = Duration.milliseconds(20)
 
-    /// What is stored next to a packet.
+    /// The values stored next to a packet.
     struct Entry {
         var sequenceNumber: UInt16 = 0
         /// 0 for none.
@@ -49,7 +49,7 @@ package final class RTPHistory {
         var slot = 0
         if let newest {
             let step = Int(number &- newest.number)
-            // What was skipped was never sent; a number from before the newest one is not expected.
+            // A skipped packet was never sent; a number before the newest one is not expected.
             for skipped in 1..<max(1, min(step, entries.count)) {
                 entries[(newest.slot + skipped) % entries.count].size = 0
             }
@@ -70,7 +70,7 @@ package final class RTPHistory {
         entries[slot].sentAt = time
     }
 
-    /// Finds a packet that is to be sent again, and records that.
+    /// Finds a packet to send again, and records that.
     ///
     /// - Parameters:
     ///   - number: the one that was asked for.

@@ -20,7 +20,7 @@ package final class RTPSender: @unchecked Sendable {
     package let retransmissionSSRC: UInt32?
     /// The bitrate that the stream should have, in bits per second: retransmissions get half of it at most.
     package var targetBitrate: Int { didSet { budget.bitrate = targetBitrate / 2 } }
-    /// What was counted.
+    /// The statistics of the sender.
     package var statistics: RTPSender.Statistics {
         var result = counters
         result.roundTripTime = reports.roundTripTime
@@ -44,7 +44,7 @@ package final class RTPSender: @unchecked Sendable {
     private var resendNumber: UInt16
     private let mid: [UInt8]?
     private var orientation: VideoOrientation?
-    /// The size of all that is no payload.
+    /// The size of all headers.
     private let overhead: Int
     /// The number of the last full intra request, by which a repeated one is known.
     private var lastIntraRequest: UInt8?
@@ -251,7 +251,7 @@ package final class RTPSender: @unchecked Sendable {
     /// - Parameters:
     ///   - memory: takes it; of the maximum size of a packet.
     ///   - now: the time.
-    /// - Returns: its size, and the places of what is written when it leaves; nil without such a stream, or before a packet.
+    /// - Returns: its size, and the places of the fields to write when it leaves; nil without such a stream, or before a packet.
     package func writePadding(
         into memory: UnsafeMutableRawBufferPointer, at now: MediaTime
     ) -> (size: Int, stamps: RTPPacket.Stamps)? {

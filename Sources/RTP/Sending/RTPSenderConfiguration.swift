@@ -48,7 +48,7 @@ extension RTPSender {
         /// As ``plain``, with the bytes that a transport has protected and handed to
         /// ``RTPSender/storeProtected(_:sequenceNumber:at:)``: nothing may be protected twice under one number.
         case protected
-        /// In a stream of its own (RFC 4588), with its payload type and source.
+        /// In a separate stream (RFC 4588), with its payload type and source.
         case rtx(payloadType: UInt8, ssrc: UInt32)
 
         var storesPlainPackets: Bool {
@@ -74,7 +74,7 @@ extension RTPSender {
         package init() {}
     }
 
-    /// What was counted of a stream.
+    /// The statistics of a stream.
     package struct Statistics: Sendable, Hashable {
         /// Frames, key frames among them.
         package var frames: UInt64 = 0

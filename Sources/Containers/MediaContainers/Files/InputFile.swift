@@ -311,7 +311,7 @@ private struct Rereading {
         if isKeeping { kept.append(contentsOf: bytes) }
     }
 
-    /// Returns bytes that are to be read again; 0 when there are none.
+    /// Returns bytes to read again; 0 without any.
     mutating func take(into bytes: UnsafeMutableRawBufferPointer) -> Int {
         let count = min(bytes.count, again.count - next)
         guard count > 0 else { return 0 }

@@ -13,7 +13,7 @@ package struct ContinuousTime {
     /// The number of stretches after the first.
     package private(set) var stretches = 0
 
-    /// What is added to the times of the current stretch.
+    /// The offset added to the times of the current stretch.
     private var offset = Duration.zero
     /// The length of the last frame.
     private var length: Duration

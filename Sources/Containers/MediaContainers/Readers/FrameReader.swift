@@ -47,7 +47,7 @@ public protocol FrameReader: AnyObject {
     /// The clockwise rotation to apply for display; `.up` unless the file states another.
     var orientation: VideoOrientation { get }
 
-    /// Whether the frames are to be mirrored for display, after they were rotated.
+    /// Whether to mirror the frames for display, after the rotation.
     var isMirrored: Bool { get }
 
     /// The playing time, including the duration of the last frame; nil when unknown. Headers may be wrong.
@@ -57,7 +57,7 @@ public protocol FrameReader: AnyObject {
     var canSeek: Bool { get }
 
     /// Goes to the frame that is shown at `time`: the next one returned is the last one at or before `time`, or the first
-    /// one if there is none.
+    /// one otherwise.
     ///
     /// - Throws: `MediaFileError`; `formatUnsupported` when the file is a pipe.
     func seek(to time: Duration) throws

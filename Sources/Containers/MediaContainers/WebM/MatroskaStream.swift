@@ -1,7 +1,7 @@
 import VideoCapturing
 
 /// Makes a live stream of WebM or Matroska of the packets that are sent to one receiver: a Segment and clusters of unknown
-/// size, as players of live streams expect. Nothing is written here; the caller sends what is to precede each packet, and
+/// size, as players of live streams expect. Nothing is written here; the caller sends the bytes that precede each packet, and
 /// then the packet.
 ///
 /// Tracks of VP8, and of H.264 with its `avcC` record and packets of NAL units behind lengths of four bytes
@@ -36,7 +36,7 @@ package struct MatroskaStream {
     /// - Parameters:
     ///   - packet: a packet of one of the tracks.
     ///   - count: the number of bytes that will follow.
-    ///   - output: what is sent.
+    ///   - output: the bytes to send.
     package mutating func appendPrefix(of packet: MediaPacket, bytes count: Int, to output: inout [UInt8]) {
         scratch.removeAll()
         if start == nil {
@@ -66,10 +66,10 @@ extension EBML {
             track: track, offset: offset, flags: (packet.isKeyFrame ? 0x80 : 0) | (packet.isDroppable ? 0x01 : 0))
     }
 
-    /// A block whose decoded sound is longer than what is to be heard: a BlockGroup with everything but the packet's
+    /// A block whose decoded sound is longer than its audible part: a BlockGroup with everything but the packet's
     /// bytes, which follow.
     ///
-    /// - Parameter padding: what is to be discarded at the end of the decoded sound.
+    /// - Parameter padding: the time to discard at the end of the decoded sound.
     mutating func appendGroupHeader(track: Int, offset: Int64, padding: Duration, bytes: Int) {
         var discard = EBML(capacity: 16)
         discard.signed(.discardPadding, padding.nanoseconds)

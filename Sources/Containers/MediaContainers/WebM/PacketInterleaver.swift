@@ -8,7 +8,7 @@ import VideoCapturing
 package struct PacketInterleaver {
     private struct Queue {
         let track: TrackID
-        // A track that is always ahead of another never has an empty queue, so what has left must not stay in it. The
+        // A track that is always ahead of another never has an empty queue, so packets that have left must not stay in it. The
         // limit keeps it short enough to be moved up with each packet.
         var packets: [MediaPacket] = []
 

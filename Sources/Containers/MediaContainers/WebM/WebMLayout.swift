@@ -108,8 +108,8 @@ extension EBML {
         }
     }
 
-    /// One track of Opus. CodecDelay says what the decoder gives before the first sample that was encoded; SeekPreRoll
-    /// what is to be decoded before the target of a jump (RFC 9559, 5.1.4.1.28).
+    /// One track of Opus. CodecDelay states the decoder's output before the first encoded sample; SeekPreRoll
+    /// the time to decode before the target of a jump (RFC 9559, 5.1.4.1.28).
     fileprivate mutating func appendTrack(
         number: Int, _ track: TrackDescription, _ format: TrackDescription.Audio
     ) {

@@ -1,6 +1,6 @@
 import VideoCapturing
 
-/// Computes how often each frame of a capture is to be written, so that a format with one frame rate and no timestamps
+/// Computes how often to write each frame of a capture, so that a format with one frame rate and no timestamps
 /// plays as long as the capture lasted: arithmetic only, exact at any rate and over any time.
 ///
 /// The output has slots, one for each interval of the rate. A frame is shown from its own slot to that of the next
@@ -51,7 +51,7 @@ package struct ConstantRateSchedule: Sendable {
     /// Adds the next frame.
     ///
     /// - Parameter timestamp: not earlier than that of the previous frame.
-    /// - Returns: how often the previous frame is to be written: 0 drops it. Always 0 for the first.
+    /// - Returns: how often to write the previous frame: 0 drops it. Always 0 for the first.
     package mutating func add(_ timestamp: MediaTime) -> Int64 {
         guard let anchor else {
             anchor = (timestamp, 0)
@@ -76,7 +76,7 @@ package struct ConstantRateSchedule: Sendable {
     /// Ends the schedule.
     ///
     /// - Parameter end: the time up to which the last frame is shown; nil for one interval.
-    /// - Returns: how often the last frame is to be written: at least once, unless it is after the maximum duration; 0
+    /// - Returns: how often to write the last frame: at least once, unless it is after the maximum duration; 0
     ///   without a frame.
     package mutating func finish(at end: MediaTime? = nil) -> Int64 {
         guard let anchor else { return 0 }

@@ -129,7 +129,7 @@ public enum OutputFormat: String, Sendable, Hashable, CaseIterable {
 
 extension OutputFormat: CustomStringConvertible {}
 
-/// The extension of the path's last component, in lower case; nil when there is none. The dot of a hidden file does not
+/// The extension of the path's last component, in lower case; nil without one. The dot of a hidden file does not
 /// count.
 func fileExtension(of path: String) -> String? {
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
