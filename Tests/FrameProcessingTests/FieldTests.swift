@@ -26,4 +26,23 @@ import VideoCapturing
             }
         }
     }
+
+    /// The fields follow each other; with an odd number of lines the top field has one more.
+    @Test(arguments: PixelFormat.allCases.filter { !$0.isCompressed }, [true, false])
+    func fieldsThatFollowEachOtherAreWoven(_ format: PixelFormat, isTopFirst: Bool) throws {
+        for (width, height) in [(16, 8), (33, 17), (2, 1)] {
+            let picture = try noise(format, width, height)
+            let result = try FrameProcessor().weave(picture, isTopFirst: isTopFirst)
+            #expect(result.width == width && result.height == height && result.pixelFormat == format)
+            for plane in picture.planes.indices {
+                let rows = picture.planes[plane].rows
+                for row in 0..<rows {
+                    let first = isTopFirst == (row % 2 == 0) ? 0 : isTopFirst ? (rows + 1) / 2 : rows / 2
+                    let expected = picture.withRow(first + row / 2, ofPlane: plane) { Array($0) }
+                    let isRight = result.withRow(row, ofPlane: plane) { $0.elementsEqual(expected) }
+                    #expect(isRight, "row \(row) of plane \(plane)")
+                }
+            }
+        }
+    }
 }

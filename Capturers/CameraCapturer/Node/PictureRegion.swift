@@ -22,10 +22,13 @@ enum PictureRegion {
     /// The shape of the pixels of frames: that of the signal's samples (`VIDIOC_CROPCAP`), and what the driver makes of it
     /// where it scales the width and the height by different factors.
     ///
+    /// The pixels of a single field are as high as two lines of its frame, in which crops are stated.
+    ///
     /// Only of grabbers: drivers of sensors report crops that are not those of their modes. Within 2.5 % of square it is
     /// square, as analog video is narrower than the samples of a line by that much (ITU-R BT.601: 702 of 720).
-    static func pixelAspect(width: Int, height: Int, _ node: DeviceNode) -> PixelAspect {
-        guard VideoInput.hasSignal(node) else { return .square }
+    static func pixelAspect(_ format: StreamFormat, _ node: DeviceNode) -> PixelAspect {
+        let lineHeight = format.isSingleField ? 2 : 1
+        guard VideoInput.hasSignal(node) else { return PixelAspect(width: 1, height: lineHeight) ?? .square }
         var capabilities = v4l2_cropcap()
         capabilities.type = V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue
         guard (try? node.request(.cropCapabilities, &capabilities)) != nil else { return .square }
@@ -36,9 +39,11 @@ enum PictureRegion {
             ?? .square
         var (wide, high) = (Int(own.width), Int(own.height))
         if let crop = rectangle(V4L2_SEL_TGT_CROP, node), crop.width > 0, crop.height > 0 {
-            let shown = rectangle(V4L2_SEL_TGT_COMPOSE, node)
-            wide *= Int(crop.width) * Int(shown?.height ?? UInt32(height))
-            high *= Int(crop.height) * Int(shown?.width ?? UInt32(width))
+            let shown = format.isSingleField ? nil : rectangle(V4L2_SEL_TGT_COMPOSE, node)
+            wide *= Int(crop.width) * (shown.map { Int($0.height) } ?? format.height)
+            high *= Int(crop.height) * (shown.map { Int($0.width) } ?? format.width)
+        } else {
+            high *= lineHeight
         }
         let aspect = PixelAspect(width: wide, height: high) ?? .square
         return abs(aspect.ratio - 1) > 0.025 ? aspect : .square

@@ -72,7 +72,7 @@ final class CameraSession {
                     fourCC: format.fourCC, size: PixelSize(width: format.width, height: format.height),
                     interval: interval)
                 if negotiation.report(.applied(settled)) {
-                    pixelAspect = PictureRegion.pixelAspect(width: format.width, height: format.height, node)
+                    pixelAspect = PictureRegion.pixelAspect(format, node)
                     return
                 }
             } catch {

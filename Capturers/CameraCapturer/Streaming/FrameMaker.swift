@@ -83,6 +83,7 @@ final class FrameMaker {
             return Made(buffer: try copyJPEG(in: captured), color: .jpeg, isLent: false)
         }
         var pixels = try pixelBuffer(in: captured, as: pixelFormat)
+        if let isTopFirst = format.isTopFieldFirst { pixels = try processor.weave(pixels, isTopFirst: isTopFirst) }
         if deinterlaces { pixels = try processor.deinterlace(pixels) }
         // JPEG is of full range whatever the driver says of it.
         let color = pixelFormat == .mjpeg ? .jpeg : format.color
@@ -105,7 +106,9 @@ final class FrameMaker {
     private func adapt() {
         size = wants.adaptedSize(width: plan.size.width, height: plan.size.height)
         isWhole = plan.crop == nil && size == (stream.format.width, stream.format.height)
-        isUnprocessed = isWhole && !deinterlaces && pixelFormat.map(acceptsUnconverted) ?? false
+        isUnprocessed =
+            isWhole && !deinterlaces && stream.format.isTopFieldFirst == nil
+            && pixelFormat.map(acceptsUnconverted) ?? false
     }
 
     private func pixelBuffer(in captured: CapturedBuffer, as pixelFormat: PixelFormat?) throws(CaptureError)

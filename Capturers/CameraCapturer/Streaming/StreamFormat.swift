@@ -24,9 +24,25 @@ struct StreamFormat: Hashable, Sendable {
     /// `V4L2_BUF_TYPE_VIDEO_CAPTURE`.
     var isMultiplanar: Bool
 
-    /// Whether a frame has two fields of different times, whose lines alternate.
+    /// Whether a frame has two fields of different times.
     var isInterlaced: Bool {
-        [V4L2_FIELD_INTERLACED, V4L2_FIELD_INTERLACED_TB, V4L2_FIELD_INTERLACED_BT].contains(v4l2_field(field))
+        isTopFieldFirst != nil
+            || [V4L2_FIELD_INTERLACED, V4L2_FIELD_INTERLACED_TB, V4L2_FIELD_INTERLACED_BT].contains(v4l2_field(field))
+    }
+
+    /// Whether the upper half of a frame is its top field, where the two fields follow each other; nil where their lines
+    /// alternate, and for other frames.
+    var isTopFieldFirst: Bool? {
+        switch v4l2_field(field) {
+        case V4L2_FIELD_SEQ_TB: true
+        case V4L2_FIELD_SEQ_BT: false
+        default: nil
+        }
+    }
+
+    /// Whether each frame is one field, with half of the lines.
+    var isSingleField: Bool {
+        [V4L2_FIELD_TOP, V4L2_FIELD_BOTTOM, V4L2_FIELD_ALTERNATE].contains(v4l2_field(field))
     }
 
     /// The type of the node's queue for requests.

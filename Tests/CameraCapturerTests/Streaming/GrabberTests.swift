@@ -16,10 +16,13 @@ import VideoCapturing
     }
 
     /// The shape of the pixels of the first frame of 64x48.
-    private func pixelAspect(signal: v4l2_fract, crop: v4l2_rect?) throws -> PixelAspect? {
+    private func pixelAspect(
+        signal: v4l2_fract?, crop: v4l2_rect?, field: UInt32 = V4L2_FIELD_NONE.rawValue
+    ) throws -> PixelAspect? {
         let machine = StreamingMachine()
         machine.camera.set { state in
             state.signalAspect = signal
+            state.field = field
             if let crop { state.selections[UInt32(V4L2_SEL_TGT_CROP)] = crop }
         }
         let run = CaptureRun(machine)
@@ -65,11 +68,25 @@ import VideoCapturing
         #expect(try pixelAspect(signal: v4l2_fract(numerator: 0, denominator: 0), crop: nil) == .square)
     }
 
-    @Test(arguments: [true, false]) func fieldsAreDeinterlacedUnlessTheyAreWanted(_ deinterlaces: Bool) throws {
+    /// The top field is dark and the bottom field bright: their lines alternate, or one field follows the other.
+    @Test(
+        arguments: [V4L2_FIELD_INTERLACED, V4L2_FIELD_SEQ_TB, V4L2_FIELD_SEQ_BT].map(\.rawValue), [true, false])
+    func fieldsAreDeinterlacedUnlessTheyAreWanted(_ field: UInt32, _ deinterlaces: Bool) throws {
         let machine = StreamingMachine()
         machine.camera.set { state in
-            state.field = V4L2_FIELD_INTERLACED.rawValue
-            state.content = (0..<72).flatMap { row in [UInt8](repeating: row % 2 == 0 ? 60 : 180, count: 64) }
+            state.field = field
+            // NV12 of 64x48: in the chroma 12 lines of each field.
+            state.content = [48, 24].flatMap { rows in
+                (0..<rows).flatMap { row in
+                    let isTop =
+                        switch v4l2_field(field) {
+                        case V4L2_FIELD_SEQ_TB: row < rows / 2
+                        case V4L2_FIELD_SEQ_BT: row >= rows / 2
+                        default: row % 2 == 0
+                        }
+                    return [UInt8](repeating: isTop ? 60 : 180, count: 64)
+                }
+            }
         }
         let run = CaptureRun(machine, CameraCapturer.Configuration(desiredFrameRate: 200, deinterlaces: deinterlaces))
         run.probe.set { $0.keeps = 1 }
@@ -80,9 +97,19 @@ import VideoCapturing
             let lines = (0..<frame.buffer.planes[plane].rows).map { row in
                 frame.buffer.withRow(row, ofPlane: plane) { $0[5] }
             }
-            #expect(Set(lines) == (deinterlaces ? [60] : [60, 180]))
+            #expect(lines == lines.indices.map { deinterlaces || $0 % 2 == 0 ? 60 : 180 })
         }
         _ = try run.stop()
         #expect(run.events.count { $0 == .interlaced } == (deinterlaces ? 1 : 0))
+    }
+
+    /// One field in each buffer: half of the lines, which are twice as high.
+    @Test(arguments: [V4L2_FIELD_ALTERNATE, V4L2_FIELD_TOP].map(\.rawValue))
+    func aSingleFieldHasTheShapeOfItsFrame(_ field: UInt32) throws {
+        let half = PixelAspect(width: 1, height: 2)
+        let square = v4l2_fract(numerator: 1, denominator: 1)
+        #expect(try pixelAspect(signal: nil, crop: nil, field: field) == half)
+        #expect(try pixelAspect(signal: square, crop: nil, field: field) == half)
+        #expect(try pixelAspect(signal: square, crop: rectangle(0, 0, 64, 96), field: field) == half)
     }
 }
