@@ -137,8 +137,8 @@ check-structure: ## check the direction of imports, the size of files, the versi
 	@$(STEP) "words" scripts/check-words
 
 .PHONY: check-api
-check-api: setup ## compare the public API with that of the last tag
-	@$(STEP) "public API" scripts/check-api
+check-api: build ## compare the public API with that in docs/api
+	@scripts/symbols && $(STEP) "public API" scripts/check-api
 
 .PHONY: unit
 unit: build ## run the unit tests
@@ -206,9 +206,10 @@ examples: setup ## build and run each example
 	@$(STEP) "examples" scripts/run-examples
 
 .PHONY: docs
-docs: setup ## build the documentation into .build/docs, and compile the code in documents
+docs: setup ## build the documentation into .build/docs, compile the code in documents, compare the API with docs/api
 	@$(STEP) "documentation" scripts/docs
 	@$(STEP) "code in documents" scripts/check-readmes
+	@$(STEP) "public API" scripts/check-api
 
 .PHONY: bench
 bench: setup-tests ## measure, and compare with other tools; writes docs/benchmarks.md
