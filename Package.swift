@@ -223,7 +223,7 @@ let package = Package(
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
         // Connections of WebRTC (ICE, DTLS, SRTP), for this package alone.
         .target(
-            name: "WebRTCTransport", dependencies: ["CaptureCore", "CNice", "COpenSSL", "CSRTP"], swiftSettings: strict),
+            name: "WebRTCTransport", dependencies: ["CaptureCore", "CNice", "COpenSSL"], swiftSettings: strict),
         // RTP, RTCP and session descriptions, for this package alone. No Foundation, no C library.
         .target(name: "RTP", dependencies: ["CaptureCore", "H264Bitstream"], swiftSettings: strict),
         // HTTP by libcurl, for what captures from servers; for this package alone, but for credentials and certificates.
@@ -292,6 +292,7 @@ let package = Package(
         system("CMPG123", pkgConfig: "libmpg123", ["libmpg123-dev"]),
         system("CNice", pkgConfig: "gobject-2.0", ["libnice-dev"]),
         system("COpenSSL", pkgConfig: "openssl", ["libssl-dev"]),
+        // The other end in tests.
         system("CSRTP", pkgConfig: "libsrtp2", ["libsrtp2-dev"]),
         system("CLibVPX", pkgConfig: "vpx", ["libvpx-dev"]),
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
@@ -326,7 +327,7 @@ let package = Package(
                 "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
-            name: "WebRTCTransportTests", dependencies: ["WebRTCTransport", "CaptureCore", "TestTools"],
+            name: "WebRTCTransportTests", dependencies: ["WebRTCTransport", "CaptureCore", "CSRTP", "TestTools"],
             swiftSettings: strict),
         .testTarget(
             name: "StreamOutputTests",

@@ -1,88 +1,162 @@
-import CSRTP
 import CaptureCore
 
-/// The profiles of SRTP that a handshake may agree on (RFC 5764, RFC 7714).
-enum SRTPProfile: UInt {
-    case aes128CMSHA1 = 0x0001
-    case aeadAES128GCM = 0x0007
-
-    /// In the order of preference: GCM costs a quarter of the other, and the server of DTLS chooses.
-    static let offered = "SRTP_AEAD_AES_128_GCM:SRTP_AES128_CM_SHA1_80"
-
-    var saltSize: Int { self == .aeadAES128GCM ? 12 : 14 }
-    static let keySize = 16
-}
-
-/// One direction of SRTP and SRTCP. For one thread at a time.
+/// One direction of SRTP and SRTCP (RFC 3711, RFC 7714), in place. For one thread at a time.
 ///
-/// No packet is ever protected twice under one number: with GCM that would repeat a nonce, and libsrtp refuses it.
+/// No packet is ever protected twice under one number: with GCM that would repeat a nonce, and reveal the key.
 final class SRTPSession: @unchecked Sendable {
     enum Direction { case outbound, inbound }
 
-    private let session: srtp_t
-    /// Of the received, authentic packets.
-    private var sources: Set<UInt32> = []
-    /// libsrtp keeps a stream for each source, and searches a list of them with each packet. Browsers have a few.
-    static let maximumSources = 16
+    /// A source of packets, with its numbers.
+    private struct Stream {
+        let source: UInt32
+        var media = ReplayWindow()
+        var reports = ReplayWindow()
+        /// The number of the next report.
+        var nextReport: UInt32 = 0
+    }
 
-    /// libsrtp has global tables, which are made once.
-    private static let isInitialized = srtp_init() == srtp_err_status_ok
+    private let direction: Direction
+    private let media: SRTPCipher
+    private let reports: SRTPCipher
+    /// Browsers have a few. Of what is received only authentic packets add one.
+    private var streams: [Stream] = []
+    static let maximumSources = 16
 
     /// - Parameters:
     ///   - keys: the master key, and the salt behind it.
-    /// - Throws: `unavailable` when the library refuses.
+    /// - Throws: `unavailable` when OpenSSL refuses.
     init(_ direction: Direction, _ profile: SRTPProfile, keys: UnsafeMutableRawBufferPointer) throws(CaptureError) {
-        guard SRTPSession.isInitialized else { throw SRTPSession.failure(srtp_err_status_init_fail) }
-        let library = profile == .aeadAES128GCM ? srtp_profile_aead_aes_128_gcm : srtp_profile_aes128_cm_sha1_80
-        var policy = srtp_policy_t()
-        srtp_crypto_policy_set_from_profile_for_rtp(&policy.rtp, library)
-        srtp_crypto_policy_set_from_profile_for_rtcp(&policy.rtcp, library)
-        policy.ssrc.type = direction == .outbound ? ssrc_any_outbound : ssrc_any_inbound
-        policy.key = keys.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        policy.window_size = 1024
-        var made: srtp_t?
-        let code = srtp_create(&made, &policy)
-        guard code == srtp_err_status_ok, let made else { throw SRTPSession.failure(code) }
-        session = made
+        self.direction = direction
+        media = try SRTPCipher(profile, direction, UnsafeRawBufferPointer(keys), firstLabel: 0)
+        reports = try SRTPCipher(profile, direction, UnsafeRawBufferPointer(keys), firstLabel: 3)
     }
 
-    deinit { srtp_dealloc(session) }
+    // Each changes the length, and returns whether the packet is to be used.
 
-    private static func failure(_ code: srtp_err_status_t) -> CaptureError {
-        CaptureError(
-            .unavailable, operation: "prepare SRTP", libraryCode: Int32(code.rawValue),
-            message: "libsrtp cannot encrypt with the profile that was agreed; install a newer libsrtp2.")
-    }
-
-    // Each changes the length, and returns whether to use the packet.
-
+    /// Encrypts a packet of RTP; there must be room for ``PacketBatch/tagSize`` bytes behind it.
     func protect(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
-        srtp_protect(session, packet, &length) == srtp_err_status_ok
+        guard let clear = SRTPSession.headerSize(packet, Int(length)) else { return false }
+        let stream = stream(SRTPSession.word(packet, at: 8))
+        guard let index = streams[stream].media.index(of: SRTPSession.number(packet)),
+            streams[stream].media.insert(index)
+        else { return false }
+        return media.seal(
+            packet, &length, clear: clear, streams[stream].source, index, word: UInt32(truncatingIfNeeded: index >> 16),
+            isReport: false)
     }
 
+    /// Encrypts a packet of RTCP; there must be room for ``PacketBatch/tagSize`` bytes behind it.
     func protectRTCP(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
-        srtp_protect_rtcp(session, packet, &length) == srtp_err_status_ok
-    }
-
-    func unprotect(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
-        guard length >= 12 else { return false }
-        return take(SRTPSession.source(packet, at: 8)) { srtp_unprotect(session, packet, &length) }
-    }
-
-    func unprotectRTCP(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
         guard length >= 8 else { return false }
-        return take(SRTPSession.source(packet, at: 4)) { srtp_unprotect_rtcp(session, packet, &length) }
+        let stream = stream(SRTPSession.word(packet, at: 4))
+        let index = streams[stream].nextReport
+        guard index < 1 << 31 else { return false }
+        streams[stream].nextReport += 1
+        return reports.seal(
+            packet, &length, clear: 8, streams[stream].source, UInt64(index), word: 1 << 31 | index, isReport: true)
     }
 
-    private static func source(_ packet: UnsafeMutableRawPointer, at offset: Int) -> UInt32 {
+    /// Checks and decrypts a packet of SRTP.
+    func unprotect(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
+        guard let clear = SRTPSession.headerSize(packet, Int(length)) else { return false }
+        let source = SRTPSession.word(packet, at: 8)
+        let known = streams.firstIndex { $0.source == source }
+        guard known != nil || streams.count < SRTPSession.maximumSources,
+            let index = (known.map { streams[$0].media } ?? ReplayWindow()).index(of: SRTPSession.number(packet)),
+            known.map({ streams[$0].media.accepts(index) }) ?? true,
+            media.open(
+                packet, &length, clear: clear, source, index, word: UInt32(truncatingIfNeeded: index >> 16),
+                isReport: false)
+        else { return false }
+        return streams[stream(source)].media.insert(index)
+    }
+
+    /// Checks and decrypts a packet of SRTCP.
+    func unprotectRTCP(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
+        guard Int(length) >= 8 + reports.overhead(isReport: true) else { return false }
+        let source = SRTPSession.word(packet, at: 4)
+        let known = streams.firstIndex { $0.source == source }
+        let word = SRTPSession.word(packet, at: Int(length) - reports.wordOffset)
+        let index = UInt64(word & ~(1 << 31))
+        // Reports that are not encrypted were not agreed on.
+        guard word >> 31 == 1, known != nil || streams.count < SRTPSession.maximumSources,
+            known.map({ streams[$0].reports.accepts(index) }) ?? true,
+            reports.open(packet, &length, clear: 8, source, index, word: word, isReport: true)
+        else { return false }
+        return streams[stream(source)].reports.insert(index)
+    }
+
+    // MARK: Parts
+
+    private func stream(_ source: UInt32) -> Int {
+        if let index = streams.firstIndex(where: { $0.source == source }) { return index }
+        streams.append(Stream(source: source))
+        return streams.count - 1
+    }
+
+    private static func word(_ packet: UnsafeMutableRawPointer, at offset: Int) -> UInt32 {
         UInt32(bigEndian: packet.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
-    /// Decrypts a packet, unless there are too many sources already. One that is not authentic counts for none.
-    private func take(_ source: UInt32, _ decrypt: () -> srtp_err_status_t) -> Bool {
-        guard sources.contains(source) || sources.count < SRTPSession.maximumSources else { return false }
-        guard decrypt() == srtp_err_status_ok else { return false }
-        sources.insert(source)
+    private static func number(_ packet: UnsafeMutableRawPointer) -> UInt16 {
+        UInt16(bigEndian: packet.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+    }
+
+    /// The size of the header of RTP with its sources and its extension, which stay readable; nil for a damaged one.
+    private static func headerSize(_ packet: UnsafeMutableRawPointer, _ length: Int) -> Int? {
+        guard length >= 12 else { return nil }
+        let first = packet.load(as: UInt8.self)
+        var size = 12 + 4 * Int(first & 15)
+        if first & 0x10 != 0 {
+            guard length >= size + 4 else { return nil }
+            let words = packet.loadUnaligned(fromByteOffset: size + 2, as: UInt16.self)
+            size += 4 + 4 * Int(UInt16(bigEndian: words))
+        }
+        return size <= length ? size : nil
+    }
+}
+
+/// The numbers of a source that were used or received: the newest one, and which of the 1024 up to it (RFC 3711, 3.3.2).
+struct ReplayWindow {
+    private static let size: UInt64 = 1024
+    /// The number with its roll-overs; nil before the first.
+    private var newest: UInt64?
+    private var bits = InlineArray<16, UInt64>(repeating: 0)
+
+    /// The whole number of a packet: the one nearest to the newest; nil for one before the first roll-over.
+    func index(of number: UInt16) -> UInt64? {
+        guard let newest else { return UInt64(number) }
+        let difference = Int64(Int16(truncatingIfNeeded: Int(number) - Int(newest & 0xFFFF)))
+        let index = Int64(newest) + difference
+        return index >= 0 && index < 1 << 48 ? UInt64(index) : nil
+    }
+
+    /// Whether a number is new, and not too old to be known.
+    func accepts(_ index: UInt64) -> Bool {
+        guard let newest, index <= newest else { return true }
+        return newest - index < ReplayWindow.size && !contains(index)
+    }
+
+    /// Adds a number; false for one that is not accepted.
+    mutating func insert(_ index: UInt64) -> Bool {
+        guard accepts(index) else { return false }
+        if let newest, index > newest {
+            // Those in between have not come.
+            for missing in max(newest + 1, index >= ReplayWindow.size ? index - ReplayWindow.size + 1 : 0)...index {
+                set(missing, to: false)
+            }
+        }
+        newest = max(newest ?? index, index)
+        set(index, to: true)
         return true
+    }
+
+    private func contains(_ index: UInt64) -> Bool {
+        bits[Int(index % ReplayWindow.size / 64)] >> (index % 64) & 1 == 1
+    }
+
+    private mutating func set(_ index: UInt64, to isSet: Bool) {
+        let (word, bit) = (Int(index % ReplayWindow.size / 64), 1 << (index % 64) as UInt64)
+        if isSet { bits[word] |= bit } else { bits[word] &= ~bit }
     }
 }

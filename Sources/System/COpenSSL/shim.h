@@ -1,12 +1,16 @@
 #ifndef COPENSSL_SHIM_H
 #define COPENSSL_SHIM_H
 
+#include <stdint.h>
+#include <string.h>
+
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
@@ -41,5 +45,41 @@ static inline void ossl_shim_retry_read(BIO *bio) {
 }
 
 static inline void ossl_shim_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
+
+// HMAC-SHA1 with a key that is set once (RFC 2104). EVP would copy its contexts, and so allocate, for each packet.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+
+typedef struct {
+    SHA_CTX inner, outer;
+} ossl_shim_hmac;
+
+/// Sets the key of 20 bytes.
+static inline void ossl_shim_hmac_set_key(ossl_shim_hmac *hmac, const uint8_t *key) {
+    uint8_t block[SHA_CBLOCK];
+    SHA_CTX *states[] = {&hmac->inner, &hmac->outer};
+    const uint8_t pads[] = {0x36, 0x5c};
+    for (int side = 0; side < 2; side++) {
+        memset(block, pads[side], sizeof block);
+        for (int i = 0; i < SHA_DIGEST_LENGTH; i++) block[i] ^= key[i];
+        SHA1_Init(states[side]);
+        SHA1_Update(states[side], block, sizeof block);
+    }
+    OPENSSL_cleanse(block, sizeof block);
+}
+
+/// Makes the tag, of 20 bytes, of `count` bytes and of the four of `word` behind them.
+static inline void ossl_shim_hmac_make_tag(
+    const ossl_shim_hmac *hmac, const uint8_t *bytes, size_t count, uint32_t word, uint8_t *tag) {
+    SHA_CTX state = hmac->inner;
+    SHA1_Update(&state, bytes, count);
+    SHA1_Update(&state, &word, sizeof word);
+    SHA1_Final(tag, &state);
+    state = hmac->outer;
+    SHA1_Update(&state, tag, SHA_DIGEST_LENGTH);
+    SHA1_Final(tag, &state);
+}
+
+#pragma clang diagnostic pop
 
 #endif
