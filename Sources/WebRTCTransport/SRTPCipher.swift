@@ -64,7 +64,9 @@ final class SRTPCipher {
     private static func failure() -> CaptureError {
         CaptureError(
             .unavailable, operation: "prepare SRTP",
-            message: "OpenSSL cannot encrypt with the profile that was agreed; install one with AES-128-GCM and AES-128-CTR.")
+            message:
+                "OpenSSL cannot encrypt with the profile of the handshake; install one with AES-128-GCM and AES-128-CTR."
+        )
     }
 
     /// A session key: AES in counter mode over the label and the master salt (RFC 3711, 4.3.3; RFC 7714, 11).

@@ -37,7 +37,7 @@ import Testing
                 return receiver.unprotectRTCP(bytes.baseAddress!, &length)
             }
         }
-        // What is forged takes no place.
+        // A forged one takes no place.
         for source in 100..<200 as Range<UInt8> { #expect(!isTaken(source, isForged: true)) }
         #expect((0..<40 as Range<UInt8>).map { isTaken($0) } == (0..<40).map { $0 < SRTPSession.maximumSources })
         #expect(isTaken(3), "those that are known go on")
@@ -46,10 +46,11 @@ import Testing
     // MARK: Vectors
 
     /// RFC 3711, B.3.
-    @Test(arguments: [
-        (0, "C61E7A93744F39EE10734AFE3FF7A087"), (2, "30CBBC08863D8C85D49DB34A9AE1"),
-        (1, "CEBE321F6FF7716B6FD4AB49AF256A156D38BAA4"),
-    ] as [(UInt8, String)])
+    @Test(
+        arguments: [
+            (0, "C61E7A93744F39EE10734AFE3FF7A087"), (2, "30CBBC08863D8C85D49DB34A9AE1"),
+            (1, "CEBE321F6FF7716B6FD4AB49AF256A156D38BAA4"),
+        ] as [(UInt8, String)])
     func keysAreDerivedAsSpecified(label: UInt8, key: String) throws {
         let master = bytes("E1F97A0D3E018BE0D64FA32C06DE4139 0EC675AD498AFEEBB6960B3AABE6")
         let derived = try master.withUnsafeBytes { master in
@@ -127,11 +128,12 @@ import Testing
     private func run(_ step: Step, on packet: [UInt8]) -> [UInt8]? {
         var memory = packet + [UInt8](repeating: 0, count: 64)
         var length = Int32(packet.count)
-        return memory.withUnsafeMutableBytes { step($0.baseAddress!, &length) } ? Array(memory.prefix(Int(length))) : nil
+        let isTaken = memory.withUnsafeMutableBytes { step($0.baseAddress!, &length) }
+        return isTaken ? Array(memory.prefix(Int(length))) : nil
     }
 
     /// Each packet of ours is that of libsrtp, and each end reads the other's: two sources with losses, late packets and a
-    /// roll-over, any header and size, and reports in between. What was changed or repeated is refused.
+    /// roll-over, any header and size, and reports in between. A changed or repeated packet is refused.
     @Test(arguments: [SRTPProfile.aeadAES128GCM, .aes128CMSHA1])
     func bothEndsUnderstandEachOther(_ profile: SRTPProfile) throws {
         var random = SystemRandomNumberGenerator()
@@ -183,7 +185,8 @@ import Testing
     }
 
     /// Short and damaged packets of any content are refused, and read no memory that is not theirs.
-    @Test(arguments: [SRTPProfile.aeadAES128GCM, .aes128CMSHA1]) func anyBytesAreRefused(_ profile: SRTPProfile) throws {
+    @Test(arguments: [SRTPProfile.aeadAES128GCM, .aes128CMSHA1]) func anyBytesAreRefused(_ profile: SRTPProfile) throws
+    {
         var keys = [UInt8](repeating: 1, count: 30)
         let receiver: SRTPSession = try keys.withUnsafeMutableBytes { try SRTPSession(.inbound, profile, keys: $0) }
         for _ in 0..<5000 {
