@@ -144,11 +144,18 @@ let package = Package(
         .target(
             name: "V4L2Support", dependencies: ["CaptureCore", "CLibV4L2"], path: "Sources/System/V4L2Support",
             swiftSettings: strict),
+        // What servers on SwiftNIO share: limits of connections, descriptors and passwords. For this package alone.
+        .target(
+            name: "ServerTransport",
+            dependencies: [
+                "CaptureCore", .product(name: "NIOCore", package: "swift-nio"),
+            ], swiftSettings: strict),
         // Any capture, live in any browser.
         .target(
             name: "MJPEGServer",
             dependencies: [
                 "VideoCapturing", "MediaPublishing", "FrameProcessing", "JPEGCodec", "StillCapture", "Digests",
+                "ServerTransport",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
@@ -424,7 +431,8 @@ let package = Package(
         .testTarget(
             name: "MJPEGServerTests",
             dependencies: [
-                "MJPEGServer", "MJPEGCapturer", "JPEGCodec", "NoiseCapturer", "FrameProcessing", "CapturerTestKit",
+                "MJPEGServer", "ServerTransport", "MJPEGCapturer", "JPEGCodec", "NoiseCapturer", "FrameProcessing",
+                "CapturerTestKit",
                 "Digests", "VideoCapturing",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

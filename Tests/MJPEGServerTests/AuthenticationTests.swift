@@ -1,5 +1,6 @@
 import Digests
 import MJPEGServer
+import ServerTransport
 import Testing
 import VideoCapturing
 

@@ -1,4 +1,5 @@
 import NIOCore
+import ServerTransport
 import Testing
 import VideoCapturing
 
@@ -56,7 +57,7 @@ import VideoCapturing
         #expect(try roomy.connections(atMost: 65_536, threadCount: 2, besides: 300) == 65_536 - 17 - 128 - 300)
         #expect(try small.connections(atMost: 1024, threadCount: 2, besides: 60) == 20)
         for limit in [0, 12, 17, 24, 30] {
-            let error = #expect(throws: MJPEGServerError.self) {
+            let error = #expect(throws: CaptureError.self) {
                 try DescriptorLimit(limit: limit, open: 17).connections(atMost: 1024, threadCount: 2)
             }
             #expect(error?.code == .system)

@@ -1,4 +1,5 @@
 import NIOCore
+import ServerTransport
 import Testing
 import VideoCapturing
 

@@ -1,11 +1,6 @@
 public import MediaPublishing
+import ServerTransport
 public import VideoCapturing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 extension MJPEGServer: MediaOutput {
     /// `serve://` and the configured address.
@@ -101,8 +96,7 @@ extension OutputEntry {
             name: "serve", summary: "live to browsers: a page, and MJPEG over HTTP", schemes: ["serve"],
             options: [
                 OptionDescription("jpeg-quality", .text("N"), "quality of JPEG images, 1 to 100", default: "80"),
-                OptionDescription(
-                    "serve-login", .secret("NAME:PW|@FILE"), "the name and password that viewers need", default: "none"),
+                .serveLogin,
                 OptionDescription(
                     "serve-host", .text("NAME"), "a further name that requests may use, such as that of a proxy here",
                     default: "none", isRepeatable: true),
@@ -125,11 +119,7 @@ extension MJPEGServer.Configuration {
         self.init()
         (address, port) = try MJPEGServer.Configuration.parseAddress(request.target)
         let options = request.options
-        if let login = try options.login("serve-login") {
-            guard !login.password.isEmpty else {
-                throw OptionError(
-                    "serve-login", nil, "the password is empty, which anyone can guess; give NAME:PASSWORD.")
-            }
+        if let login = try options.serverLogin() {
             authentication = MJPEGServer.Configuration.Authentication(user: login.name, password: login.password)
         }
         switch (options["serve-certificate"], options["serve-key"]) {
@@ -181,19 +171,4 @@ extension MJPEGServer.Configuration {
         }
         return (address, port)
     }
-}
-
-/// Raises the limit of open files to the number of connections that the server may have, as far as the hard limit
-/// (`ulimit -Hn`) permits. Shells and services set 1024 for the sake of programs that use `select`; this one does not.
-private func raiseDescriptorLimit() {
-    #if canImport(Glibc)
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
-        let resource = RLIMIT_NOFILE
-    #endif
-    var limits = rlimit()
-    guard getrlimit(resource, &limits) == 0, limits.rlim_cur < 4096 else { return }
-    limits.rlim_cur = min(4096, limits.rlim_max)
-    // On failure the server accepts fewer connections, and warns.
-    _ = setrlimit(resource, &limits)
 }

@@ -1,3 +1,4 @@
+import ServerTransport
 public import VideoCapturing
 
 /// Shows a capture live in any browser: MJPEG over HTTP, with the addresses and parameters of uStreamer and

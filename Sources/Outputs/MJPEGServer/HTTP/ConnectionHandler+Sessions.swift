@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import ServerTransport
 import VideoCapturing
 
 /// Sessions of another way than MJPEG, by the requests of draft-ietf-wish-whep: a POST brings an offer and is answered with

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import ServerTransport
 import VideoCapturing
 
 /// One connection: takes a request, answers it, and takes the next one or becomes a stream. On its event loop only.

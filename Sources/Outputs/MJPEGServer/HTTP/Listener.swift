@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import ServerTransport
 import VideoCapturing
 
 #if canImport(Glibc)
@@ -29,9 +30,15 @@ final class Listener: Sendable {
         // Before there are threads: SwiftNIO crashes when it gets no descriptor for one.
         let descriptors = DescriptorLimit()
         let wanted = configuration.limits.connections
-        let limit = try descriptors.connections(
-            atMost: wanted, threadCount: configuration.threadCount,
-            besides: broadcaster.viewing?.descriptorCount ?? 0)
+        let limit: Int
+        do throws(CaptureError) {
+            limit = try descriptors.connections(
+                atMost: wanted, threadCount: configuration.threadCount,
+                besides: broadcaster.viewing?.descriptorCount ?? 0)
+        } catch {
+            throw MJPEGServerError(
+                .system, operation: error.operation, errno: error.systemError, message: error.message)
+        }
         connections.setLimit(limit)
         warning =
             limit < wanted
@@ -148,87 +155,4 @@ private func removeAbandonedSocket(_ path: String) {
         }
     }
     if result != 0, errno == ECONNREFUSED { unlink(path) }
-}
-
-/// The number of files and sockets that the process may have open, and how many of them a server uses.
-struct DescriptorLimit {
-    /// The limit of `ulimit -n`.
-    var limit: Int
-    /// The number that are open.
-    var open: Int
-
-    /// For the rest of the program while the server runs (files, cameras), and for connections that the server accepts only
-    /// to refuse them.
-    private static let reserve = 128
-    /// Used by an event loop.
-    private static let perThread = 3
-    /// A server for fewer connections does not start.
-    private static let minimumConnections = 4
-
-    init(limit: Int, open: Int) {
-        self.limit = limit
-        self.open = open
-    }
-
-    /// The limit of this process.
-    init() {
-        let usage = DescriptorUsage()
-        limit = usage.limit
-        open = usage.open
-    }
-
-    /// The number of connections for which there are descriptors.
-    ///
-    /// - Parameters:
-    ///   - wanted: the configured maximum.
-    ///   - threadCount: the number of event loops.
-    ///   - others: descriptors that viewers need in another way.
-    /// - Returns: at most `wanted`.
-    /// - Throws: `system` when there are too few to start at all.
-    func connections(atMost wanted: Int, threadCount: Int, besides others: Int = 0) throws(MJPEGServerError) -> Int {
-        // One more to listen.
-        let own = open + DescriptorLimit.perThread * threadCount + 1
-        let free = max(0, limit - own)
-        let connections = free - min(DescriptorLimit.reserve + others, free / 2)
-        guard connections >= DescriptorLimit.minimumConnections else {
-            throw MJPEGServerError(
-                .system, operation: "start the server", errno: EMFILE,
-                message:
-                    "This process may have \(limit) files and sockets open and has \(open); the server needs at least "
-                    + "\(own + 2 * DescriptorLimit.minimumConnections). Raise the limit with `ulimit -n`.")
-        }
-        return min(wanted, connections)
-    }
-}
-
-/// Pauses a server that gets no descriptor for a connection until it tries again. Otherwise it would try in a busy loop, since
-/// the connection is still there.
-///
-/// Instead of NIO's `AcceptBackoffHandler`, which suppresses further reads, but leaves the failed one registered.
-final class AcceptPause: ChannelInboundHandler {
-    typealias InboundIn = any Channel
-
-    private static let pause = TimeAmount.milliseconds(100)
-
-    private let onWarning: @Sendable (String) -> Void
-    private var hasWarned = false
-
-    /// - Parameter onWarning: called with a sentence the first time.
-    init(_ onWarning: @escaping @Sendable (String) -> Void) { self.onWarning = onWarning }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode),
-            // Not registered for reading until it is set again.
-            (try? context.channel.syncOptions?.setOption(.autoRead, value: false)) != nil
-        else { return context.fireErrorCaught(error) }
-        let channel = NIOLoopBound(context.channel, eventLoop: context.eventLoop)
-        context.eventLoop.scheduleTask(in: AcceptPause.pause) {
-            try? channel.value.syncOptions?.setOption(.autoRead, value: true)
-        }
-        guard !hasWarned else { return }
-        hasWarned = true
-        onWarning(
-            "A connection has to wait, since no more files and sockets can be opened (\(error)). Raise the limit with "
-                + "`ulimit -n`, or lower the limit of connections.")
-    }
 }

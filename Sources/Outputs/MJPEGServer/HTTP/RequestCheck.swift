@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import ServerTransport
 
 /// Refuses requests that the parser accepts, but that are ambiguous, have a body or name another host.
 enum RequestCheck {

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import ServerTransport
 import VideoCapturing
 
 /// The checks of requests and what answers them, only for the fuzzer. SwiftNIO's parser comes before them.

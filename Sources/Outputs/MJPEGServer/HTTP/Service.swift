@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import ServerTransport
 import VideoCapturing
 
 /// The parts of a server that its connections share. Safe to use from any thread.

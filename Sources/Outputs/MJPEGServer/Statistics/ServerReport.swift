@@ -1,4 +1,5 @@
 import NIOCore
+import ServerTransport
 import VideoCapturing
 
 /// The contents of `/state` and `/metrics`, read at one moment.

@@ -1,11 +1,11 @@
+import CaptureCore
 import NIOCore
-import VideoCapturing
 
 /// Counts connections and responses, and refuses connections when there are too many, or too many from one peer. Safe
 /// to use from any thread.
-final class Connections: Sendable {
+package final class Connections: Sendable {
     /// Whether a connection is served.
-    enum Admission: Sendable, Hashable {
+    package enum Admission: Sendable, Hashable {
         case served
         /// It is answered that there are too many: in total, or from its address.
         case refused(limit: Int, isOfAddress: Bool)
@@ -13,12 +13,13 @@ final class Connections: Sendable {
         case dropped
     }
 
-    struct Counts {
-        var open = 0
-        var accepted: UInt64 = 0
-        var refused: UInt64 = 0
-        var answers: [Int: UInt64] = [:]
-        var snapshots: UInt64 = 0
+    /// The counts since the server was made; those of now for ``open``.
+    package struct Counts: Sendable {
+        package var open = 0
+        package var accepted: UInt64 = 0
+        package var refused: UInt64 = 0
+        package var answers: [Int: UInt64] = [:]
+        package var snapshots: UInt64 = 0
     }
 
     /// The number of connections beyond the limit that get a response before they are closed.
@@ -38,16 +39,16 @@ final class Connections: Sendable {
     /// - Parameters:
     ///   - limit: the maximum number of connections.
     ///   - limitPerPeer: the maximum number from one peer, unless that is this machine; nil for no such limit.
-    init(limit: Int, limitPerPeer: Int? = nil) {
+    package init(limit: Int, limitPerPeer: Int? = nil) {
         self.limitPerPeer = limitPerPeer
         state = Locked(State(limit: limit))
     }
 
     /// Sets the maximum number of connections.
-    func setLimit(_ limit: Int) { state.withLock { $0.limit = limit } }
+    package func setLimit(_ limit: Int) { state.withLock { $0.limit = limit } }
 
     /// Counts a connection in; unless it is dropped, ``leave(_:)`` counts it out.
-    func enter(_ peer: Peer) -> Admission {
+    package func enter(_ peer: Peer) -> Admission {
         state.withLock { state in
             state.counts.accepted += 1
             let ofPeer = state.ofPeers[peer, default: 0] + 1
@@ -68,7 +69,7 @@ final class Connections: Sendable {
     }
 
     /// Counts a connection out.
-    func leave(_ peer: Peer) {
+    package func leave(_ peer: Peer) {
         state.withLock { state in
             state.counts.open -= 1
             let left = state.ofPeers[peer, default: 0] - 1
@@ -76,14 +77,14 @@ final class Connections: Sendable {
         }
     }
 
-    func recordAnswer(_ status: Int) { state.withLock { $0.counts.answers[status, default: 0] += 1 } }
+    package func recordAnswer(_ status: Int) { state.withLock { $0.counts.answers[status, default: 0] += 1 } }
 
-    func recordSnapshot() { state.withLock { $0.counts.snapshots += 1 } }
+    package func recordSnapshot() { state.withLock { $0.counts.snapshots += 1 } }
 
-    var current: Counts { state.withLock { $0.counts } }
+    package var current: Counts { state.withLock { $0.counts } }
 
     /// All connections have been closed.
-    func forgetOpen() {
+    package func forgetOpen() {
         state.withLock { state in
             state.counts.open = 0
             state.ofPeers = [:]
@@ -92,7 +93,7 @@ final class Connections: Sendable {
 }
 
 /// The address of a client, for limits per address.
-enum Peer: Hashable, Sendable {
+package enum Peer: Hashable, Sendable {
     /// A program on this machine; it may be a proxy, which stands for all of its clients.
     case local
     case ipv4(UInt32)
@@ -100,7 +101,7 @@ enum Peer: Hashable, Sendable {
     case ipv6(UInt64)
 
     /// The address, or the network, that the limits are for; as a text that no other has.
-    var name: String {
+    package var name: String {
         switch self {
         case .local: "local"
         case .ipv4(let number): "4:\(number)"
@@ -108,7 +109,7 @@ enum Peer: Hashable, Sendable {
         }
     }
 
-    init(_ address: SocketAddress?) {
+    package init(_ address: SocketAddress?) {
         // Where the kernel has the address in a `sockaddr_in` and a `sockaddr_in6`.
         let range: Range<Int>
         switch address {
@@ -134,5 +135,5 @@ enum Peer: Hashable, Sendable {
 
 extension SocketAddress {
     /// Whether only programs on the same machine can connect to it.
-    var isLoopback: Bool { ipAddress != nil && Peer(self) == .local }
+    package var isLoopback: Bool { ipAddress != nil && Peer(self) == .local }
 }

@@ -1,8 +1,9 @@
 /// The fields of Digest credentials: `name=value` or `name="value"`, separated by commas.
-struct DigestFields {
+package struct DigestFields {
     private var fields: [String: String] = [:]
 
-    init(_ text: some StringProtocol) {
+    /// Reads the text behind the word `Digest`; anything but fields is left out.
+    package init(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         var index = 0
         func skip(_ letters: Set<UInt8>) { while index < bytes.count, letters.contains(bytes[index]) { index += 1 } }
@@ -33,5 +34,6 @@ struct DigestFields {
         }
     }
 
-    subscript(name: String) -> String? { fields[name] }
+    /// The value of a field; nil without it.
+    package subscript(name: String) -> String? { fields[name] }
 }
