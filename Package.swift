@@ -217,7 +217,7 @@ let package = Package(
         // Encoded video and sound by RTP, to one receiver or a multicast group.
         .target(
             name: "RTPOutput",
-            dependencies: ["VideoCapturing", "MediaPublishing", "H264Bitstream", "RTP", "StreamTransport"],
+            dependencies: ["VideoCapturing", "MediaPublishing", "RTP", "StreamTransport"],
             path: "Sources/Outputs/RTPOutput", swiftSettings: strict),
         // The frames of an MJPEGServer by WebRTC, at its port. Apart, so that only its users link WebRTC.
         .target(

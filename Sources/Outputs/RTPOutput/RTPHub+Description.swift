@@ -1,4 +1,3 @@
-import H264Bitstream
 import RTP
 import VideoCapturing
 
@@ -23,14 +22,8 @@ extension RTPHub {
     /// Takes what is sent into the description.
     func describe(_ tracks: [TrackDescription], _ channels: [Channel]) {
         let streams = channels.map { channel in
-            let format = channel.sender.configuration.format
-            var found = stream(format)
-            guard format == .h264, let bytes = tracks.first(where: { $0.id == channel.track })?.decoderConfiguration
-            else { return found }
-            guard let sets = bytes.withUnsafeBytes({ try? AVCDecoderConfiguration(parsing: $0) }) else { return found }
-            found.profileLevelID = sets.profileLevelID
-            found.parameterSets = (sets.sequenceParameterSets + sets.pictureParameterSets).map(Base64.encode)
-                .joined(separator: ",")
+            var found = stream(channel.sender.configuration.format)
+            if let track = tracks.first(where: { $0.id == channel.track }) { found.describe(track) }
             return found
         }
         session.withLock { $0.streams = streams }
@@ -38,7 +31,7 @@ extension RTPHub {
 
     /// A stream before its parameter sets are known.
     func stream(_ format: RTPFormat) -> PlainSession.Stream {
-        let isAudio = format == .opus
+        let isAudio = format.isAudio
         return PlainSession.Stream(
             format: format,
             payloadType: UInt8(isAudio ? configuration.audioPayloadType : configuration.payloadType),
@@ -65,7 +58,7 @@ extension RTPHub {
                 result.packetsAsked += counted.packetsAsked
                 result.keyFrameRequests += counted.keyFrameRequests
                 result.reports += counted.reports
-                guard channel.sender.configuration.format != .opus else { continue }
+                guard !channel.sender.configuration.format.isAudio else { continue }
                 result.fractionLost = counted.fractionLost
                 result.roundTripTime = counted.roundTripTime
             }
@@ -111,19 +104,4 @@ enum DescriptionFile {
             bytes = bytes.dropFirst(written)
         }
     }
-}
-
-extension AVCDecoderConfiguration {
-    /// Profile, constraints and level of the first parameter set, as RFC 6184, 8.1 writes them.
-    fileprivate var profileLevelID: String {
-        sequenceParameterSets[0].dropFirst().prefix(3).map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count < 2 ? "0\(digits)" : digits
-        }.joined()
-    }
-}
-
-extension TrackDescription {
-    /// Whether it is of sound.
-    var isAudio: Bool { if case .audio = media { true } else { false } }
 }

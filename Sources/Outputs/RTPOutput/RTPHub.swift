@@ -1,4 +1,3 @@
-import H264Bitstream
 import RTP
 import StreamTransport
 import VideoCapturing

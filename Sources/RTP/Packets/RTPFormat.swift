@@ -10,8 +10,10 @@ package enum RTPFormat: Sendable, Hashable {
     case h264
     /// Opus (RFC 7587).
     case opus
+    /// AAC with a header for each access unit (RFC 3640, AAC-hbr); the sample rate and the number of channels.
+    case aac(rate: Int, channels: Int)
 
-    /// The format of a codec; nil for a codec that is not carried.
+    /// The format of a codec that needs no parameters, as WebRTC has them; nil for any other.
     package init?(_ codec: Codec) {
         switch codec {
         case .vp8: self = .vp8
@@ -21,17 +23,42 @@ package enum RTPFormat: Sendable, Hashable {
         }
     }
 
+    /// The format of a track; nil for a codec that is not carried.
+    package init?(_ track: TrackDescription) {
+        if track.codec == .aac, case .audio(let audio) = track.media, audio.sampleRate > 0 {
+            self = .aac(rate: audio.sampleRate, channels: audio.channelCount)
+        } else {
+            self.init(track.codec)
+        }
+        guard isAudio == track.isAudio else { return nil }
+    }
+
     /// The codec.
     package var codec: Codec {
         switch self {
         case .vp8: .vp8
         case .h264: .h264
         case .opus: .opus
+        case .aac: .aac
+        }
+    }
+
+    /// Whether it carries sound.
+    package var isAudio: Bool {
+        switch self {
+        case .vp8, .h264: false
+        case .opus, .aac: true
         }
     }
 
     /// Ticks of the timestamp per second.
-    package var clockRate: Int { self == .opus ? 48_000 : 90_000 }
+    package var clockRate: Int {
+        switch self {
+        case .vp8, .h264: 90_000
+        case .opus: 48_000
+        case .aac(let rate, _): rate
+        }
+    }
 
     /// The name in session descriptions, with what follows it.
     package var encodingName: String {
@@ -39,8 +66,14 @@ package enum RTPFormat: Sendable, Hashable {
         case .vp8: "VP8/90000"
         case .h264: "H264/90000"
         case .opus: "opus/48000/2"
+        case .aac(let rate, let channels): "mpeg4-generic/\(rate)/\(channels)"
         }
     }
+}
+
+extension TrackDescription {
+    /// Whether it is of sound.
+    package var isAudio: Bool { if case .audio = media { true } else { false } }
 }
 
 /// Cuts encoded frames into the payloads of packets. A value for one thread at a time.
@@ -86,6 +119,29 @@ struct Packetizer {
             }
             // RFC 7587, 4.1: the marker is for the first packet after silence that was not sent.
             output(marksBeginning(), bytes.count) { $0.write(bytes, at: 0) }
+        case .aac:
+            guard bytes.count < 1 << 13 else {
+                oversized += 1
+                return
+            }
+            AACPacketizer.packetize(bytes, room: room, output: output)
+        }
+    }
+}
+
+/// Puts an access unit of AAC behind its header: 13 bits of its size, and 3 of its index, which is zero (RFC 3640, 3.3.6).
+enum AACPacketizer {
+    /// The length of the header in bits, and the header.
+    static let headerSize = 4
+
+    /// - Parameter unit: less than 2¹³ bytes. One that is larger than a packet is cut; each part states the size of the whole.
+    static func packetize(_ unit: UnsafeRawBufferPointer, room: Int, output: Packetizer.Output) {
+        for part in EqualParts(unit.count, limit: room - headerSize) {
+            output(part.upperBound == unit.count, headerSize + part.count) { payload in
+                payload.write(UInt16(16), at: 0)
+                payload.write(UInt16(unit.count << 3), at: 2)
+                payload.write(unit.slice(part), at: headerSize)
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ package struct LocalSession: Sendable {
         }
 
         /// `audio` or `video`.
-        var media: String { formats.first?.format == .opus ? "audio" : "video" }
+        var media: String { formats.first?.format.isAudio == true ? "audio" : "video" }
     }
 
     /// A payload format that is offered.
@@ -114,7 +114,7 @@ package struct LocalSession: Sendable {
             for format in stream.formats {
                 writeFormat(
                     &text, format, payloadType: format.payloadType, retransmissionType: format.retransmissionType,
-                    feedback: format.format == .opus
+                    feedback: format.format.isAudio
                         ? ["transport-cc"] : ["nack", "nack pli", "ccm fir", "goog-remb", "transport-cc"])
             }
             let isResent = stream.formats.contains { $0.retransmissionType != nil }
@@ -166,6 +166,8 @@ package struct LocalSession: Sendable {
         case .opus:
             let stereo = format.isStereo ? ";stereo=1;sprop-stereo=1" : ""
             text.add("a=fmtp:\(payloadType) minptime=10;useinbandfec=1\(stereo)")
+        // Not of WebRTC.
+        case .aac: break
         }
         guard let retransmissionType else { return }
         text.add("a=rtpmap:\(retransmissionType) rtx/90000")

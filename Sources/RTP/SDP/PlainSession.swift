@@ -1,4 +1,5 @@
 import CaptureCore
+import H264Bitstream
 
 /// The description of plain RTP for receivers, as in a file with the extension `.sdp` (RFC 8866): what ffmpeg, VLC and
 /// GStreamer open.
@@ -20,7 +21,7 @@ package struct PlainSession: Sendable {
         package var format: RTPFormat
         /// The payload type.
         package var payloadType: UInt8
-        /// The port of RTP.
+        /// The port of RTP; 0 where receivers choose it, as with RTSP.
         package var port: Int
         /// The port of RTCP.
         package var reportPort: Int
@@ -31,6 +32,10 @@ package struct PlainSession: Sendable {
         /// For H.264: `profile-level-id`, and the parameter sets in base64; nil as long as they are not known.
         package var profileLevelID: String?
         package var parameterSets: String?
+        /// For AAC: the `AudioSpecificConfig` in hexadecimal digits; nil as long as it is not known.
+        package var audioConfiguration: String?
+        /// The URL by which RTSP sets the stream up (RFC 2326, C.1.1); nil elsewhere.
+        package var control: String?
 
         /// A stream.
         package init(
@@ -47,6 +52,9 @@ package struct PlainSession: Sendable {
             self.parameterSets = parameterSets
         }
     }
+
+    /// Whether receivers may ask for lost packets and key frames as RFC 4585 has it.
+    package var hasFeedback = true
 
     /// Streams to a host.
     package init(host: String, timeToLive: Int? = nil, streams: [Stream]) {
@@ -65,28 +73,48 @@ package struct PlainSession: Sendable {
         text.add("s=\(title.isEmpty ? "-" : title)")
         text.add("c=IN \(kind) \(host)\(isIPv6 ? "" : timeToLive.map { "/\($0)" } ?? "")")
         text.add("t=0 0")
-        for stream in streams {
-            let media = stream.format == .opus ? "audio" : "video"
-            text.add("m=\(media) \(stream.port) RTP/AVPF \(stream.payloadType)")
-            if stream.reportPort != stream.port + 1 { text.add("a=rtcp:\(stream.reportPort)") }
-            text.add("a=rtpmap:\(stream.payloadType) \(stream.format.encodingName)")
-            switch stream.format {
-            case .vp8: break
-            case .h264:
-                var parameters = "packetization-mode=1"
-                if let profile = stream.profileLevelID { parameters += ";profile-level-id=\(profile)" }
-                if let sets = stream.parameterSets { parameters += ";sprop-parameter-sets=\(sets)" }
-                text.add("a=fmtp:\(stream.payloadType) \(parameters)")
-            case .opus: text.add("a=fmtp:\(stream.payloadType) sprop-stereo=1")
-            }
-            if media == "video" {
-                for line in ["nack", "nack pli", "ccm fir", "goog-remb"] {
-                    text.add("a=rtcp-fb:\(stream.payloadType) \(line)")
-                }
-            }
-            text.add("a=ssrc:\(stream.ssrc) cname:\(stream.cname)")
-            text.add("a=sendonly")
-        }
+        if streams.contains(where: { $0.control != nil }) { text.add("a=control:*") }
+        for stream in streams { write(stream, to: &text) }
         return text.content
+    }
+    private func write(_ stream: Stream, to text: inout SDPText) {
+        let (format, type) = (stream.format, stream.payloadType)
+        text.add("m=\(format.isAudio ? "audio" : "video") \(stream.port) RTP/AVP\(hasFeedback ? "F" : "") \(type)")
+        if stream.port > 0, stream.reportPort != stream.port + 1 { text.add("a=rtcp:\(stream.reportPort)") }
+        text.add("a=rtpmap:\(type) \(format.encodingName)")
+        switch format {
+        case .vp8: break
+        case .h264:
+            var parameters = "packetization-mode=1"
+            if let profile = stream.profileLevelID { parameters += ";profile-level-id=\(profile)" }
+            if let sets = stream.parameterSets { parameters += ";sprop-parameter-sets=\(sets)" }
+            text.add("a=fmtp:\(type) \(parameters)")
+        case .opus: text.add("a=fmtp:\(type) sprop-stereo=1")
+        case .aac:
+            text.add(
+                "a=fmtp:\(type) streamtype=5;profile-level-id=1;mode=AAC-hbr;sizelength=13;indexlength=3;"
+                    + "indexdeltalength=3" + (stream.audioConfiguration.map { ";config=\($0)" } ?? ""))
+        }
+        if hasFeedback, !format.isAudio {
+            for line in ["nack", "nack pli", "ccm fir", "goog-remb"] { text.add("a=rtcp-fb:\(type) \(line)") }
+        }
+        text.add("a=ssrc:\(stream.ssrc) cname:\(stream.cname)")
+        if let control = stream.control { text.add("a=control:\(control)") }
+        text.add("a=sendonly")
+    }
+}
+
+extension PlainSession.Stream {
+    /// Takes what a decoder must know of a track into the description, as far as the track states it.
+    package mutating func describe(_ track: TrackDescription) {
+        guard let configuration = track.decoderConfiguration else { return }
+        configuration.withUnsafeBytes { bytes in
+            if format == .h264, let sets = try? AVCDecoderConfiguration(parsing: bytes) {
+                profileLevelID = hexText(sets.sequenceParameterSets[0].dropFirst().prefix(3))
+                parameterSets = (sets.sequenceParameterSets + sets.pictureParameterSets).map(Base64.encode)
+                    .joined(separator: ",")
+            }
+            if format.codec == .aac { audioConfiguration = hexText(bytes) }
+        }
     }
 }

@@ -99,7 +99,7 @@ package final class RTPSender: @unchecked Sendable {
         counters.frames += 1
         if frame.isKeyFrame { counters.keyFrames += 1 }
         let timestamp = timeline.timestamp(at: frame.timestamp)
-        let isVideo = configuration.format != .opus
+        let isVideo = !configuration.format.isAudio
         let isKeyFrame = isVideo && frame.isKeyFrame
         // 3GPP TS 26.114, 7.4.5: on the last packet of a key frame, and when it changes.
         let orientation = isKeyFrame || frame.orientation != orientation ? frame.orientation : nil

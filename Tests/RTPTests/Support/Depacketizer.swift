@@ -67,11 +67,19 @@ struct Depacketizer {
         case .vp8: try addVP8(packet.payload)
         case .h264: try addH264(packet.payload)
         case .opus: frame = packet.payload
+        case .aac: try addAAC(packet.payload)
         }
         guard packet.isMarked || format == .opus else { return }
         try require(fragment == nil, "a fragment is not complete")
         frames.append(frame)
         frame = []
+    }
+
+    /// RFC 3640, 3.2: the length of the headers in bits, the size of the unit and its index, and a part of the unit.
+    private mutating func addAAC(_ payload: [UInt8]) throws {
+        try require(payload.count > 4 && number(payload[0..<2]) == 16 && payload[3] & 7 == 0, "one header")
+        frame += payload[4...]
+        try require(frame.count <= number(payload[2..<4]) >> 3, "no more than the size of the unit")
     }
 
     private mutating func addVP8(_ payload: [UInt8]) throws {

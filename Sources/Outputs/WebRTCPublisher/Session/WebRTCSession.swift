@@ -175,7 +175,7 @@ package final class WebRTCSession: SendClient {
             guard let format = RTPFormat(stream.codec),
                 let index = local.streams.firstIndex(where: { $0.formats.contains { $0.format.codec == stream.codec } })
             else { continue }
-            let isVideo = format != .opus
+            let isVideo = !format.isAudio
             var sending = RTPSender.Configuration(format: format, payloadType: stream.payloadType)
             sending.ssrc = local.streams[index].ssrc
             if let epoch = local.streams[index].epoch { sending.start.timestamp = epoch }
@@ -378,6 +378,7 @@ extension LocalSession.Stream {
             var opus = LocalSession.Format(.opus, payloadType: 111)
             if case .audio(let audio) = track.media { opus.isStereo = audio.channelCount == 2 }
             self.init(formats: [opus])
+        case .aac: return nil
         case .vp8, .h264:
             var profile = "42e01f"
             // Bytes 1 to 3 of `avcC`; a Baseline profile is offered as the one that all receivers take.
