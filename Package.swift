@@ -20,7 +20,7 @@ let toolModules = [
     "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer", "NoiseCapturer",
     "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput", "RTPOutput",
     "IcecastOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering", "Loudspeaker",
-    "LoudspeakerOutput", "RadioCapturer", "RadioPlayer", "WebRTCPublisher", "WebRTCViewing",
+    "LoudspeakerOutput", "RadioCapturer", "RadioPlayer", "RTSPServer", "WebRTCPublisher", "WebRTCViewing",
 ]
 
 /// The same for the small tool, which `SMALL=1 scripts/tool` builds for `make demo`: few modules and few libraries.
@@ -39,7 +39,7 @@ let libraries = [
     "FileCapturer", "Loudspeaker", "LoudspeakerOutput",
     "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
-    "WebRTCPublisher", "WebRTCViewing",
+    "RTSPServer", "WebRTCPublisher", "WebRTCViewing",
 ]
 
 let package = Package(
@@ -219,6 +219,14 @@ let package = Package(
             name: "RTPOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "RTP", "StreamTransport"],
             path: "Sources/Outputs/RTPOutput", swiftSettings: strict),
+        // Encoded video and sound by RTSP, to any number of players and recorders.
+        .target(
+            name: "RTSPServer",
+            dependencies: [
+                "CaptureCore", "Digests", "MediaPublishing", "RTP", "ServerTransport", "StreamTransport",
+                "VideoCapturing",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ], path: "Sources/Outputs/RTSPServer", swiftSettings: strict),
         // The frames of an MJPEGServer by WebRTC, at its port. Apart, so that only its users link WebRTC.
         .target(
             name: "WebRTCViewing",
@@ -415,6 +423,12 @@ let package = Package(
             dependencies: [
                 "RTPOutput", "AudioCapturing", "CapturerTestKit", "MediaPublishing", "NoiseCapturer", "OpusCodec",
                 "TestTools", "ToneCapturer", "VP8Codec", "VideoCapturing",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "RTSPServerTests",
+            dependencies: [
+                "RTSPServer", "CapturerTestKit", "Digests", "MediaPublishing", "RTP", "TestTools", "VideoCapturing",
+                .product(name: "NIOCore", package: "swift-nio"),
             ], swiftSettings: strict),
         .testTarget(
             name: "H264BitstreamTests", dependencies: ["H264Bitstream", "CaptureCore"], swiftSettings: strict),

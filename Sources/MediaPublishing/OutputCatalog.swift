@@ -49,7 +49,9 @@ public struct OutputCatalog: Sendable {
         if let colon = text.firstIndex(of: ":") {
             let name = String(text[..<colon])
             let rest = String(text[text.index(after: colon)...])
-            if rest.hasPrefix("//"), let entry = entries.first(where: { $0.recognizes(name.lowercased()) }) {
+            let isClaimed = rest.hasPrefix("//") ? entries.first { $0.claimsURL(text) } : nil
+            if rest.hasPrefix("//"), let entry = isClaimed ?? entries.first(where: { $0.recognizes(name.lowercased()) })
+            {
                 return (entry, text)
             }
             let isURL = urlScheme(of: rest).map { rest.dropFirst($0.utf8.count).hasPrefix("://") } ?? false
@@ -135,6 +137,9 @@ public struct OutputEntry: Sendable {
 
     /// Schemes that it refuses with what to do instead, and that are therefore not listed.
     package var refusedSchemes: [String] = []
+
+    /// Whether a URL is for this entry, though its scheme belongs to another one: `rtsp://…?listen` is for a server.
+    package var claimsURL: @Sendable (_ url: String) -> Bool = { _ in false }
 
     fileprivate func recognizes(_ scheme: String) -> Bool {
         schemes.contains(scheme) || refusedSchemes.contains(scheme)

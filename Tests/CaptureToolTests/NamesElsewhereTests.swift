@@ -25,7 +25,7 @@ import VideoCapturing
         arguments: [
             ("v4l2:/dev/video9", "ffmpeg -i -"), ("/dev/video9", "v4l2loopback"), ("v4l2loopback:", "v4l2loopback"),
             ("ndi:studio", "srt://"), ("ndi://studio", "srt://"), ("webrtc:room", "whip:https://"), ("a.gif", "ffmpeg"),
-            ("rtsp://0.0.0.0:8554/cam", "MediaMTX"), ("rtmp://[::]/live", "MediaMTX"), ("a.avi", ".mkv"),
+            ("rtsp://0.0.0.0:8554/cam", "?listen"), ("rtmp://[::]/live", "MediaMTX"), ("a.avi", ".mkv"),
             ("film.HEVC", "H.264 and VP8"), ("a.webm,codec=av1", "H.264 and VP8"),
         ])
     func outputsThatThereAreNot(output: String, advice: String) {

@@ -19,6 +19,7 @@ import NoiseCapturer
 import OpusCodec
 import PatternCapturer
 import RTPOutput
+import RTSPServer
 import RadioCapturer
 import SDLPreview
 import ScreenCapturer
@@ -54,6 +55,7 @@ let demoCatalog = ToolCatalog(
             .whip,
             .janus,
             .rtp,
+            .rtspServer,
             .loudspeaker,
             .window(backends: [.x11, .sdl]),
             .terminal,
@@ -67,6 +69,11 @@ let demoCatalog = ToolCatalog(
                 "serve", .text("PORT"), "live to browsers at [ADDRESS:]PORT; as -o serve://PORT",
                 default: "off"),
             prefix: "serve://"),
+        OutputShorthand(
+            option: OptionDescription(
+                "serve-rtsp", .text("PORT"), "live to recorders at [ADDRESS:]PORT; as -o serve-rtsp://PORT",
+                default: "off"),
+            prefix: "serve-rtsp://"),
         .preview,
     ],
     keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },

@@ -22,12 +22,16 @@ enum NamesElsewhere {
             ?? (word.hasPrefix("/dev/video") ? advice("v4l2", outputs) : nil)
     }
 
-    /// What to do in place of a server of RTSP or RTMP, which `rtsp://0.0.0.0:8554/cam` asks for; nil for another output.
+    /// What to do in place of a server of RTSP or RTMP, for which `rtsp://0.0.0.0:8554/cam` is meant; nil for another output.
     static func server(_ place: String) -> String? {
         guard let scheme = urlScheme(of: place), ["rtsp", "rtsps", "rtmp", "rtmps"].contains(scheme) else { return nil }
         let host = place.dropFirst(scheme.utf8.count + 3).prefix { $0 != "/" }
         guard ["0.0.0.0", "[::]", "*", ""].contains(where: { host == $0 || host.hasPrefix("\($0):") }) else {
             return nil
+        }
+        if scheme == "rtsp" {
+            if place.contains("?listen") { return nil }
+            return "to serve RTSP, add ?listen, as in -o '\(place)?listen', or use --serve-rtsp 0.0.0.0:8554."
         }
         return
             "no server of \(scheme.uppercased()) is offered; name one that runs, such as MediaMTX or go2rtc. Recorders can also "

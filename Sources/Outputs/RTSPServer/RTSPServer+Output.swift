@@ -1,0 +1,84 @@
+public import MediaPublishing
+import ServerTransport
+public import VideoCapturing
+
+extension RTSPServer: MediaOutput {
+    /// The URL, as far as it is known before the server listens.
+    public var name: String { lastAddress.url }
+
+    /// `rtsp`.
+    public var kind: String { "rtsp" }
+
+    /// Packets of a codec of the configuration, made for a live view.
+    public var feed: OutputContext.Feed { .packets(.init(codecs: configuration.codecs, purpose: .live)) }
+
+    /// Sound in a codec of the configuration, where the capture has sound.
+    public var audioFeed: OutputContext.AudioFeed? {
+        configuration.audioCodecs.isEmpty ? nil : .packets(configuration.audioCodecs)
+    }
+
+    /// Starts to serve, with the limit of open files raised; warnings go to the context.
+    public func open(_ context: OutputContext) throws -> OutputContext.Destination {
+        setWarningHandler(context.warn)
+        raiseDescriptorLimit()
+        try start()
+        return .sink(self)
+    }
+
+    /// Disconnects the clients.
+    public func close(at end: MediaTime?) { stop() }
+
+    /// Writing never waits.
+    public var limitsOwnWaits: Bool { true }
+
+    public var outputStatistics: OutputStatistics {
+        let report = statistics
+        let urls = lastAddress.reachableURLs
+        var result = OutputStatistics(bytes: Int64(clamping: report.bytesSent))
+        let count = report.clients.count
+        result.status = count == 1 ? "1 client" : "\(count) clients"
+        let blocked = report.clients.filter(\.isBlocked)
+        if let first = blocked.first { result.status? += ", \(first.address) takes nothing" }
+        let login = configuration.authentication == nil ? "" : ", with the login"
+        result.announcement =
+            "Serving RTSP at \(urls.joined(separator: " and "))\(login), such as for: ffplay \(urls.first ?? name)"
+        result.summary =
+            report.sessions == 0
+            ? "RTSP: no client asked for the stream."
+            : "RTSP: sent \(report.framesSent) frames, \(scaled(Double(report.bytesSent), "B")), in \(report.sessions) "
+                + "session\(report.sessions == 1 ? "" : "s"); left out \(report.framesDropped) for slow clients."
+        result.details = [
+            ("url", .string(urls.first ?? name)), ("clients", .count(count)), ("sessions", .count(report.sessions)),
+            ("connections", .count(report.connections)), ("connectionsAccepted", .count(report.connectionsAccepted)),
+            ("connectionsRefused", .count(report.connectionsRefused)), ("framesSent", .count(report.framesSent)),
+            ("framesDropped", .count(report.framesDropped)), ("gaps", .count(report.gaps)),
+            ("keyFramesAsked", .count(report.keyFramesAsked)), ("reports", .count(report.reports)),
+        ]
+        return result
+    }
+}
+
+extension OutputEntry {
+    /// The server, as `serve-rtsp://[ADDRESS:]PORT`, or `rtsp://ADDRESS:PORT/PATH?listen`; see ``RTSPServer``.
+    public static let rtspServer: OutputEntry = {
+        var entry = OutputEntry(
+            name: "serve-rtsp", summary: "live to players and recorders, by RTSP", schemes: ["serve-rtsp"],
+            options: [.serveLogin],
+            make: { request throws(OptionError) in
+                let login = try request.options.serverLogin()
+                do throws(CaptureError) {
+                    var configuration = try RTSPServer.Configuration(request.target)
+                    configuration.authentication = login.map { .init(user: $0.name, password: $0.password) }
+                    return try RTSPServer(configuration: configuration)
+                } catch {
+                    throw OptionError("output", request.target, error.message)
+                }
+            })
+        entry.claimsURL = { url in
+            let parts = url.split(separator: "?", maxSplits: 1)
+            return parts[0].lowercased().hasPrefix("rtsp://") && parts.count > 1
+                && parts[1].split(separator: "&").contains { ["listen", "listen=1", "listen=true"].contains($0) }
+        }
+        return entry
+    }()
+}

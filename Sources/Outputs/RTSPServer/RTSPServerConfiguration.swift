@@ -1,0 +1,198 @@
+import StreamTransport
+public import VideoCapturing
+
+extension RTSPServer {
+    /// The configuration of an ``RTSPServer``: its address, its codecs, its clients and its limits.
+    public struct Configuration: Sendable, Hashable {
+        /// How packets may reach clients.
+        public enum Transport: String, Sendable, Hashable, CaseIterable {
+            /// On the connection of the requests, between the responses.
+            case tcp
+            /// As datagrams to the client's ports.
+            case udp
+        }
+
+        /// Where to listen: a host name or an IP address. The default is for programs on the same machine only; `0.0.0.0` or
+        /// `::` is for every machine that can reach this one.
+        public var address = "127.0.0.1"
+        /// The TCP port; 0, the default, for any that is free. 8554 and 554 are usual.
+        public var port = 0
+        /// The path at which the stream is, such as `cam`; nil, the default, for any path.
+        public var path: String?
+        /// The codecs of the pictures, the preferred one first: `h264` and `vp8`.
+        public var codecs: [Codec] = [.h264, .vp8]
+        /// The codecs of the sound, the preferred one first: `aac` and `opus`.
+        public var audioCodecs: [Codec] = [.aac, .opus]
+        /// How packets may reach clients; the client chooses among them.
+        public var transports = Set(Transport.allCases)
+        /// The even port from which datagrams come, their reports from the next one; nil, the default, for any that are free.
+        public var datagramPort: Int?
+        /// The title that players show.
+        public var title = "capturer"
+        /// The name and password that clients need; nil, the default, for none.
+        public var authentication: Authentication?
+        /// The time after which clients believe that a session ends without a sign of life; 15 s more are granted.
+        public var sessionTimeout: Duration = .seconds(60)
+        /// The maximum size of a packet in bytes, without the headers of IP and UDP.
+        public var maximumPacketSize = 1200
+        /// The shortest time between two key frames that clients ask for.
+        public var keyFrameInterval: Duration = .milliseconds(300)
+        /// The time that packets may wait for a client on TCP before it loses whole groups of pictures.
+        public var maximumDelay: Duration = .seconds(2)
+        /// The number of bytes that the kernel may hold for one client on TCP (`SO_SNDBUF`, which the kernel doubles); 0 for
+        /// its automatic size.
+        public var sendBufferSize = 131_072
+        /// Limits that protect the server and the capture.
+        public var limits = Limits()
+
+        /// The defaults: H.264 and AAC where the program has them, for this machine only, on any free port.
+        public init() {}
+    }
+}
+
+extension RTSPServer.Configuration {
+    /// The name and password that clients need, and the schemes by which they may give them.
+    public struct Authentication: Sendable, Hashable {
+        /// A scheme of authentication.
+        public enum Scheme: String, Sendable, Hashable, CaseIterable {
+            /// A hash of the password and of a nonce is sent (RFC 2617), by MD5: players know no other or fail with it.
+            case digest
+            /// The password itself is sent (RFC 7617).
+            case basic
+        }
+
+        /// The user's name; without a colon.
+        public var user: String
+        /// The password; not empty.
+        public var password: String
+        /// The schemes that are offered. The default is Digest alone, which all players have.
+        public var schemes: Set<Scheme>
+        /// The text that clients show to say what the password is for.
+        public var realm: String
+
+        /// Makes it from a name and a password; `realm` and `schemes` have defaults.
+        public init(
+            user: String, password: String, schemes: Set<Scheme> = [.digest], realm: String = "Live picture"
+        ) {
+            self.user = user
+            self.password = password
+            self.schemes = schemes
+            self.realm = realm
+        }
+    }
+
+    /// Limits for one client, or for all of them, of a server.
+    public struct Limits: Sendable, Hashable {
+        /// The maximum number of simultaneous connections; further ones are answered with 503. It is lowered, with a warning, where
+        /// the process may not open that many files (`ulimit -n`).
+        public var connections = 256
+        /// The maximum number of simultaneous connections from one address, or from one IPv6 prefix of 64 bits; nil for no such
+        /// limit. Programs on the same machine are exempt.
+        public var connectionsPerAddress: Int? = 64
+        /// The maximum number of bytes that wait for one client on TCP.
+        public var waitingBytes = 8 << 20
+        /// The number of wrong passwords that an address may give before it has to wait: one second, then twice as long with
+        /// each, up to 32; meanwhile its passwords are answered with 429. Nil for no such limit.
+        public var loginAttempts: Int? = 5
+        /// The maximum number of bytes of a request's head; a longer one is answered with 413.
+        public var headBytes = 16_384
+        /// The time that a client may take to send a request, the first one included.
+        public var requestTimeout: Duration = .seconds(10)
+        /// The time that a connection may be idle without a session.
+        public var idleTimeout: Duration = .seconds(30)
+        /// The time that a client on TCP may take nothing before it is disconnected.
+        public var sendTimeout: Duration = .seconds(10)
+        /// The time that a request waits for the first packets of the capture before it is answered with 503.
+        public var mediaTimeout: Duration = .seconds(5)
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// Checks all values.
+    ///
+    /// - Throws: `invalidConfiguration` for a value that is out of range or does not fit the others.
+    public func validate() throws(CaptureError) {
+        func check(_ isGood: Bool, _ message: String) throws(CaptureError) {
+            guard isGood else {
+                throw CaptureError(.invalidConfiguration, operation: "configure the RTSP server", message: message)
+            }
+        }
+        try check((0...65535).contains(port), "A port is 0 (any that is free) to 65535, not \(port).")
+        try check(
+            datagramPort.map { $0 > 0 && $0 < 65535 && $0 % 2 == 0 } ?? true,
+            "The port of datagrams is an even one from 2 to 65534; its reports use the next one.")
+        try check(!transports.isEmpty, "There is no transport; allow tcp or udp.")
+        try check(
+            !codecs.isEmpty && codecs.allSatisfy { [.h264, .vp8].contains($0) },
+            "RTSP carries the pictures as h264 or vp8.")
+        try check(
+            audioCodecs.allSatisfy { [.aac, .opus].contains($0) }, "RTSP carries the sound as aac or opus.")
+        try check((200...9000).contains(maximumPacketSize), "Packets have 200 to 9000 bytes; 1200 pass every network.")
+        try check(
+            path.map { $0.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != 0x3F } && !$0.contains("trackID=") } ?? true,
+            "The path has letters and digits alone, as in cam.")
+        try check(
+            sessionTimeout >= .seconds(1) && maximumDelay > .zero && keyFrameInterval >= .zero && sendBufferSize >= 0
+                && limits.connections >= 1 && limits.waitingBytes >= 1 && limits.headBytes >= 256
+                && limits.connectionsPerAddress ?? 1 >= 1 && limits.loginAttempts ?? 0 >= 0,
+            "Times and limits must be positive, and a session lasts a second at least.")
+        guard let authentication else { return }
+        let texts = [authentication.user, authentication.password, authentication.realm]
+        try check(
+            !authentication.password.isEmpty && !authentication.schemes.isEmpty && !authentication.user.contains(":")
+                && texts.allSatisfy { $0.utf8.allSatisfy { $0 >= 0x20 } } && !authentication.realm.contains("\""),
+            "A login has a name without a colon, a password, a realm without quotes, and a scheme.")
+    }
+}
+
+extension RTSPServer.Configuration {
+    /// The configuration that an address describes: `rtsp://0.0.0.0:8554/cam?listen`, with the options `codec=`,
+    /// `transport=` and `udp=PORT`; or `serve-rtsp://[ADDRESS:]PORT`.
+    ///
+    /// - Throws: `invalidConfiguration` with the part that is wrong.
+    init(_ url: String) throws(CaptureError) {
+        self.init()
+        func invalid(_ message: String) -> CaptureError {
+            CaptureError(.invalidConfiguration, operation: "open the output", subject: url, message: message)
+        }
+        let example = "write it as in rtsp://0.0.0.0:8554/cam?listen, or 0.0.0.0:8554 behind --serve-rtsp"
+        let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+        let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var authority = parts[0].prefix { $0 != "/" }
+        let path = parts[0].dropFirst(authority.count).split(separator: "/").joined(separator: "/")
+        if !path.isEmpty { self.path = path }
+        let isPort = authority.utf8.allSatisfy { 48...57 ~= $0 } && !authority.isEmpty
+        if isPort { authority = "127.0.0.1:\(authority)" }
+        do throws(StreamAddress.AuthorityError) {
+            (address, port) = try StreamAddress.hostAndPort(of: authority)
+        } catch {
+            throw invalid(error.message(scheme: "rtsp", example: example))
+        }
+        guard !address.isEmpty, address != "*" else {
+            throw invalid("The address names no network; write 0.0.0.0:\(port) for all.")
+        }
+        for option in (parts.count > 1 ? parts[1] : "").split(separator: "&") {
+            let pair = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let value = pair.count > 1 ? pair[1] : ""
+            switch pair[0] {
+            case "listen" where ["", "1", "true"].contains(value): break
+            case "codec":
+                codecs = [Codec(rawValue: value)]
+            case "transport":
+                guard let transport = Transport(rawValue: value.lowercased()) else {
+                    throw invalid("The transport is tcp or udp, not \(value).")
+                }
+                transports = [transport]
+            case "udp":
+                guard let number = Int(value) else { throw invalid("The option udp is a port, not \(value).") }
+                datagramPort = number
+            default:
+                let names = ["listen", "codec", "transport", "udp"]
+                let guess = nearestName(to: pair[0], in: names).map { " Did you mean \($0)?" } ?? ""
+                throw invalid("The option \(option) is not known.\(guess) There are \(names.joined(separator: ", ")).")
+            }
+        }
+        try validate()
+    }
+}
