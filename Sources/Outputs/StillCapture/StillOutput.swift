@@ -161,7 +161,7 @@ public final class StillOutput: MediaOutput {
 extension OutputEntry {
     /// Stills: by the extensions of JPEG and PNG, or as `stills:shot-%d.nv12`.
     public static let stills = OutputEntry(
-        name: "stills", summary: "photographs with EXIF; for several, a number or a time in the name",
+        name: "stills", summary: "photographs with EXIF; for several, number or time in the name",
         extensions: ["jpg", "jpeg", "png"],
         options: [
             OptionDescription("burst", .text("N"), "takes N stills", default: "1"),
