@@ -23,13 +23,13 @@ LATER := $(HOURS)|CongestionTests/aDownload|AudioSynchronizerTests/theClockOfThe
 # The sanitizers' tests run three at a time: they need the processors more than others do, and wait as often.
 # ThreadSanitizer without the modules and suites that start no thread; both without the hours of radio.
 BUILD_TSAN := swift build --build-tests --sanitize=thread --scratch-path .build-tsan
-TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream|RTP)Tests[.]|[.](AudioSynchronizer|MultipartParser|ConstantRateSchedule|OutputFormat)Tests/|$(HOURS)|$(SYNC)'
+TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream|RTP)Tests[.]|[.](AudioSynchronizer|MultipartParser|ConstantRateSchedule|OutputFormat|FalseAlarm|MotionAnalyzer)Tests/|$(HOURS)|$(SYNC)'
 TSAN := TSAN_OPTIONS="halt_on_error=1"
 # AddressSanitizer with HTTPS, whose only build this is, and without the modules that touch no memory of C. Windows on
 # Wayland are left out too: Mesa and SDL leave memory behind in libraries that are unloaded by then, which has no name
 # that could be suppressed; and libavformat 5.1 keeps the buffer of a segment of HLS whose file it may not open.
 BUILD_ASAN := swift build --build-tests --sanitize=address --scratch-path .build-asan --traits TLS
-ASAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-asan --skip '^(CapturerTestKit|CaptureTool)Tests[.]|^RTPTests[.]Congestion|[.]AudioSynchronizerTests/|/Wayland|/hlsReplacesNoFile|$(HOURS)|$(SYNC)' -- $(CURDIR)/scripts/leak-checked
+ASAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-asan --skip '^(CapturerTestKit|CaptureTool)Tests[.]|^RTPTests[.]Congestion|[.](AudioSynchronizer|FalseAlarm)Tests/|/Wayland|/hlsReplacesNoFile|$(HOURS)|$(SYNC)' -- $(CURDIR)/scripts/leak-checked
 ASAN := ASAN_OPTIONS="detect_leaks=1:quarantine_size_mb=16" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0"
 # How long each fuzz target runs.

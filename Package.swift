@@ -39,7 +39,7 @@ let libraries = [
     "FileCapturer", "Loudspeaker", "LoudspeakerOutput",
     "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
-    "RTSPServer", "WebRTCPublisher", "WebRTCViewing",
+    "RTSPServer", "WebRTCPublisher", "WebRTCViewing", "MotionDetection",
 ]
 
 let package = Package(
@@ -74,6 +74,8 @@ let package = Package(
         .target(name: "Digests", dependencies: ["CLibMD"], swiftSettings: strict),
         // What works on frames and packets.
         .target(name: "FrameProcessing", dependencies: ["VideoCapturing", "CLibYUV", "CJPEG"], swiftSettings: strict),
+        // Notices when something moves. Decisions are values, apart from threads and clocks.
+        .target(name: "MotionDetection", dependencies: ["VideoCapturing", "FrameProcessing"], swiftSettings: strict),
         .target(
             name: "MediaContainers", dependencies: ["VideoCapturing", "Digests", "H264Bitstream"],
             path: "Sources/Containers/MediaContainers", swiftSettings: strict),
@@ -328,6 +330,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MotionDetectionTests",
+            dependencies: ["MotionDetection", "FrameProcessing", "JPEGCodec", "TestTools", "VideoCapturing"],
             swiftSettings: strict),
         .testTarget(
             name: "MediaPublishingTests",

@@ -23,6 +23,7 @@ let package = Package(
                 .product(name: "JPEGCodec", package: "swift-video-capturing"),
                 .product(name: "MediaContainers", package: "swift-video-capturing"),
                 .product(name: "CameraCapturer", package: "swift-video-capturing"),
+                .product(name: "MotionDetection", package: "swift-video-capturing"),
                 .product(name: "NoiseCapturer", package: "swift-video-capturing"),
                 .product(name: "FileCapturer", package: "swift-video-capturing"),
                 .product(name: "StillCapture", package: "swift-video-capturing"),

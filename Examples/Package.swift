@@ -35,6 +35,7 @@ let package = Package(
             "twenty-lines", "VideoCapturing", "MediaPublishing", "FileOutput", "FFmpegMuxing", "MJPEGServer",
             "VP8Codec",
             "H264Codec"),
+        program("watch-motion", "VideoCapturing", "MotionDetection", "PatternCapturer"),
         program("virtual-clock", "VideoCapturing", "CapturerTestKit", "PatternCapturer"),
     ]
 )

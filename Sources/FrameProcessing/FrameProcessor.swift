@@ -15,6 +15,8 @@ public final class FrameProcessor: Sendable {
     private let lasts: PixelBufferPool
     private let cut: PixelBufferPool
     let fields: PixelBufferPool
+    /// Pictures of some rows, for their luma.
+    let samples: PixelBufferPool
     private let scratch = Locked(ScratchMemory())
 
     /// - Parameter capacity: the most pictures of each step that are kept for reuse; the default serves
@@ -26,6 +28,7 @@ public final class FrameProcessor: Sendable {
         lasts = PixelBufferPool(capacity: capacity)
         cut = PixelBufferPool(capacity: capacity)
         fields = PixelBufferPool(capacity: capacity)
+        samples = PixelBufferPool(capacity: capacity)
     }
 
     /// Does what `transform` asks for to a picture. The very same buffer comes back where there is nothing

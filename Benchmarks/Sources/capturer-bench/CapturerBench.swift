@@ -39,6 +39,8 @@ struct CapturerBench {
           encode-opus   raw 16-bit stereo of 48 kHz to Opus in WebM: --input FILE --output FILE [--bitrate BPS]
           take-stills   stills of a playing clip, one after the other: --input CLIP --folder DIR [--count N]
                         [--quality Q]; prints `P50 P99 RATE`, in milliseconds from request to file
+          find-motion   the motion in a Y4M clip: --input CLIP [--idle]; prints `BEGIN END AREA` of each event, in seconds,
+                        and `cpu MS FRAMES`, per frame; with --idle it reads and does nothing else
           show          a raw clip of NV12 in a window, until a signal ends it: --input CLIP --size WxH --fps N
                         [--from-memory]; prints frames shown and replaced, and the median latency in milliseconds
           publish       an IVF file of VP8 by WebRTC, without an encoder: --input FILE --to URL [--room R [--pin P]]
@@ -79,6 +81,7 @@ struct CapturerBench {
                 input: arguments.required("input"), output: arguments.required("output"),
                 bitrate: arguments.count("bitrate", default: 128_000))
         case "take-stills": try takeStills(&arguments)
+        case "find-motion": try findMotion(&arguments)
         case "make-noise": try makeNoise(&arguments)
         case "vp8": try encodeFile(Clip(&arguments), isOnOneThread: arguments.flag("one-thread"))
         case "camera": try captureCamera(CameraRun(&arguments))
