@@ -109,11 +109,14 @@ import VideoCapturing
                 "a=fmtp:96 packetization-mode=1;profile-level-id=42c00e;sprop-parameter-sets=Z0LADqvN,aM4B\r\n"))
         output.finish()
         // Nothing else is lost by a wrong name.
-        let other = try folder.write(Array("precious".utf8), to: "other")
-        let refused = try RTPOutput(peer.url("sdp=\(other)"))
-        let error = #expect(throws: CaptureError.self) { try refused.open() }
-        #expect(error?.code == .invalidConfiguration && error?.message.contains("is not a session description") == true)
-        #expect(try readBytes(other) == Array("precious".utf8))
+        for content in ["precious", "v=0", ""] {
+            let other = try folder.write(Array(content.utf8), to: "other")
+            let refused = try RTPOutput(peer.url("sdp=\(other)"))
+            let error = #expect(throws: CaptureError.self) { try refused.open() }
+            #expect(error?.code == .invalidConfiguration)
+            #expect(error?.message.contains("is not a session description") == true)
+            #expect(try readBytes(other) == Array(content.utf8))
+        }
     }
 
     @Test func multicast() throws {

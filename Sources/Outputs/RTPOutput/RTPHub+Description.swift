@@ -81,6 +81,8 @@ enum DescriptionFile {
                 operation: operation, subject: path, errno: code,
                 message: "The session description cannot be written there; choose another file.")
         }
+        var before = stat()
+        let isNew = stat(path, &before) != 0
         let file = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw failed("create the file") }
         defer { close(file) }
@@ -89,7 +91,9 @@ enum DescriptionFile {
         var head = [UInt8](repeating: 0, count: 4)
         // A pipe would be waited for.
         let count = isRegular ? read(file, &head, head.count) : 0
-        guard count == 0 || [Array("v=0\r".utf8), Array("v=0\n".utf8)].contains(head) else {
+        // An empty file may be a user's, too.
+        guard isNew || !isRegular || count == head.count && [Array("v=0\r".utf8), Array("v=0\n".utf8)].contains(head)
+        else {
             throw CaptureError(
                 .invalidConfiguration, operation: "create the file", subject: path,
                 message: "This file is not a session description and would be lost; choose another name.")
