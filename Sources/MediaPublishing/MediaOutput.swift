@@ -198,6 +198,8 @@ public struct OutputContext: Sendable {
     public var complete: @Sendable () -> Void
     /// Asks for a still, as a key of a preview does; see ``MediaPublisher/takeStill()``.
     public var requestStill: @Sendable () -> Void
+    /// What starts the clips of ``TriggeredOutput``s.
+    public var recording = RecordingTrigger()
 
     /// A context; see the properties.
     public init(

@@ -167,6 +167,7 @@ extension MediaPublisher {
             complete: { [weak self, weak record] in if let record { self?.complete(record) } },
             requestStill: { [weak self] in self?.takeStill() })
         context.retriesPeers = settings.retriesPeers
+        context.recording = recording
         return context
     }
 

@@ -118,6 +118,8 @@ public final class MediaPublisher: Sendable {
     public let audio: AudioPublisher?
     /// The settings that it was made with.
     public let settings: Settings
+    /// What starts the clips of ``TriggeredOutput``s, and reports them.
+    public let recording = RecordingTrigger()
 
     /// The frames that are published, whatever the capture.
     let line: FrameLine

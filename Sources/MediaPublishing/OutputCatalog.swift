@@ -114,6 +114,8 @@ public struct OutputEntry: Sendable {
     public let defaultTarget: String?
     /// Whether it has keys, of which one asks for stills; see `OutputContext.requestStill`.
     public let hasKeys: Bool
+    /// Whether its clients may start clips; see `OutputContext.recording`.
+    public let firesTriggers: Bool
 
     private let make: @Sendable (OutputEntry.Request) throws(OptionError) -> any MediaOutput
 
@@ -121,7 +123,7 @@ public struct OutputEntry: Sendable {
     public init(
         name: String, summary: String, extensions: [String] = [], schemes: [String] = [],
         options: [OptionDescription] = [], needsTarget: Bool = true, defaultTarget: String? = nil,
-        hasKeys: Bool = false,
+        hasKeys: Bool = false, firesTriggers: Bool = false,
         make: @escaping @Sendable (OutputEntry.Request) throws(OptionError) -> any MediaOutput
     ) {
         self.name = name
@@ -132,6 +134,7 @@ public struct OutputEntry: Sendable {
         self.needsTarget = needsTarget
         self.defaultTarget = defaultTarget
         self.hasKeys = hasKeys
+        self.firesTriggers = firesTriggers
         self.make = make
     }
 

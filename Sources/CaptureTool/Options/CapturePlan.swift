@@ -28,6 +28,8 @@ struct CapturePlan: Sendable {
     /// The encoders that the program has.
     var encoders: [EncoderEntry]
     var encoding = EncodingSettings()
+    /// What starts clips; nil for a recording without triggers.
+    var recorder: RecorderPlan?
     /// Whether existing files are replaced.
     var overwrites: Bool
     /// Whether the other outputs continue when one fails.
@@ -64,6 +66,7 @@ extension CapturePlan {
         overwrites = values.contains("force")
         keepsGoing = values.contains("keep-going")
         outputs = try CapturePlan.outputs(values, catalog, source)
+        recorder = try RecorderPlan(values)
         let mayHaveOwn = source.mayHaveSound && values["audio"] == nil
         audio = try AudioPlan(values, catalog, mayHaveOwn: mayHaveOwn)
         try AudioPlan.check(outputs, values, catalog)
@@ -119,8 +122,8 @@ extension CapturePlan {
             if made.path == "-" { toStandardOutput += 1 }
             isFile = isFile || output.isSplit(made)
         }
-        if !isFile, let split = values["split"] {
-            throw OptionError("split", split, "no output is a file; add one such as -o \(catalog.defaultOutput).")
+        for name in ["split", "record-on"] where !isFile && values.contains(name) {
+            throw OptionError(name, values[name], "no output is a file; add one such as -o \(catalog.defaultOutput).")
         }
         guard toStandardOutput <= 1 else {
             throw OptionError(

@@ -10,7 +10,9 @@ struct PlannedOutput: Sendable {
     /// When a file ends and the next begins; nil for one file.
     var split: SplitOutput.Interval?
     /// What is kept of the files.
-    var keep: SplitOutput.Limit?
+    var keep: [SplitOutput.Limit] = []
+    /// What its clips have; nil for a recording without triggers.
+    var clips: TriggeredOutput.Configuration?
     /// What becomes of the frames for it.
     var frames = MediaPublisher.FrameSettings()
     /// How to encode for it; nil for what applies to all.
@@ -24,15 +26,18 @@ struct PlannedOutput: Sendable {
     /// - Throws: the error of a value.
     func makeOutput() throws(OptionError) -> any MediaOutput {
         let output = try entry.makeOutput(request)
-        guard let split, isSplit(output) else { return output }
+        guard split != nil || clips != nil, isSplit(output) else { return output }
+        let make: @Sendable (String) throws -> any MediaOutput = { [entry, request] path in
+            var request = request
+            request.target = path
+            // No file has this name, and one that gets it meanwhile is not ours.
+            request.overwrites = false
+            return try entry.makeOutput(request)
+        }
         do {
-            return try SplitOutput(request.target, every: split, keep: keep) { [entry, request] path in
-                var request = request
-                request.target = path
-                // No file has this name, and one that gets it meanwhile is not ours.
-                request.overwrites = false
-                return try entry.makeOutput(request)
-            }
+            if let clips { return try TriggeredOutput(request.target, configuration: clips, make) }
+            guard let split else { return output }
+            return try SplitOutput(request.target, every: split, keep: keep, make)
         } catch let error as OptionError {
             throw error
         } catch {
@@ -64,7 +69,11 @@ extension CapturePlan {
             for value in values.all(name) { given.append((name, shorthand.prefix + value, value)) }
         }
         let split = try values.parsed("split", PlannedOutput.parseSplit)
-        let keep = try values.parsed("keep", PlannedOutput.parseKeep)
+        let keep = try values.parsed("keep", PlannedOutput.parseKeep).map { [$0] } ?? []
+        let recorder = try RecorderPlan(values)
+        let clips = try recorder.map { (recorder) throws(OptionError) in
+            try recorder.configuration(split: split, keep: keep, values)
+        }
         var outputs: [PlannedOutput] = []
         let isRelative = try MediaPublisher.FrameSettings.relativeSize(values) != nil
         let shared = values.filter { name in
@@ -76,11 +85,12 @@ extension CapturePlan {
             try NamesElsewhere.check(own, catalog)
             var applying = values.merging(own)
             // It is about the files of --split then.
-            if split != nil { applying["keep"] = own["keep"] }
+            if split != nil || clips != nil { applying["keep"] = own["keep"] }
             let request = OutputEntry.Request(
                 target: target, options: applying.filter { name in entry.options.contains { $0.name == name } },
                 overwrites: values.contains("force"))
             var output = PlannedOutput(entry: entry, request: request, given: (option, value), split: split, keep: keep)
+            output.clips = clips
             output.frames = try MediaPublisher.FrameSettings(
                 shared.merging(own).filter { name in
                     MediaPublisher.FrameSettings.options.contains { $0.name == name }
@@ -95,11 +105,12 @@ extension CapturePlan {
             }
             outputs.append(output)
         }
-        if keep != nil, split == nil, !outputs.contains(where: \.entry.keepsFiles) {
+        if !keep.isEmpty, split == nil, clips == nil, !outputs.contains(where: \.entry.keepsFiles) {
             throw OptionError(
                 "keep", values["keep"],
                 "has no effect without --split, which makes several files, or a playlist such as live.m3u8.")
         }
+        try recorder?.check(outputs, values)
         for (owner, option) in catalog.outputGroups.merged.map({ ($0.owners, $0.option) })
         where option.name != "keep" && values.contains(option.name) && source.option(named: option.name) == nil {
             guard !outputs.contains(where: { $0.entry.options.contains { $0.name == option.name } }) else { continue }

@@ -16,6 +16,7 @@ enum ToolOptions {
             Section(title: "Source", options: source(catalog))
         ] + (catalog.audioSources.entries.isEmpty ? [] : [Section(title: "Sound", options: sound(catalog))]) + [
             Section(title: "Output", options: output(catalog)),
+            Section(title: "Clips of events", options: RecorderPlan.options),
             Section(title: "Encoding", options: encoding(catalog)),
             Section(title: "Watching", options: watching),
         ]

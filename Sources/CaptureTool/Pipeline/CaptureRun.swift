@@ -61,10 +61,15 @@ struct CaptureRun {
         source.setNoticeHandler(handleNotice)
         audio?.setNoticeHandler(handleNotice)
         signals.watch { publisher.requestStop() }
-        if terminal.isInteractive, source.inputPath != "-" {
-            terminal.keyboard.begin { if $0 == UInt8(ascii: "q") { publisher.requestStop() } }
-        }
+        let hasKeys = terminal.isInteractive && source.inputPath != "-"
+        if hasKeys { terminal.keyboard.begin { if $0 == UInt8(ascii: "q") { publisher.requestStop() } } }
         defer { terminal.keyboard.end() }
+        if let recorder = plan.recorder {
+            publisher.recording.setEventHandler { events.post($0) }
+            try RecorderTriggers(
+                plan: recorder, publisher: publisher, signals: signals, terminal: terminal, hasKeys: hasKeys
+            ).begin()
+        }
         let reporter = Reporter(plan: plan, source: source, publisher: publisher, terminal: terminal)
         do {
             try begin(publisher, source, places, events, reporter)
@@ -145,6 +150,7 @@ struct CaptureRun {
         handle(rest.failures, reporter, &status)
         for warning in rest.warnings { reporter.warn(warning) }
         for notice in rest.notices { reporter.notify(notice) }
+        for event in rest.recordings { reporter.report(event) }
         if case .captureStopped(let stop) = end, let error = stop.error {
             let exitError = ExitError(whileRunning: error)
             reporter.failCapture(exitError.message)
@@ -182,6 +188,7 @@ struct CaptureRun {
             handle(news.failures, reporter, &status)
             for warning in news.warnings { reporter.warn(warning) }
             for notice in news.notices { reporter.notify(notice) }
+            for event in news.recordings { reporter.report(event) }
             if let end = news.end { return end }
             if !news.failures.isEmpty, !plan.keepsGoing { return nil }
             if !news.failures.isEmpty || news.hasCompletion, !publisher.isActive { return nil }

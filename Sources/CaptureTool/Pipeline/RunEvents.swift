@@ -18,11 +18,14 @@ final class RunEvents: Sendable {
         var warnings: [String] = []
         /// Sentences for the user, for information.
         var notices: [String] = []
+        /// Clips that have begun or ended.
+        var recordings: [RecordingEvent] = []
         /// Whether an output has all that it was to get.
         var hasCompletion = false
 
         var isEmpty: Bool {
-            end == nil && failures.isEmpty && warnings.isEmpty && notices.isEmpty && !hasCompletion
+            end == nil && failures.isEmpty && warnings.isEmpty && notices.isEmpty && recordings.isEmpty
+                && !hasCompletion
         }
     }
 
@@ -49,6 +52,12 @@ final class RunEvents: Sendable {
     /// Posts information for the user.
     func post(notice: String) {
         state.withLock { $0.notices.append(notice) }
+        state.wakeAll()
+    }
+
+    /// Posts the begin or the end of a clip.
+    func post(_ event: RecordingEvent) {
+        state.withLock { $0.recordings.append(event) }
         state.wakeAll()
     }
 

@@ -148,6 +148,23 @@ final class Reporter {
         Reporter.notify(notice, plan, terminal)
     }
 
+    /// Reports the begin or the end of a clip. One that failed has a warning already.
+    func report(_ event: RecordingEvent) {
+        let line = StatisticsJSON.recording(event)
+        log(line)
+        guard !plan.isQuiet, plan.statistics != .none else { return }
+        if plan.statistics == .json { return terminal.writeLine(line) }
+        let reasons = event.reasons.map(\.rawValue).joined(separator: ", ")
+        switch event.phase {
+        case .begin: terminal.writeLine("\(event.path): recording (\(reasons)).")
+        case .end where event.error == nil:
+            terminal.writeLine(
+                "\(event.path): \(fixed(event.duration.seconds, 1)) s, \(scaled(Double(event.bytes), "B")) (\(reasons))."
+            )
+        case .end: break
+        }
+    }
+
     /// Reports information. Safe to use from any thread.
     static func notify(_ notice: String, _ plan: CapturePlan, _ terminal: Terminal) {
         guard !plan.isQuiet, plan.statistics != .none else { return }

@@ -2,10 +2,16 @@ import AudioCapturing
 import MediaPublishing
 import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// One line of statistics for programs. `version` is raised when a member changes its meaning or is removed; new
 /// members may be added at any time.
 ///
-/// Events: `start`, `status` each second, `notice`, `warning`, `error`, and `summary`, the last line.
+/// Events: `start`, `status` each second, `notice`, `warning`, `error`, `recording`, and `summary`, the last line.
 enum StatisticsJSON {
     static let version: Int64 = 2
 
@@ -41,6 +47,17 @@ enum StatisticsJSON {
     static func notice(_ message: String) -> String {
         JSONValue.object([
             ("version", .integer(version)), ("event", .string("notice")), ("message", .string(message)),
+        ]).text
+    }
+
+    static func recording(_ event: RecordingEvent) -> String {
+        JSONValue.object([
+            ("version", .integer(version)), ("event", .string("recording")), ("phase", .string(event.phase.rawValue)),
+            ("clip", .count(event.clip)), ("time", .string(utcText(event.date))),
+            ("reasons", .array(event.reasons.map { .string($0.rawValue) })),
+            ("detail", event.detail.map { .string($0) } ?? .null), ("file", .string(event.path)),
+            ("seconds", .number(event.duration.seconds)), ("bytes", .integer(event.bytes)),
+            ("error", event.error.map { .string("\($0)") } ?? .null),
         ]).text
     }
 
@@ -131,4 +148,17 @@ enum StatisticsJSON {
     private static func milliseconds(_ time: Duration?) -> JSONValue {
         time.map { .number($0.seconds * 1000) } ?? .null
     }
+}
+
+/// A time since 1970 as RFC 3339 has it, in UTC with milliseconds: `2026-03-01T14:05:09.120Z`.
+func utcText(_ date: Duration) -> String {
+    let milliseconds = date.nanoseconds / 1_000_000
+    var seconds = time_t(milliseconds / 1000)
+    var fields = tm()
+    gmtime_r(&seconds, &fields)
+    var text = [CChar](repeating: 0, count: 40)
+    let count = strftime(&text, text.count, "%Y-%m-%dT%H:%M:%S", &fields)
+    let rest = String(milliseconds % 1000)
+    return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) + "."
+        + String(repeating: "0", count: 3 - rest.utf8.count) + rest + "Z"
 }

@@ -15,6 +15,9 @@ final class SignalWatcher: Sendable {
         var onFirst: (@Sendable () -> Void)?
         /// When the first signal that asks for an end arrived.
         var firstTime: MediaTime?
+        var onUserSignal: (@Sendable () -> Void)?
+        /// Whether SIGUSR1 has come before its action was known.
+        var hasUserSignal = false
     }
 
     /// Signals within this interval count as one: `timeout` signals a process, and then its group, which includes it.
@@ -49,7 +52,7 @@ final class SignalWatcher: Sendable {
     }
 
     private static var watchedSignals: sigset_t {
-        var signals = [SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGCONT]
+        var signals = [SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1]
         // Under nohup the run outlives its terminal.
         if !isIgnored(SIGHUP) { signals.append(SIGHUP) }
         return signalSet(signals)
@@ -65,8 +68,24 @@ final class SignalWatcher: Sendable {
         if isAsked { action() }
     }
 
+    /// Sets the action for each SIGUSR1, which has none otherwise. It is called on the signal thread, or immediately when the
+    /// signal has already arrived.
+    func watchUserSignal(_ action: @escaping @Sendable () -> Void) {
+        let hasCome = state.withLock { state in
+            state.onUserSignal = action
+            return state.hasUserSignal
+        }
+        if hasCome { action() }
+    }
+
     private func handle(_ number: Int32) {
         switch number {
+        case SIGUSR1:
+            let action = state.withLock { state in
+                state.hasUserSignal = true
+                return state.onUserSignal
+            }
+            action?()
         case SIGTSTP:
             terminal.suspend()
             kill(getpid(), SIGSTOP)

@@ -13,7 +13,7 @@ import VideoCapturing
 /// before its extension.
 struct SplitFiles: Sendable, Hashable {
     /// The folder with a slash behind it; empty for the current one.
-    private let folder: String
+    let folder: String
     private let pattern: FileNamePattern
 
     /// Parses a pattern; one without any field gets a number before its extension.
@@ -73,6 +73,18 @@ struct SplitFiles: Sendable, Hashable {
         let path = path(number: number, time: time)
         return isTaken(path) ? freeVariant(of: path) : path
     }
+
+    /// The path of the next file, which no file has; see ``freePath(_:time:)``.
+    ///
+    /// - Throws: `OptionError` when thousands of names are taken.
+    func nextPath(_ number: inout Int, time: Int64) throws(OptionError) -> String {
+        if let path = freePath(&number, time: time) { return path }
+        throw OptionError(
+            "output", path(number: number, time: time), "thousands of files have names like this; choose another.")
+    }
+
+    /// The number after those of the files that exist.
+    var nextNumber: Int { (existingFiles().compactMap(\.number).max() ?? 0) + 1 }
 
     // MARK: Files that exist
 

@@ -10,7 +10,7 @@ public import VideoCapturing
 /// pieces. With a limit for all of them the oldest are deleted.
 ///
 /// ```swift
-/// let split = try SplitOutput("cam-%Y%m%d-%H%M%S.webm", every: .duration(.seconds(600)), keep: .bytes(20_000_000_000)) {
+/// let split = try SplitOutput("cam-%Y%m%d-%H%M%S.webm", every: .duration(.seconds(600)), keep: [.bytes(20_000_000_000)]) {
 ///     try FileOutput($0)
 /// }
 /// try publisher.add(split)
@@ -35,11 +35,17 @@ public final class SplitOutput: MediaOutput {
         case files(Int)
         /// A number of bytes, without the file that is written.
         case bytes(Int64)
+        /// A time since a file was changed last.
+        case age(Duration)
+        /// A number of bytes that stay free on the disk, as far as these files are in the way.
+        case free(Int64)
+        /// A part of the disk that stays free, from 0 to 1.
+        case freeFraction(Double)
     }
 
     private let files: SplitFiles
     private let interval: Interval
-    private let limit: Limit?
+    private let retention: FileRetention
     private let make: @Sendable (String) throws -> any MediaOutput
     /// Says what it takes; never opened.
     private let model: any MediaOutput
@@ -67,11 +73,11 @@ public final class SplitOutput: MediaOutput {
     ///     without fields gets a number before its extension. Numbers go on after those that exist, and a time that a file
     ///     has already gets `-2`, `-3` and so on: no file is overwritten.
     ///   - interval: when a file ends.
-    ///   - limit: what is kept; nil for everything.
+    ///   - limits: each of them holds; empty to keep everything. They are checked when a file begins.
     ///   - make: makes the output for a path that no file has; called for each file.
     /// - Throws: `OptionError` for a pattern or a limit that cannot be used, and what `make` throws.
     public init(
-        _ pattern: String, every interval: Interval, keep limit: Limit? = nil,
+        _ pattern: String, every interval: Interval, keep limits: [Limit] = [],
         _ make: @escaping @Sendable (String) throws -> any MediaOutput
     ) throws {
         switch interval {
@@ -81,11 +87,11 @@ public final class SplitOutput: MediaOutput {
         }
         files = try SplitFiles(pattern)
         self.interval = interval
-        self.limit = limit
         self.make = make
-        var number = (files.existingFiles().compactMap(\.number).max() ?? 0) + 1
-        let path = try SplitOutput.freePath(files, &number)
+        var number = files.nextNumber
+        let path = try files.nextPath(&number, time: SplitOutput.now)
         model = try make(path)
+        retention = FileRetention(files: files, limits: limits, kind: model.kind)
         state = Locked(State(firstPath: path, lastPath: path, number: number))
     }
 
@@ -182,7 +188,7 @@ public final class SplitOutput: MediaOutput {
 
     private func openNext() throws -> OutputContext.Destination {
         var (number, context, isFirst) = state.withLock { ($0.number, $0.context!, $0.filesEnded == 0) }
-        let path = isFirst ? state.withLock { $0.firstPath } : try SplitOutput.freePath(files, &number)
+        let path = isFirst ? state.withLock { $0.firstPath } : try files.nextPath(&number, time: SplitOutput.now)
         let output = isFirst ? model : try make(path)
         output.setWriteTimeout(state.withLock { $0.writeTimeout })
         // First, so that there is space for the next one.
@@ -199,27 +205,9 @@ public final class SplitOutput: MediaOutput {
     /// Seconds since 1970.
     private static var now: Int64 { Int64(time(nil)) }
 
-    private static func freePath(_ files: SplitFiles, _ number: inout Int) throws(OptionError) -> String {
-        if let path = files.freePath(&number, time: now) { return path }
-        throw OptionError(
-            "split", files.path(number: number, time: now), "thousands of files have names like this; choose another.")
-    }
-
     private func deleteOldest(besides path: String) {
-        guard let limit else { return }
-        let kind = model.kind
-        var files = files.existingFiles().filter { $0.path != path && FileSignature.isFile($0.path, of: kind) }[...]
-        var bytes = files.reduce(0) { $0 &+ $1.bytes }
-        func isOver() -> Bool {
-            switch limit {
-            case .files(let count): files.count >= max(1, count)
-            case .bytes(let maximum): bytes > maximum
-            }
-        }
-        while isOver(), let file = files.popFirst() {
-            bytes &-= file.bytes
-            if unlink(file.path) == 0 { state.withLock { $0.filesDeleted += 1 } }
-        }
+        let count = retention.deleteOldest(besides: [path])
+        if count > 0 { state.withLock { $0.filesDeleted += count } }
     }
 }
 

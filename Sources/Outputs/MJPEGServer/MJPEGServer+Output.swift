@@ -26,6 +26,7 @@ extension MJPEGServer: MediaOutput {
     /// Starts to serve, with the limit of open files raised; warnings go to the context.
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         warningList.setHandler(context.warn)
+        broadcaster.recording.withLock { $0 = context.recording }
         raiseDescriptorLimit()
         let sound = context.audioFormat == nil ? nil : broadcaster.viewing?.openSound()
         try start()
@@ -106,7 +107,7 @@ extension OutputEntry {
                     "serve-key", .file, "key of the certificate, in PEM", default: "in the file of the certificate"),
                 OptionDescription(
                     "drop-same-frames", .text("N"), "leaves out up to N unchanged frames in a row", default: "0"),
-            ] + options,
+            ] + options, firesTriggers: true,
             make: { request throws(OptionError) in
                 MJPEGServer(configuration: try MJPEGServer.Configuration(request), viewing: try viewing(request))
             })

@@ -180,6 +180,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         if case .session(let identifier)? = route, let viewing = service.broadcaster.viewing {
             return handleSession(identifier, head, viewing)
         }
+        if case .record? = route { return answer(service.recordReply(head)) }
         guard head.method == .GET || head.method == .HEAD else {
             var reply = Reply(405, "This server answers GET, HEAD and OPTIONS.")
             reply.headers = [("Allow", "GET, HEAD, OPTIONS")]
@@ -188,7 +189,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         switch route {
         case nil:
             answer(Reply(404, "There is nothing here; try /, /stream, /snapshot, /state or /metrics."))
-        case .session?: answer(Reply(404, "This server shows its pictures as MJPEG alone."))
+        case .session?, .record?: answer(Reply(404, "This server shows its pictures as MJPEG alone."))
         case .page?: answer(service.page)
         case .state?: answer(Reply(.state, service.stateReport()))
         case .metrics?: answer(Reply(.metrics, service.metricsReport()))

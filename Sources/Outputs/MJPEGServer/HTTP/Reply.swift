@@ -52,6 +52,7 @@ struct Reply {
         switch status {
         case 200: "OK"
         case 201: "Created"
+        case 202: "Accepted"
         case 204: "No Content"
         case 400: "Bad Request"
         case 401: "Unauthorized"
@@ -60,6 +61,7 @@ struct Reply {
         case 405: "Method Not Allowed"
         case 406: "Not Acceptable"
         case 408: "Request Timeout"
+        case 409: "Conflict"
         case 413: "Content Too Large"
         case 415: "Unsupported Media Type"
         case 422: "Unprocessable Content"

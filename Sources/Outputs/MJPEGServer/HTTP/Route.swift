@@ -10,6 +10,8 @@ enum Route: Sendable, Hashable {
     case metrics
     /// Sessions of another way than MJPEG; with an identifier, one of them.
     case session(String?)
+    /// Starts a clip.
+    case record
     /// Browsers request it automatically.
     case icon
 
@@ -43,6 +45,7 @@ enum Route: Sendable, Hashable {
         case "/metrics": self = .metrics
         case "/favicon.ico": self = .icon
         case "/whep": self = .session(nil)
+        case "/record": self = .record
         default:
             guard path.hasPrefix("/whep/") else { return nil }
             self = .session(String(path.dropFirst("/whep/".count)))
@@ -58,6 +61,7 @@ enum Route: Sendable, Hashable {
         case .state: "application/json"
         case .session: "application/sdp"
         case .metrics: "text/plain; version=0.0.4; charset=utf-8"
+        case .record: "text/plain; charset=utf-8"
         }
     }
 }

@@ -65,6 +65,7 @@ final class Service: Sendable {
 
     /// The methods that a route takes.
     private func methods(of route: Route?) -> String {
+        if case .record? = route { return "POST, OPTIONS" }
         guard case .session(let identifier)? = route, broadcaster.viewing != nil else { return "GET, HEAD, OPTIONS" }
         return identifier == nil ? "POST, OPTIONS" : "DELETE, OPTIONS"
     }
@@ -101,6 +102,32 @@ final class Service: Sendable {
         var reply = Reply(401, "This server asks for a name and a password.")
         reply.headers = authenticator.challenges(isStale: verdict == .stale, at: now).map { ("WWW-Authenticate", $0) }
         return reply
+    }
+
+    /// The response of `/record`, which starts a clip.
+    func recordReply(_ head: HTTPRequestHead) -> Reply {
+        guard head.method == .POST else {
+            var reply = Reply(405, "A clip begins with a POST.")
+            reply.headers = [("Allow", "POST, OPTIONS")]
+            return reply
+        }
+        // Forms of other pages may send it, with the password that the browser knows.
+        if let origin = head.headers.first(name: "origin"), !isOwn(origin, head), origin != configuration.allowedOrigin
+        {
+            return Reply(403, "Other web pages start no clips; ask for it from the page of this server.")
+        }
+        guard broadcaster.recording.withLock({ $0 })?.fire(.http) ?? false else {
+            return Reply(409, "Requests start no clips here (--record-on http of the tool).")
+        }
+        return Reply(202, "A clip is recorded.")
+    }
+
+    /// Whether an origin is that of this server, by the name that the request uses.
+    private func isOwn(_ origin: String, _ head: HTTPRequestHead) -> Bool {
+        guard let host = head.headers.first(name: "host"), let end = origin.firstRange(of: "://")?.upperBound else {
+            return false
+        }
+        return origin[end...].lowercased() == host.lowercased()
     }
 
     /// The first bytes of a stream, as uStreamer writes them: HTTP/1.0, so that the stream ends where the connection does.

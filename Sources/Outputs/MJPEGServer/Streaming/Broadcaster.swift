@@ -1,3 +1,4 @@
+import MediaPublishing
 import StillCapture
 import VideoCapturing
 
@@ -18,6 +19,8 @@ final class Broadcaster: Sendable {
     let worker = Worker()
     /// Shows the frames in another way; nil for none.
     let viewing: (any LiveViewing)?
+    /// What requests may fire; nil while the server is no output of a publisher.
+    let recording = Locked<RecordingTrigger?>(nil)
 
     init(
         _ configuration: MJPEGServer.Configuration, viewing: (any LiveViewing)? = nil,

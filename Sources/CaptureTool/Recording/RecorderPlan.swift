@@ -1,0 +1,77 @@
+import MediaPublishing
+import VideoCapturing
+
+/// What starts clips: the words of `--record-on`. ``RecorderTriggers`` has a function for each.
+enum TriggerKind: String, Sendable, Hashable, CaseIterable {
+    /// SIGUSR1.
+    case signal
+    /// The key `r` of the terminal.
+    case key
+    /// `POST /record` to the server of `--serve`.
+    case http
+
+    var reason: RecordingTrigger.Reason { RecordingTrigger.Reason(rawValue: rawValue) }
+}
+
+/// Clips in place of recordings without an end, as the options describe them.
+struct RecorderPlan: Sendable {
+    /// What starts clips, each once.
+    var kinds: [TriggerKind] = []
+    /// What a clip has.
+    var configuration = TriggeredOutput.Configuration()
+
+    /// The options that have no effect without `--record-on`.
+    private static let dependent = ["preroll", "postroll"]
+
+    static let options = [
+        OptionDescription(
+            "record-on", .text(TriggerKind.allCases.map(\.rawValue).joined(separator: ",")),
+            "files are clips of these events: signal USR1, key r, POST /record of --serve", default: "one recording"),
+        OptionDescription("preroll", .text("TIME"), "what a clip has of before its event", default: "10"),
+        OptionDescription("postroll", .text("TIME"), "what a clip has of after its last event", default: "10"),
+    ]
+
+    /// Nil without `--record-on`.
+    init?(_ values: OptionValues) throws(OptionError) {
+        guard let text = values["record-on"] else {
+            if let name = RecorderPlan.dependent.first(where: { values.contains($0) }) {
+                throw OptionError(name, values[name], "has no effect without --record-on; add --record-on signal.")
+            }
+            return nil
+        }
+        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let kind = try OptionValues(["record-on": [String(word)]]).choice(
+                "record-on", TriggerKind.allCases.map { ($0.rawValue, $0) })
+            if let kind, !kinds.contains(kind) { kinds.append(kind) }
+        }
+        if let time = try values.time("preroll", allowsZero: true) { configuration.preroll = time }
+        if let time = try values.time("postroll", allowsZero: true) { configuration.postroll = time }
+        guard configuration.preroll <= .seconds(600) else {
+            throw OptionError("preroll", values["preroll"], "is kept in memory; choose 10 minutes or less.")
+        }
+    }
+
+    /// What a clip of an output has, and the limits of its files.
+    func configuration(
+        split: SplitOutput.Interval?, keep: [SplitOutput.Limit], _ values: OptionValues
+    ) throws(OptionError) -> TriggeredOutput.Configuration {
+        var result = configuration
+        result.keep = keep
+        switch split {
+        case .duration(let time): result.maximumLength = time
+        case .bytes:
+            throw OptionError("split", values["split"], "clips are split by time; give 90, 10min or 1h.")
+        case nil: break
+        }
+        return result
+    }
+
+    /// Checks what the kinds need.
+    ///
+    /// - Throws: what to add.
+    func check(_ outputs: [PlannedOutput], _ values: OptionValues) throws(OptionError) {
+        if kinds.contains(.http), !outputs.contains(where: \.entry.firesTriggers) {
+            throw OptionError("record-on", values["record-on"], "http needs a server; add --serve 8080.")
+        }
+    }
+}

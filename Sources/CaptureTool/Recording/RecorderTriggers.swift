@@ -1,0 +1,43 @@
+import MediaPublishing
+import VideoCapturing
+
+/// Connects what starts clips to the publisher's trigger.
+struct RecorderTriggers {
+    let plan: RecorderPlan
+    let publisher: MediaPublisher
+    let signals: SignalWatcher
+    let terminal: Terminal
+    /// Whether the terminal gives keys, rather than the input.
+    let hasKeys: Bool
+
+    /// Begins to watch, once the outputs have been added.
+    ///
+    /// - Throws: a usage error where a kind has nothing to watch.
+    func begin() throws(ExitError) {
+        publisher.recording.setAccepted(Set(plan.kinds.map(\.reason)))
+        for kind in plan.kinds {
+            switch kind {
+            case .signal: watchSignal()
+            case .key: try watchKey()
+            // The server fires it.
+            case .http: break
+            }
+        }
+    }
+
+    private func watchSignal() {
+        signals.watchUserSignal { [recording = publisher.recording] in recording.fire(.signal) }
+    }
+
+    private func watchKey() throws(ExitError) {
+        guard hasKeys, terminal.keyboard.isReading else {
+            throw ExitError(
+                .usage,
+                "--record-on key: there is no terminal whose keys could be read; use --record-on signal, or http with "
+                    + "--serve 8080.")
+        }
+        terminal.keyboard.begin { [recording = publisher.recording] key in
+            if key == UInt8(ascii: "r") { recording.fire(.key) }
+        }
+    }
+}
