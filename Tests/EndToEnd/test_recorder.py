@@ -5,13 +5,15 @@ import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import time
 import unittest
 import urllib.error
 import urllib.request
+import wave
 
-from support.media import probe
+from support.media import command, probe
 from support.tool import OK, ToolTestCase, environment
 
 SOURCE = ["--source", "pattern", "--size", "160x120", "--fps", "20", "--keyframe-interval", "1"]
@@ -43,6 +45,9 @@ class Recorder(ToolTestCase):
 
     def events(self, phase=None):
         return [line for line in self.lines() if line["event"] == "recording" and phase in (None, line["phase"])]
+
+    def url(self):
+        return next(output["url"] for line in self.lines() for output in line.get("outputs", []) if output.get("url"))
 
     def wait_for(self, running, condition, limit=60):
         deadline = time.monotonic() + limit
@@ -138,7 +143,7 @@ class ClipTests(Recorder):
     def test_requests_start_clips(self):
         running = self.record("--record-on", "http", "--postroll", "0", "--serve", "0", "--serve-login", "me:secret",
                               "-o", "clip.webm", preroll=0)
-        url = next(output["url"] for line in self.lines() for output in line.get("outputs", []) if output.get("url"))
+        url = self.url()
         login = {"Authorization": "Basic " + base64.b64encode(b"me:secret").decode()}
 
         def request(headers, method="POST"):
@@ -160,23 +165,47 @@ class ClipTests(Recorder):
         self.assertEqual(len(list(self.folder.glob("clip-*"))), 1)
         self.assertNotIn("secret", (self.folder / "stats.json").read_text())
 
-    def test_requests_start_nothing_unless_asked_for(self):
-        running = self.record("--record-on", "signal", "--serve", "0", "-o", "clip.webm", preroll=0)
-        url = next(output["url"] for line in self.lines() for output in line.get("outputs", []) if output.get("url"))
-        with self.assertRaises(urllib.error.HTTPError) as refusal:
-            urllib.request.urlopen(urllib.request.Request(url + "record", method="POST"))
-        self.assertEqual(refusal.exception.code, 409)
-        running.send(signal.SIGINT)
-        self.assertEqual(running.finish().code, OK)
-        self.assertEqual(list(self.folder.glob("clip-*")), [])
+    def test_sound_starts_a_clip_and_a_program(self):
+        """Silence, and then a tone: the clip begins with it, and the program gets its file, but no secret of the tool."""
+        sound = self.folder / "sound.wav"
+        with wave.open(str(sound), "wb") as file:
+            file.setparams((1, 2, 48000, 0, "NONE", ""))
+            tone = struct.pack("<24000h", *(8000 * (1 - 2 * (n // 24 % 2)) for n in range(24000)))
+            file.writeframes(bytes(2 * 48000 * 3) + tone + bytes(2 * 48000 * 2))
+        clip = self.folder / "film.mkv"
+        command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=160x120:rate=10:duration=5.5", "-i", sound,
+                "-c:v", "mpeg4", "-c:a", "pcm_s16le", clip)
+        script = self.folder / "event"
+        script.write_text('#!/bin/sh\nenv > "$PWD/$1.env"; echo "$@" > "$PWD/$1.words"\n')
+        script.chmod(0o755)
+        run = self.run_tool("--input", clip, "--record-on", "sound", "--preroll", "1", "--postroll", "0", "--on-event",
+                            "./event", "--keyframe-interval", "1", "-o", "a-%03d.webm", "--stats-file", "stats.json",
+                            env=environment(CAPTURER_BITRATE="300k"))
+        self.assertEqual(run.code, OK, run)
+        begin, end = self.events()
+        self.assertEqual(begin["reasons"], ["sound"])
+        self.assertIn("above the noise", begin["detail"])
+        # A tone of half a second, a second of before and up to one more, and a second in which it has been quiet.
+        self.assertGreater(end["seconds"], 2)
+        self.assertLess(end["seconds"], 4)
+        for phase in ("begin", "end"):
+            words = (self.folder / f"{phase}.words").read_text().split()
+            self.assertEqual(words, [phase, "sound", str(self.folder / "a-001.webm")])
+            lines = (self.folder / f"{phase}.env").read_text().splitlines()
+            self.assertIn("RECORDING_REASONS=sound", lines)
+            self.assertFalse([line for line in lines if line.startswith("CAPTURER_")])
 
     def test_a_key_starts_a_clip(self):
         ours, theirs = pty.openpty()
         try:
             running = self.start(*SOURCE, "--record-on", "key", "--preroll", "0", "--postroll", "0", "--stats-file",
-                                 "stats.json", "-o", "clip.webm", stdin=theirs, prefix=["sh", "-c", 'exec "$@" 2>&0', "sh"],
+                                 "stats.json", "-o", "clip.webm", "--serve", "0", stdin=theirs, prefix=["sh", "-c", 'exec "$@" 2>&0', "sh"],
                                  env=environment(TERM="xterm"))
             self.wait_for(running, lambda lines: any(line["event"] == "status" for line in lines))
+            # Requests start nothing unless they are asked for.
+            with self.assertRaises(urllib.error.HTTPError) as refusal:
+                urllib.request.urlopen(urllib.request.Request(self.url() + "record", method="POST"))
+            self.assertEqual(refusal.exception.code, 409)
             os.write(ours, b"r")
             self.wait_for_events(running, "end")
             os.write(ours, b"q")
@@ -205,6 +234,15 @@ class OptionTests(ToolTestCase):
             (["--record-on", "signal", "--split", "1MB", "-o", "a.webm"], "by time"),
             (["--record-on", "signal", "-o", "a-%q.webm"], "field"),
             (["--record-on", "signal", "-o", "nowhere/a.webm"], "folder"),
+            (["--record-on", "sound", "-o", "a.webm"], "--audio"),
+            (["--record-on", "signal", "--record-level", "9", "-o", "a.webm"], "sound"),
+            (["--record-on", "signal", "--on-event", "no-such-program", "-o", "a.webm"], "chmod"),
+            (["--on-event", "true", "-o", "a.webm"], "--record-on"),
+            (["--record-on", "signal", "--keep", "10%", "-o", "a.webm"], "--keep-free"),
+            (["--record-on", "signal", "--keep", "soon", "-o", "a.webm"], "30d"),
+            (["--record-on", "signal", "--keep-free", "lots", "-o", "a.webm"], "10%"),
+            (["--keep-free", "10%", "-o", "a.webm"], "--split"),
+            (["--split-at", "clock", "-o", "a.webm"], "--split 1h"),
             (["--preroll", "3", "-o", "a.webm"], "--record-on"),
             (["--postroll", "3", "-o", "a.webm"], "--record-on"),
         ):

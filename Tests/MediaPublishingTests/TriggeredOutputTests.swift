@@ -35,12 +35,12 @@ import VideoCapturing
     }
 
     private func record(
-        preroll: Int = 10, postroll: Int = 5, bytes: Int = 64 << 20, length: Duration? = nil,
+        preroll: Int = 10, postroll: Int = 5, bytes: Int = 64 << 20, split: SplitOutput.Interval? = nil,
         onWrite: @escaping @Sendable (String, MediaPacket) throws -> Void = { _, _ in }
     ) throws -> Recorder {
         let clock = VirtualClock(.manual, start: ClipStream.begin)
         let configuration = TriggeredOutput.Configuration(
-            preroll: .seconds(preroll), postroll: .seconds(postroll), maximumBytes: bytes, maximumLength: length)
+            preroll: .seconds(preroll), postroll: .seconds(postroll), maximumBytes: bytes, split: split)
         let output = try TriggeredOutput(folder.file("c-%03d.webm"), configuration, clock: clock) { [log] path in
             LoggedFile(path, log) { try onWrite(path, $0) }
         }
@@ -265,7 +265,7 @@ import VideoCapturing
     }
 
     @Test func aLongEventIsInSeveralFiles() throws {
-        let recorder = try record(preroll: 2, postroll: 11, length: .seconds(5))
+        let recorder = try record(preroll: 2, postroll: 11, split: .duration(.seconds(5)))
         try recorder.send(0..<6000, soundDelay: 300)
         trigger.fire(.key)
         try recorder.send(6000..<20_000, soundDelay: 300)

@@ -68,11 +68,19 @@ extension CapturePlan {
             let name = shorthand.option.name
             for value in values.all(name) { given.append((name, shorthand.prefix + value, value)) }
         }
-        let split = try values.parsed("split", PlannedOutput.parseSplit)
-        let keep = try values.parsed("keep", PlannedOutput.parseKeep).map { [$0] } ?? []
+        var split = try values.parsed("split", PlannedOutput.parseSplit)
+        if try values.choice("split-at", [("start", false), ("clock", true)]) ?? false {
+            guard case .duration(let time)? = split else {
+                throw OptionError("split-at", "clock", "needs a time; add --split 1h.")
+            }
+            split = .clock(time)
+        }
+        let keep = try values.parsed("keep", PlannedOutput.parseKeep) ?? []
+        let free = try values.parsed("keep-free", PlannedOutput.parseFree)
+        let limits = keep + (free.map { [$0] } ?? [])
         let recorder = try RecorderPlan(values)
         let clips = try recorder.map { (recorder) throws(OptionError) in
-            try recorder.configuration(split: split, keep: keep, values)
+            try recorder.configuration(split: split, keep: limits, values)
         }
         var outputs: [PlannedOutput] = []
         let isRelative = try MediaPublisher.FrameSettings.relativeSize(values) != nil
@@ -89,7 +97,8 @@ extension CapturePlan {
             let request = OutputEntry.Request(
                 target: target, options: applying.filter { name in entry.options.contains { $0.name == name } },
                 overwrites: values.contains("force"))
-            var output = PlannedOutput(entry: entry, request: request, given: (option, value), split: split, keep: keep)
+            var output = PlannedOutput(
+                entry: entry, request: request, given: (option, value), split: split, keep: limits)
             output.clips = clips
             output.frames = try MediaPublisher.FrameSettings(
                 shared.merging(own).filter { name in
@@ -109,6 +118,10 @@ extension CapturePlan {
             throw OptionError(
                 "keep", values["keep"],
                 "has no effect without --split, which makes several files, or a playlist such as live.m3u8.")
+        }
+        if let free = values["keep-free"], split == nil, clips == nil {
+            throw OptionError(
+                "keep-free", free, "has no effect without --split or --record-on, which make several files.")
         }
         try recorder?.check(outputs, values)
         for (owner, option) in catalog.outputGroups.merged.map({ ($0.owners, $0.option) })
@@ -155,14 +168,29 @@ extension PlannedOutput {
         throw OptionError(option, text, "neither a time nor a size. Give 90, 10min or 1h, or 500MB or 1GB.")
     }
 
-    fileprivate static func parseKeep(_ text: String, _ option: String) throws(OptionError) -> SplitOutput.Limit {
-        if let count = parseDigits(text, as: Int.self), count > 0 { return .files(count) }
-        if let bytes = parseBytes(text), bytes > 0 { return .bytes(bytes) }
-        guard !text.hasSuffix("%") else {
+    /// Several with commas.
+    fileprivate static func parseKeep(_ text: String, _ option: String) throws(OptionError) -> [SplitOutput.Limit] {
+        try text.split(separator: ",", omittingEmptySubsequences: false).map { (word) throws(OptionError) in
+            let word = String(word)
+            if let count = parseDigits(word, as: Int.self), count > 0 { return .files(count) }
+            if let bytes = parseBytes(word), bytes > 0 { return .bytes(bytes) }
+            if let time = parseTime(word), time >= .seconds(1) { return .age(time) }
+            guard !word.hasSuffix("%") else {
+                throw OptionError(
+                    option, text,
+                    "a part of the disk is what stays free: --keep-free \(word). Here give 50GB, 20 or 30d.")
+            }
             throw OptionError(
-                option, text, "a part of the disk cannot be given. Give a size, such as 50GB, or 20 files.")
+                option, text, "neither a number of files nor a size or an age. Give 20, 50GB or 30d, or 50GB,30d.")
         }
-        throw OptionError(option, text, "neither a number of files nor a size. Give 20, or 500MB or 50GB.")
+    }
+
+    fileprivate static func parseFree(_ text: String, _ option: String) throws(OptionError) -> SplitOutput.Limit {
+        if text.hasSuffix("%"), let part = parseDecimal(text.dropLast(), decimals: 3), (1...95_000).contains(part) {
+            return .freeFraction(Double(part) / 100_000)
+        }
+        if parseDigits(text, as: Int64.self) == nil, let bytes = parseBytes(text), bytes > 0 { return .free(bytes) }
+        throw OptionError(option, text, "neither a size nor a part of the disk up to 95%. Give 5GB or 10%.")
     }
 }
 

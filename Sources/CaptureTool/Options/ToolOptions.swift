@@ -77,9 +77,16 @@ enum ToolOptions {
                 "begins a new file at the key frame after 10min or 1GB; names may have %03d or %Y%m%d-%H%M%S",
                 default: "off"),
             OptionDescription(
-                "keep", .text("N|SIZE"),
-                "with --split: deletes the oldest files of this name beyond 20, or 50GB; of a playlist beyond 20",
+                "split-at", .choice(["start", "clock"]),
+                "with --split 1h: files end by the time since the start, or at full hours of local time",
+                default: "start"),
+            OptionDescription(
+                "keep", .text("N|SIZE|AGE"),
+                "deletes the oldest files of --split and --record-on beyond 20, 50GB, 30d; of a playlist beyond 20",
                 default: "all"),
+            OptionDescription(
+                "keep-free", .text("SIZE|%"), "deletes the oldest of these files while less than 5GB or 10% is free",
+                default: "off"),
             .flag("force", "overwrites existing files"),
             .flag("keep-going", "goes on with the other outputs when one fails"),
         ] + MediaPublisher.FrameSettings.overlayOptions

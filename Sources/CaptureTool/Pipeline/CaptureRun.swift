@@ -9,6 +9,14 @@ struct CaptureRun {
     private(set) var plan: CapturePlan
     let terminal: Terminal
     let signals: SignalWatcher
+    /// The program of `--on-event`.
+    private var program: EventProgram?
+
+    init(plan: CapturePlan, terminal: Terminal, signals: SignalWatcher) {
+        self.plan = plan
+        self.terminal = terminal
+        self.signals = signals
+    }
 
     /// Runs the plan to its end.
     ///
@@ -65,7 +73,14 @@ struct CaptureRun {
         if hasKeys { terminal.keyboard.begin { if $0 == UInt8(ascii: "q") { publisher.requestStop() } } }
         defer { terminal.keyboard.end() }
         if let recorder = plan.recorder {
-            publisher.recording.setEventHandler { events.post($0) }
+            let program = try recorder.program.map { path throws(ExitError) in
+                try EventProgram(path) { events.post(notice: $0) }
+            }
+            self.program = program
+            publisher.recording.setEventHandler { event in
+                events.post(event)
+                program?.report(event)
+            }
             try RecorderTriggers(
                 plan: recorder, publisher: publisher, signals: signals, terminal: terminal, hasKeys: hasKeys
             ).begin()
@@ -146,6 +161,7 @@ struct CaptureRun {
         let state = plan.isSoundAlone ? publisher.audio?.capture.state : publisher.video.capture.state
         if publisher.isActive, case .interrupted = state { wasInterrupted = true }
         let stopFailure = stop(publisher)
+        program?.finish()
         let rest = events.wait(until: MonotonicClock().now)
         handle(rest.failures, reporter, &status)
         for warning in rest.warnings { reporter.warn(warning) }

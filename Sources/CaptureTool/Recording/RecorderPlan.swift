@@ -9,6 +9,8 @@ enum TriggerKind: String, Sendable, Hashable, CaseIterable {
     case key
     /// `POST /record` to the server of `--serve`.
     case http
+    /// Sound above the noise.
+    case sound
 
     var reason: RecordingTrigger.Reason { RecordingTrigger.Reason(rawValue: rawValue) }
 }
@@ -20,15 +22,25 @@ struct RecorderPlan: Sendable {
     /// What a clip has.
     var configuration = TriggeredOutput.Configuration()
 
+    /// How far sound is above the noise that starts clips.
+    var sound = SoundTrigger.Configuration()
+    /// The program that is started for each begin and end; nil for none.
+    var program: String?
+
     /// The options that have no effect without `--record-on`.
-    private static let dependent = ["preroll", "postroll"]
+    private static let dependent = ["preroll", "postroll", "record-level", "on-event"]
 
     static let options = [
         OptionDescription(
             "record-on", .text(TriggerKind.allCases.map(\.rawValue).joined(separator: ",")),
-            "files are clips of these events: signal USR1, key r, POST /record of --serve", default: "one recording"),
+            "files are clips of these events: signal USR1, key r, POST /record of --serve, sound",
+            default: "one recording"),
         OptionDescription("preroll", .text("TIME"), "what a clip has of before its event", default: "10"),
         OptionDescription("postroll", .text("TIME"), "what a clip has of after its last event", default: "10"),
+        OptionDescription(
+            "record-level", .text("DB"), "how far above the noise sound starts a clip, 3 to 60", default: "12"),
+        OptionDescription(
+            "on-event", .text("PROGRAM"), "is started at the begin and end of each clip", default: "none"),
     ]
 
     /// Nil without `--record-on`.
@@ -46,6 +58,13 @@ struct RecorderPlan: Sendable {
         }
         if let time = try values.time("preroll", allowsZero: true) { configuration.preroll = time }
         if let time = try values.time("postroll", allowsZero: true) { configuration.postroll = time }
+        if let level = try values.count("record-level", in: 3...60) {
+            guard kinds.contains(.sound) else {
+                throw OptionError("record-level", values["record-level"], "has no effect without --record-on sound.")
+            }
+            sound.threshold = Double(level)
+        }
+        program = values["on-event"]
         guard configuration.preroll <= .seconds(600) else {
             throw OptionError("preroll", values["preroll"], "is kept in memory; choose 10 minutes or less.")
         }
@@ -58,7 +77,7 @@ struct RecorderPlan: Sendable {
         var result = configuration
         result.keep = keep
         switch split {
-        case .duration(let time): result.maximumLength = time
+        case .duration, .clock: result.split = split
         case .bytes:
             throw OptionError("split", values["split"], "clips are split by time; give 90, 10min or 1h.")
         case nil: break

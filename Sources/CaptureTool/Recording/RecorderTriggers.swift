@@ -21,7 +21,19 @@ struct RecorderTriggers {
             case .key: try watchKey()
             // The server fires it.
             case .http: break
+            case .sound: try watchSound()
             }
+        }
+    }
+
+    private func watchSound() throws(ExitError) {
+        guard let audio = publisher.audio else {
+            throw ExitError(.usage, "--record-on sound: there is no sound; add --audio mic.")
+        }
+        do {
+            try audio.add(SoundTrigger(publisher.recording, configuration: plan.sound), name: "sound trigger")
+        } catch {
+            throw ExitError(opening: error, isInputAtFault: false)
         }
     }
 

@@ -51,8 +51,8 @@ struct ClipState: Sendable {
         if isLeading { newest = max(newest ?? packet.timestamp, packet.timestamp) }
         // A group that is larger than the limit was dropped.
         var needsKeyFrame = stream.ring.groupsDropped != groupsDropped && stream.ring.bytes == 0
-        if isLeading, let length = configuration.maximumLength {
-            needsKeyFrame = split(at: packet, length) || needsKeyFrame
+        if isLeading, let interval = configuration.split {
+            needsKeyFrame = split(at: packet, interval) || needsKeyFrame
         }
         let room = 2 * configuration.maximumBytes
         let waiting = clips.reduce(0) { $0 + $1.waitingBytes }
@@ -67,10 +67,16 @@ struct ClipState: Sendable {
     /// Goes on in another clip at a key frame, where the last one is long enough.
     ///
     /// - Returns: whether a key frame is needed for it.
-    private mutating func split(at packet: MediaPacket, _ length: Duration) -> Bool {
-        guard let index = clips.lastIndex(where: { !$0.isComplete && !$0.isFollowed }),
-            let start = clips[index].start, packet.timestamp - start >= length
+    private mutating func split(at packet: MediaPacket, _ interval: SplitOutput.Interval) -> Bool {
+        guard let index = clips.lastIndex(where: { !$0.isComplete && !$0.isFollowed }), let start = clips[index].start
         else { return false }
+        let length: Duration
+        switch interval {
+        case .duration(let time): length = time
+        case .clock(let time): length = timeToBoundary(time, from: clips[index].date + (start - clips[index].time))
+        case .bytes: return false
+        }
+        guard packet.timestamp - start >= length else { return false }
         // Asked for once.
         guard packet.isKeyFrame else { return packet.timestamp - start < length + packet.duration }
         clipsMade += 1

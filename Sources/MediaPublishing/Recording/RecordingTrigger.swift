@@ -170,4 +170,20 @@ public struct RecordingEvent: Sendable {
     public var bytes: Int64
     /// Why the file is not whole, or not there; nil for success.
     public var error: (any Error)?
+
+    /// An event; see the properties.
+    public init(
+        phase: Phase, clip: Int, reasons: [RecordingTrigger.Reason], detail: String? = nil, path: String,
+        date: Duration, duration: Duration = .zero, bytes: Int64 = 0, error: (any Error)? = nil
+    ) {
+        self.phase = phase
+        self.clip = clip
+        self.reasons = reasons
+        self.detail = detail
+        self.path = path
+        self.date = date
+        self.duration = duration
+        self.bytes = bytes
+        self.error = error
+    }
 }

@@ -25,20 +25,20 @@ public final class TriggeredOutput: MediaOutput {
         public var postroll: Duration
         /// The maximum number of bytes for the time before a trigger; as many again, twice, may wait for a slow disk.
         public var maximumBytes: Int
-        /// How long a file may be before the clip goes on in another one; nil for any length.
-        public var maximumLength: Duration?
+        /// When a clip goes on in another file, its size left aside; nil for one file each.
+        public var split: SplitOutput.Interval?
         /// The limits of the files that the pattern names, those of earlier runs included; empty for none.
         public var keep: [SplitOutput.Limit]
 
         /// A configuration; see the properties.
         public init(
             preroll: Duration = .seconds(10), postroll: Duration = .seconds(10), maximumBytes: Int = 64 << 20,
-            maximumLength: Duration? = nil, keep: [SplitOutput.Limit] = []
+            split: SplitOutput.Interval? = nil, keep: [SplitOutput.Limit] = []
         ) {
             self.preroll = preroll
             self.postroll = postroll
             self.maximumBytes = maximumBytes
-            self.maximumLength = maximumLength
+            self.split = split
             self.keep = keep
         }
     }

@@ -22,6 +22,8 @@ public final class SplitOutput: MediaOutput {
     public enum Interval: Sendable, Hashable {
         /// After a time by the frames' timestamps, counted from the first frame of all, so that it does not drift.
         case duration(Duration)
+        /// At the multiples of a time by the local clock, such as full hours, and at midnight.
+        case clock(Duration)
         /// When it has that number of bytes; the last frames and the end of the format come on top.
         case bytes(Int64)
     }
@@ -46,6 +48,7 @@ public final class SplitOutput: MediaOutput {
     private let files: SplitFiles
     private let interval: Interval
     private let retention: FileRetention
+    private let wallClock: @Sendable () -> Duration
     private let make: @Sendable (String) throws -> any MediaOutput
     /// Says what it takes; never opened.
     private let model: any MediaOutput
@@ -64,6 +67,8 @@ public final class SplitOutput: MediaOutput {
         var start: MediaTime?
         /// How many intervals have passed.
         var intervals = 0
+        /// When the next multiple by the clock is.
+        var boundary: MediaTime?
     }
 
     /// Files by a pattern.
@@ -76,17 +81,27 @@ public final class SplitOutput: MediaOutput {
     ///   - limits: each of them holds; empty to keep everything. They are checked when a file begins.
     ///   - make: makes the output for a path that no file has; called for each file.
     /// - Throws: `OptionError` for a pattern or a limit that cannot be used, and what `make` throws.
-    public init(
+    public convenience init(
         _ pattern: String, every interval: Interval, keep limits: [Limit] = [],
         _ make: @escaping @Sendable (String) throws -> any MediaOutput
     ) throws {
+        try self.init(pattern, every: interval, keep: limits, wallClock: { wallClockTime() }, make)
+    }
+
+    /// - Parameter wallClock: the time since 1970, for intervals by the clock.
+    init(
+        _ pattern: String, every interval: Interval, keep limits: [Limit] = [],
+        wallClock: @escaping @Sendable () -> Duration, _ make: @escaping @Sendable (String) throws -> any MediaOutput
+    ) throws {
         switch interval {
-        case .duration(let time) where time <= .zero: throw OptionError("split", "\(time)", "not a time above zero.")
+        case .duration(let time) where time <= .zero, .clock(let time) where time <= .zero:
+            throw OptionError("split", "\(time)", "not a time above zero.")
         case .bytes(let bytes) where bytes <= 0: throw OptionError("split", "\(bytes)", "not a size above zero.")
         default: break
         }
         files = try SplitFiles(pattern)
         self.interval = interval
+        self.wallClock = wallClock
         self.make = make
         var number = files.nextNumber
         let path = try files.nextPath(&number, time: SplitOutput.now)
@@ -158,12 +173,16 @@ public final class SplitOutput: MediaOutput {
 
     /// Whether the file that is written has all that it is to have, and the next may begin at `time`.
     fileprivate func isDue(at time: MediaTime) -> Bool {
-        let (current, start, intervals) = state.withLock { state in
+        let (current, start, intervals, boundary) = state.withLock { state in
             state.start = state.start ?? time
-            return (state.current, state.start ?? time, state.intervals)
+            if case .clock(let interval) = self.interval, state.boundary == nil {
+                state.boundary = time + timeToBoundary(interval, from: wallClock())
+            }
+            return (state.current, state.start ?? time, state.intervals, state.boundary)
         }
         switch interval {
         case .duration(let interval): return time - start >= interval * (intervals + 1)
+        case .clock: return boundary.map { time >= $0 } ?? false
         case .bytes(let maximum): return (current?.outputStatistics.bytes ?? 0) >= maximum
         }
     }
@@ -171,6 +190,7 @@ public final class SplitOutput: MediaOutput {
     /// Completes the file, whose sink has been finished, and opens the next one.
     fileprivate func next(at time: MediaTime) throws -> OutputContext.Destination {
         let current = state.withLock { state in
+            state.boundary = nil
             if case .duration(let interval) = interval, let start = state.start {
                 // Several, when no frame came for longer than one.
                 while time - start >= interval * (state.intervals + 1) { state.intervals += 1 }
