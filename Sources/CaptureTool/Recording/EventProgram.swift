@@ -83,7 +83,7 @@ final class EventProgram: Sendable {
             return state.running.count
         }
         if count > 0 { onNotice("\(path) had not ended after \(timeout), and was killed.") }
-        _ = state.wait(until: MonotonicClock().now + .seconds(2)) { $0.threads == 0 ? () : nil }
+        _ = state.wait(until: MonotonicClock().now + .seconds(10)) { $0.threads == 0 ? () : nil }
     }
 
     private func run() {
