@@ -18,13 +18,16 @@ import VideoCapturing
         for (one, other) in zip(first, second) { #expect(abs(one - other) < 0.0015, "\(name): \(first) \(second)") }
     }
 
-    /// In eight containers, and with times that begin far from zero or below it, in those that have such.
+    /// In nine containers, and with times that begin far from zero, below it or just before they wrap, in those that have such.
     @Test(
         arguments: [
             ("a.mp4", "-c:v libx264 -bf 2"), ("a.mp4", "-c:v libx264 -bf 2 -output_ts_offset -0.2"),
-            ("a.mov", "-c:v libx264 -bf 2"), ("a.mkv", "-c:v libx264 -bf 2"),
-            ("a.mkv", "-c:v libx264 -bf 2 -output_ts_offset 5000"), ("a.webm", "-c:v libvpx"),
+            ("a.mov", "-c:v libx264 -bf 2"), ("a.mov", "-c:v mpeg4 -output_ts_offset -0.2"),
+            ("a.mkv", "-c:v libx264 -bf 2"), ("a.mkv", "-c:v libx264 -bf 2 -output_ts_offset 5000"),
+            ("a.webm", "-c:v libvpx"),
             ("a.ts", "-c:v libx264 -bf 2"), ("a.ts", "-c:v mpeg2video -output_ts_offset 95443.5"),
+            ("a.mpg", "-c:v mpeg2video -bf 2"), ("a.mpg", "-c:v mpeg2video -output_ts_offset 5000"),
+            ("a.mpg", "-c:v mpeg2video -output_ts_offset 95442.5"),
             ("a.flv", "-c:v flv1"), ("a.flv", "-c:v flv1 -output_ts_offset 5000"),
             ("a.avi", "-c:v mpeg4"), ("a.ogv", "-c:v libtheora"),
         ]) func theTimesAreThoseThatFFprobeSees(_ kind: (name: String, options: String)) throws
@@ -33,20 +36,25 @@ import VideoCapturing
             kind.name, frames: 25,
             kind.options + " -avoid_negative_ts disabled", "-vf setpts=N*N/(20*25*TB) -vsync vfr")
         let stated = try ffprobeTimes(path)
-        expectEqual(try times(openReader(path)), stated.map { $0 - stated[0] }, "\(kind)")
+        let read = try times(openReader(path))
+        // FFprobe says nothing of the last frame of MPEG-PS.
+        let unstated = kind.name.hasSuffix("mpg") ? 1 : 0
+        expectEqual(Array(read.dropLast(unstated)), stated.map { $0 - stated[0] }, "\(kind)")
     }
 
-    /// Joined by `cat`; the times of each part begin again.
+    /// Joined by `cat`; the times of each part begin again: at zero, hours later, or shortly before they wrap.
     @Test(
         arguments: [
-            ("ts", "-c:v libx264 -bf 2 -g 5"), ("ts", "-c:v libx264 -bf 0"), ("ts", "-c:v mpeg2video -bf 2"),
-            ("mpg", "-c:v mpeg2video"),
-        ]) func theTimesOfJoinedFilesGoOn(_ ending: String, _ options: String) throws
-    {
+            ("ts", "-c:v libx264 -bf 2 -g 5", [0, 0, 50_000, 7]), ("ts", "-c:v libx264 -bf 0", [0, 0, 50_000, 7]),
+            ("ts", "-c:v mpeg2video -bf 2", [95_442.9, 60, 95_443, 80]),
+            ("mpg", "-c:v mpeg2video", [0, 0, 50_000, 7]),
+            ("mpg", "-c:v mpeg2video -bf 2", [95_442.9, 60, 95_443, 80]),
+        ] as [(String, String, [Double])])
+    func theTimesOfJoinedFilesGoOn(_ ending: String, _ options: String, _ starts: [Double]) throws {
         let path = folder.file("joined.\(ending)")
         var bytes: [UInt8] = []
         var expected: [Double] = []
-        for (number, start) in [0, 0, 50_000, 7].enumerated() {
+        for (number, start) in starts.enumerated() {
             let part = try folder.make(
                 "\(number).\(ending)", frames: 15, rate: "10", options, "-output_ts_offset \(start)")
             bytes += try readBytes(part)
