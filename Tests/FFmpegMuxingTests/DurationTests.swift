@@ -95,6 +95,17 @@ import VideoCapturing
         #expect(abs(try duration(path) - end.seconds) < DurationTests.frame + uncounted)
     }
 
+    /// A source at rest in the last segment of a playlist, of which the muxer adds up the durations of the packets.
+    @Test func theLastSegmentLastsAsLongAsItsPictures() throws {
+        let path = folder.file("a.m3u8")
+        let times = [0, 40, 80, 2500].map { Duration.milliseconds($0) }
+        try record(times, until: .milliseconds(4100), to: DurationTests.output(path))
+        let lengths = String(decoding: try readBytes(path), as: UTF8.self).split(separator: "\n").compactMap { line in
+            line.hasPrefix("#EXTINF:") ? Double(line.dropFirst(8).prefix { $0 != "," }) : nil
+        }
+        #expect(lengths.count == 2 && abs(lengths.reduce(0, +) - 4.1) < DurationTests.frame, "\(lengths)")
+    }
+
     @Test(arguments: ["webm", "ivf", "mp4", "mov", "mkv", "ts", "y4m"])
     func filesThatFollowEachOtherLastAsLongAsTheRecording(_ ending: String) throws {
         let (times, end) = times(3)

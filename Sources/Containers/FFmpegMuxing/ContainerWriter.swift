@@ -217,7 +217,10 @@ final class ContainerWriter {
         packet.pointee.stream_index = Int32(index)
         packet.pointee.pts = times.presentation
         packet.pointee.dts = times.decoding
-        packet.pointee.duration = times.duration
+        // For the length of the last segment the HLS muxer adds up durations, and leaves out the time between packets.
+        let isSegmented =
+            target.containerName == "hls" && stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO
+        packet.pointee.duration = isSegmented && last != .min ? times.decoding - last : times.duration
         packet.pointee.flags =
             (media.isKeyFrame ? AV_PKT_FLAG_KEY : 0) | (media.isDroppable ? AV_PKT_FLAG_DISPOSABLE : 0)
         if target.containerName == "matroska" { clibav_discard_end(packet, Int32(tracks[index].padding(of: media))) }
