@@ -26,6 +26,8 @@ struct BackgroundModel: Sendable {
     private var deviation: [Float]
     /// The number of cells in the foreground.
     private(set) var foregroundCount = 0
+    /// The number of cells that differed before the light was fitted.
+    private(set) var changedCount = 0
 
     private var learnedPictures = 0
     private var learnedTime: Float = 0
@@ -98,7 +100,8 @@ struct BackgroundModel: Sendable {
 
     /// Finds where the picture differs; the light of the whole picture is fitted first.
     mutating func compare(_ plane: LumaPlane) {
-        mark(plane, LightFit.unchanged)
+        mark(plane, .unchanged)
+        changedCount = foregroundCount
         var fit = LightFit(plane, mean, except: foreground) ?? .unchanged
         if foregroundCount > foreground.count / 8, let whole = wholeLight(plane) { fit = whole }
         for index in mean.indices { mean[index] = fit.apply(mean[index]) }

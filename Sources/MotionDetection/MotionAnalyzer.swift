@@ -57,8 +57,9 @@ public struct MotionAnalyzer: Sendable {
         }
         grid.model!.compare(plane)
         let fraction = Double(grid.model!.foregroundCount) / Double(plane.samples.count)
-        let wasCalm = lastFraction < fraction / 4
-        if wasCalm, isLightSwitch(fraction, grid) {
+        // Before the light was fitted: cells that are black or white in the new light do not fit.
+        let changed = Double(grid.model!.changedCount) / Double(plane.samples.count)
+        if lastFraction < changed / 4, isLightSwitch(changed, grid) {
             grid.model!.restart(plane)
             lastFraction = 0
             return observation(.lightChanged, at: timestamp, event: events.take(nil, at: timestamp))
