@@ -15,24 +15,25 @@ func system(_ name: String, pkgConfig: String? = nil, _ packages: [String]) -> T
 
 /// What the tool stands on.
 let toolModules = [
-    "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec", "OpusCodec",
-    "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput", "FFmpegContainers",
-    "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer", "NoiseCapturer",
-    "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput", "RTPOutput",
+    "AudioCapturing", "PacketCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
+    "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
+    "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
+    "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput", "RTPOutput",
     "IcecastOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering", "Loudspeaker",
     "LoudspeakerOutput", "RadioCapturer", "RadioPlayer", "RTSPServer", "WebRTCPublisher", "WebRTCViewing",
 ]
 
 /// The same for the small tool, which `SMALL=1 scripts/tool` builds for `make demo`: few modules and few libraries.
 let smallToolModules = [
-    "AudioCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaContainers", "MediaPublishing",
-    "FileOutput", "NoiseCapturer", "PatternCapturer",
+    "AudioCapturing", "PacketCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaContainers",
+    "MediaPublishing", "FileOutput", "NoiseCapturer", "PatternCapturer",
 ]
 let isSmall = Context.environment["SMALL_TOOL"] != nil
 
 /// The products, each with the target of its name.
 let libraries = [
-    "CaptureCore", "VideoCapturing", "AudioCapturing", "FrameProcessing", "MediaContainers", "AudioResampling",
+    "CaptureCore", "VideoCapturing", "AudioCapturing", "PacketCapturing", "FrameProcessing", "MediaContainers",
+    "AudioResampling",
     "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
     "StreamOutput", "RTPOutput", "IcecastOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer",
@@ -63,9 +64,12 @@ let package = Package(
         .target(name: "VideoCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
         // The same for sound. Re-exports CaptureCore.
         .target(name: "AudioCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
+        // The same for what is encoded already. Re-exports CaptureCore.
+        .target(name: "PacketCapturing", dependencies: ["CaptureCore"], swiftSettings: strict),
         // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
         .target(
-            name: "MediaPublishing", dependencies: ["AudioCapturing", "VideoCapturing", "FrameProcessing"],
+            name: "MediaPublishing",
+            dependencies: ["AudioCapturing", "PacketCapturing", "VideoCapturing", "FrameProcessing"],
             swiftSettings: strict),
         .target(
             name: "FileOutput", dependencies: ["MediaPublishing", "MediaContainers", "VideoCapturing"],
@@ -120,8 +124,8 @@ let package = Package(
         .target(
             name: "FFmpegContainers",
             dependencies: [
-                "AudioCapturing", "AudioResampling", "VideoCapturing", "MediaContainers", "H264Bitstream",
-                "FFmpegSupport", "CLibAV",
+                "AudioCapturing", "AudioResampling", "PacketCapturing", "VideoCapturing", "MediaContainers",
+                "H264Bitstream", "FFmpegSupport", "CLibAV",
             ],
             path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
         .target(
@@ -247,7 +251,7 @@ let package = Package(
         .target(name: "HTTPTransport", dependencies: ["CaptureCore", "CLibCURL"], swiftSettings: strict),
         // For everyone's tests: the conformance suite, faults, a virtual clock.
         .target(
-            name: "CapturerTestKit", dependencies: ["AudioCapturing", "VideoCapturing", "Digests"],
+            name: "CapturerTestKit", dependencies: ["AudioCapturing", "PacketCapturing", "VideoCapturing", "Digests"],
             swiftSettings: strict),
         // One capturer each; none imports another capturer, or a codec.
         .target(
@@ -314,7 +318,8 @@ let package = Package(
         system("CLibVPX", pkgConfig: "vpx", ["libvpx-dev"]),
         // Tests mirror Sources and Capturers; what several of them need is in TestTools.
         .target(
-            name: "TestTools", dependencies: ["VideoCapturing"], path: "Tests/TestTools", swiftSettings: strict),
+            name: "TestTools", dependencies: ["PacketCapturing", "VideoCapturing"], path: "Tests/TestTools",
+            swiftSettings: strict),
         .target(
             name: "XTestTools", dependencies: ["VideoCapturing", "CLibXCB"], path: "Tests/XTestTools",
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-xtest")]),
@@ -326,7 +331,11 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "CapturerTestKitTests",
-            dependencies: ["AudioCapturing", "CapturerTestKit", "Digests", "VideoCapturing"],
+            dependencies: [
+                "AudioCapturing", "CapturerTestKit", "Digests", "PacketCapturing", "TestTools", "VideoCapturing",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "PacketCapturingTests", dependencies: ["PacketCapturing", "CapturerTestKit", "TestTools"],
             swiftSettings: strict),
         .testTarget(
             name: "FrameProcessingTests", dependencies: ["FrameProcessing", "CapturerTestKit", "VideoCapturing"],
@@ -339,7 +348,8 @@ let package = Package(
             name: "MediaPublishingTests",
             dependencies: [
                 "MediaPublishing", "FileOutput", "MediaContainers", "VP8Codec", "NoiseCapturer", "FrameProcessing",
-                "AudioCapturing", "OpusCodec", "CapturerTestKit", "TestTools", "ToneCapturer", "VideoCapturing",
+                "AudioCapturing", "OpusCodec", "CapturerTestKit", "PacketCapturing", "TestTools", "ToneCapturer",
+                "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "MediaContainersTests",
@@ -376,7 +386,8 @@ let package = Package(
         .testTarget(
             name: "FFmpegContainersTests",
             dependencies: [
-                "FFmpegContainers", "H264Bitstream", "H264Codec", "MediaContainers", "TestTools", "VideoCapturing",
+                "FFmpegContainers", "CapturerTestKit", "H264Bitstream", "H264Codec", "MediaContainers",
+                "PacketCapturing", "TestTools", "VideoCapturing",
             ],
             swiftSettings: strict),
         .testTarget(

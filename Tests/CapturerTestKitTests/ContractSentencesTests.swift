@@ -55,6 +55,20 @@ import Testing
         #expect(left.allSatisfy { $0 == " " }, "No rule checks: \(left)")
     }
 
+    @Test func everyRuleOfPacketsQuotesItsContract() throws {
+        let contract = try comments(of: "Sources/PacketCapturing/PacketCapture.swift")
+        for rule in PacketConformanceSuite.Rule.allCases {
+            #expect(contract.contains(rule.sentence), "\(rule): \(rule.sentence)")
+        }
+    }
+
+    @Test func everySentenceOfPacketsHasARule() throws {
+        let left = try unchecked(
+            of: "Sources/PacketCapturing/PacketCapture.swift", end: "Where packets go; held weakly.",
+            PacketConformanceSuite.Rule.allCases.map(\.sentence))
+        #expect(left.allSatisfy { $0 == " " }, "No rule checks: \(left)")
+    }
+
     /// What of a contract no rule quotes. The contract proper begins with “Order” and ends with the first member.
     private func unchecked(of path: String, end: String, _ sentences: [String]) throws -> String {
         var contract = try comments(of: path)
@@ -64,7 +78,10 @@ import Testing
         for sentence in sentences {
             while let range = contract.range(of: sentence) { contract.removeSubrange(range) }
         }
-        for heading in ["**Threads.**", "**Stop.**", "**Frames.**", "**Sound.**", "**States.**"] {
+        for heading in [
+            "**Threads.**", "**Stop.**", "**Frames.**", "**Sound.**", "**Tracks.**", "**Times.**", "**Losses.**",
+            "**States.**",
+        ] {
             if let range = contract.range(of: heading) { contract.removeSubrange(range) }
         }
         return contract
