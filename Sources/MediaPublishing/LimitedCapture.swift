@@ -48,18 +48,29 @@ final class FrameLine: Sendable {
         let gate = ObjectIdentifier(gate)
         return state.withLock { state in
             if state.next == gate { (state.current, state.next) = (gate, nil) }
-            guard !state.hasEnded, state.current == gate else { return (false, false) }
-            if let duration, let first = state.passed.first, frame.timestamp - first >= duration {
-                state.hasEnded = true
-                state.passed.end = first.advanced(by: duration)
-                return (false, true)
-            }
-            state.passed.first = state.passed.first ?? frame.timestamp
-            state.passed.last = frame.timestamp
-            state.passed.count += 1
-            state.hasEnded = state.passed.count == frames
-            return (true, state.hasEnded)
+            guard state.current == gate else { return (false, false) }
+            return admit(at: frame.timestamp, &state)
         }
+    }
+
+    /// Whether a packet of the leading track is passed on, and whether nothing is after it.
+    func admit(at time: MediaTime) -> (isPassed: Bool, isLast: Bool) { state.withLock { admit(at: time, &$0) } }
+
+    /// Whether nothing more is passed on.
+    var isOver: Bool { state.withLock { $0.hasEnded } }
+
+    private func admit(at time: MediaTime, _ state: inout State) -> (isPassed: Bool, isLast: Bool) {
+        guard !state.hasEnded else { return (false, false) }
+        if let duration, let first = state.passed.first, time - first >= duration {
+            state.hasEnded = true
+            state.passed.end = first.advanced(by: duration)
+            return (false, true)
+        }
+        state.passed.first = state.passed.first ?? time
+        state.passed.last = time
+        state.passed.count += 1
+        state.hasEnded = state.passed.count == frames
+        return (true, state.hasEnded)
     }
 }
 

@@ -59,6 +59,9 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// The paths of all files that it is to write, where these are known before it is opened; ``path`` for most.
     var paths: [String] { get }
 
+    /// Why it cannot take packets of these tracks as they come, in a sentence; nil where it can. Known before it is opened.
+    func problem(passing tracks: [TrackDescription]) -> String?
+
     /// Takes a still of this moment, where the output is one that does so on request. It must not wait.
     func takeStill()
 

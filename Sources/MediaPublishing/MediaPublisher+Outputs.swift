@@ -58,6 +58,7 @@ extension MediaPublisher {
 
     /// Opens outputs and connects them; encoders first, so that no file is created for settings that none takes.
     func connect(_ records: [OutputRecord]) throws {
+        if let passing { return try connect(records, passing: passing) }
         let count = state.withLock { $0.records.count { !$0.output.isAuxiliary } }
         if count > 1, !isStopRequested {
             for record in state.withLock({ $0.records }) { record.output.setWriteTimeout(settings.writeTimeout) }
@@ -154,7 +155,7 @@ extension MediaPublisher {
         }
     }
 
-    private func context(of record: OutputRecord) throws(OptionError) -> OutputContext {
+    func context(of record: OutputRecord) throws(OptionError) -> OutputContext {
         let source = capture.captureSettings()
         var context = OutputContext(
             format: try record.frames.format(of: source.format, settings.orientation),
@@ -373,6 +374,7 @@ extension MediaPublisher {
     /// Waits for calls of the output that are running.
     private func endSupply(of record: OutputRecord) {
         if let subscription = record.subscription { video.remove(subscription) }
+        if let relay = record.relay { passing?.remove(relay) }
         disconnectAudio(record)
         guard let stage = record.stage else { return }
         stage.encoding.remove("\(record.id.index)")

@@ -13,6 +13,11 @@ extension MediaPublisher {
     public func replaceCapture(
         with new: any VideoCapture, timeout: Duration = .seconds(10)
     ) throws(CaptureError) {
+        guard passing == nil else {
+            throw CaptureError(
+                .invalidState, operation: "replace the capture",
+                message: "The publisher was made for packets, and frames cannot take over; make one for frames.")
+        }
         let old = video.capture
         let limited = LimitedCapture(new, line: line)
         if state.withLock({ $0.isStarted }) { line.expect(limited) } else { line.setCurrent(limited) }

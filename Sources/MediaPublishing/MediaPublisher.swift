@@ -1,4 +1,5 @@
 public import AudioCapturing
+import PacketCapturing
 public import VideoCapturing
 
 /// Publishes a capture, with or without sound, to any number of outputs: makes the encoders that they need, shares them where it can, and keeps a
@@ -125,6 +126,8 @@ public final class MediaPublisher: Sendable {
     let line: FrameLine
     /// Whether there are pictures.
     let hasVideo: Bool
+    /// What passes packets on; nil for a publisher of frames.
+    let passing: PacketFanOut?
     let state = Locked(State())
     let eventList = EventList()
     private let watchdog = ManualResetEvent()
@@ -168,7 +171,10 @@ public final class MediaPublisher: Sendable {
         self.init(video: NoVideoCapture(), audio: audio, hasVideo: false, settings)
     }
 
-    private init(video capture: any VideoCapture, audio: (any AudioCapture)?, hasVideo: Bool, _ settings: Settings) {
+    init(
+        video capture: any VideoCapture, audio: (any AudioCapture)?, hasVideo: Bool, _ settings: Settings,
+        packets: (any PacketCapture)? = nil
+    ) {
         self.settings = settings
         self.hasVideo = hasVideo
         self.audio = audio.map { AudioPublisher($0) }
@@ -176,6 +182,7 @@ public final class MediaPublisher: Sendable {
         line = FrameLine(
             frames: settings.maximumFrames, duration: settings.maximumDuration, orientation: settings.orientation
         ) { events.end(.limitReached) }
+        passing = packets.map { [line] in PacketFanOut($0, line: line) }
         let first = LimitedCapture(capture, line: line)
         line.setCurrent(first)
         video = VideoPublisher(first)
@@ -287,8 +294,10 @@ public final class MediaPublisher: Sendable {
         else { return }
         watchdog.raise()
         let end = endOfLastFrame
+        passing?.hurry()
         let result = Result { () throws(CaptureError) in try video.stop() }
         stopAudio(at: end)
+        passing?.finish()
         reportStalls()
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
         for stage in stages where !stage.isStalled { stage.encoding.finish(at: end) }
@@ -365,7 +374,7 @@ public final class MediaPublisher: Sendable {
         for stage in stages where stage.isStalled {
             fail(stage, error(stage.name))
         }
-        for record in records where record.subscription?.statistics.isStalled ?? false {
+        for record in records where record.isStalled {
             fail(record, error(record.output.name))
         }
     }

@@ -1,4 +1,5 @@
 public import AudioCapturing
+public import PacketCapturing
 public import VideoCapturing
 
 extension MediaPublisher {
@@ -38,6 +39,8 @@ extension MediaPublisher {
             public var consumer: VideoPublisher.Statistics.Consumer?
             /// The index of its encoder in ``MediaPublisher/Statistics/encoders``; nil where it takes frames.
             public var encoder: Int?
+            /// The packets that were passed on to it; nil where it takes frames, or has an encoder.
+            public var passedOn: PassedOn?
         }
 
         /// The sound.
@@ -58,7 +61,9 @@ extension MediaPublisher {
         public var capture: CaptureStatistics
         /// The sound; nil without.
         public var audio: Audio?
-        /// Frames that were passed to the outputs.
+        /// The counts of the capture of packets; nil for a publisher of frames.
+        public var packets: PacketStatistics?
+        /// Frames, or packets of the leading track, that were passed to the outputs.
         public var framesPublished: UInt64
         /// The duration of those frames, by their timestamps.
         public var duration: Duration
@@ -75,7 +80,8 @@ extension MediaPublisher {
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
         let passed = line.passed
         return MediaPublisher.Statistics(
-            capture: capture.statistics, audio: audioStatistics, framesPublished: passed.count,
+            capture: capture.statistics, audio: audioStatistics, packets: passing?.capture.statistics,
+            framesPublished: passed.count,
             duration: passed.duration,
             encoders: stages.map { stage in
                 MediaPublisher.Statistics.Encoder(
@@ -89,7 +95,8 @@ extension MediaPublisher {
                     id: record.id, name: record.output.name, kind: record.output.kind, path: record.output.path,
                     statistics: record.output.outputStatistics, hasFailed: record.hasFailed,
                     consumer: record.subscription?.statistics,
-                    encoder: record.stage.flatMap { stage in stages.firstIndex { $0 === stage } })
+                    encoder: record.stage.flatMap { stage in stages.firstIndex { $0 === stage } },
+                    passedOn: record.relay?.passed)
             })
     }
 

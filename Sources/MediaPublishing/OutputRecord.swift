@@ -24,6 +24,8 @@ final class OutputRecord: Sendable {
         var stage: EncoderStage?
         /// Of an output that takes sound.
         var audio: AudioStage?
+        /// Of an output that packets are passed on to.
+        var relay: PacketRelay?
     }
 
     let state = Locked(State())
@@ -41,12 +43,16 @@ final class OutputRecord: Sendable {
     var subscription: PublisherSubscription? { state.withLock { $0.subscription } }
     var stage: EncoderStage? { state.withLock { $0.stage } }
     var audio: AudioStage? { state.withLock { $0.audio } }
+    var relay: PacketRelay? { state.withLock { $0.relay } }
+    /// Whether what feeds it alone takes nothing.
+    var isStalled: Bool { subscription?.statistics.isStalled ?? relay?.isStalled ?? false }
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
     var takesMore: Bool { state.withLock { !$0.hasFailed && !$0.hasCompleted } }
 
     /// Whether the caller is this output.
     var isOnOwnThread: Bool {
         subscription?.isOnOwnThread ?? false || audio?.subscription?.isOnOwnThread ?? false
+            || relay?.isOnOwnThread ?? false
     }
 
     /// Something ends its supply, until ``endEnding()``; it is not closed meanwhile.
@@ -76,10 +82,11 @@ final class OutputRecord: Sendable {
 
     /// Removes what was opened for a run that has not begun.
     func discard(from video: VideoPublisher) {
-        let (wasOpen, subscription, stage, audio) = state.withLock { state in
+        let (wasOpen, subscription, stage, audio, relay) = state.withLock { state in
             defer { state.isOpen = false }
-            return (state.isOpen, state.subscription, state.stage, state.audio)
+            return (state.isOpen, state.subscription, state.stage, state.audio, state.relay)
         }
+        relay?.finish()
         if let subscription { video.remove(subscription) }
         stage?.encoding.remove("\(id.index)")
         audio?.encoder?.encoding.remove("\(id.index)")
@@ -93,7 +100,7 @@ final class OutputRecord: Sendable {
             return (state.isOpen, state.hasFailed)
         }
         let isStalled =
-            subscription?.statistics.isStalled ?? false || stage?.isStalled ?? false
+            isStalled || stage?.isStalled ?? false
             || audio?.subscription?.statistics.isStalled ?? false
         guard wasOpen, !isStalled else { return }
         _ = state.wait { $0.endings == 0 ? () : nil }

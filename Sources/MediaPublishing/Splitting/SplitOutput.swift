@@ -115,6 +115,7 @@ public final class SplitOutput: MediaOutput {
     public var feed: OutputContext.Feed { model.feed }
     public var audioFeed: OutputContext.AudioFeed? { model.audioFeed }
     public var silenceReason: String? { model.silenceReason }
+    public func problem(passing tracks: [TrackDescription]) -> String? { model.problem(passing: tracks) }
     public var path: String? { state.withLock { $0.lastPath } }
     public var limitsOwnWaits: Bool { state.withLock { $0.current }?.limitsOwnWaits ?? model.limitsOwnWaits }
 

@@ -1,0 +1,90 @@
+import PacketCapturing
+import VideoCapturing
+
+/// Hands each packet of a capture to the outputs that it is passed on to, which come and go meanwhile.
+final class PacketFanOut: PacketCaptureConsumer {
+    /// Where the packets come from.
+    let capture: any PacketCapture
+
+    private struct State {
+        var relays: [PacketRelay] = []
+        /// Of which the line counts packets; nil before the first one.
+        var leading: TrackID?
+        var hasBegun = false
+        var isHurried = false
+    }
+
+    private let line: FrameLine
+    private let state = Locked(State())
+
+    /// - Parameters:
+    ///   - capture: where the packets come from; this becomes its consumer.
+    ///   - line: counts the pictures, and ends the run.
+    init(_ capture: any PacketCapture, line: FrameLine) {
+        self.capture = capture
+        self.line = line
+        capture.packetCaptureConsumer = self
+    }
+
+    /// The tracks; known once the capture is initialized.
+    var tracks: [TrackDescription] { capture.captureSettings().tracks }
+
+    /// Begins to hand packets to a sink.
+    ///
+    /// - Throws: what the sink throws of the tracks.
+    func add(
+        _ sink: any PacketSink, _ tracks: [TrackDescription], _ policy: PacketRelay.Policy,
+        onFailure: @escaping @Sendable (any Error) -> Void
+    ) throws -> PacketRelay {
+        let isLate = state.withLock { $0.hasBegun }
+        let relay = try PacketRelay(
+            to: sink, tracks, policy, isLate: isLate,
+            feedback: PacketFeedback(
+                onKeyFrame: { [weak self] in self?.capture.requestKeyFrame() }, onBitrate: { _ in }),
+            onFailure: onFailure)
+        let isHurried = state.withLock { state in
+            state.relays.append(relay)
+            return state.isHurried
+        }
+        if isHurried { relay.hurry() }
+        if isLate { capture.requestKeyFrame() }
+        return relay
+    }
+
+    /// Finishes the sink of a relay, and waits for that.
+    func remove(_ relay: PacketRelay) {
+        state.withLock { state in state.relays.removeAll { $0 === relay } }
+        relay.finish()
+    }
+
+    func consumePacket(_ packet: MediaPacket) {
+        let leading = state.withLock { $0.leading } ?? capture.captureSettings().leadingTrack?.id
+        let (isPassed, isLast) =
+            packet.track == leading ? line.admit(at: packet.decodeTimestamp ?? packet.timestamp) : (!line.isOver, false)
+        if isPassed {
+            let relays = state.withLock { state in
+                state.hasBegun = true
+                state.leading = leading
+                return state.relays
+            }
+            for relay in relays where relay.push(packet) { capture.requestKeyFrame() }
+        }
+        if isLast {
+            // Inside the consumer a stop takes effect when this returns.
+            try? capture.stopCapture()
+            line.onLimit()
+        }
+    }
+
+    /// From here on no output delays the end of the capture.
+    func hurry() {
+        let relays = state.withLock { state in
+            state.isHurried = true
+            return state.relays
+        }
+        for relay in relays { relay.hurry() }
+    }
+
+    /// Finishes all sinks with what waits for them.
+    func finish() { for relay in state.withLock({ $0.relays }) { relay.finish() } }
+}
