@@ -50,6 +50,7 @@ enum ContainerSupport {
         _ codec: AVCodecID, named name: String, container: UnsafePointer<AVOutputFormat>, _ containerName: String
     ) -> Bool {
         if let carried = listed[containerName] { return carried.contains(name) }
+        if refused[containerName]?.contains(name) ?? false { return false }
         switch avformat_query_codec(container, codec, FF_COMPLIANCE_NORMAL) {
         case 0: return false
         case 1...: return true
@@ -77,6 +78,9 @@ enum ContainerSupport {
         default: return (64, 64, 64)
         }
     }
+
+    /// What the library refuses only when the file is begun.
+    private static let refused: [String: Set<String>] = ["mov": ["vp8", "vp9", "av1", "opus", "flac", "truehd"]]
 
     /// Containers for which the library does not say what they carry: MPEG-TS takes everything as private data that no
     /// player reads, RTP and RTSP refuse only after the peer was connected.

@@ -127,7 +127,7 @@ final class ContainerWriter {
             guard waiting.count < ContainerWriter.maximumWaiting else {
                 throw MediaFileError.muxing(
                     .stalled, "begin the output", target.name,
-                    "A track of H.264 has given no packet, while the others gave \(waiting.count).")
+                    "A track of pictures has given no packet, while the others gave \(waiting.count).")
             }
             return
         }

@@ -84,6 +84,16 @@ public final class FFmpegOutput: MediaOutput {
         }
     }
 
+    /// By what the container carries, which is more than this program encodes.
+    public func problem(passing tracks: [TrackDescription]) -> String? {
+        do throws(MediaFileError) {
+            try ContainerSupport.check(tracks, target)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         let name = name
         var configuration = configuration

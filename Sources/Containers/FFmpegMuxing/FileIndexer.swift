@@ -117,6 +117,10 @@ struct FileIndexer {
                 throw .outOfMemory(target.name)
             }
             try check(avcodec_parameters_copy(stream.pointee.codecpar, source.pointee.codecpar))
+            // MP4 states the pixels of VP9, which the demuxer leaves out: `MuxedTrack` takes 8 bits and 4:2:0 alone.
+            if source.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_VP9 {
+                stream.pointee.codecpar.pointee.format = AV_PIX_FMT_YUV420P.rawValue
+            }
             // The demuxer has it here alone, and the muxer writes the other.
             if source.pointee.sample_aspect_ratio.num > 0 {
                 stream.pointee.sample_aspect_ratio = source.pointee.sample_aspect_ratio

@@ -22,11 +22,14 @@ struct MuxedTrack {
     init(_ description: TrackDescription, container: String) {
         self.description = description
         extradata = description.decoderConfiguration?.withUnsafeBytes { Array($0) } ?? []
-        isKnown = description.codec != .h264
+        // MP4 states the profile of VP9, of which the library asks for the pixels.
+        isKnown = description.codec != .h264 && !(description.codec == MuxedTrack.vp9 && container == "mp4")
         let isMatroska = container == "matroska" || container == "webm"
         decoderDelay =
             isMatroska && description.codec == .opus ? .zero : MuxedTrack.decoderDelay(description, extradata)
     }
+
+    private static let vp9 = Codec(rawValue: "vp9")
 
     private static func decoderDelay(_ track: TrackDescription, _ header: [UInt8]) -> Duration {
         guard case .audio(let audio) = track.media else { return .zero }
@@ -44,6 +47,17 @@ struct MuxedTrack {
     /// - Throws: `corruptData` for H.264 that does not begin as such.
     mutating func learn(from packet: MediaPacket, _ name: String) throws(MediaFileError) {
         guard !isKnown else { return }
+        guard description.codec == .h264 else {
+            // VP9, 6.2: a marker of two bits, and two of the profile.
+            let first = packet.data.withUnsafeBytes { $0.first ?? 0 }
+            guard first & 0xF0 == 0x80 else {
+                throw .muxing(
+                    .formatUnsupported, "begin the output", name,
+                    "Only VP9 of profile 0, 8 bits and 4:2:0, is written here; choose another container such as mkv.")
+            }
+            isKnown = true
+            return
+        }
         let (form, sets) = packet.data.withUnsafeBytes { bytes in
             (H264Form(of: bytes), H264Form.parameterSets(of: bytes, or: extradata))
         }
@@ -76,6 +90,7 @@ struct MuxedTrack {
         switch description.media {
         case .video(let video):
             parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
+            if description.codec == MuxedTrack.vp9 { parameters.pointee.format = AV_PIX_FMT_YUV420P.rawValue }
             parameters.pointee.width = Int32(clamping: video.width)
             parameters.pointee.height = Int32(clamping: video.height)
             parameters.pointee.color_space = video.color.matrix == .bt709 ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M

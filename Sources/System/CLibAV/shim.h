@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <libavcodec/avcodec.h>
+#include <libavcodec/bsf.h>
 #include <libavformat/avformat.h>
 #include <libavutil/display.h>
 #include <libavutil/hwcontext.h>
@@ -112,6 +113,13 @@ static inline int clibav_best_video(AVFormatContext *context) {
 // The number of the stream of sound to play, or an error.
 static inline int clibav_best_audio(AVFormatContext *context) {
     return av_find_best_stream(context, AVMEDIA_TYPE_AUDIO, -1, -1, NULL, 0);
+}
+
+// How many samples at the beginning of a packet are not to be heard, as the demuxer knows it.
+static inline uint32_t clibav_skipped_samples(const AVPacket *packet) {
+    size_t size = 0;
+    const uint8_t *data = av_packet_get_side_data(packet, AV_PKT_DATA_SKIP_SAMPLES, &size);
+    return data && size >= 10 ? AV_RL32(data) : 0;
 }
 
 static inline int clibav_channel_count(const AVFrame *frame) { return frame->ch_layout.nb_channels; }

@@ -9,6 +9,8 @@ final class Demuxer {
     enum Media {
         case video
         case sound
+        /// Pictures and sound, where there are both.
+        case all
     }
 
     let context: UnsafeMutablePointer<AVFormatContext>
@@ -24,7 +26,8 @@ final class Demuxer {
     private let path: String
     private let source: ByteSource?
     private let statedEnd: StatedEnd?
-    private let index: Int32
+    /// The selected streams; the first one is ``stream``.
+    let indices: [Int32]
 
     /// Opens the file and analyzes its streams.
     ///
@@ -46,7 +49,7 @@ final class Demuxer {
         source = if let file = request.file { try ByteSource(file) } else { nil }
         context = try Demuxer.open(request, demuxer, source, firstNumber)
         do {
-            index = try Demuxer.chooseStream(context, path, source, media)
+            indices = try Demuxer.chooseStreams(context, path, source, media)
         } catch {
             var context: UnsafeMutablePointer<AVFormatContext>? = context
             avformat_close_input(&context)
@@ -59,11 +62,17 @@ final class Demuxer {
         avformat_close_input(&context)
     }
 
-    var stream: UnsafeMutablePointer<AVStream> { context.pointee.streams[Int(index)]! }
+    var stream: UnsafeMutablePointer<AVStream> { context.pointee.streams[Int(indices[0])]! }
 
     /// The shape of a frame's pixels: what the container states, or else the frame; square where neither does.
     func pixelAspect(of frame: UnsafeMutablePointer<AVFrame>) -> PixelAspect {
         let ratio = av_guess_sample_aspect_ratio(context, stream, frame)
+        return PixelAspect(width: Int(ratio.num), height: Int(ratio.den)) ?? .square
+    }
+
+    /// The shape of the pixels that a stream states; square where it states none.
+    func pixelAspect(of stream: UnsafeMutablePointer<AVStream>) -> PixelAspect {
+        let ratio = av_guess_sample_aspect_ratio(context, stream, nil)
         return PixelAspect(width: Int(ratio.num), height: Int(ratio.den)) ?? .square
     }
 
@@ -76,7 +85,7 @@ final class Demuxer {
         return av_rescale_q(video.pointee.start_time, video.pointee.time_base, AVRational(num: 1, den: 1_000_000_000))
     }
 
-    /// Reads the next packet of the selected stream; returns the library's error code.
+    /// Reads the next packet of the selected streams; returns the library's error code.
     ///
     /// - Throws: `interrupted` when the wait for a pipe was. The next call goes on; a packet that had arrived in part
     ///   may be damaged.
@@ -86,7 +95,7 @@ final class Demuxer {
             _ = source?.takeInterruption()
             let result = av_read_frame(context, packet)
             if result < 0, let interruption = source?.takeInterruption() { throw interruption }
-            guard result >= 0, packet.pointee.stream_index != index else { return result }
+            guard result >= 0, !indices.contains(packet.pointee.stream_index) else { return result }
             // A stream that was detected only now.
             context.pointee.streams[Int(packet.pointee.stream_index)]?.pointee.discard = AVDISCARD_ALL
             av_packet_unref(packet)
@@ -229,18 +238,21 @@ final class Demuxer {
             file.path, "The file is damaged or was not written to its end (\(describeAV(code))); get it again.")
     }
 
-    private static func chooseStream(
+    private static func chooseStreams(
         _ context: UnsafeMutablePointer<AVFormatContext>, _ path: String, _ source: ByteSource?, _ media: Media
-    ) throws(MediaFileError) -> Int32 {
+    ) throws(MediaFileError) -> [Int32] {
         let looked = clibav_find_stream_info(context, "threads=1:max_pixels=\(FFmpegReader.maximumPixelCount)")
         if let error = source?.error { throw error }
         if looked == clibav_out_of_memory { throw .outOfMemory(path) }
         let streams = (0..<Int(context.pointee.nb_streams)).compactMap { context.pointee.streams[$0] }
-        let index = media == .video ? clibav_best_video(context) : clibav_best_audio(context)
-        guard index >= 0, streams.indices.contains(Int(index)),
-            streams[Int(index)].pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
-        else {
-            guard media == .video else { throw .unsupported(path, "The file holds no sound; choose one that does.") }
+        let pictures = media == .sound ? [] : [clibav_best_video(context)]
+        let best = pictures + (media == .video ? [] : [clibav_best_audio(context)])
+        let chosen = best.filter { index in
+            index >= 0 && streams.indices.contains(Int(index))
+                && streams[Int(index)].pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+        }
+        guard !chosen.isEmpty else {
+            guard media != .sound else { throw .unsupported(path, "The file holds no sound; choose one that does.") }
             if streams.contains(where: { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }) {
                 throw .unsupported(
                     path,
@@ -252,9 +264,9 @@ final class Demuxer {
                     path, "The file is damaged: nothing in it makes sense (\(describeAV(looked))); get it again.")
                 : .corrupt(path, "The file holds no video; check that it was written to its end.")
         }
-        for (number, stream) in streams.enumerated() where number != Int(index) {
+        for (number, stream) in streams.enumerated() where !chosen.contains(Int32(number)) {
             stream.pointee.discard = AVDISCARD_ALL
         }
-        return index
+        return chosen
     }
 }
