@@ -60,6 +60,7 @@ let demoCatalog = ToolCatalog(
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
+    packetInputs: ["file": { PacketFileCapturer(path: $0, pacing: $1 ? .clock : .unpaced) }],
     audioSources: AudioCapturerCatalog([.tone, .microphone, .desktop, .radio]),
     audioEncoders: [.opus, .aac, .pcm],
     radio: RadioPlayback.command { Loudspeaker($0) },

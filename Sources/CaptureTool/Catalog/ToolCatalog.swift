@@ -10,6 +10,8 @@ struct ToolCatalog: Sendable {
     var encoders: [EncoderEntry]
     /// The outputs.
     var outputs: OutputCatalog
+    /// Captures of packets as they come, by the names of the sources that have them.
+    var packetInputs: [String: PacketPlan.Input] = [:]
     /// The sources of sound.
     var audioSources = AudioCapturerCatalog([])
     /// The encoders of sound, in order of preference.
@@ -101,6 +103,13 @@ extension [OptionGroup] {
 }
 
 extension ToolCatalog {
+    /// What `--codec` may be.
+    var codecNames: [String] {
+        var names: [String] = []
+        for name in encoders.map(\.codec.rawValue) where !names.contains(name) { names.append(name) }
+        return names + (packetInputs.isEmpty ? [] : [PacketPlan.codecName])
+    }
+
     /// The options of the sources.
     var sourceGroups: [OptionGroup] {
         sources.entries.map { OptionGroup(owner: .source($0.name), options: $0.options) }

@@ -23,6 +23,8 @@ struct CapturePlan: Sendable {
     /// The sound of the source itself, which is known when it is made; nil where there can be none.
     var ownSound: OwnSound?
     var outputs: [PlannedOutput]
+    /// How packets are passed on as they come; nil where frames are captured.
+    var packets: PacketPlan?
     /// The output that takes stills where a key of another asks for them; nil where there is none with keys.
     var keyStills: (@Sendable () throws -> any MediaOutput)?
     /// The encoders that the program has.
@@ -68,16 +70,21 @@ extension CapturePlan {
         outputs = try CapturePlan.outputs(values, catalog, source)
         recorder = try RecorderPlan(values)
         let mayHaveOwn = source.mayHaveSound && values["audio"] == nil
+        packets = try PacketPlan(values, catalog, source, outputs)
         audio = try AudioPlan(values, catalog, mayHaveOwn: mayHaveOwn)
         try AudioPlan.check(outputs, values, catalog)
         isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio, mayHaveOwn: mayHaveOwn, values, catalog)
         if isSoundAlone, let frames = values["frames"] {
             throw OptionError("frames", frames, "counts pictures, which no output takes; use --duration.")
         }
-        ownSound = try OwnSound(values, catalog, of: source, outputs: outputs)
+        ownSound = packets == nil ? try OwnSound(values, catalog, of: source, outputs: outputs) : nil
+        // It passes on with the rest.
+        if packets != nil { isSoundAlone = false }
+        if packets?.isPaced == false { request.options["fps"] = "max" }
         keyStills = outputs.contains(where: \.entry.hasKeys) ? catalog.keyStills : nil
         encoders = catalog.encoders
-        encoding = try EncodingSettings(values, encoders: catalog.encoders)
+        encoding = try EncodingSettings(
+            packets == nil ? values : values.filter { $0 != "codec" }, encoders: catalog.encoders)
         let feeds = try CapturePlan.check(outputs, values, catalog)
         request.prefersRGB =
             !feeds.isEmpty

@@ -45,7 +45,7 @@ enum NamesElsewhere {
     ///   - catalog: what the tool has.
     static func check(_ values: OptionValues, _ catalog: ToolCatalog) throws(OptionError) {
         let known: [(option: String, names: [String], table: [Advice])] = [
-            ("source", catalog.sources.names, sources), ("codec", catalog.encoders.map(\.codec.rawValue), codecs),
+            ("source", catalog.sources.names, sources), ("codec", catalog.codecNames, codecs),
             ("encoder", catalog.encoders.map(\.name), codecs), ("size", [], sizes),
         ]
         for (option, names, table) in known {
@@ -73,7 +73,7 @@ enum NamesElsewhere {
         (["stream_loop"], "--loop"), (["re"], "the pace of the file, without an option; --fps max for full speed"),
         (["rotation", "rotate"], "--orientation"), (["b:a", "ab"], "--audio-bitrate"),
         (["c:a", "acodec"], "the codec that the output takes; there is no option for it"),
-        (["vcodec", "c"], "--codec; frames are always encoded, never copied"),
+        (["vcodec", "c"], "--codec; --codec copy passes the packets of a file on as they are"),
         (["b"], "--bitrate"), (["crf", "qp", "q:v", "global_quality"], "--quality"),
         (["qmin"], "--min-quantizer"), (["qmax"], "--max-quantizer"),
         (["preset", "cpu-used", "deadline"], "--speed, from 1 (slow and good) to 16 (fast)"),
@@ -173,6 +173,6 @@ enum NamesElsewhere {
             ["mp4", "mov", "matroska", "webm", "mpegts", "flv", "image2", "segment", "rtsp", "null"],
             "the format follows from the output, as in -o film.mp4, or NAME:FILE, as in -o webm:-"
         ),
-        (["copy"], "frames are always encoded, never copied"),
+        (["copy"], "ffmpeg's -c copy is --codec copy, which passes the packets of a file on as they are"),
     ]
 }

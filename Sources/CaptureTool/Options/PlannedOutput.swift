@@ -91,7 +91,11 @@ extension CapturePlan {
             let (place, own) = try OutputWords.split(text, catalog)
             let (entry, target) = try resolve(place, catalog)
             try NamesElsewhere.check(own, catalog)
+            if PacketPlan.isAsked(own, catalog) {
+                throw OptionError(option, value, "codec=copy is for all outputs; write --codec copy.")
+            }
             var applying = values.merging(own)
+            if PacketPlan.isAsked(values, catalog) { applying["codec"] = own["codec"] }
             // It is about the files of --split then.
             if split != nil || clips != nil { applying["keep"] = own["keep"] }
             let request = OutputEntry.Request(

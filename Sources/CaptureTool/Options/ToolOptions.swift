@@ -93,10 +93,11 @@ enum ToolOptions {
     }
 
     private static func encoding(_ catalog: ToolCatalog) -> [OptionDescription] {
-        var codecs: [String] = []
-        for codec in catalog.encoders.map(\.codec.rawValue) where !codecs.contains(codec) { codecs.append(codec) }
-        return [
-            OptionDescription("codec", .choice(codecs), "the codec", default: "the first that the output takes"),
+        [
+            OptionDescription(
+                "codec", .choice(catalog.codecNames),
+                "the codec" + (catalog.packetInputs.isEmpty ? "" : "; copy encodes nothing"),
+                default: "the first that the output takes"),
             OptionDescription(
                 "encoder", .text("NAME"), "the encoder: " + catalog.encoders.map(\.name).joined(separator: ", "),
                 default: "the first of the codec"),

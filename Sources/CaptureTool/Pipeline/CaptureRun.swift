@@ -38,7 +38,10 @@ struct CaptureRun {
             try plan.adoptSound(of: source)
             audio = try plan.audio.map { try $0.source.make($0.request) }
             let settings = plan.publisherSettings(for: source)
-            if let audio, plan.isSoundAlone {
+            if let packets = plan.packets {
+                let input = source.inputPath ?? plan.request.input ?? ""
+                publisher = MediaPublisher(packets: packets.makeCapture(input, packets.isPaced), settings: settings)
+            } else if let audio, plan.isSoundAlone {
                 publisher = MediaPublisher(audio: audio.capture, settings: settings)
             } else {
                 publisher = MediaPublisher(video: source.capture, audio: audio?.capture, settings: settings)

@@ -37,6 +37,8 @@ struct RunSnapshot: Sendable {
     var sound: SoundSnapshot?
     /// Whether there are pictures.
     var hasVideo = true
+    /// The tracks whose packets are passed on; empty where frames are captured.
+    var tracks: [TrackDescription] = []
     var encoders: [MediaPublisher.Statistics.Encoder] = []
     var outputs: [MediaPublisher.Statistics.Output] = []
 
@@ -81,6 +83,9 @@ struct RunSnapshot: Sendable {
     var speed: Double? {
         isRecording && elapsed > .zero && capturedTime > .zero ? capturedTime.seconds / elapsed.seconds : nil
     }
+
+    /// The codecs of the tracks: `h264 and aac`.
+    var codecs: String { tracks.map(\.codec.rawValue).joined(separator: " and ") }
 
     /// Frames that were lost before the machine could do anything about it.
     var lostAtSource: UInt64 { lost.source &+ lost.corrupt }
@@ -141,7 +146,7 @@ extension RunSnapshot {
         lost = statistics.capture.framesDropped
         if case .interrupted(let reason) = capture.state { interruption = reason.words }
         // Without pictures nothing is read of them, and their progress stands still.
-        var progress = plan.isSoundAlone ? nil : catalogSource.progress()
+        var progress = plan.isSoundAlone || plan.packets != nil ? nil : catalogSource.progress()
         if let duration = plan.duration, !isHurried {
             let left = max(.zero, duration - capturedTime)
             let fileLeft = progress?.timeLeft ?? left
@@ -152,6 +157,7 @@ extension RunSnapshot {
         encoders = statistics.encoders
         outputs = statistics.outputs
         hasVideo = !plan.isSoundAlone
+        tracks = publisher.tracks
         if let audio = publisher.audio?.capture, let counts = statistics.audio, let name = plan.audio?.source.name {
             var isSoundInterrupted = false
             if case .interrupted = audio.state { isSoundInterrupted = true }

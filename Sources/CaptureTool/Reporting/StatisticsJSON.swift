@@ -21,7 +21,9 @@ enum StatisticsJSON {
             ("elapsedSeconds", .number(run.elapsed.seconds)),
             ("source", .string(run.source)), ("interrupted", .bool(run.isInterrupted)),
             ("width", .integer(Int64(run.width))),
-            ("height", .integer(Int64(run.height))), ("pixelFormat", .string(run.pixelFormat.rawValue)),
+            ("height", .integer(Int64(run.height))),
+            ("pixelFormat", run.tracks.isEmpty ? .string(run.pixelFormat.rawValue) : .null),
+            ("tracks", .array(run.tracks.map { .string($0.codec.rawValue) })),
             ("orientationDegrees", .integer(Int64(run.orientation.clockwiseDegrees))),
             ("framesPerSecondAsked", rate(run.askedRate)), ("framesPerSecondMeasured", rate(run.measuredRate)),
             (
@@ -129,7 +131,15 @@ enum StatisticsJSON {
                 ("path", output.path.map { .string($0) } ?? .null), ("bytes", .integer(output.statistics.bytes)),
                 ("failed", .bool(output.hasFailed)), ("status", output.statistics.status.map { .string($0) } ?? .null),
                 ("consumer", output.consumer.map(consumer) ?? .null),
+                ("passedOn", output.passedOn.map(passedOn) ?? .null),
             ] + output.statistics.details)
+    }
+
+    private static func passedOn(_ passed: MediaPublisher.Statistics.PassedOn) -> JSONValue {
+        .object([
+            ("tracks", .array(passed.tracks.map { .string($0.rawValue) })), ("packets", .count(passed.packets)),
+            ("bytes", .count(passed.bytes)), ("dropped", .count(passed.packetsDropped)),
+        ])
     }
 
     private static func drops(_ counts: CaptureStatistics.DropCounts) -> JSONValue {

@@ -57,7 +57,7 @@ struct StatusLine: Sendable {
         let measured = run.isInterrupted ? nil : run.measuredRate
         return [
             Part(text: "\(run.width)x\(run.height)", rank: 4),
-            Part(text: "\(run.pixelFormat)", rank: 6),
+            Part(text: run.tracks.isEmpty ? "\(run.pixelFormat)" : run.codecs, rank: 6),
             Part(
                 text: "\(measured.map { fixed($0.framesPerSecond, 1) } ?? "-")"
                     + "\(run.askedRate.map { "/" + StatusLine.rate($0) } ?? (run.isHurried ? "/max" : "")) fps", rank: 1

@@ -16,6 +16,7 @@ enum Summary {
         let place = outputs.isEmpty ? "" : ", to \(outputs.joined(separator: ", "))"
         let end = "Ctrl-C\(run.hasKeys ? " or q" : "") ends it."
         let sound = run.sound.map { "\($0.source), \($0.format)" }
+        guard run.tracks.isEmpty else { return "Passing on \(run.codecs) of \(run.source)\(place). \(end)" }
         guard run.hasVideo else { return "Recording \(sound ?? "nothing")\(place). \(end)" }
         let with = sound.map { ", with sound of \($0)" } ?? ""
         return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(with)\(place). \(end)"
@@ -47,7 +48,7 @@ enum Summary {
     }
 
     private static func pictureLine(_ run: RunSnapshot) -> String {
-        var first = "Captured \(frames(run.captured))"
+        var first = "\(run.tracks.isEmpty ? "Captured" : "Passed on") \(frames(run.captured))"
         if let speed = run.speed {
             first += ", \(fixed(run.capturedTime.seconds, 1)) s of video, in \(fixed(run.elapsed.seconds, 1)) s"
             first += " (\(fixed(speed, 1))x)"
@@ -69,6 +70,11 @@ enum Summary {
             } else {
                 first += "; \(consumer.name) took \(consumer.delivered), dropped \(consumer.dropped.total)"
             }
+        }
+        for output in run.outputs {
+            guard let passed = output.passedOn else { continue }
+            first += "; \(printable(output.name, limit: 60)) took \(passed.packets) packets"
+            if passed.packetsDropped > 0 { first += ", dropped \(passed.packetsDropped)" }
         }
         return first + "."
     }

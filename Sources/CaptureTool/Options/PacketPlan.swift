@@ -1,0 +1,67 @@
+import MediaPublishing
+import PacketCapturing
+import VideoCapturing
+
+/// `--codec copy`: the packets of the source are passed on as they come, and nothing is decoded or encoded.
+struct PacketPlan: Sendable {
+    /// What stands in place of a codec.
+    static let codecName = "copy"
+
+    /// Makes the capture of an input; with packets at their times, or as fast as the outputs take them.
+    typealias Input = @Sendable (_ input: String, _ isPaced: Bool) -> any PacketCapture
+
+    /// Makes the capture.
+    var makeCapture: Input
+    /// Whether packets come at their times, as live outputs need them; otherwise as fast as the outputs take them.
+    var isPaced: Bool
+
+    /// The plan of a command line; nil where it encodes.
+    ///
+    /// - Throws: the error of a source or an output without packets, and of an option that needs frames.
+    init?(
+        _ values: OptionValues, _ catalog: ToolCatalog, _ source: CapturerEntry, _ outputs: [PlannedOutput]
+    ) throws(OptionError) {
+        guard PacketPlan.isAsked(values, catalog) else { return nil }
+        guard let input = catalog.packetInputs[source.name] else {
+            let known = catalog.packetInputs.keys.sorted().joined(separator: ", ")
+            throw OptionError(
+                "codec", PacketPlan.codecName,
+                "\(source.name) gives frames, which have to be encoded; choose a codec, or one of the sources \(known)."
+            )
+        }
+        makeCapture = input
+        try PacketPlan.refuseFrameOptions(values, catalog, source)
+        isPaced = false
+        for output in outputs {
+            guard output.frames == MediaPublisher.FrameSettings(), output.encoding == nil else {
+                throw OptionError(
+                    output.given.option, output.given.text,
+                    "size, fps, text and encoding of an output need frames, and --codec copy passes packets on; leave one "
+                        + "out.")
+            }
+            if case .packets(let feed) = try output.makeOutput().feed, feed.purpose == .live { isPaced = true }
+        }
+    }
+
+    /// Whether a command line asks for it.
+    static func isAsked(_ values: OptionValues, _ catalog: ToolCatalog) -> Bool {
+        values["codec"]?.lowercased() == codecName && !catalog.packetInputs.isEmpty
+    }
+
+    /// Refuses the options that change pictures or sound, or choose how to encode them.
+    private static func refuseFrameOptions(
+        _ values: OptionValues, _ catalog: ToolCatalog, _ source: CapturerEntry
+    ) throws(OptionError) {
+        var names = ["orientation", "content-hint", "audio", "audio-codec", "audio-bitrate"]
+        names += EncodingSettings.optionNames.filter { $0 != "codec" } + catalog.encoderGroups.names
+        names += MediaPublisher.FrameSettings.options.map(\.name) + catalog.audioGroups.names
+        names += source.options.map(\.name).filter { $0 != source.inputOption }
+        for name in values.names where names.contains(name) {
+            // As fast as possible is how packets are copied anyway.
+            if name == "fps", values[name]?.lowercased() == "max" { continue }
+            throw OptionError(
+                name, values[name],
+                "needs frames, and --codec \(codecName) passes packets on as they are; leave one out.")
+        }
+    }
+}
