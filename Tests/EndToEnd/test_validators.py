@@ -34,8 +34,11 @@ class ValidatorTests(ToolTestCase):
                 self.assertEqual(found["errors"], "")
                 self.assertGreater(len(found["packets"]), 0)
             with self.subTest(ffmpeg=name):
-                self.assertEqual(self.assertSilent(
-                    "ffmpeg", "-v", "error", "-xerror", "-err_detect", "explode", "-i", file, "-f", "null", "-"), "")
+                said = self.assertSilent(
+                    "ffmpeg", "-v", "error", "-xerror", "-err_detect", "explode", "-i", file, "-f", "null", "-")
+                # After a gap, as a machine that is too slow leaves, FFmpeg complains of the times of its own output.
+                self.assertEqual([line for line in said.splitlines() if not re.search(
+                    "increasing dts to muxer in stream|Last message repeated", line)], [])
         for name in MATROSKA:
             with self.subTest(mediaconch=name):
                 report = self.assertSilent("mediaconch", "-mc", "-fx", self.folder / name)
