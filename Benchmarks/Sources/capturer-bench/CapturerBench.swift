@@ -11,7 +11,7 @@ struct CapturerBench {
         Prints Markdown tables. CPU is that of the whole process, kernel included. All that is compared runs in
         turns; figures are medians of the turns.
 
-          noise         noise in CPU per frame, beside memset
+          noise         noise in CPU per frame, next to memset
           runtime       what a frame costs besides its pixels
           allocations   heap allocations per frame and per chunk of sound; --stacks says who allocates
           memory        resident memory over a million frames

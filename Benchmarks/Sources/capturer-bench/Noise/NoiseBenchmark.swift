@@ -13,7 +13,7 @@ struct NoiseBenchmark {
     }
 
     func run() throws {
-        Report.title("Noise beside memset, \(width)×\(height)")
+        Report.title("Noise next to memset, \(width)×\(height)")
         Report.text(
             """
             CPU per frame in microseconds. Each writes into as many buffers in turn as the table says: 8 are what a
