@@ -87,7 +87,7 @@ import Testing
     @Test(arguments: [
         ("m=video 9", "m=video 0", SDPErrorCode.refused, "line 10 rejects the video"),
         ("a=recvonly", "a=inactive", .refused, "inactive"),
-        ("VP8/90000", "VP9/90000", .noCommonCodec, "takes VP9 for the video, and what is sent is VP8"),
+        ("VP8/90000", "VP9/90000", .noCommonCodec, "takes VP9 for the video, but this stream is VP8"),
         ("a=ice-ufrag:4a9z\r\n", "", .incomplete, "a=ice-ufrag"),
         ("a=ice-pwd:\(Descriptions.password)\r\n", "", .incomplete, "a=ice-pwd"),
         ("a=fingerprint:\(Descriptions.fingerprint)\r\n", "", .incomplete, "a=fingerprint"),
@@ -114,7 +114,7 @@ import Testing
         let reason = agreed.refusals.first?.reason ?? ""
         #expect(
             reason.contains("H264 with packetization-mode=0 and profile-level-id=42e01f")
-                && reason.contains("what is sent has packetization-mode=1 and profile-level-id=42c01f"), "\(reason)")
+                && reason.contains("this stream has packetization-mode=1 and profile-level-id=42c01f"), "\(reason)")
     }
 
     @Test func h264NeedsItsMode() throws {
