@@ -1,8 +1,6 @@
 """Screens as a source, on a real X server. Needs Xvfb and xterm."""
 
 import json
-import os
-import pathlib
 import signal
 import time
 
@@ -111,10 +109,6 @@ class ScreenTests(ScreenTestCase):
         running = self.capture("--output", self.file, "--stats", "json")
         running.wait_for_file(self.file)
         self.screen.kill()
-        # Else the next server of another test may take the number, and be taken for this one.
-        lock = pathlib.Path(f"/tmp/.X{self.screen.number}-lock")
-        lock.write_text(f"{os.getpid():10}\n")
-        self.addCleanup(lock.unlink)
         self.wait_for_interruption(running, True)
         running.send(signal.SIGINT)
         run = running.finish()

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import random
 import subprocess
 
 
@@ -10,18 +11,19 @@ KEYS = {"q": 24, "s": 39}
 
 
 class Screen:
-    """Xvfb on a display that it picks itself."""
+    """Xvfb on a display with a number at random: a free one would be the next server's as soon as a test kills this one, and that
+    server would be taken for it."""
 
     def __init__(self, size="320x240", *, number=None):
         read, write = os.pipe()
-        place = [f":{number}"] if number is not None else []
+        self.number = str(number or random.randrange(1000, 50000))
         self.process = subprocess.Popen(
-            ["Xvfb", *place, "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"],
+            ["Xvfb", f":{self.number}", "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"],
             pass_fds=[write], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(write)
         with os.fdopen(read) as answer:
-            self.number = answer.readline().strip()
-        if not self.number:
+            is_ready = answer.readline().strip()
+        if not is_ready:
             raise RuntimeError("Xvfb did not start; `make setup-tests` installs it")
         self.display = f":{self.number}"
         self.clients = []
