@@ -20,13 +20,14 @@ let toolModules = [
     "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
     "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput", "RTPOutput",
     "IcecastOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering", "Loudspeaker",
-    "LoudspeakerOutput", "RadioCapturer", "RadioPlayer", "RTSPServer", "WebRTCPublisher", "WebRTCViewing",
+    "LoudspeakerOutput", "MotionDetection", "RadioCapturer", "RadioPlayer", "RTSPServer", "WebRTCPublisher",
+    "WebRTCViewing",
 ]
 
 /// The same for the small tool, which `SMALL=1 scripts/tool` builds for `make demo`: few modules and few libraries.
 let smallToolModules = [
     "AudioCapturing", "PacketCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "MediaContainers",
-    "MediaPublishing", "FileOutput", "NoiseCapturer", "PatternCapturer",
+    "MediaPublishing", "FileOutput", "MotionDetection", "NoiseCapturer", "PatternCapturer",
 ]
 let isSmall = Context.environment["SMALL_TOOL"] != nil
 

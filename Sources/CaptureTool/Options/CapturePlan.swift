@@ -71,6 +71,12 @@ extension CapturePlan {
         recorder = try RecorderPlan(values)
         let mayHaveOwn = source.mayHaveSound && values["audio"] == nil
         packets = try PacketPlan(values, catalog, source, outputs)
+        if packets != nil, recorder?.kinds.contains(.motion) == true {
+            throw OptionError(
+                "record-on", values["record-on"],
+                "motion needs frames, and --codec \(PacketPlan.codecName) passes packets on as they are; leave one out."
+            )
+        }
         audio = try AudioPlan(values, catalog, mayHaveOwn: mayHaveOwn)
         try AudioPlan.check(outputs, values, catalog)
         isSoundAlone = try CapturePlan.isSoundAlone(outputs, audio, mayHaveOwn: mayHaveOwn, values, catalog)

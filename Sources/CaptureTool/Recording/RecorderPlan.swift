@@ -1,4 +1,5 @@
 import MediaPublishing
+import MotionDetection
 import VideoCapturing
 
 /// What starts clips: the words of `--record-on`. ``RecorderTriggers`` has a function for each.
@@ -11,6 +12,8 @@ enum TriggerKind: String, Sendable, Hashable, CaseIterable {
     case http
     /// Sound above the noise.
     case sound
+    /// Something that moves in the picture.
+    case motion
 
     var reason: RecordingTrigger.Reason { RecordingTrigger.Reason(rawValue: rawValue) }
 }
@@ -21,6 +24,8 @@ struct RecorderPlan: Sendable {
     var kinds: [TriggerKind] = []
     /// What a clip has.
     var configuration = TriggeredOutput.Configuration()
+    /// What counts as motion.
+    var motion = MotionSettings()
 
     /// How far sound is above the noise that starts clips.
     var sound = SoundTrigger.Configuration()
@@ -28,26 +33,29 @@ struct RecorderPlan: Sendable {
     var program: String?
 
     /// The options that have no effect without `--record-on`.
-    private static let dependent = ["preroll", "postroll", "record-level", "on-event"]
+    private static let dependent =
+        ["preroll", "postroll", "record-level", "on-event"] + MotionOptions.options.map(\.name)
 
-    static let options = [
-        OptionDescription(
-            "record-on", .text(TriggerKind.allCases.map(\.rawValue).joined(separator: ",")),
-            "files are clips of these events: signal USR1, key r, POST /record of --serve, sound",
-            default: "one recording"),
-        OptionDescription("preroll", .text("TIME"), "what a clip has of before its event", default: "10"),
-        OptionDescription("postroll", .text("TIME"), "what a clip has of after its last event", default: "10"),
-        OptionDescription(
-            "record-level", .text("DB"), "how far above the noise sound starts a clip, 3 to 60", default: "12"),
-        OptionDescription(
-            "on-event", .text("PROGRAM"), "is started at the begin and end of each clip", default: "none"),
-    ]
+    static let options =
+        [
+            OptionDescription(
+                "record-on", .text(TriggerKind.allCases.map(\.rawValue).joined(separator: ",")),
+                "files are clips of these events: signal USR1, key r, POST /record of --serve, sound, motion",
+                default: "one recording"),
+            OptionDescription("preroll", .text("TIME"), "what a clip has of before its event", default: "10"),
+            OptionDescription("postroll", .text("TIME"), "what a clip has of after its last event", default: "10"),
+            OptionDescription(
+                "record-level", .text("DB"), "how far above the noise sound starts a clip, 3 to 60", default: "12"),
+            OptionDescription(
+                "on-event", .text("PROGRAM"), "is started at the begin and end of each clip", default: "none"),
+        ] + MotionOptions.options
 
     /// Nil without `--record-on`.
     init?(_ values: OptionValues) throws(OptionError) {
         guard let text = values["record-on"] else {
             if let name = RecorderPlan.dependent.first(where: { values.contains($0) }) {
-                throw OptionError(name, values[name], "has no effect without --record-on; add --record-on signal.")
+                let kind = name.hasPrefix("motion-") ? TriggerKind.motion : .signal
+                throw OptionError(name, values[name], "has no effect without --record-on; add --record-on \(kind).")
             }
             return nil
         }
@@ -65,6 +73,10 @@ struct RecorderPlan: Sendable {
             sound.threshold = Double(level)
         }
         program = values["on-event"]
+        if !kinds.contains(.motion), let option = MotionOptions.options.first(where: { values.contains($0.name) }) {
+            throw OptionError(option.name, values[option.name], "has no effect without motion; add --record-on motion.")
+        }
+        motion = try MotionOptions.settings(values)
         guard configuration.preroll <= .seconds(600) else {
             throw OptionError("preroll", values["preroll"], "is kept in memory; choose 10 minutes or less.")
         }

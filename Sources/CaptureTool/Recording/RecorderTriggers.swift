@@ -1,4 +1,5 @@
 import MediaPublishing
+import MotionDetection
 import VideoCapturing
 
 /// Connects what starts clips to the publisher's trigger.
@@ -21,6 +22,7 @@ struct RecorderTriggers {
             case .key: try watchKey()
             // The server fires it.
             case .http: break
+            case .motion: try watchMotion()
             case .sound: try watchSound()
             }
         }
@@ -32,6 +34,20 @@ struct RecorderTriggers {
         }
         do {
             try audio.add(SoundTrigger(publisher.recording, configuration: plan.sound), name: "sound trigger")
+        } catch {
+            throw ExitError(opening: error, isInputAtFault: false)
+        }
+    }
+
+    private func watchMotion() throws(ExitError) {
+        let detector = MotionDetector(plan.motion) { [recording = publisher.recording] event in
+            switch event.kind {
+            case .began: recording.begin(.motion, at: event.start, detail: MotionOptions.text(event))
+            case .ended: recording.end(.motion, at: event.lastMotion)
+            }
+        }
+        do {
+            try publisher.video.add(detector, name: "motion trigger")
         } catch {
             throw ExitError(opening: error, isInputAtFault: false)
         }
