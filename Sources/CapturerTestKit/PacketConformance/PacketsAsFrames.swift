@@ -51,11 +51,11 @@ final class PacketsAsFrames: VideoCapture {
         get { (inner.packetCaptureConsumer as? Inlet)?.outer }
         set {
             let inlet = newValue.map { Inlet($0, of: inner) }
-            inner.packetCaptureConsumer = inlet
-            // The one before ends after the lock.
+            // In one step: of two threads the last one's inlet must be both set and held. The one before ends after the lock.
             _ = contents.withLock { contents in
                 let old = contents.inlet
                 contents.inlet = inlet
+                inner.packetCaptureConsumer = inlet
                 return old
             }
         }
