@@ -32,10 +32,11 @@ final class FramesAsPackets: PacketCapture {
         get { (inner.videoCaptureConsumer as? Inlet)?.outer }
         set {
             let new = newValue.map { Inlet($0) }
-            inner.videoCaptureConsumer = new
+            // In one step: of two threads the last one's inlet must be both set and held.
             _ = inlet.withLock { inlet in
                 let old = inlet
                 inlet = new
+                inner.videoCaptureConsumer = new
                 return old
             }
         }

@@ -58,10 +58,11 @@ final class FramesAsSound: AudioCapture {
         get { (inner.videoCaptureConsumer as? Inlet)?.outer }
         set {
             let new = newValue.map { Inlet($0, line, silence) }
-            inner.videoCaptureConsumer = new
+            // In one step: of two threads the last one's inlet must be both set and held.
             _ = inlet.withLock { inlet in
                 let old = inlet
                 inlet = new
+                inner.videoCaptureConsumer = new
                 return old
             }
         }
