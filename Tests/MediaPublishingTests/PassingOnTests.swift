@@ -191,9 +191,16 @@ private struct TestError: Error {}
     @Test func aStopEndsTheWaitForAFile() throws {
         let isOpen = Locked(false)
         let publisher = publisher(TestPackets(pacing: .unpaced, hasSound: false))
-        let output = Keeper(sound: nil) { _ in _ = isOpen.wait(until: RunLog.limit) { $0 ? () : nil } }
+        let hasBegun = Locked(false)
+        let output = Keeper(sound: nil) { _ in
+            hasBegun.withLock { $0 = true }
+            hasBegun.wakeAll()
+            _ = isOpen.wait(until: RunLog.limit) { $0 ? () : nil }
+        }
         try publisher.add(output)
         try publisher.start()
+        // An output that got nothing is discarded, too.
+        #expect(hasBegun.wait(until: RunLog.limit) { $0 ? () : nil } != nil)
         let isStopped = Locked(false)
         try CaptureThread(name: "stop") {
             try? publisher.stop()
