@@ -40,6 +40,37 @@ import VideoCapturing
         #expect(CommandLineProbe.error(of: ["--source", source])?.contains(advice) == true)
     }
 
+    @Test(arguments: [
+        ("ndi://x", "SRT"), ("NDI://x", "SRT"), ("ftp://h/a.mp4", "curl"), ("wss://h/x", "rtsp://"),
+        ("foo://x", "scheme foo. There are "), ("a+b://x", "scheme a+b. There are "),
+    ])
+    func inputsThatAreNotRead(input: String, advice: String) {
+        for line in [["--input", input], ["--input", input, "--codec", "copy"]] {
+            let error = CommandLineProbe.error(of: line)
+            #expect(error?.contains(advice) == true, "\(line): \(error ?? "is valid")")
+        }
+    }
+
+    @Test(arguments: ["a:b.webm", "./ndi://x", "1://x", "a b://x", "file:///tmp/a.webm", "RTSP://h/x", "c:/a.webm"])
+    func inputsThatMayBeRead(input: String) { #expect(CommandLineProbe.error(of: ["--input", input]) == nil) }
+
+    /// As the tool of `make demo`.
+    @Test func aToolWithoutInputsSaysSo() {
+        var small = demoCatalog
+        small.sources = CapturerCatalog(demoCatalog.sources.entries.filter { ["noise", "pattern"].contains($0.name) })
+        small.packetInputs = [:]
+        for (line, advice) in [
+            (["--input", "a.webm"], "no source of this tool reads a file or a URL"),
+            (["--input", "http://h/x"], "no source of this tool reads a file or a URL"),
+            (["--codec", "copy"], "the whole tool passes on the packets"),
+        ] {
+            let error = #expect(throws: (any Error).self) {
+                try CapturePlan(try ToolCommand.parse(line, small).1, catalog: small)
+            }
+            #expect(error.map { "\($0)".contains(advice) } == true, "\(line): \(error.map { "\($0)" } ?? "is valid")")
+        }
+    }
+
     @Test(
         arguments: [
             ("a.webm,rate=10", "no output has the option rate; there are size, fps"),

@@ -186,6 +186,12 @@ private struct SourceChoice {
         if let entry = try values.choice("source", entries.map { ($0.name, $0) }) { return entry }
         if let input = values["input"] {
             if let entry = catalog.sources.entry(forURL: input) { return entry }
+            guard entries.contains(where: { $0.inputOption == "input" }) else {
+                throw OptionError("input", input, "no source of this tool reads a file or a URL.")
+            }
+            if let scheme = urlScheme(of: input), input.dropFirst(scheme.utf8.count).hasPrefix("://") {
+                throw OptionError("input", input, NamesElsewhere.input(scheme, catalog))
+            }
             let files = entries.first { entry in
                 entry.inputOption.flatMap { entry.option(named: $0) }.map { $0.name == "input" && $0.value == .file }
                     ?? false

@@ -22,6 +22,13 @@ enum NamesElsewhere {
             ?? (word.hasPrefix("/dev/video") ? advice("v4l2", outputs) : nil)
     }
 
+    /// The sentence for the URL of an input whose scheme no source has.
+    static func input(_ scheme: String, _ catalog: ToolCatalog) -> String {
+        if let advice = advice(scheme, inputs) { return advice }
+        let schemes = catalog.sources.entries.flatMap { $0.inputOption == nil ? [] : $0.schemes }
+        return "no source has the scheme \(scheme). There are \(schemes.joined(separator: ", "))."
+    }
+
     /// What to do in place of a server of RTSP or RTMP, for which `rtsp://0.0.0.0:8554/cam` is meant; nil for another output.
     static func server(_ place: String) -> String? {
         guard let scheme = urlScheme(of: place), ["rtsp", "rtsps", "rtmp", "rtmps"].contains(scheme) else { return nil }
@@ -142,13 +149,28 @@ enum NamesElsewhere {
         (["mic", "microphone", "audio"], "sound is --audio mic; alone with -o voice.wav."),
     ]
 
+    private static let inputs: [Advice] = [
+        (["ndi"], "NDI is not supported; have the sender send SRT, RTMP or RTSP, and read that."),
+        (
+            ["ftp", "ftps", "sftp", "s3", "smb", "nfs"],
+            "files are read from folders of this machine; mount the folder, or save the file, as with curl -O, and give its "
+                + "name."
+        ),
+        (["mms", "rtmpt", "rtmpe", "rtmfp", "rist"], "not supported; use rtsp://, rtmp:// or srt://."),
+        (["ws", "wss", "whep", "webrtc"], "WebRTC is not read; use rtsp:// or http:// of the same server."),
+    ]
+
     private static let codecs: [Advice] = [
         (
             ["hevc", "h265", "h.265", "av1", "vp9", "libx265", "libaom-av1", "libsvtav1", "libvpx-vp9", "vvc"],
             "this tool encodes H.264 and VP8 only. Record at a high quality (--quality 15) and convert: "
                 + "ffmpeg -i a.mkv -c:v libx265 b.mkv."
         ),
-        (["copy"], "frames are always encoded, never copied; ffmpeg -c copy takes the packets as they are."),
+        // Where the tool reads no packets.
+        (
+            ["copy"],
+            "the sources of this tool give frames, which have to be encoded; the whole tool passes on the packets of files."
+        ),
         (["libvpx"], "use --encoder vp8."), (["avc", "x264", "h.264"], "use --codec h264, or --encoder libx264."),
         (["mjpeg", "jpeg"], "for MJPEG use --serve PORT, for images -o shot-%03d.jpg --burst N."),
         (["rawvideo", "raw"], "uncompressed video is -o a.y4m or -o a.i420."),
