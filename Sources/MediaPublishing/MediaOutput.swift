@@ -134,6 +134,8 @@ extension OutputContext {
             /// The codecs with which players learn the shape of the pixels. With others the output gets square ones. H.264
             /// has a field for it that players obey, but not browsers that receive WebRTC; VP8 has none, and needs a container's.
             public var pixelAspectCodecs: [Codec]
+            /// The rate at which it gets frames at least, also while the capture gives none: the last one again, in real time.
+            package var minimumFrameRate: FrameRate?
 
             /// Packets; see the properties.
             public init(

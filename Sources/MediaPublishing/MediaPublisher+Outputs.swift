@@ -66,6 +66,9 @@ extension MediaPublisher {
         var newStages: [EncoderStage] = []
         for record in records {
             guard case .packets(let feed) = record.output.feed, hasVideo else { continue }
+            if passesFeedback, let rate = feed.minimumFrameRate, video.minimumFrameRate.map({ $0 < rate }) ?? true {
+                video.minimumFrameRate = rate
+            }
             let stage = try makeStage(record, feed, &newStages)
             record.state.withLock { $0.stage = stage }
         }

@@ -10,7 +10,7 @@ import time
 
 from support import media
 from support.mjpeg import HastyCamera, MJPEGTestCase, free_port, wait_for_listener
-from support.tool import NO_INPUT, OK, PERMISSION, environment
+from support.tool import IO, NO_INPUT, OK, PERMISSION, environment
 
 
 class CapturerTests(MJPEGTestCase):
@@ -183,6 +183,35 @@ class CapturerTests(MJPEGTestCase):
         self.assertEqual([line for line in said if line.startswith(("Trying", "Attempt"))], [], run)
         self.end(again)
 
+    def test_a_playlist_goes_on_while_the_camera_is_away(self):
+        """Its target duration may not change (RFC 8216, 6.2.1), and no segment is longer."""
+        server, url = self.serve()
+        reader = self.start("--input", f"{url}stream", "-o", "a.m3u8")
+        playlist = self.folder / "a.m3u8"
+        targets = set()
+
+        def wait_for_segments(count):
+            deadline = time.monotonic() + 60
+            while True:
+                text = playlist.read_text() if playlist.exists() else ""
+                targets.update(re.findall(r"TARGETDURATION:(\d+)", text))
+                if text.count("#EXTINF") >= count:
+                    return
+                self.assertLess(time.monotonic(), deadline, reader.peek())
+                time.sleep(0.1)
+
+        wait_for_segments(1)
+        self.end(server)
+        wait_for_segments(3)
+        reader.send(signal.SIGINT)
+        # The camera is still away.
+        self.assertEqual(reader.finish().code, IO)
+        self.assertIn("ENDLIST", playlist.read_text())
+        self.assertEqual(len(targets), 1)
+        lengths = [float(length) for length in re.findall(r"EXTINF:([\d.]+)", playlist.read_text())]
+        self.assertLessEqual(round(max(lengths)), int(targets.pop()), lengths)
+        self.assertEqual(media.probe(playlist)["errors"], "")
+
     def test_logs_in_without_a_password_in_the_address(self):
         server, url = self.serve("--serve-login", "ann:secret")
         secret = self.folder / "login"
@@ -202,7 +231,7 @@ class CapturerTests(MJPEGTestCase):
         for arguments in [
                 ("--input", "rtsp://bob:geheim@h/x"), ("--source", "file", "--input", "rtsp://bob:geheim@h/x"),
                 ("--source", "mjpeg", "--input", "rtsp://bob:geheim@h/x"), ("--input", "rtsp://bob:ge/heim@h/x"),
-                ("rtsp://bob:geheim@h/x",), ("--device", "rtsp://bob:geheim@h/x"),
+                ("--input", "foo://bob:geheim@h/x"), ("ndi://bob:geheim@h/x",), ("rtsp://bob:geheim@h/x",), ("--device", "rtsp://bob:geheim@h/x"),
                 ("--display", "rtsp://bob:geheim@h/x"), ("--source", "noise", "--input", "http://bob:geheim@h/"),
                 ("--input", "a.y4m", "--size", "http://bob:geheim@h/"), ("--source", "http://bob:geheim@h/")]:
             for style in ["text", "json"]:

@@ -64,10 +64,12 @@ public final class FFmpegOutput: MediaOutput {
             }
         // These have a field for it.
         let statesAspect = ["matroska", "webm", "mp4", "mov"].contains(target.containerName)
-        return .packets(
-            .init(
-                codecs: codecs, purpose: target.kind == .network ? .live : .file,
-                pixelAspectCodecs: statesAspect ? codecs : [.h264]))
+        var feed = OutputContext.Feed.PacketFeed(
+            codecs: codecs, purpose: target.kind == .network ? .live : .file,
+            pixelAspectCodecs: statesAspect ? codecs : [.h264])
+        // A segment of a playlist may not become longer than its target duration while a camera is away.
+        if target.kind == .files { feed.minimumFrameRate = 2 }
+        return .packets(feed)
     }
 
     /// Containers of sound alone: M4A, and AAC with ADTS headers.

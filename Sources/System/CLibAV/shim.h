@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,6 +46,8 @@ struct clibav_files {
     int error;
     // Whether segments replace files of their names.
     int overwrites;
+    // The target duration of the playlist in seconds, which may not change (RFC 8216, 6.2.1); 0 before the first one.
+    int target_duration;
     // The file that was opened last.
     char name[4096];
 };
@@ -68,17 +71,44 @@ static inline int clibav_open_file(
     return files->open(context, file, name, flags, options);
 }
 
+// The muxer states the longest segment so far. One second more leaves room for a frame that comes late; it is written over
+// the digits of the muxer, unless it has more of them.
+static inline void clibav_keep_target_duration(struct clibav_files *files) {
+    static const char tag[] = "#EXT-X-TARGETDURATION:";
+    FILE *playlist = fopen(files->name, "r+");
+    if (!playlist) return;
+    char head[512];
+    size_t length = fread(head, 1, sizeof head - 1, playlist);
+    head[length] = 0;
+    char *digits = strstr(head, tag);
+    if (digits) {
+        digits += sizeof tag - 1;
+        int stated = atoi(digits), width = (int)strspn(digits, "0123456789");
+        if (!files->target_duration) files->target_duration = stated + 1;
+        if (files->target_duration < stated) files->target_duration = stated;
+        char text[16];
+        if (snprintf(text, sizeof text, "%d", files->target_duration) == width
+            && !fseek(playlist, (long)(digits - head), SEEK_SET))
+            fwrite(text, 1, width, playlist);
+    }
+    fclose(playlist);
+}
+
 static inline int clibav_close_file(AVFormatContext *context, AVIOContext *file) {
     struct clibav_files *files = context->opaque;
     avio_flush(file);
     int error = file->error;
     int result = avio_close(file);
     if (error >= 0) error = result;
-    if (error >= 0) return 0;
+    const char *ending = strstr(files->name, ".m3u8.tmp");
+    int is_playlist = ending && !ending[strlen(".m3u8.tmp")];
+    if (error >= 0) {
+        if (is_playlist) clibav_keep_target_duration(files);
+        return 0;
+    }
     if (files->error >= 0) files->error = error;
     // An incomplete playlist would replace the complete one.
-    const char *ending = strstr(files->name, ".m3u8.tmp");
-    if (ending && !ending[strlen(".m3u8.tmp")]) remove(files->name);
+    if (is_playlist) remove(files->name);
     return error;
 }
 
