@@ -256,7 +256,10 @@ let package = Package(
             swiftSettings: strict),
         // One capturer each; none imports another capturer, or a codec.
         .target(
-            name: "CameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "V4L2Support", "CLibV4L2"],
+            name: "CameraCapturer",
+            dependencies: [
+                "VideoCapturing", "PacketCapturing", "FrameProcessing", "H264Bitstream", "V4L2Support", "CLibV4L2",
+            ],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
         .target(
             name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "HTTPTransport", "CLibCURL"],
@@ -478,8 +481,8 @@ let package = Package(
         .testTarget(
             name: "CameraCapturerTests",
             dependencies: [
-                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "TestTools", "V4L2Support", "VideoCapturing",
-                "CLibV4L2",
+                "CameraCapturer", "CapturerTestKit", "FrameProcessing", "H264Bitstream", "PacketCapturing", "TestTools",
+                "V4L2Support", "VideoCapturing", "CLibV4L2",
             ],
             swiftSettings: strict),
         .testTarget(

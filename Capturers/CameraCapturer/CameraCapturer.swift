@@ -91,16 +91,11 @@ public final class CameraCapturer: ForwardingVideoCapture {
     /// - Throws: `invalidState` before `initCapture`, and the errors of ``CameraDevice/setControl(_:to:)``.
     @discardableResult
     public func setControl(_ name: String, to value: String) throws(CaptureError) -> CameraControl.Value {
-        let done = try knownDevice("set the control").setControl(name, to: value, calls)
-        status.recordControl(id: done.id, value: done.value)
-        return done.value
+        try status.setControl(name, to: value, configuration.device, calls)
     }
 
     func knownDevice(_ operation: String) throws(CaptureError) -> CameraDevice {
-        if let device { return device }
-        throw CaptureError(
-            .invalidState, operation: operation, subject: configuration.device,
-            message: "The camera is not known yet; call initCapture first.")
+        try status.knownDevice(operation, configuration.device)
     }
 
     /// Sets the handler that is called with the events of the camera.

@@ -28,6 +28,10 @@ extension CameraCapturer {
         /// Whether frames of two fields, as of analog video, are deinterlaced: one field is kept, and the lines between are
         /// interpolated. Otherwise they are delivered as they are, with combs where something moves.
         public var deinterlaces: Bool
+        /// Whether frames or packets are captured.
+        var media = CameraMode.Request.Media.frames
+        /// How the camera encodes packets.
+        var encoder = EncoderSettings()
 
         /// Makes a configuration; each parameter sets the property of its name, and `bufferCount` is clamped to its range.
         public init(
@@ -79,6 +83,6 @@ extension CameraCapturer.Configuration {
         let own = native.map { PixelSize(width: $0.width, height: $0.height) }
         return CameraMode.Request(
             size: preset ?? own ?? .vga640x480, rate: desiredFrameRate, policy: policy,
-            requiredFourCC: captureFormat)
+            requiredFourCC: captureFormat, media: media)
     }
 }

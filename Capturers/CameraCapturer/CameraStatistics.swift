@@ -1,3 +1,4 @@
+import V4L2Support
 import VideoCapturing
 
 extension CameraCapturer {
@@ -58,6 +59,25 @@ final class CameraStatus: Sendable {
             defer { contents.controlsSet.removeAll() }
             return contents.controlsSet
         }
+    }
+
+    /// The camera that was found.
+    ///
+    /// - Throws: `invalidState` before that.
+    func knownDevice(_ operation: String, _ subject: String?) throws(CaptureError) -> CameraDevice {
+        if let device = contents.withLock({ $0.device }) { return device }
+        throw CaptureError(
+            .invalidState, operation: operation, subject: subject,
+            message: "The camera is not known yet; call initCapture first.")
+    }
+
+    /// Sets a control of the camera that was found, and records it.
+    func setControl(
+        _ name: String, to value: String, _ subject: String?, _ calls: any DeviceCalls
+    ) throws(CaptureError) -> CameraControl.Value {
+        let done = try knownDevice("set the control", subject).setControl(name, to: value, calls)
+        recordControl(id: done.id, value: done.value)
+        return done.value
     }
 
     /// Calls the handler, without the lock.

@@ -29,7 +29,8 @@ extension CameraMode {
                 convertedFrom: negotiated.cost == .none ? nil : negotiated.fourCC,
                 croppedTo: plan.crop.map { PixelSize(width: $0.width, height: $0.height) },
                 scaledFrom: DeliveryPlan.scaledFrom(plan, negotiated.size),
-                decimatedFrom: plan.decimatedRate == nil ? nil : negotiated.rate, requested: requested.size)
+                decimatedFrom: plan.decimatedRate == nil ? nil : negotiated.rate,
+                passedOnAs: requested.media.isPackets ? negotiated.fourCC : nil, requested: requested.size)
         }
 
         /// The delivered format, and the processing for it.
@@ -46,16 +47,18 @@ extension CameraMode {
             public let scaledFrom: PixelSize?
             /// The camera's rate, where frames are dropped to keep to the desired rate.
             public let decimatedFrom: FrameRate?
+            /// The camera's format, where its packets are delivered as they are.
+            public let passedOnAs: FourCC?
             /// The requested size.
             fileprivate let requested: PixelSize
 
-            /// Whether frames are delivered as they come, in the camera's own memory.
+            /// Whether frames are delivered as they come, in the camera's own memory, or packets as the camera encodes them.
             public var isAsIs: Bool {
                 convertedFrom == nil && croppedTo == nil && scaledFrom == nil && decimatedFrom == nil
             }
 
             /// Whether frames are smaller than requested, since the camera has none that are large enough.
-            public var isSmallerThanRequested: Bool { size != requested }
+            public var isSmallerThanRequested: Bool { size.width < requested.width || size.height < requested.height }
         }
     }
 }
@@ -75,9 +78,14 @@ extension CameraMode.Decision.Delivery: CustomStringConvertible {
         if let croppedTo { steps.append("cut to \(croppedTo)") }
         if let scaledFrom { steps.append("scaled from \(scaledFrom)") }
         if let decimatedFrom { steps.append("thinned out from \(decimatedFrom.text) fps") }
-        if isSmallerThanRequested { steps.append("smaller than asked for, since pictures are never scaled up") }
+        if passedOnAs != nil {
+            if size != requested { steps.append("of the camera's size, since packets are not scaled") }
+        } else if isSmallerThanRequested {
+            steps.append("smaller than asked for, since pictures are never scaled up")
+        }
         let rate = rate.map { "\($0.text) fps" } ?? "an unknown rate"
-        return "NV12 \(size) at \(rate): \(steps.isEmpty ? "as it comes" : steps.joined(separator: ", "))"
+        let name = passedOnAs.map { "packets of \($0)" } ?? "NV12"
+        return "\(name) \(size) at \(rate): \(steps.isEmpty ? "as it comes" : steps.joined(separator: ", "))"
     }
 }
 

@@ -13,6 +13,18 @@ extension CameraMode {
             case sizeFirst
         }
 
+        /// What a mode is chosen for.
+        public enum Media: Sendable, Hashable {
+            /// Frames: every format that can be converted.
+            case frames
+            /// Packets as the camera encodes them: of this codec, or for nil of `h264`, `hevc` and `jpeg`. They are neither
+            /// cropped nor scaled.
+            case packets(Codec?)
+
+            /// Whether packets are delivered.
+            public var isPackets: Bool { self != .frames }
+        }
+
         /// The size of the delivered frames.
         public let size: PixelSize
         /// The desired number of frames per second.
@@ -23,11 +35,13 @@ extension CameraMode {
         public let requiredFourCC: FourCC?
         /// Formats of the camera that must not be used.
         public let excludedFourCCs: Set<FourCC>
+        /// Whether frames or packets are delivered.
+        public let media: Media
 
         /// Makes a request. The sides of the size are clamped to 1 to `VideoFormat.maximumSide` pixels.
         public init(
             size: PixelSize, rate: FrameRate, policy: Policy = .frameRateFirst, requiredFourCC: FourCC? = nil,
-            excludedFourCCs: Set<FourCC> = []
+            excludedFourCCs: Set<FourCC> = [], media: Media = .frames
         ) {
             self.size = PixelSize(
                 width: min(max(size.width, 1), VideoFormat.maximumSide),
@@ -36,11 +50,19 @@ extension CameraMode {
             self.policy = policy
             self.requiredFourCC = requiredFourCC
             self.excludedFourCCs = excludedFourCCs
+            self.media = media
+        }
+
+        /// The handling of a camera's format; nil when it is of no use for the media.
+        func format(_ fourCC: FourCC, isConvertible: (FourCC) -> Bool) -> CaptureFormat? {
+            media.isPackets
+                ? CaptureFormat.encoded(fourCC) : CaptureFormat.of(fourCC, isConvertible: isConvertible)
         }
 
         /// Whether the format may be used.
         func allows(_ fourCC: FourCC) -> Bool {
-            (requiredFourCC == nil || requiredFourCC == fourCC) && !excludedFourCCs.contains(fourCC)
+            if case .packets(let codec?) = media, Codec(fourCC) != codec { return false }
+            return (requiredFourCC == nil || requiredFourCC == fourCC) && !excludedFourCCs.contains(fourCC)
         }
     }
 }
@@ -50,5 +72,6 @@ extension CameraMode.Request: CustomStringConvertible {
     public var description: String {
         "\(size) at \(rate.text) fps" + (requiredFourCC.map { " in \($0)" } ?? "")
             + (policy == .sizeFirst ? ", the size before the rate" : "")
+            + (media.isPackets ? ", as packets" : "")
     }
 }

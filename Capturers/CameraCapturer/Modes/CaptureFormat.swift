@@ -30,7 +30,7 @@ package struct CaptureFormat: Sendable, Hashable {
     package let pixelFormat: PixelFormat?
     /// The cost of converting to NV12.
     package let cost: CameraMode.ConversionCost
-    /// The bits per pixel; for JPEG a rough estimate, since no driver reports it.
+    /// The bits per pixel; for compressed formats a rough estimate, since no driver reports it.
     package let bitsPerPixel: Int
 
     /// Whether the samples are red, green and blue rather than luma and chroma. False for formats of libv4lconvert.
@@ -69,6 +69,14 @@ package struct CaptureFormat: Sendable, Hashable {
         return CaptureFormat(fourCC: fourCC, pixelFormat: nil, cost: .library, bitsPerPixel: isOneByte ? 8 : 16)
     }
 
+    /// The handling of a format whose packets are passed on as they are; nil for one without packets.
+    static func encoded(_ fourCC: FourCC) -> CaptureFormat? {
+        guard let codec = Codec(fourCC) else { return nil }
+        return CaptureFormat(
+            fourCC: fourCC, pixelFormat: codec == .jpeg ? .mjpeg : nil, cost: .none,
+            bitsPerPixel: codec == .jpeg ? 2 : 1)
+    }
+
     /// The bytes per second at a size and rate; rounded up, and clamped to `Int`.
     func bytesPerSecond(_ size: PixelSize, rate: FrameRate) -> Int {
         CaptureFormat.bytesPerSecond(size, bitsPerPixel: bitsPerPixel, rate: rate)
@@ -79,4 +87,19 @@ package struct CaptureFormat: Sendable, Hashable {
         let divisor = Int128(rate.seconds) * 8
         return Int(clamping: (bits + divisor - 1) / divisor)
     }
+}
+
+extension Codec {
+    /// The codec of a camera's compressed format; nil for other formats.
+    init?(_ fourCC: FourCC) {
+        switch fourCC {
+        case .h264: self = .h264
+        case .hevc: self = .hevc
+        case .mjpeg, .jpeg: self = .jpeg
+        default: return nil
+        }
+    }
+
+    /// H.265 (ITU-T H.265), as FFmpeg names it.
+    static let hevc = Codec(rawValue: "hevc")
 }

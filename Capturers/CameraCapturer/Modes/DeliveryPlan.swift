@@ -14,7 +14,7 @@ package struct DeliveryPlan: Sendable, Hashable {
 
     /// The plan for frames of the size and rate of `mode`.
     init(_ mode: CameraMode, for request: CameraMode.Request) {
-        let (given, desired) = (mode.size, request.size)
+        let (given, desired) = (mode.size, request.media.isPackets ? mode.size : request.size)
         if given.width >= desired.width, given.height >= desired.height {
             crop = DeliveryPlan.crop(of: given, to: desired)
             size = desired
@@ -24,7 +24,9 @@ package struct DeliveryPlan: Sendable, Hashable {
             crop = size == given ? nil : DeliveryPlan.centered(size, in: given)
         }
         isWhole = crop == nil && size == given
-        let isSlowEnough = mode.rate.map { $0.isWithin(request.rate) } ?? false
+        // Packets of other codecs than JPEG need each other.
+        let needsAll = request.media.isPackets && Codec(mode.fourCC) != .jpeg
+        let isSlowEnough = needsAll || mode.rate.map { $0.isWithin(request.rate) } ?? false
         decimatedRate = isSlowEnough ? nil : request.rate
     }
 

@@ -61,9 +61,9 @@ extension FourCC {
     public static let mjpeg: FourCC = "MJPG"
     /// JPEG images.
     public static let jpeg: FourCC = "JPEG"
-    /// H.264 with start codes; not supported.
+    /// H.264 with start codes; as packets only.
     public static let h264: FourCC = "H264"
-    /// HEVC; not supported.
+    /// H.265 (HEVC) with start codes; as packets only.
     public static let hevc: FourCC = "HEVC"
 
     /// Gray, 8 bits.

@@ -27,7 +27,7 @@ struct ModeRanking: Sendable {
     /// The handling of a format; nil for one that is neither among the camera's usable ones nor supported without
     /// libv4lconvert.
     func format(_ fourCC: FourCC) -> CaptureFormat? {
-        CaptureFormat.of(fourCC) { name in entries.contains { $0.mode.fourCC == name } }
+        request.format(fourCC) { name in entries.contains { $0.mode.fourCC == name } }
     }
 
     /// The modes without slower variants, the best first.

@@ -41,6 +41,8 @@ extension CameraMode.Decision {
 
         /// The format is not supported.
         case formatUnusable
+        /// The format is of frames, and packets were requested.
+        case formatOfFrames
         /// The format is emulated by a library, not native to the camera.
         case formatEmulated
         /// The request has excluded the format.
@@ -68,6 +70,7 @@ extension CameraMode.Decision.RejectionReason: CustomStringConvertible {
         case .noBandwidth: "no bandwidth left on the bus"
         case .noLessBandwidth: "needs no less bandwidth"
         case .formatUnusable: "a format that cannot be taken"
+        case .formatOfFrames: "frames, not packets"
         case .formatEmulated: "made by a library, not by the camera"
         case .formatExcluded: "ruled out by the request"
         }

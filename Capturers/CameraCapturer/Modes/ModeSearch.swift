@@ -26,8 +26,10 @@ enum ModeSearch {
         var seen: Set<FourCC> = []
         var pairs = 0
         for entry in try source.formats().prefix(enumerationLimit) where seen.insert(entry.fourCC).inserted {
-            guard let format = CaptureFormat.of(entry.fourCC, isConvertible: isConvertible) else {
-                unusable.append(CameraMode.Decision.RejectedMode(entry.fourCC, .formatUnusable))
+            guard let format = request.format(entry.fourCC, isConvertible: isConvertible) else {
+                unusable.append(
+                    CameraMode.Decision.RejectedMode(
+                        entry.fourCC, request.media.isPackets ? .formatOfFrames : .formatUnusable))
                 continue
             }
             if entry.isEmulated {
@@ -97,16 +99,21 @@ enum ModeSearch {
         let names = unusable.prefix(12).map { "\($0.fourCC)" }.joined(separator: ", ")
         let message: String
         if !excluded.isEmpty {
-            let wanted = request.requiredFourCC.map { required in
+            var wanted = request.requiredFourCC.map { required in
                 let isListed = unusable.contains { $0.fourCC == required }
                 return isListed ? "The camera's \(required) cannot be taken" : "The camera has no format \(required)"
             }
+            if case .packets(let codec?) = request.media { wanted = "The camera has no packets of \(codec)" }
             let complaint = wanted ?? "All formats are excluded"
             message = "\(complaint); choose one of \(excluded.prefix(12).joined(separator: ", "))."
         } else if unusable.isEmpty {
             message = "The device lists no mode; choose another camera, or connect this one again."
         } else {
-            message = "The camera offers only \(names), which is not supported; choose one that has NV12, YUYV or MJPG."
+            message =
+                request.media.isPackets
+                ? "The camera offers only \(names), and no packets; choose one that has H264, HEVC or MJPG, or encode its "
+                    + "frames."
+                : "The camera offers only \(names), which is not supported; choose one that has NV12, YUYV or MJPG."
         }
         return CaptureError(.formatUnsupported, operation: "choose a mode", subject: subject, message: message)
     }

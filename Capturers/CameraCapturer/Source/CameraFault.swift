@@ -78,4 +78,13 @@ enum CameraStreamError: Error {
     case noSignal(CameraCapturer.Event.SignalProblem)
     /// A failure that is not the camera's.
     case failed(CaptureError)
+
+    /// The error for a caller that does not wait for recovery; nil where the camera only delivers nothing.
+    var captureError: CaptureError? {
+        switch self {
+        case .fault(let fault): fault.captureError
+        case .failed(let error): error
+        case .stalled, .ended, .sourceChanged, .noSignal: nil
+        }
+    }
 }

@@ -21,10 +21,12 @@ extension CameraSource {
         }
     }
 
-    func start(_ context: FrameContext) throws {
+    /// Makes the camera stream.
+    func begin(_ context: any CameraContext) throws(CaptureError) {
         limiter = FrameRateLimiter()
         timestamps = TimestampValidator()
         losses = PendingLosses()
+        hasStreamed = false
         var lastError: CaptureError?
         // A driver that refuses once is tried again, so that a transient failure does not end the capture.
         for attempt in 0..<3 {
@@ -43,7 +45,7 @@ extension CameraSource {
     }
 
     /// Opens the camera if it is not open, and makes it stream.
-    func startStream(_ context: FrameContext) throws(CaptureError) {
+    func startStream(_ context: any CameraContext) throws(CaptureError) {
         guard session != nil else { return try openStream(context) }
         do throws(CaptureError) {
             try openStream(context)
@@ -55,7 +57,7 @@ extension CameraSource {
         }
     }
 
-    private func openStream(_ context: FrameContext) throws(CaptureError) {
+    private func openStream(_ context: any CameraContext) throws(CaptureError) {
         if session == nil, let known = device {
             let found = try directory.camera(like: known)
             let session = try openSession(found ?? known)
@@ -74,22 +76,35 @@ extension CameraSource {
             state = .interrupted(.noSignal(problem))
             return
         }
+        if configuration.media.isPackets { try session.prepareEncoder(configuration.encoder) }
         let stream = try session.makeStream()
         let decision = session.decision
         let running = RunningStream(
-            stream: stream,
-            maker: try FrameMaker(
-                stream, plan: decision.plan, processor: processor, wants: wants,
-                deinterlaces: configuration.deinterlaces),
-            decision: decision, startedAt: context.now)
+            stream: stream, output: try makeOutput(stream, session), decision: decision, startedAt: context.now)
         state = .running(running)
         publish(decision)
         reportSignal(running)
     }
 
+    /// What the buffers of a stream become.
+    func makeOutput(_ stream: CaptureStream, _ session: CameraSession) throws(CaptureError) -> StreamOutput {
+        guard configuration.media.isPackets else {
+            return .frames(
+                try FrameMaker(
+                    stream, plan: session.decision.plan, processor: processor, wants: wants,
+                    deinterlaces: configuration.deinterlaces))
+        }
+        let maker = PacketMaker(stream, sets: parameterSets, rate: session.decision.negotiated.rate)
+        parameterSets = maker.sets
+        // While the camera did not stream it would have sent at least one packet, on which later ones may depend.
+        if hasStreamed, maker.codec != .jpeg { losses.lost &+= 1 }
+        hasStreamed = true
+        return .packets(maker)
+    }
+
     /// Reports that frames have two fields, once, and another size of the signal.
     private func reportSignal(_ running: RunningStream) {
-        if running.maker.deinterlaces, !hasReportedFields {
+        if case .frames(let maker) = running.output, maker.deinterlaces, !hasReportedFields {
             hasReportedFields = true
             status.report(.interlaced)
         }

@@ -11,7 +11,7 @@ extension CameraSource {
     /// Ends a stream that has failed, and reports it; ``recover(_:)`` follows.
     ///
     /// - Throws: the error that ends the capture, when it does not wait for the camera.
-    func interrupt(after error: CameraStreamError, _ context: FrameContext) throws(CaptureError) {
+    func interrupt(after error: CameraStreamError, _ context: any CameraContext) throws(CaptureError) {
         switch error {
         case .failed(let error):
             throw error
@@ -42,7 +42,7 @@ extension CameraSource {
 
     /// Takes the next step to recover the camera, or waits; returns once something has changed, or the capture is being
     /// stopped.
-    func recover(_ context: FrameContext) throws(CaptureError) {
+    func recover(_ context: any CameraContext) throws(CaptureError) {
         guard case .interrupted(let interruption) = state else { return }
         switch interruption {
         case .resuming: try resume(context)
@@ -54,7 +54,7 @@ extension CameraSource {
     }
 
     /// Takes the next step of the retry policy.
-    private func retry(_ context: FrameContext) throws(CaptureError) {
+    private func retry(_ context: any CameraContext) throws(CaptureError) {
         let count = RetryPolicy.quickReopens + 1
         switch retryPolicy.next() {
         case .restartStream:
@@ -72,7 +72,7 @@ extension CameraSource {
         try resume(context)
     }
 
-    private func awaitReturn(_ context: FrameContext) throws(CaptureError) {
+    private func awaitReturn(_ context: any CameraContext) throws(CaptureError) {
         guard let device else { return }
         if absence != .triedAgain, (try? directory.camera(like: device)) != nil {
             // Until a frame comes.
@@ -94,13 +94,13 @@ extension CameraSource {
         status.report(.reconnected(path: device?.path ?? ""))
     }
 
-    private func awaitAccess(_ context: FrameContext) throws(CaptureError) {
+    private func awaitAccess(_ context: any CameraContext) throws(CaptureError) {
         // There is no event when another program closes the camera.
         awaitHotplug(context, atMost: isInterrupted(by: .busy) ? .seconds(1) : nil)
         if !context.isStopping { try resume(context) }
     }
 
-    private func awaitSignal(_ problem: CameraCapturer.Event.SignalProblem, _ context: FrameContext)
+    private func awaitSignal(_ problem: CameraCapturer.Event.SignalProblem, _ context: any CameraContext)
         throws(CaptureError)
     {
         guard let session else { return try resume(context) }
@@ -135,7 +135,7 @@ extension CameraSource {
     }
 
     /// Opens the camera if necessary and starts streaming; a failure begins another interruption.
-    private func resume(_ context: FrameContext) throws(CaptureError) {
+    private func resume(_ context: any CameraContext) throws(CaptureError) {
         endStream()
         do throws(CaptureError) {
             try startStream(context)
@@ -152,7 +152,7 @@ extension CameraSource {
 
     /// Begins an interruption: ends the stream, and closes the camera where it is gone, since an open node blocks its
     /// number. The interruption is reported first, so that the capture does not seem to run without its camera.
-    private func begin(_ interruption: CameraInterruption, _ context: FrameContext) {
+    private func begin(_ interruption: CameraInterruption, _ context: any CameraContext) {
         let isNew = !isInterrupted(by: interruption)
         defer { state = .interrupted(interruption) }
         switch interruption {
@@ -202,7 +202,7 @@ extension CameraSource {
     }
 
     /// Waits until a camera may have been plugged in or become usable, or the capture is being stopped.
-    private func awaitHotplug(_ context: FrameContext, atMost limit: Duration?) {
+    private func awaitHotplug(_ context: any CameraContext, atMost limit: Duration?) {
         // Without the watch the cameras are listed from time to time.
         let limit = limit ?? (hotplug == nil ? .seconds(1) : nil)
         let end = limit.map { MonotonicClock().now.advanced(by: $0) }

@@ -74,7 +74,7 @@ final class SizedShot: Sendable {
 
 extension CameraSource {
     /// Takes the frame of a request in another mode. The stream resumes through ``recover(_:)``.
-    func takeSizedShot(_ context: FrameContext) {
+    func takeSizedShot(_ context: any CameraContext) {
         guard let request = status.shot.begin() else { return }
         context.reportInterruption(.other("A still of \(request.size) is being taken."))
         let usual = wants
@@ -89,7 +89,8 @@ extension CameraSource {
         status.shot.finish(request, result)
     }
 
-    private func capture(_ request: SizedShot.Request, _ context: FrameContext) throws(CaptureError) -> VideoFrame {
+    private func capture(_ request: SizedShot.Request, _ context: any CameraContext) throws(CaptureError) -> VideoFrame
+    {
         closeSession()
         guard let device else { throw SizedShot.late(configuration.device) }
         var special = configuration
@@ -102,11 +103,7 @@ extension CameraSource {
         let decision = session.decision
         state = .running(
             RunningStream(
-                stream: stream,
-                maker: try FrameMaker(
-                    stream, plan: decision.plan, processor: processor, wants: wants,
-                    deinterlaces: configuration.deinterlaces),
-                decision: decision, startedAt: context.now))
+                stream: stream, output: try makeOutput(stream, session), decision: decision, startedAt: context.now))
         guard decision.delivered.size == request.size else {
             throw CaptureError(
                 .formatUnsupported, operation: "take a frame of another size", subject: device.name,
@@ -127,15 +124,12 @@ extension CameraSource {
         throw SizedShot.late(device.name)
     }
 
-    private func nextShot(_ running: RunningStream, _ context: FrameContext) throws(CaptureError) -> SourceFrame? {
+    private func nextShot(_ running: RunningStream, _ context: any CameraContext) throws(CaptureError) -> SourceFrame? {
         do throws(CameraStreamError) {
-            return try awaitFrame(running, context)
+            guard case .frame(let frame) = try awaitSample(running, context) else { return nil }
+            return frame
         } catch {
-            switch error {
-            case .fault(let fault): throw fault.captureError
-            case .failed(let error): throw error
-            case .stalled, .ended, .sourceChanged, .noSignal: throw SizedShot.late(device?.name)
-            }
+            throw error.captureError ?? SizedShot.late(device?.name)
         }
     }
 }

@@ -9,12 +9,14 @@ import VideoCapturing
 #endif
 
 extension CameraSource {
-    /// The next frame that is complete and due; nil without one yet, or if the capture is being stopped.
+    /// The next frame or packet that is complete and due; nil without one yet, or if the capture is being stopped.
     ///
     /// Two system calls per frame: requeue, and dequeue, which waits; with drivers for which it is not known that such
     /// a wait can be ended it is three, with `poll` between them. Normally there is no second frame ready, so a dequeue
     /// without waiting would fail after each.
-    func awaitFrame(_ running: RunningStream, _ context: FrameContext) throws(CameraStreamError) -> SourceFrame? {
+    func awaitSample(
+        _ running: RunningStream, _ context: any CameraContext
+    ) throws(CameraStreamError) -> CameraSample? {
         // A driver without a buffer cannot deliver; that is not a stall of the camera.
         if running.stream.queuedCount == 0 { running.waitInPoll() }
         try faults(running.node) { () throws(IoctlFailure) in try running.stream.reclaim() }
@@ -39,7 +41,7 @@ extension CameraSource {
 
     /// Waits for the frame in `VIDIOC_DQBUF`; nil when the capture is being stopped, or `poll` waits from now on.
     private func awaitDequeue(
-        _ running: RunningStream, _ watchdog: DequeueWatchdog, _ context: FrameContext
+        _ running: RunningStream, _ watchdog: DequeueWatchdog, _ context: any CameraContext
     ) throws(CameraStreamError) -> CapturedBuffer? {
         watchdog.beginWait()
         defer { watchdog.endWait() }
@@ -69,16 +71,16 @@ extension CameraSource {
         }
     }
 
-    /// Makes a frame from a filled buffer, unless it is damaged, stale or not due.
+    /// Makes a frame or a packet from a filled buffer, unless it is damaged, stale or not due.
     private func take(
-        _ captured: CapturedBuffer, _ running: RunningStream, _ context: FrameContext
-    ) throws(CameraStreamError) -> SourceFrame? {
+        _ captured: CapturedBuffer, _ running: RunningStream, _ context: any CameraContext
+    ) throws(CameraStreamError) -> CameraSample? {
         let stream = running.stream
         let now = context.now
         if let due = running.nextCheck, now >= due { try checkConditions(running, now) }
-        if captured.isUnfilled {
+        if captured.isUnfilled || holdsOnlySets(captured, running) {
             try requeue(captured, stream)
-            // Checked here, since the driver may return nothing but unfilled buffers.
+            // Checked here, since the driver may return nothing but such buffers.
             guard now < running.stall.deadline else { throw .stalled }
             return nil
         }
@@ -119,20 +121,26 @@ extension CameraSource {
             try requeue(captured, stream)
             return nil
         }
-        let frame = try makeFrame(captured, running, timestamp: timestamp, delay: isTrusted ? now - timestamp : nil)
-        recordDamage(frame == nil, running, now)
-        running.isUndecodable = frame == nil
-        if frame == nil, running.stall.recordDamaged(at: now) { throw .stalled }
-        return frame
+        let delay = isTrusted ? now - timestamp : nil
+        let sample: CameraSample? =
+            switch running.output {
+            case .frames(let maker): try makeFrame(captured, running, maker, timestamp: timestamp, delay: delay)
+            case .packets(let maker): try makePacket(captured, running, maker, timestamp: timestamp, delay: delay)
+            }
+        recordDamage(sample == nil, running, now)
+        running.isUndecodable = sample == nil
+        if sample == nil, running.stall.recordDamaged(at: now) { throw .stalled }
+        return sample
     }
 
     /// Makes the frame; nil when decoding fails.
     private func makeFrame(
-        _ captured: CapturedBuffer, _ running: RunningStream, timestamp: MediaTime, delay: Duration?
-    ) throws(CameraStreamError) -> SourceFrame? {
+        _ captured: CapturedBuffer, _ running: RunningStream, _ maker: FrameMaker, timestamp: MediaTime,
+        delay: Duration?
+    ) throws(CameraStreamError) -> CameraSample? {
         let made: FrameMaker.Made
         do throws(CaptureError) {
-            made = try running.maker.make(captured)
+            made = try maker.make(captured)
         } catch {
             guard error.code == .corruptData else { throw .failed(error) }
             return nil
@@ -140,7 +148,7 @@ extension CameraSource {
         status.count { statistics in
             if made.isLent {
                 statistics.framesLent += 1
-            } else if running.maker.pixelFormat == made.buffer.pixelFormat, running.plan.isWhole {
+            } else if maker.pixelFormat == made.buffer.pixelFormat, running.plan.isWhole {
                 statistics.framesCopied += 1
             } else {
                 statistics.framesConverted += 1
@@ -149,11 +157,30 @@ extension CameraSource {
         var frame = SourceFrame(made.buffer, timestamp: timestamp)
         frame.compressed = made.compressed
         if let color = made.color { frame.color = color }
-        frame.estimatedCaptureDelay = delay
-        frame.pixelAspect = session?.pixelAspect ?? .square
-        frame.orientation = orientation.orientation
-        frame.isMirrored = orientation.isMirrored
-        return frame
+        frame.attributes.describe(self, delay)
+        return .frame(frame)
+    }
+
+    /// Makes the packet, and requeues the buffer; nil when it holds no packet.
+    private func makePacket(
+        _ captured: CapturedBuffer, _ running: RunningStream, _ maker: PacketMaker, timestamp: MediaTime,
+        delay: Duration?
+    ) throws(CameraStreamError) -> CameraSample? {
+        let made = maker.make(captured, timestamp: timestamp)
+        parameterSets = maker.sets
+        try requeue(captured, running.stream)
+        guard var packet = made else { return nil }
+        status.count { $0.framesCopied += 1 }
+        packet.attributes.describe(self, delay)
+        return .packet(packet)
+    }
+
+    /// Whether a buffer has parameter sets without a picture, as some encoders send them first. The sets are kept.
+    private func holdsOnlySets(_ captured: CapturedBuffer, _ running: RunningStream) -> Bool {
+        guard case .packets(let maker) = running.output, maker.keepSets(of: captured) else { return false }
+        parameterSets = maker.sets
+        losses.lost &+= running.sequence.lost(before: captured.sequence)
+        return true
     }
 
     /// Whether a frame is stale. Fresh frames are all delivered, so that a short delay of the consumer loses none. When
@@ -225,7 +252,7 @@ extension CameraSource {
     }
 
     /// Waits for a frame, an event, the stop, or the stall limit; true when there is a frame to dequeue.
-    private func awaitDevice(_ running: RunningStream, _ context: FrameContext) throws(CameraStreamError) -> Bool {
+    private func awaitDevice(_ running: RunningStream, _ context: any CameraContext) throws(CameraStreamError) -> Bool {
         // The time that the consumer took since the last frame does not count, so the first wait for the next one does
         // not need the present time. Only a wait that ended early is continued to the exact deadline.
         let stall = running.stall
@@ -286,5 +313,15 @@ extension CameraSource {
 
     private func faults(_ node: DeviceNode, _ body: () throws(IoctlFailure) -> Void) throws(CameraStreamError) {
         do throws(IoctlFailure) { try body() } catch { throw .fault(CameraFault(error, path: node.path)) }
+    }
+}
+
+extension FrameAttributes {
+    /// Takes what a camera reports of its frames, and the measured delay.
+    fileprivate mutating func describe(_ camera: CameraSource, _ delay: Duration?) {
+        estimatedCaptureDelay = delay
+        pixelAspect = camera.session?.pixelAspect ?? .square
+        orientation = camera.orientation.orientation
+        isMirrored = camera.orientation.isMirrored
     }
 }

@@ -3,7 +3,8 @@ import FrameProcessing
 import V4L2Support
 import VideoCapturing
 
-/// A camera as a frame source: opens it, streams, and recovers from faults.
+/// A camera as a source of frames, or of packets for a ``CameraPacketSource``: opens it, streams, and recovers from
+/// faults.
 ///
 /// Runs on the capture thread. Extensions contain the parts: opening, waiting for frames, recovery. The properties of
 /// the frame path are not checked for overlapping accesses, as in ``CaptureStream``.
@@ -42,6 +43,8 @@ final class CameraSource: FrameSource {
     var hotplug: HotplugWatch?
     @exclusivity(unchecked) var wants = CaptureWants()
     @exclusivity(unchecked) var orientation = CameraOrientation()
+    /// The packets' parameter sets; nil for frames.
+    var parameterSets: ParameterSets?
 
     // From start to stop.
     @exclusivity(unchecked) var state = State.interrupted(.resuming)
@@ -50,6 +53,8 @@ final class CameraSource: FrameSource {
     @exclusivity(unchecked) var timestamps = TimestampValidator()
     @exclusivity(unchecked) var losses = PendingLosses()
     var absence = Absence.none
+    /// Whether the camera has streamed since the start.
+    var hasStreamed = false
     /// The problem of the signal that was reported last, so as not to report it each second.
     var reportedProblem: CameraCapturer.Event.SignalProblem?
     /// The size of the signal of the last stream; nil for inputs without timings.
@@ -71,7 +76,15 @@ final class CameraSource: FrameSource {
                 estimatedFramesPerSecond: configuration.desiredFrameRate), sourceName: configuration.device)
     }
 
+    func start(_ context: FrameContext) throws { try begin(context) }
+
     func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
+        guard case .frame(let frame) = try nextSample(context) else { return nil }
+        return frame
+    }
+
+    /// The next frame or packet, with recovery from faults; nil when the capture is being stopped.
+    func nextSample(_ context: any CameraContext) throws -> CameraSample? {
         while !context.isStopping {
             guard case .running(let running) = state else {
                 try recover(context)
@@ -83,7 +96,7 @@ final class CameraSource: FrameSource {
             }
             do throws(CameraStreamError) {
                 defer { countLosses(context) }
-                if let frame = try awaitFrame(running, context) { return frame }
+                if let sample = try awaitSample(running, context) { return sample }
             } catch {
                 try interrupt(after: error, context)
             }
@@ -92,8 +105,12 @@ final class CameraSource: FrameSource {
     }
 
     /// Counts the losses since the last call, also those after which no frame comes.
-    private func countLosses(_ context: FrameContext) {
+    private func countLosses(_ context: any CameraContext) {
         guard losses.lost | losses.corrupt != 0 else { return }
+        // Those that follow are of no use before the next key frame.
+        if case .running(let running) = state, case .packets(let maker) = running.output, maker.codec != .jpeg {
+            session?.forceKeyFrame()
+        }
         context.countLosses(lost: losses.lost, corrupt: losses.corrupt)
         losses.lost = 0
         losses.corrupt = 0
@@ -101,7 +118,7 @@ final class CameraSource: FrameSource {
 
     func adapt(to wants: CaptureWants) {
         self.wants = wants
-        if case .running(let running) = state { running.maker.wants = wants }
+        if case .running(let running) = state, case .frames(let maker) = running.output { maker.wants = wants }
     }
 
     func stop() {

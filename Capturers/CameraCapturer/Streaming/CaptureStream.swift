@@ -162,6 +162,15 @@ final class CaptureStream {
         }
     }
 
+    /// The bytes of a compressed frame in a buffer; valid until the buffer is requeued.
+    func bytes(of captured: CapturedBuffer) -> UnsafeRawBufferPointer {
+        let mapping = buffers[captured.index].mappings[0]
+        let start = Int(captured.dataOffsets[0])
+        // Drivers may claim more than their buffer has.
+        let end = min(Int(captured.bytesUsed[0]), mapping.byteCount)
+        return UnsafeRawBufferPointer(start: mapping.address + start, count: max(0, end - start))
+    }
+
     private func requestBuffers(_ count: Int) throws(IoctlFailure) -> Int {
         var request = v4l2_requestbuffers()
         request.count = UInt32(count)

@@ -123,7 +123,7 @@ final class FrameMaker {
         let format = stream.format
         let decoded: PixelBuffer
         do throws(CodecError) {
-            decoded = try jpeg!.decode(bytes(of: captured))
+            decoded = try jpeg!.decode(stream.bytes(of: captured))
         } catch {
             // One damaged frame may be a fault of the cable; the next may be intact.
             let isMemory = error.code == .outOfMemory
@@ -137,7 +137,7 @@ final class FrameMaker {
 
     /// A copy for consumers that accept JPEG: only its header is read.
     private func copyJPEG(in captured: CapturedBuffer) throws(CaptureError) -> PixelBuffer {
-        let bytes = bytes(of: captured)
+        let bytes = stream.bytes(of: captured)
         let header: JPEGHeader
         do throws(CodecError) { header = try JPEGHeader(bytes) } catch { throw damage(error.message) }
         try check(header.width, header.height)
@@ -155,15 +155,6 @@ final class FrameMaker {
             .corruptData, operation: "decode a picture",
             subject: "MJPEG \(stream.format.width)x\(stream.format.height)",
             message: message)
-    }
-
-    /// The compressed bytes in a buffer's mapping.
-    private func bytes(of captured: CapturedBuffer) -> UnsafeRawBufferPointer {
-        let mapping = stream.buffers[captured.index].mappings[0]
-        let start = Int(captured.dataOffsets[0])
-        // Drivers may claim more than their buffer has.
-        let end = min(Int(captured.bytesUsed[0]), mapping.byteCount)
-        return UnsafeRawBufferPointer(start: mapping.address + start, count: max(0, end - start))
     }
 
     private func copy(_ source: PixelBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {

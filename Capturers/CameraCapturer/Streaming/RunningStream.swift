@@ -5,7 +5,7 @@ import VideoCapturing
 /// overlapping accesses, as in ``CaptureStream``.
 final class RunningStream {
     let stream: CaptureStream
-    let maker: FrameMaker
+    let output: StreamOutput
     let check: BufferCheck
     let plan: DeliveryPlan
     /// The negotiated rate.
@@ -42,13 +42,16 @@ final class RunningStream {
 
     var node: DeviceNode { stream.node }
 
-    init(stream: CaptureStream, maker: FrameMaker, decision: CameraMode.Decision, startedAt: MediaTime) {
+    init(stream: CaptureStream, output: StreamOutput, decision: CameraMode.Decision, startedAt: MediaTime) {
         self.stream = stream
-        self.maker = maker
-        check = BufferCheck(stream.format, pixelFormat: maker.pixelFormat)
+        self.output = output
+        check = BufferCheck(stream.format, pixelFormat: output.pixelFormat)
         plan = decision.plan
         rate = decision.negotiated.rate
-        freshness = max((rate?.frameInterval ?? .milliseconds(33)) * 2, .milliseconds(50)).nanoseconds
+        // A packet that is left out costs those that need it.
+        freshness =
+            decision.requested.media.isPackets
+            ? .max : max((rate?.frameInterval ?? .milliseconds(33)) * 2, .milliseconds(50)).nanoseconds
         stall = StallDetector(streamStart: startedAt)
         let hasSignal = VideoInput.hasSignal(stream.node)
         if hasSignal { nextCheck = startedAt }
@@ -62,7 +65,7 @@ final class RunningStream {
     /// Makes `VIDIOC_DQBUF` wait for frames from now on if possible; otherwise `poll` keeps waiting.
     ///
     /// The caller must check again for a stop that was requested before.
-    func waitInDequeue(_ context: FrameContext) {
+    func waitInDequeue(_ context: any CameraContext) {
         mayWaitInDequeue = false
         guard stream.setWaiting(true) else { return }
         do throws(CaptureError) {
@@ -94,10 +97,30 @@ final class RunningStream {
 
     /// The context's stop descriptor, which stays the same once it is made; cached, since the context takes a lock for
     /// it.
-    func stopDescriptor(_ context: FrameContext) -> Int32 {
+    func stopDescriptor(_ context: any CameraContext) -> Int32 {
         if stopDescriptor < 0 { stopDescriptor = context.stopDescriptor }
         return stopDescriptor
     }
+}
+
+/// What the buffers of a stream become.
+enum StreamOutput {
+    case frames(FrameMaker)
+    case packets(PacketMaker)
+
+    /// The format of the buffers; nil when only the driver's flags say whether one is complete.
+    var pixelFormat: PixelFormat? {
+        switch self {
+        case .frames(let maker): maker.pixelFormat
+        case .packets(let maker): maker.codec == .jpeg ? .mjpeg : nil
+        }
+    }
+}
+
+/// What a camera delivers of one buffer.
+enum CameraSample {
+    case frame(SourceFrame)
+    case packet(MediaPacket)
 }
 
 /// Counts the frames that a driver has lost, from the gaps in its sequence numbers.

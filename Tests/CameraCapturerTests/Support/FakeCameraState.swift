@@ -54,6 +54,8 @@ struct FakeCameraState {
     var alter: ((inout v4l2_buffer) -> Void)?
     /// Written into each buffer; else it begins with the frame's number and is the number's lowest byte throughout.
     var content: [UInt8]?
+    /// As ``content``, by the frame's number since the stream began.
+    var contents: ((UInt32) -> [UInt8])?
     /// Added to what `poll` gives for the camera.
     var extraEvents: Int16 = 0
     /// The length of the buffers, where it is not that of a picture.
@@ -136,7 +138,7 @@ struct FakeCameraState {
             let index = queued.removeFirst()
             let memory = buffers[index]
             var byteCount = FakeCameraState.byteCount(current)
-            if let content {
+            if let content = contents?(sequence - 1) ?? content {
                 byteCount = content.count
                 content.withUnsafeBytes {
                     memory.address.copyMemory(from: $0.baseAddress!, byteCount: min($0.count, memory.byteCount))
