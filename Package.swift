@@ -126,7 +126,7 @@ let package = Package(
             name: "FFmpegContainers",
             dependencies: [
                 "AudioCapturing", "AudioResampling", "PacketCapturing", "VideoCapturing", "MediaContainers",
-                "H264Bitstream", "FFmpegSupport", "CLibAV",
+                "H264Bitstream", "StreamTransport", "FFmpegSupport", "CLibAV",
             ],
             path: "Sources/Containers/FFmpegContainers", swiftSettings: strict),
         .target(

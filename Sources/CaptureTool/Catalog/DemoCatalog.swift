@@ -60,7 +60,13 @@ let demoCatalog = ToolCatalog(
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
-    packetInputs: ["file": { PacketFileCapturer(path: $0, pacing: $1 ? .clock : .unpaced) }],
+    packetInputs: [
+        "file": PacketInput(isLive: false) { request, isPaced in
+            .init(capture: PacketFileCapturer(path: request.input ?? "", pacing: isPaced ? .clock : .unpaced))
+        },
+        "stream": .network,
+        "mjpeg": .network,
+    ],
     audioSources: AudioCapturerCatalog([.tone, .microphone, .desktop, .radio]),
     audioEncoders: [.opus, .aac, .pcm],
     radio: RadioPlayback.command { Loudspeaker($0) },
@@ -92,3 +98,19 @@ let demoCatalog = ToolCatalog(
         ("--source camera --audio mic -o whip:https://host/room", "live by WebRTC"),
         ("--input http://host/stream --login @FILE --serve 8080", "from network to browsers"),
     ])
+
+extension PacketInput {
+    /// The packets of a network stream.
+    fileprivate static let network = PacketInput { request, _ in
+        let capture = PacketStreamCapturer(url: request.input ?? "")
+        return Source(
+            capture: capture,
+            setNoticeHandler: { handler in
+                capture.setEventHandler { event in
+                    // One line for an outage; the status line has the state meanwhile.
+                    if case .attemptFailed = event { return }
+                    handler("\(event)")
+                }
+            })
+    }
+}

@@ -11,7 +11,7 @@ struct ToolCatalog: Sendable {
     /// The outputs.
     var outputs: OutputCatalog
     /// Captures of packets as they come, by the names of the sources that have them.
-    var packetInputs: [String: PacketPlan.Input] = [:]
+    var packetInputs: [String: PacketInput] = [:]
     /// The sources of sound.
     var audioSources = AudioCapturerCatalog([])
     /// The encoders of sound, in order of preference.

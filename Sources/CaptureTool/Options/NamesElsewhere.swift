@@ -80,7 +80,7 @@ enum NamesElsewhere {
         (["stream_loop"], "--loop"), (["re"], "the pace of the file, without an option; --fps max for full speed"),
         (["rotation", "rotate"], "--orientation"), (["b:a", "ab"], "--audio-bitrate"),
         (["c:a", "acodec"], "the codec that the output takes; there is no option for it"),
-        (["vcodec", "c"], "--codec; --codec copy passes the packets of a file on as they are"),
+        (["vcodec", "c"], "--codec; --codec copy passes packets on as they are"),
         (["b"], "--bitrate"), (["crf", "qp", "q:v", "global_quality"], "--quality"),
         (["qmin"], "--min-quantizer"), (["qmax"], "--max-quantizer"),
         (["preset", "cpu-used", "deadline"], "--speed, from 1 (slow and good) to 16 (fast)"),
@@ -195,6 +195,6 @@ enum NamesElsewhere {
             ["mp4", "mov", "matroska", "webm", "mpegts", "flv", "image2", "segment", "rtsp", "null"],
             "the format follows from the output, as in -o film.mp4, or NAME:FILE, as in -o webm:-"
         ),
-        (["copy"], "ffmpeg's -c copy is --codec copy, which passes the packets of a file on as they are"),
+        (["copy"], "ffmpeg's -c copy is --codec copy, which passes packets on as they are"),
     ]
 }

@@ -2,17 +2,32 @@ import MediaPublishing
 import PacketCapturing
 import VideoCapturing
 
+/// How the tool captures the packets of one of its sources.
+struct PacketInput: Sendable {
+    /// A capture of packets, and what the tool has to do with it besides.
+    struct Source {
+        var capture: any PacketCapture
+        /// Sets the handler that is called with sentences for the user.
+        var setNoticeHandler: (@escaping @Sendable (String) -> Void) -> Void = { _ in }
+    }
+
+    /// Whether packets come when they come; otherwise they are of a recording, and read when they are wanted.
+    var isLive = true
+    /// The options of the source that apply to packets too, besides its input.
+    var options: [String] = []
+    /// Makes the capture of a request; of a recording with packets at their times, or as fast as the outputs take them.
+    var make: @Sendable (_ request: CapturerEntry.Request, _ isPaced: Bool) throws -> Source
+}
+
 /// `--codec copy`: the packets of the source are passed on as they come, and nothing is decoded or encoded.
 struct PacketPlan: Sendable {
     /// What stands in place of a codec.
     static let codecName = "copy"
 
-    /// Makes the capture of an input; with packets at their times, or as fast as the outputs take them.
-    typealias Input = @Sendable (_ input: String, _ isPaced: Bool) -> any PacketCapture
-
-    /// Makes the capture.
-    var makeCapture: Input
-    /// Whether packets come at their times, as live outputs need them; otherwise as fast as the outputs take them.
+    /// Where the packets come from.
+    var input: PacketInput
+    /// Whether packets come at their times, as of live inputs, and as live outputs need them; otherwise as fast as the outputs
+    /// take them.
     var isPaced: Bool
 
     /// The plan of a command line; nil where it encodes.
@@ -29,9 +44,9 @@ struct PacketPlan: Sendable {
                 "\(source.name) gives frames, which have to be encoded; choose a codec, or one of the sources \(known)."
             )
         }
-        makeCapture = input
-        try PacketPlan.refuseFrameOptions(values, catalog, source)
-        isPaced = false
+        self.input = input
+        try PacketPlan.refuseFrameOptions(values, catalog, source, input)
+        isPaced = input.isLive
         for output in outputs {
             guard output.frames == MediaPublisher.FrameSettings(), output.encoding == nil else {
                 throw OptionError(
@@ -50,13 +65,13 @@ struct PacketPlan: Sendable {
 
     /// Refuses the options that change pictures or sound, or choose how to encode them.
     private static func refuseFrameOptions(
-        _ values: OptionValues, _ catalog: ToolCatalog, _ source: CapturerEntry
+        _ values: OptionValues, _ catalog: ToolCatalog, _ source: CapturerEntry, _ input: PacketInput
     ) throws(OptionError) {
         var names = ["orientation", "content-hint", "audio", "audio-codec", "audio-bitrate"]
         names += EncodingSettings.optionNames.filter { $0 != "codec" } + catalog.encoderGroups.names
         names += MediaPublisher.FrameSettings.options.map(\.name) + catalog.audioGroups.names
         names += source.options.map(\.name).filter { $0 != source.inputOption }
-        for name in values.names where names.contains(name) {
+        for name in values.names where names.contains(name) && !input.options.contains(name) {
             // As fast as possible is how packets are copied anyway.
             if name == "fps", values[name]?.lowercased() == "max" { continue }
             throw OptionError(

@@ -25,6 +25,7 @@ struct CaptureRun {
         let events = RunEvents()
         let source: CatalogSource
         let audio: AudioCatalogSource?
+        var packets: PacketInput.Source?
         let publisher: MediaPublisher
         let places: [OutputCheck.Place]
         do {
@@ -38,9 +39,12 @@ struct CaptureRun {
             try plan.adoptSound(of: source)
             audio = try plan.audio.map { try $0.source.make($0.request) }
             let settings = plan.publisherSettings(for: source)
-            if let packets = plan.packets {
-                let input = source.inputPath ?? plan.request.input ?? ""
-                publisher = MediaPublisher(packets: packets.makeCapture(input, packets.isPaced), settings: settings)
+            if let packetPlan = plan.packets {
+                var request = plan.request
+                request.input = source.inputPath ?? request.input
+                let made = try packetPlan.input.make(request, packetPlan.isPaced)
+                packets = made
+                publisher = MediaPublisher(packets: made.capture, settings: settings)
             } else if let audio, plan.isSoundAlone {
                 publisher = MediaPublisher(audio: audio.capture, settings: settings)
             } else {
@@ -70,6 +74,7 @@ struct CaptureRun {
             }
         }
         source.setNoticeHandler(handleNotice)
+        packets?.setNoticeHandler(handleNotice)
         audio?.setNoticeHandler(handleNotice)
         signals.watch { publisher.requestStop() }
         let hasKeys = terminal.isInteractive && source.inputPath != "-"

@@ -25,8 +25,19 @@ final class LiveDemuxer: StreamDemuxer {
     /// Parameter sets of a session description, which come before the first packet.
     private var parameterSets: [UInt8]
 
-    /// The addresses that may be opened.
-    private static let schemes = ["rtsp", "rtsps", "srt", "rtmp", "rtmps", "rtp", "udp"]
+    /// What a stream is opened for.
+    enum Purpose {
+        /// Its pictures are shown as soon as possible.
+        case frames
+        /// Its packets are passed on.
+        case packets
+
+        /// The addresses that may be opened.
+        var schemes: [String] {
+            ["rtsp", "rtsps", "srt", "rtmp", "rtmps", "rtp", "udp"] + (self == .packets ? ["http", "https"] : [])
+        }
+    }
+
     private static let protocols = "rtsp,rtsps,rtp,srtp,udp,udplite,tcp,tls,srt,rtmp,rtmps,rtmpt"
 
     init(_ request: StreamDemuxerFactory.Request) throws(CaptureError) {
@@ -115,13 +126,16 @@ final class LiveDemuxer: StreamDemuxer {
 
     // MARK: Opening
 
-    private static func open(_ input: LiveInput) throws(CaptureError) -> UnsafeMutablePointer<AVFormatContext> {
+    /// Opens a stream, without looking into its packets.
+    static func open(
+        _ input: LiveInput, for purpose: Purpose = .frames
+    ) throws(CaptureError) -> UnsafeMutablePointer<AVFormatContext> {
         guard let made = avformat_alloc_context() else { throw input.outOfMemory }
         var context: UnsafeMutablePointer<AVFormatContext>? = made
         made.pointee.interrupt_callback = AVIOInterruptCB(
             callback: isLiveInputInterrupted, opaque: Unmanaged.passUnretained(input).toOpaque())
         // A live stream is shown as soon as possible, and has one video.
-        made.pointee.probesize = 256 << 10
+        made.pointee.probesize = purpose == .frames ? 256 << 10 : 5_000_000
         made.pointee.max_analyze_duration = 500_000
         made.pointee.max_streams = 100
         var options: OpaquePointer?
@@ -137,13 +151,20 @@ final class LiveDemuxer: StreamDemuxer {
         } else {
             url = input.request.url
             let scheme = url.prefix { $0 != ":" }.lowercased()
-            guard schemes.contains(scheme) else {
+            guard purpose.schemes.contains(scheme) else {
                 avformat_free_context(made)
                 throw input.error(
                     .invalidConfiguration,
-                    "Streams are read from \(schemes.joined(separator: ", ")) and tcp, and not from \(scheme).")
+                    "Streams are read from \(purpose.schemes.joined(separator: ", ")) and tcp, and not from \(scheme).")
             }
-            av_dict_set(&options, "protocol_whitelist", protocols, 0)
+            if scheme.hasPrefix("http") {
+                // Without lists of other addresses.
+                av_dict_set(&options, "format_whitelist", AllowedFormats.list, 0)
+                av_dict_set(&options, "protocol_whitelist", "http,https,httpproxy,tls,tcp", 0)
+                av_dict_set(&options, "tls_verify", "1", 0)
+            } else {
+                av_dict_set(&options, "protocol_whitelist", protocols, 0)
+            }
             // Where the camera can; packets are lost otherwise.
             av_dict_set(&options, "rtsp_flags", "prefer_tcp", 0)
         }
@@ -162,7 +183,7 @@ final class LiveDemuxer: StreamDemuxer {
         _ context: UnsafeMutablePointer<AVFormatContext>, _ input: LiveInput
     ) throws(CaptureError) -> Int32 {
         var index = firstVideo(context)
-        // In FLV a packet of its own has the header.
+        // In FLV a separate packet has the header.
         let format = context.pointee.iformat.map { String(cString: $0.pointee.name) } ?? ""
         if index < 0 || format.hasSuffix("flv") {
             input.beginOpening()

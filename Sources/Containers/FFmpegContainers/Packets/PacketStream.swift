@@ -16,10 +16,10 @@ final class PacketStream {
     private let filtered: UnsafeMutablePointer<AVPacket>
     private let isH264: Bool
     private let needsFirstPacket: Bool
-    private let video: TrackDescription.Video?
+    private var video: TrackDescription.Video?
     private var completer = KeyFrameCompleter()
     /// The length of a packet that does not state its own, in nanoseconds.
-    private let interval: Int64
+    private var interval: Int64
     /// How many pictures are decoded before the first one is shown.
     private let reorderDepth: Int64
     /// The last decode time, and the length of its packet, in nanoseconds.
@@ -127,6 +127,7 @@ final class PacketStream {
         let data = isH264 && isKey ? completer.complete(bytes, pool) : pool.makeBuffer(copying: bytes)
         if isH264, !isKnown, isKey, let sets = completer.parameterSets {
             description.decoderConfiguration = sets.bytes.withUnsafeBytes { PacketBuffer(copying: $0) }
+            learnSize(sets)
             isKnown = true
         }
         let (presentation, decode, length) = try times()
@@ -205,6 +206,19 @@ final class PacketStream {
         }
         description.decoderConfiguration = bytes.withUnsafeBytes { PacketBuffer(copying: $0) }
         isKnown = !needsFirstPacket
+    }
+
+    /// Takes the size of a stream that was joined between two key frames.
+    private func learnSize(_ sets: AVCDecoderConfiguration) {
+        guard var video, video.width == 0, let parameters = sets.parameters else { return }
+        (video.width, video.height) = (parameters.width, parameters.height)
+        if video.frameRate == nil, let rate = parameters.frameRate {
+            video.frameRate = rate
+            interval = rate.frameInterval.nanoseconds
+        }
+        video.pixelAspect = parameters.videoUsability?.pixelAspect ?? video.pixelAspect
+        self.video = video
+        description.media = .video(video)
     }
 
     /// Takes the number of samples that a decoder gives before the first audible one.

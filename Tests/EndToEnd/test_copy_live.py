@@ -1,0 +1,143 @@
+"""Packets of network streams that are passed on as they are: those that the sender has sent, over a lost connection too."""
+
+import json
+
+from support import media
+from support.mjpeg import free_port, wait_for_listener
+from support.stream import PICTURES, WAITING, StreamTestCase, free_udp_port
+from support.tool import NO_INPUT, OK, USAGE
+
+SOUND = ("-re", "-f", "lavfi", "-i", "sine=r=48000")
+
+
+class LiveTestCase(StreamTestCase):
+    def send_and_keep(self, name, url, options=""):
+        """ffmpeg, which sends pictures and sound in MPEG-TS, and writes the same to NAME.sent.ts."""
+        outputs = f"[f=mpegts{options}]{url}|[f=mpegts:flush_packets=1]{name}.sent.ts"
+        return self.begin(
+            "ffmpeg", "-v", "error", *PICTURES[:5], *SOUND, *PICTURES[5:], "-c:a", "aac", "-map", "0:v", "-map", "1:a",
+            "-flags", "+global_header", "-bsf:v", "dump_extra", "-f", "tee", outputs)
+
+    def copy(self, url, output, *options):
+        return self.start("--input", url, "--codec", "copy", "-o", output, "--stats", "json", *options)
+
+    def digests(self, name, kind):
+        """Those of the packets of the video (`v`) or the sound (`a`), without what is the container's to place."""
+        # All in one container, which places them in one way.
+        same = self.folder / f"{name}.same.mkv"
+        media.command("ffmpeg", "-v", "error", "-y", "-i", self.folder / name, "-c", "copy", same)
+        filters = ["-bsf:v", "h264_mp4toannexb,filter_units=remove_types=6-9"] if kind == "v" else []
+        made = media.command(
+            "ffmpeg", "-v", "error", "-i", same, "-map", f"0:{kind}:0", "-c", "copy", *filters, "-f", "framemd5", "-")
+        lines = [line.split(",") for line in made.stdout.decode().splitlines() if line and line[0] != "#"]
+        return [line[5].strip() for line in lines]
+
+    def assertInOrder(self, ours, theirs):
+        """Whether packets are those that were sent from some point on. The last ones of a sender that is killed may be in one
+        of the places only."""
+        start = theirs.index(ours[0])
+        length = min(len(ours), len(theirs) - start)
+        self.assertGreater(length, 15)
+        self.assertEqual(ours[:length], theirs[start:start + length])
+
+    def assertPlays(self, output):
+        """Whether a file decodes without a complaint, and its times increase. Returns the times of its pictures."""
+        count, complaints = media.decode(self.folder / output)
+        self.assertEqual(complaints, "", output)
+        packets = [packet for packet in media.probe(self.folder / output)["packets"] if packet["codec_type"] == "video"]
+        times = [float(packet["pts_time"]) for packet in packets]
+        self.assertEqual(times, sorted(set(times)), output)
+        self.assertEqual(packets[0]["flags"][0], "K")
+        return times
+
+
+class LiveCopyTests(LiveTestCase):
+    WAITS = True
+
+    def test_equals_what_was_sent(self):
+        udp, srt, http, rtmp = free_udp_port(), free_udp_port(), free_port(), free_port()
+        self.begin_nginx(rtmp)
+        self.begin(
+            "ffmpeg", "-v", "error", *PICTURES[:5], *SOUND, *PICTURES[5:], "-c:a", "aac", "-f", "flv",
+            f"rtmp://127.0.0.1:{rtmp}/live/key")
+        self.send_and_keep("udp", f"udp://127.0.0.1:{udp}?pkt_size=1316")
+        self.send_and_keep("srt", f"srt://127.0.0.1:{srt}?mode=listener")
+        self.send_and_keep("http", f"http://127.0.0.1:{http}", ":listen=1")
+        wait_for_listener(srt, "udp")
+        wait_for_listener(http)
+        self.wait_for_packets(self.folder / "key.flv", 5)
+        running = [
+            (self.copy(url, output), output, sent) for url, output, sent in [
+                (f"udp://127.0.0.1:{udp}", "udp.mkv", "udp.sent.ts"), (f"srt://127.0.0.1:{srt}", "srt.mp4", "srt.sent.ts"),
+                (f"http://127.0.0.1:{http}/live.ts", "http.copy.ts", "http.sent.ts"),
+                (f"rtmp://127.0.0.1:{rtmp}/live/key", "rtmp.ts", "key.flv")]]
+        for run, _, _ in running:
+            self.wait_for_status(run, lambda status: status["capture"]["frames"] >= 45)
+        for run, output, sent in running:
+            with self.subTest(output=output):
+                last = json.loads(self.end(run).stderr.splitlines()[-1])
+                self.assertEqual(last["outputs"][0]["passedOn"]["tracks"], ["h264", "aac"])
+                self.assertEqual(last["encoders"], [])
+                ours = [self.digests(output, kind) for kind in "va"]
+                theirs = [self.digests(sent, kind) for kind in "va"]
+                for own, their in zip(ours, theirs, strict=True):
+                    self.assertInOrder(own, their)
+                self.assertPlays(output)
+
+    def test_our_own_server(self):
+        sender, port = self.send("--codec", "h264")
+        run = self.copy(f"tcp://127.0.0.1:{port}", "a.mkv", "--frames", "40").finish()
+        self.assertEqual(run.code, OK, str(run))
+        self.assertEqual(len(self.assertPlays("a.mkv")), 40)
+        self.end(sender)
+
+    def test_what_cannot_be(self):
+        for code, words, url, options in [
+            (USAGE, "needs frames", "rtsp://127.0.0.1:1/a", ["--bitrate", "1M"]),
+            (NO_INPUT, "cannot be passed on", "tcp://127.0.0.1:1?format=avcc", []),
+        ]:
+            with self.subTest(url=url):
+                run = self.run_tool("--input", url, "--codec", "copy", "-o", "a.mkv", *options)
+                self.assertEqual(run.code, code, run.stderr)
+                self.assertIn(words, run.stderr)
+        url = f"rtsp://bob:s3cret@127.0.0.1:{free_port()}/a"
+        run = self.run_tool("--input", url, "--codec", "copy", "-o", "a.mkv", "--stats", "json")
+        self.assertEqual(run.code, NO_INPUT, str(run))
+        self.assertIn("No server answers there", run.stderr)
+        self.assertNotIn("s3cret", run.stderr)
+
+
+class ReturnTests(LiveTestCase):
+    WAITS = True
+
+    def test_a_camera_that_comes_back(self):
+        """One file of two connections: all packets that came, with the times of the clock."""
+        run = self.copy("tcp://127.0.0.1:0?listen", "a.mkv")
+        port = self.wait_for_port(run, WAITING)
+        first = self.send_and_keep("first", f"tcp://127.0.0.1:{port}")
+        self.wait_for_status(run, lambda status: status["capture"]["frames"] >= 30)
+        self.kill(first)
+        before = self.wait_for_status(run, lambda status: status["interrupted"])["capture"]["frames"]
+        self.send_and_keep("second", f"tcp://127.0.0.1:{port}")
+        self.wait_for_status(
+            run, lambda status: not status["interrupted"] and status["capture"]["frames"] >= before + 30)
+        last = json.loads(self.end(run).stderr.splitlines()[-1])
+        times = self.assertPlays("a.mkv")
+        self.assertEqual(len(times), last["capture"]["frames"])
+        self.assertGreater(times[before] - times[before - 1], 0.1, "the time between the connections is in the file")
+        pictures = self.digests("a.mkv", "v")
+        self.assertEqual(len(pictures), len(times))
+        self.assertInOrder(pictures[:before], self.digests("first.sent.ts", "v"))
+        self.assertInOrder(pictures[before:], self.digests("second.sent.ts", "v"))
+
+    def test_an_rtsp_server_that_restarts(self):
+        server, port = self.begin_rtsp_server()
+        run = self.copy(f"rtsp://127.0.0.1:{port}/live", "a.mp4")
+        self.wait_for_status(run, lambda status: status["capture"]["frames"] >= 20)
+        self.kill(server)
+        before = self.wait_for_status(run, lambda status: status["interrupted"])["capture"]["frames"]
+        self.begin_rtsp_server(port)
+        self.wait_for_status(
+            run, lambda status: not status["interrupted"] and status["capture"]["frames"] >= before + 20)
+        last = json.loads(self.end(run).stderr.splitlines()[-1])
+        self.assertEqual(len(self.assertPlays("a.mp4")), last["capture"]["frames"])
