@@ -17,7 +17,7 @@ func system(_ name: String, pkgConfig: String? = nil, _ packages: [String]) -> T
 let toolModules = [
     "AudioCapturing", "PacketCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
     "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
-    "FFmpegContainers", "FFmpegMuxing", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
+    "FFmpegContainers", "FFmpegMuxing", "JPEGCodec", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
     "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput", "RTPOutput",
     "IcecastOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering", "Loudspeaker",
     "LoudspeakerOutput", "MotionDetection", "RadioCapturer", "RadioPlayer", "RTSPServer", "WebRTCPublisher",

@@ -58,11 +58,18 @@ extension MediaPublisher {
 
     /// Opens outputs and connects them; encoders first, so that no file is created for settings that none takes.
     func connect(_ records: [OutputRecord]) throws {
-        if let passing { return try connect(records, passing: passing) }
         let count = state.withLock { $0.records.count { !$0.output.isAuxiliary } }
         if count > 1, !isStopRequested {
             for record in state.withLock({ $0.records }) { record.output.setWriteTimeout(settings.writeTimeout) }
         }
+        guard let passing else { return try connect(records, count) }
+        let (passed, framed) = try sort(records, passing: passing)
+        try connect(framed, count)
+        try connect(passed, passing: passing)
+    }
+
+    /// Opens outputs that get frames, or have an encoder, of `count` in all.
+    private func connect(_ records: [OutputRecord], _ count: Int) throws {
         var newStages: [EncoderStage] = []
         for record in records {
             guard case .packets(let feed) = record.output.feed, hasVideo else { continue }

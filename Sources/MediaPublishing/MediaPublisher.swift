@@ -182,10 +182,17 @@ public final class MediaPublisher: Sendable {
         line = FrameLine(
             frames: settings.maximumFrames, duration: settings.maximumDuration, orientation: settings.orientation
         ) { events.end(.limitReached) }
-        passing = packets.map { [line] in PacketFanOut($0, line: line) }
-        let first = LimitedCapture(capture, line: line)
-        line.setCurrent(first)
-        video = VideoPublisher(first)
+        let frames = capture as? PacketsAsVideo
+        passing = packets.map { [line] in PacketFanOut($0, frames: frames, line: line) }
+        if let frames {
+            // The packets are counted.
+            video = VideoPublisher(frames)
+            frames.setDemand { [weak video] in video?.statistics.consumers.isEmpty == false }
+        } else {
+            let first = LimitedCapture(capture, line: line)
+            line.setCurrent(first)
+            video = VideoPublisher(first)
+        }
         // A screen delivers no frames while nothing changes; players and late viewers get a minimum rate.
         if [.text, .detail].contains(capture.videoContentHint) { video.minimumFrameRate = FrameRate(1, per: 2) }
     }

@@ -4,7 +4,7 @@ import json
 
 from support import media
 from support.mjpeg import free_port, wait_for_listener
-from support.stream import PICTURES, WAITING, StreamTestCase, free_udp_port
+from support.stream import LISTENING, PICTURES, WAITING, StreamTestCase, free_udp_port
 from support.tool import NO_INPUT, OK, USAGE
 
 SOUND = ("-re", "-f", "lavfi", "-i", "sine=r=48000")
@@ -83,6 +83,41 @@ class LiveCopyTests(LiveTestCase):
                 for own, their in zip(ours, theirs, strict=True):
                     self.assertInOrder(own, their)
                 self.assertPlays(output)
+
+    def test_outputs_that_need_frames(self):
+        """One connection, and the frames are those of the packets that are passed on."""
+        run = self.copy(
+            "tcp://127.0.0.1:0?listen", "a.mkv", "-o", "b.y4m", "-o", "c.webm,size=50%", "--frames", "60")
+        self.send_and_keep("one", f"tcp://127.0.0.1:{self.wait_for_port(run, WAITING)}")
+        run = run.finish()
+        self.assertEqual(run.code, OK, str(run))
+        last = json.loads(run.stderr.splitlines()[-1])
+        passed = [output["passedOn"] and output["passedOn"]["tracks"] for output in last["outputs"]]
+        self.assertEqual(passed, [["h264", "aac"], None, None])
+        self.assertEqual([encoder["name"] for encoder in last["encoders"]], ["vp8"])
+        pictures = [
+            media.command("ffmpeg", "-v", "error", "-i", self.folder / name, "-map", "0:v", "-f", "rawvideo", "-").stdout
+            for name in ("a.mkv", "b.y4m")]
+        self.assertEqual(len(pictures[0]), 60 * 160 * 120 * 3 // 2)
+        self.assertEqual(pictures[0], pictures[1])
+        small = media.probe(self.folder / "c.webm")["stream"]
+        self.assertEqual((small["codec_name"], small["width"], small["height"]), ("vp8", 80, 60))
+
+    def test_a_live_peer_that_lacks_the_codec(self):
+        """It has an encoder, and the tool says so once."""
+        run = self.copy("tcp://127.0.0.1:0?listen", "a.webm", "-o", "tcp://127.0.0.1:0?listen")
+        port = self.wait_for_port(run, WAITING)
+        self.begin(
+            "ffmpeg", "-v", "error", *PICTURES[:7], "-c:v", "libvpx", "-deadline", "realtime", "-g", "15", "-f", "webm",
+            f"tcp://127.0.0.1:{port}")
+        peer = self.wait_for_port(run, LISTENING)
+        self.assertEqual(self.frames("-f", "h264", "-i", f"tcp://127.0.0.1:{peer}"), 30)
+        run = self.end(run)
+        self.assertEqual(run.stderr.count("decoded, and encoded again"), 1, str(run))
+        last = json.loads(run.stderr.splitlines()[-1])
+        self.assertEqual(last["outputs"][0]["passedOn"]["tracks"], ["vp8"])
+        self.assertEqual([encoder["codec"] for encoder in last["encoders"]], ["h264"])
+        self.assertPlays("a.webm")
 
     def test_our_own_server(self):
         sender, port = self.send("--codec", "h264")

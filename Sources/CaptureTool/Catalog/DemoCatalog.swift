@@ -9,6 +9,7 @@ import FileOutput
 import FrameProcessing
 import H264Codec
 import IcecastOutput
+import JPEGCodec
 import Loudspeaker
 import LoudspeakerOutput
 import MJPEGCapturer
@@ -101,7 +102,9 @@ let demoCatalog = ToolCatalog(
 
 extension PacketInput {
     /// The packets of a network stream.
-    fileprivate static let network = PacketInput { request, _ in
+    fileprivate static let network = PacketInput(
+        decoders: [H264Decoder.factory, VP8Decoder.factory, JPEGDecoder.factory]
+    ) { request, _ in
         let capture = PacketStreamCapturer(url: request.input ?? "")
         return Source(
             capture: capture,

@@ -71,7 +71,7 @@ extension CapturePlan {
         recorder = try RecorderPlan(values)
         let mayHaveOwn = source.mayHaveSound && values["audio"] == nil
         packets = try PacketPlan(values, catalog, source, outputs)
-        if packets != nil, recorder?.kinds.contains(.motion) == true {
+        if packets?.input.decoders.isEmpty == true, recorder?.kinds.contains(.motion) == true {
             throw OptionError(
                 "record-on", values["record-on"],
                 "motion needs frames, and --codec \(PacketPlan.codecName) passes packets on as they are; leave one out."

@@ -13,13 +13,16 @@ struct PacketInput: Sendable {
 
     /// Whether packets come when they come; otherwise they are of a recording, and read when they are wanted.
     var isLive = true
+    /// For outputs that need frames; without any, all outputs must take packets.
+    var decoders: [VideoDecoderFactory] = []
     /// The options of the source that apply to packets too, besides its input.
     var options: [String] = []
     /// Makes the capture of a request; of a recording with packets at their times, or as fast as the outputs take them.
     var make: @Sendable (_ request: CapturerEntry.Request, _ isPaced: Bool) throws -> Source
 }
 
-/// `--codec copy`: the packets of the source are passed on as they come, and nothing is decoded or encoded.
+/// `--codec copy`: the packets of the source are passed on as they come. Outputs that need frames get them from one decoder,
+/// where the input has any.
 struct PacketPlan: Sendable {
     /// What stands in place of a codec.
     static let codecName = "copy"
@@ -48,7 +51,8 @@ struct PacketPlan: Sendable {
         try PacketPlan.refuseFrameOptions(values, catalog, source, input)
         isPaced = input.isLive
         for output in outputs {
-            guard output.frames == MediaPublisher.FrameSettings(), output.encoding == nil else {
+            let isAsItIs = output.frames == MediaPublisher.FrameSettings() && output.encoding == nil
+            guard isAsItIs || !input.decoders.isEmpty else {
                 throw OptionError(
                     output.given.option, output.given.text,
                     "size, fps, text and encoding of an output need frames, and --codec copy passes packets on; leave one "

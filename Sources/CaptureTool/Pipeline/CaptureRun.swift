@@ -44,7 +44,8 @@ struct CaptureRun {
                 request.input = source.inputPath ?? request.input
                 let made = try packetPlan.input.make(request, packetPlan.isPaced)
                 packets = made
-                publisher = MediaPublisher(packets: made.capture, settings: settings)
+                publisher = MediaPublisher(
+                    packets: made.capture, decoders: packetPlan.input.decoders, settings: settings)
             } else if let audio, plan.isSoundAlone {
                 publisher = MediaPublisher(audio: audio.capture, settings: settings)
             } else {

@@ -1,6 +1,6 @@
 import AudioCapturing
 public import PacketCapturing
-import VideoCapturing
+public import VideoCapturing
 
 extension MediaPublisher {
     /// A publisher of packets as they come, without outputs: what a camera, a stream or a file has encoded is passed on to
@@ -14,29 +14,77 @@ extension MediaPublisher {
     /// An output that cannot take the packets fails before anything is opened. A new one begins with a key frame. Files get
     /// every packet; live outputs lose whole groups of pictures when they are too slow.
     ///
+    /// With a decoder for the pictures, outputs of frames, and those with settings of their own, get decoded frames, without
+    /// sound. A live output that cannot take the packets has an encoder of ``Settings/encoders``, and the publisher says so
+    /// (``Event/warning(_:)``). All of them, and the consumers of ``video``, share one decoder, which exists only while there are
+    /// any.
+    ///
     /// - Parameters:
     ///   - packets: what is published; the publisher sets its consumer, and releases it in the end.
-    ///   - settings: how to publish; encoders are of no use. The limits count packets of the leading track.
-    public convenience init(packets: any PacketCapture, settings: Settings = Settings()) {
-        self.init(video: PacketsAsVideo(packets), audio: nil, hasVideo: true, settings, packets: packets)
+    ///   - decoders: the decoders that the program links; empty for none.
+    ///   - settings: how to publish. The limits count packets of the leading track.
+    public convenience init(
+        packets: any PacketCapture, decoders: [VideoDecoderFactory] = [], settings: Settings = Settings()
+    ) {
+        self.init(
+            video: PacketsAsVideo(packets, decoders, orientation: settings.orientation), audio: nil, hasVideo: true,
+            settings, packets: packets)
     }
 
     /// The tracks that are passed on; empty for a publisher of frames, and before the capture is initialized.
     public var tracks: [TrackDescription] { passing?.tracks ?? [] }
 
-    /// Opens outputs of packets and connects them. Compares the tracks first, so that no file is created for nothing.
-    func connect(_ records: [OutputRecord], passing: PacketFanOut) throws {
-        let count = state.withLock { $0.records.count { !$0.output.isAuxiliary } }
-        if count > 1, !isStopRequested {
-            for record in state.withLock({ $0.records }) { record.output.setWriteTimeout(settings.writeTimeout) }
-        }
+    /// Sorts outputs of a publisher of packets, and compares the tracks first, so that no file is created for nothing.
+    ///
+    /// - Returns: the outputs that packets are passed on to, with their tracks; and those that need frames.
+    func sort(
+        _ records: [OutputRecord], passing: PacketFanOut
+    ) throws -> (passed: [(OutputRecord, [TrackDescription])], framed: [OutputRecord]) {
         let all = passing.tracks
-        let taken = try records.map { try tracks(for: $0, of: all) }
+        var passed: [(OutputRecord, [TrackDescription])] = []
+        var framed: [OutputRecord] = []
+        for record in records {
+            do throws(CannotPass) {
+                passed.append((record, try tracks(for: record, of: all)))
+            } catch {
+                guard takesFrames(record, passing, because: error) else {
+                    throw OptionError("output", record.output.name, error.reason)
+                }
+                framed.append(record)
+            }
+        }
+        return (passed, framed)
+    }
+
+    /// Whether an output that cannot take the packets gets decoded frames.
+    private func takesFrames(_ record: OutputRecord, _ passing: PacketFanOut, because error: CannotPass) -> Bool {
+        guard let track = passing.capture.captureSettings().leadingTrack, track.isVideo, passing.decodes(track) else {
+            return false
+        }
+        switch record.output.feed {
+        case .frames: return true
+        case .noVideo: return false
+        case .packets where record.frames != FrameSettings() || record.encoding != nil: return true
+        case .packets(let feed):
+            guard feed.purpose == .live else { return false }
+            post(
+                .warning(
+                    "\(record.output.name): the pictures are decoded, and encoded again for it: "
+                        + "\(error.reason.prefix { $0 != ";" })."))
+            return true
+        }
+    }
+
+    /// Opens outputs of packets and connects them.
+    func connect(_ records: [(OutputRecord, [TrackDescription])], passing: PacketFanOut) throws {
+        let count = state.withLock { $0.records.count { !$0.output.isAuxiliary } }
         var opened: [(OutputRecord, [TrackDescription], any PacketSink)] = []
-        for (record, tracks) in zip(records, taken) {
+        for (record, tracks) in records {
             let destination = try record.output.open(try context(of: record))
             record.state.withLock { $0.isOpen = true }
-            guard case .sink(let sink) = destination else { throw MediaPublisher.takesNoPackets(record.output) }
+            guard case .sink(let sink) = destination else {
+                throw OptionError("output", record.output.name, CannotPass.takesFrames(record.output).reason)
+            }
             opened.append((record, tracks, sink))
         }
         for (record, tracks, sink) in opened {
@@ -57,46 +105,47 @@ extension MediaPublisher {
 
     /// The tracks that an output takes of those that there are.
     ///
-    /// - Throws: `OptionError` with the reason, and what to do, where it cannot take them.
-    private func tracks(for record: OutputRecord, of all: [TrackDescription]) throws -> [TrackDescription] {
+    /// - Throws: the reason, and what to do, where it cannot take them.
+    private func tracks(
+        for record: OutputRecord, of all: [TrackDescription]
+    ) throws(CannotPass) -> [TrackDescription] {
         let output = record.output
         guard record.frames == FrameSettings(), record.encoding == nil else {
-            throw OptionError(
-                "output", output.name,
-                "size, rate, text and encoding need frames, and packets are passed on as they come; leave them out, or "
-                    + "encode.")
+            throw CannotPass(
+                reason: "size, rate, text and encoding need frames, and packets are passed on as they come; leave them "
+                    + "out, or encode.")
         }
         let tracks: [TrackDescription]
+        var reasonForSilence: String?
         switch output.feed {
-        case .frames: throw MediaPublisher.takesNoPackets(output)
+        case .frames: throw .takesFrames(output)
         case .packets(let feed) where feed.needsOwnEncoder:
-            throw OptionError(
-                "output", output.name,
-                "needs its own encoder, which follows the bandwidth of the network; encode, or leave it out.")
+            throw CannotPass(
+                reason: "needs its own encoder, which follows the bandwidth of the network; encode, or leave it out.")
         case .packets where output.audioFeed == nil:
             tracks = all.filter(\.isVideo)
-            if tracks.count < all.count, let reason = output.silenceReason {
-                post(.warning("\(output.name) has no sound: \(reason)."))
-            }
+            if tracks.count < all.count { reasonForSilence = output.silenceReason }
         case .packets: tracks = all
         case .noVideo: tracks = all.filter { !$0.isVideo }
         }
         guard !tracks.isEmpty else {
             let lacking = output.feed == .noVideo ? "sound" : "pictures"
-            throw OptionError(
-                "output", output.name, "is for \(lacking), which the source lacks; choose another output.")
+            throw CannotPass(reason: "is for \(lacking), which the source lacks; choose another output.")
         }
-        if let problem = output.problem(passing: tracks) {
-            throw OptionError("output", output.name, problem)
-        }
+        if let problem = output.problem(passing: tracks) { throw CannotPass(reason: problem) }
+        if let reasonForSilence { post(.warning("\(output.name) has no sound: \(reasonForSilence).")) }
         return tracks
     }
+}
 
-    private static func takesNoPackets(_ output: any MediaOutput) -> OptionError {
-        OptionError(
-            "output", output.name,
-            "\(output.kind) takes frames, and packets are passed on as they come; choose an output of packets, such as "
-                + "film.mkv, or encode.")
+/// Why packets cannot be passed on to an output, and what to do.
+private struct CannotPass: Error {
+    var reason: String
+
+    static func takesFrames(_ output: any MediaOutput) -> CannotPass {
+        CannotPass(
+            reason: "\(output.kind) takes frames, and packets are passed on as they come; choose an output of packets, "
+                + "such as film.mkv, or encode.")
     }
 }
 

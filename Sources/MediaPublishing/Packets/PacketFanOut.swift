@@ -5,6 +5,8 @@ import VideoCapturing
 final class PacketFanOut: PacketCaptureConsumer {
     /// Where the packets come from.
     let capture: any PacketCapture
+    /// Takes the packets of the leading track for consumers of frames.
+    private let frames: PacketsAsVideo?
 
     private struct State {
         var relays: [PacketRelay] = []
@@ -19,12 +21,17 @@ final class PacketFanOut: PacketCaptureConsumer {
 
     /// - Parameters:
     ///   - capture: where the packets come from; this becomes its consumer.
+    ///   - frames: the same in the shape of a video capture.
     ///   - line: counts the pictures, and ends the run.
-    init(_ capture: any PacketCapture, line: FrameLine) {
+    init(_ capture: any PacketCapture, frames: PacketsAsVideo?, line: FrameLine) {
         self.capture = capture
+        self.frames = frames
         self.line = line
         capture.packetCaptureConsumer = self
     }
+
+    /// Whether the program has a decoder for a track.
+    func decodes(_ track: TrackDescription) -> Bool { frames?.canDecode(track) ?? false }
 
     /// The tracks; known once the capture is initialized.
     var tracks: [TrackDescription] { capture.captureSettings().tracks }
@@ -68,6 +75,7 @@ final class PacketFanOut: PacketCaptureConsumer {
                 return state.relays
             }
             for relay in relays where relay.push(packet) { capture.requestKeyFrame() }
+            if packet.track == leading { frames?.decode(packet) }
         }
         if isLast {
             // Inside the consumer a stop takes effect when this returns.

@@ -2,17 +2,58 @@ import PacketCapturing
 import VideoCapturing
 
 /// A packet capture in the shape of a video capture, by which a publisher runs its life: it has the format of the pictures,
-/// the states and the counts, and delivers no frame.
+/// the states and the counts. It delivers the decoded frames of the leading track while there are consumers of frames, and
+/// the program has a decoder.
 final class PacketsAsVideo: VideoCapture {
     private let packets: any PacketCapture
     private let contents = Locked(Contents())
+    private let decoding: PacketDecoding
 
     private struct Contents {
         weak var consumer: (any VideoCaptureConsumer)?
         var hint = VideoContentHint.none
+        /// Whether there are consumers of frames; asked for whenever they change.
+        var hasConsumers: @Sendable () -> Bool = { false }
+        var isWanted = false
     }
 
-    init(_ packets: any PacketCapture) { self.packets = packets }
+    /// - Parameters:
+    ///   - packets: where the packets come from.
+    ///   - decoders: those that the program has.
+    ///   - orientation: of the frames, for sources that do not know it.
+    init(_ packets: any PacketCapture, _ decoders: [VideoDecoderFactory], orientation: VideoOrientation) {
+        self.packets = packets
+        decoding = PacketDecoding(decoders, orientation: orientation)
+    }
+
+    // MARK: Decoding
+
+    /// Sets the function that says whether there are consumers of frames.
+    func setDemand(_ hasConsumers: @escaping @Sendable () -> Bool) {
+        contents.withLock { $0.hasConsumers = hasConsumers }
+        updateDemand()
+    }
+
+    /// Whether the program has a decoder for a track.
+    func canDecode(_ track: TrackDescription) -> Bool { decoding.canDecode(track.codec) }
+
+    /// Decodes a packet of the leading track for the consumers of frames, if there are any. On the capture's thread.
+    func decode(_ packet: MediaPacket) {
+        let (isWanted, consumer) = contents.withLock { ($0.isWanted, $0.consumer) }
+        guard isWanted, let consumer else { return decoding.end() }
+        let needsKeyFrame = decoding.decode(packet) { consumer.consumeFrame($0) }
+        if needsKeyFrame { packets.requestKeyFrame() }
+    }
+
+    /// What the consumers want of the frames is done for each of them; a decoder is needed when there are any.
+    func adapt(to wants: CaptureWants) { updateDemand() }
+
+    private func updateDemand() {
+        let isWanted = contents.withLock { $0.hasConsumers }()
+        contents.withLock { $0.isWanted = isWanted }
+    }
+
+    // MARK: The capture
 
     var videoCaptureConsumer: (any VideoCaptureConsumer)? {
         get { contents.withLock { $0.consumer } }
@@ -24,12 +65,15 @@ final class PacketsAsVideo: VideoCapture {
         set { contents.withLock { $0.hint = newValue } }
     }
 
-    func initCapture() throws(CaptureError) { try packets.initCapture() }
+    func initCapture() throws(CaptureError) {
+        try packets.initCapture()
+        if let track = packets.captureSettings().leadingTrack, track.isVideo { decoding.begin(track.codec) }
+    }
+
     func startCapture() throws(CaptureError) { try packets.startCapture() }
     func stopCapture() throws(CaptureError) { try packets.stopCapture() }
     func releaseCapture() { packets.releaseCapture() }
     var isCaptureStarted: Bool { packets.isCaptureStarted }
-    func adapt(to wants: CaptureWants) {}
 
     func captureSettings() -> CaptureSettings {
         let settings = packets.captureSettings()
@@ -47,7 +91,7 @@ final class PacketsAsVideo: VideoCapture {
     var adjustable: (any AdjustableCapture)? { nil }
     var endOfLastFrame: MediaTime? { nil }
 
-    /// The counts of the leading track.
+    /// The counts of the leading track, and of damaged frames.
     var statistics: CaptureStatistics {
         let counts = packets.statistics
         let leading = packets.captureSettings().leadingTrack?.id
@@ -57,6 +101,7 @@ final class PacketsAsVideo: VideoCapture {
         guard let track = counts.tracks.first(where: { $0.id == leading }) else { return result }
         result.framesDelivered = track.packetsDelivered
         result.framesDropped.source = track.packetsLost.source &+ track.packetsLost.undecodable
+        result.framesDropped.corrupt = decoding.damaged
         result.framesDropped.noConsumer = track.packetsLost.noConsumer
         result.framesDropped.abandoned = track.packetsLost.abandoned
         return result

@@ -60,9 +60,8 @@ final class PacketStreamSource: PacketSource {
 
     func start(_ context: PacketContext) throws {
         attempt = nil
-        guard connection == nil else { return }
         // A sender that connects comes when it likes.
-        if listener == nil { try connect(context) } else { recover(delay: .zero, nil, context) }
+        if connection == nil, listener == nil { try connect(context) }
     }
 
     func nextPacket(_ context: PacketContext) throws -> MediaPacket? {
@@ -244,6 +243,8 @@ final class PacketStreamSource: PacketSource {
 
     /// Waits for the time of the next attempt and connects; also returns when the capture is being stopped.
     private func reconnect(_ context: PacketContext) throws(CaptureError) {
+        // Started again, and no sender has come yet.
+        if attempt == nil { recover(delay: .zero, nil, context) }
         guard let (number, due) = attempt, context.wait(until: due) else { return }
         do throws(CaptureError) {
             try connect(context)

@@ -1,0 +1,158 @@
+import MediaPublishing
+import PacketCapturing
+import TestTools
+import Testing
+import VP8Codec
+import VideoCapturing
+
+/// Outputs of frames next to those that packets are passed on to: one decoder, while it is needed.
+@Suite struct DecodeOnceTests {
+    private static let groupLength = 5
+
+    /// VP8, a key frame in five pictures, 5 ms apart.
+    private struct Pictures: PacketSource {
+        let settings = PacketSettings(
+            tracks: [TrackDescription(id: 0, codec: .vp8, media: .video(.init(width: 32, height: 16)))])
+        let pacing = PacketPacing.clock
+        private let packets: [MediaPacket]
+        private let count: Int
+        private var number = 0
+
+        init(count: Int = .max) throws {
+            self.count = count
+            let encoder = try VP8Encoder(VP8Encoder.Configuration(bitrate: 100_000))
+            let pool = PixelBufferPool()
+            var packets: [MediaPacket] = []
+            for number in 0..<DecodeOnceTests.groupLength {
+                let buffer = try pool.makeBuffer(.i420, width: 32, height: 16) { picture in
+                    for plane in 0..<3 { picture.fill(plane: plane, with: UInt8(50 * plane + 20 * number)) }
+                }
+                let frame = VideoFrame(
+                    buffer: buffer, timestamp: .zero + .milliseconds(33 * number), sequenceNumber: UInt64(number))
+                try encoder.encode(frame) { packets.append($0) }
+            }
+            self.packets = packets
+        }
+
+        mutating func nextPacket(_ context: PacketContext) -> MediaPacket? {
+            guard number < count else { return nil }
+            defer { number += 1 }
+            var packet = packets[number % packets.count]
+            packet.timestamp = .zero + .milliseconds(5 * number)
+            packet.decodeTimestamp = nil
+            packet.duration = .milliseconds(5)
+            return packet
+        }
+    }
+
+    /// Decoders of VP8 that are counted: those that were made, and those that exist.
+    private final class Decoders: Sendable {
+        let counts = Locked((made: 0, alive: 0))
+
+        private final class Counted: VideoDecoder {
+            private let decoder: VP8Decoder
+            private let counts: Locked<(made: Int, alive: Int)>
+
+            init(_ counts: Locked<(made: Int, alive: Int)>) throws {
+                decoder = try VP8Decoder()
+                self.counts = counts
+                counts.withLock { $0 = ($0.made + 1, $0.alive + 1) }
+            }
+            deinit {
+                counts.withLock { $0.alive -= 1 }
+                counts.wakeAll()
+            }
+            func decode(_ packet: UnsafeRawBufferPointer, output: (PixelBuffer) throws -> Void) throws {
+                try decoder.decode(packet, output: output)
+            }
+        }
+
+        var factory: VideoDecoderFactory {
+            VideoDecoderFactory(fourCC: "VP80") { [counts] in try Counted(counts) }
+        }
+    }
+
+    private final class Frames: VideoCaptureConsumer {
+        let frames = Locked<[VideoFrame]>([])
+        func consumeFrame(_ frame: VideoFrame) {
+            frames.withLock { $0.append(frame) }
+            frames.wakeAll()
+        }
+        func wait(for count: Int) throws {
+            try #require(frames.wait(until: RunLog.limit) { $0.count >= count ? () : nil } != nil)
+        }
+    }
+
+    private func publisher(_ source: sending Pictures, _ decoders: Decoders) -> MediaPublisher {
+        var settings = MediaPublisher.Settings(encoders: [.vp8])
+        settings.pacing = .playback(isPaced: true)
+        return MediaPublisher(
+            packets: PacketSourceCapturer(source), decoders: [decoders.factory], settings: settings)
+    }
+
+    @Test func oneDecoderForAllThatNeedFrames() throws {
+        let decoders = Decoders()
+        let publisher = publisher(try Pictures(count: 40), decoders)
+        let (passed, encoded, frames) = (ProbeSink(), ProbeSink(), Frames())
+        try publisher.add(ProbeOutput(passed, .init(codecs: [.vp8])))
+        try publisher.add(ProbeOutput(frames, .init(queue: .init(capacity: 64, policy: .block))))
+        try publisher.add(ProbeOutput(encoded, .init(codecs: [.vp8])), encoding: EncodingSettings(bitrate: 50_000))
+        let log = RunLog(publisher)
+        try publisher.start()
+        #expect(try log.waitForEnd() == .captureStopped(.endOfStream))
+        try publisher.stop()
+        #expect(passed.packets.count == 40)
+        #expect(frames.frames.withLock { $0.map(\.timestamp) } == passed.packets.map(\.timestamp))
+        #expect(frames.frames.withLock { $0.map(\.sequenceNumber) } == Array(0..<40))
+        #expect(!encoded.packets.isEmpty)
+        #expect(decoders.counts.withLock { $0.made } == 1)
+        let statistics = publisher.statistics
+        #expect(statistics.framesPublished == 40)
+        #expect(statistics.outputs.map(\.passedOn?.packets) == [40, nil, nil])
+        #expect(statistics.outputs.map(\.encoder) == [nil, nil, 0])
+        #expect(log.warnings == [])
+        publisher.close()
+    }
+
+    @Test func theDecoderExistsWhileItIsNeeded() throws {
+        let decoders = Decoders()
+        let publisher = publisher(try Pictures(), decoders)
+        let (passed, frames) = (ProbeSink(), Frames())
+        try publisher.add(ProbeOutput(passed, .init(codecs: [.vp8])))
+        try publisher.start()
+        try passed.waitForPackets(10)
+        #expect(decoders.counts.withLock { $0.made } == 0)
+        let output = try publisher.add(ProbeOutput(frames))
+        try frames.wait(for: 10)
+        #expect(decoders.counts.withLock { $0 } == (1, 1))
+        publisher.remove(output)
+        #expect(decoders.counts.wait(until: RunLog.limit) { $0.alive == 0 ? () : nil } != nil)
+        // A consumer of the program itself counts, too.
+        let more = Frames()
+        let subscription = try publisher.video.add(more, name: "own")
+        try more.wait(for: 10)
+        #expect(decoders.counts.withLock { $0 } == (2, 1))
+        publisher.video.remove(subscription)
+        #expect(decoders.counts.wait(until: RunLog.limit) { $0.alive == 0 ? () : nil } != nil)
+        publisher.close()
+    }
+
+    /// A live peer that cannot take the packets has an encoder, and a file is refused.
+    @Test func aLivePeerGetsAnotherCodec() throws {
+        let decoders = Decoders()
+        let publisher = publisher(try Pictures(), decoders)
+        let (passed, live) = (ProbeSink(), ProbeSink())
+        try publisher.add(ProbeOutput(passed, .init(codecs: [.vp8])))
+        let own = OutputContext.Feed.PacketFeed(codecs: [.vp8], purpose: .live, needsOwnEncoder: true)
+        try publisher.add(ProbeOutput(live, own))
+        let log = RunLog(publisher)
+        try publisher.start()
+        try live.waitForPackets(10)
+        try passed.waitForPackets(10)
+        #expect(throws: OptionError.self) { try publisher.add(ProbeOutput(ProbeSink(), .init(codecs: [.h264]))) }
+        try publisher.stop()
+        #expect(log.warnings.count == 1)
+        #expect(log.warnings.first?.contains("probe: the pictures are decoded, and encoded again for it") == true)
+        publisher.close()
+    }
+}
