@@ -22,7 +22,7 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzSignalling", [framework("WebRTCPublisher")]),
     ("FuzzRTCP", [framework("RTP")]),
     ("FuzzSDP", [framework("RTP")]),
-    ("FuzzRTSP", [framework("RTSPServer")]),
+    ("FuzzRTSP", [framework("RTP"), framework("RTSPServer")]),
     ("FuzzTransportFeedback", [framework("RTP")]),
     ("FuzzFileNames", [framework("MediaPublishing")]),
     ("FuzzConfigFile", [framework("CaptureTool")]),

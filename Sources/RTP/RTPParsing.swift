@@ -91,6 +91,38 @@ public enum RTPParsing {
         }
     }
 
+    /// Cuts a packet of a capture as each codec, and reads its decoder configuration: no part is larger than allowed, the last
+    /// one is marked, and the parts of an image make its scan again.
+    ///
+    /// - Parameter bytes: any.
+    public static func cut(_ bytes: UnsafeRawBufferPointer) {
+        let formats: [RTPFormat] = [
+            .h264, .h265, .vp8, .vp9, .jpeg, .opus, .aac(rate: 48_000, channels: 2),
+            .g711(isALaw: false, rate: 8000, channels: 2),
+        ]
+        for format in formats {
+            var configuration = RTPSender.Configuration(format: format, payloadType: 96)
+            configuration.maximumPacketSize = 200
+            let sender = RTPSender(configuration, clock: NTPClock(wallClock: .seconds(1), at: .zero))
+            var (isMarked, scan) = (true, 0)
+            sender.send(MediaPacket(data: PacketBuffer(copying: bytes), timestamp: .zero), at: .zero) { packet in
+                precondition(packet.payloadSize > 0 && packet.bytes.count <= 200, "a packet within its limit")
+                isMarked = packet.isLastOfFrame
+                guard format == .jpeg else { return }
+                let payload = packet.bytes.slice(RTPHeader.fixedSize..<packet.bytes.count)
+                precondition(payload.bigEndian32(at: 0) == scan, "the offset of a part")
+                let headers = 8 + (payload[4] >= 64 ? 4 : 0) + (scan == 0 ? 132 : 0)
+                precondition(payload.count > headers, "a part of the scan")
+                scan += payload.count - headers
+            }
+            precondition(isMarked || format.isAudio, "the last packet is marked")
+            if format == .jpeg { precondition(scan == (try? RTPImage(bytes))?.scan.count ?? 0, "the whole scan") }
+        }
+        for (type, sets) in H265.parameterSets(of: bytes) {
+            precondition(H265.parameterSets.contains(type) && sets.allSatisfy { $0.count > 2 }, "a parameter set")
+        }
+    }
+
     /// Hands a datagram to a parser and its events to a sender that has sent something.
     ///
     /// - Returns: the numbers of packets that were named as lost, and of those that were sent again.

@@ -196,7 +196,8 @@ import VideoCapturing
         let suite = PacketSinkSuite(
             tracks: [Sample.video, Sample.audio],
             refused: [
-                TrackDescription(id: 0, codec: .jpeg, media: .video(.init(width: 64, height: 48))),
+                TrackDescription(id: 0, codec: Codec(rawValue: "av1"), media: .video(.init(width: 64, height: 48))),
+                TrackDescription(id: 0, codec: .jpeg, media: .video(.init(width: 2048, height: 48))),
                 TrackDescription(id: 0, codec: .pcm, media: .audio(.init(sampleRate: 48_000, channelCount: 2))),
             ],
             makePacket: { track, number in
@@ -225,7 +226,7 @@ import VideoCapturing
         for (target, reason) in [
             ("rtsp://0.0.0.0:8554/cam?listen&codek=vp8", "Did you mean codec?"), ("rtsp://h:99999/?listen", "65535"),
             ("rtsp://:8554/cam?listen", "0.0.0.0"), ("rtsp://h:1/?listen&udp=5001", "even"), ("serve-rtsp://h", "port"),
-            ("rtsp://h:1/?listen&transport=sctp", "tcp or udp"), ("rtsp://h:1/?listen&codec=vp9", "h264 or vp8"),
+            ("rtsp://h:1/?listen&transport=sctp", "tcp or udp"), ("rtsp://h:1/?listen&codec=av1", "h264, hevc, vp8"),
         ] {
             let error = #expect(throws: OptionError.self) { try OutputCatalog([.rtspServer]).makeOutput(target) }
             #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")

@@ -17,6 +17,9 @@ extension RTSPServer: MediaOutput {
         configuration.audioCodecs.isEmpty ? nil : .packets(configuration.audioCodecs)
     }
 
+    /// By the codecs that RTSP carries; more than are encoded here.
+    public func problem(passing tracks: [TrackDescription]) -> String? { RTSPServer.problem(sending: tracks) }
+
     /// Starts to serve, with the limit of open files raised; warnings go to the context.
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         setWarningHandler(context.warn)

@@ -9,8 +9,10 @@ public import VideoCapturing
 /// print(try server.start().url)             // rtsp://127.0.0.1:8554/
 /// encoding.add(server, name: "rtsp")
 /// ```
-/// **Carried** are H.264 (RFC 6184), VP8 (RFC 7741), AAC (RFC 3640) and Opus (RFC 7587), on the connection itself or as
-/// datagrams, as the client asks. Each frame is cut into packets once for all clients.
+/// **Carried** are H.264 (RFC 6184), H.265 (RFC 7798), VP8 (RFC 7741), VP9 (RFC 9628) and JPEG (RFC 2435), and AAC
+/// (RFC 3640), Opus (RFC 7587) and G.711 (RFC 3551), on the connection itself or as datagrams, as the client asks. Each frame
+/// is cut into packets once for all clients. JPEG images must be baseline with 4:2:0 or 4:2:2, the usual Huffman tables, and
+/// at most 2040 pixels in width and height; others are left out, with a warning.
 ///
 /// **Beginning.** A client begins with a key frame at once: with the packets since the last one where it was just now,
 /// otherwise with one that the encoder is asked for. A description is answered once the first packet is known.
@@ -190,6 +192,7 @@ public final class RTSPServer: FeedbackSink {
             CaptureError(
                 .formatUnsupported, operation: "begin the stream", subject: configuration.address, message: message)
         }
+        if let problem = RTSPServer.problem(sending: tracks) { throw refusal(problem) }
         var channels: [MediaHub.Channel] = []
         let isIPv6 = configuration.address.contains(":")
         var media = PlainSession(host: isIPv6 ? "::" : "0.0.0.0", streams: [])
@@ -197,13 +200,9 @@ public final class RTSPServer: FeedbackSink {
         media.hasFeedback = false
         let clock = NTPClock()
         for track in tracks {
-            guard let format = RTPFormat(track) else {
-                throw refusal("RTSP carries H.264, VP8, AAC and Opus here, and this is \(track.codec).")
-            }
-            guard !channels.contains(where: { $0.sender.configuration.format.isAudio == format.isAudio }) else {
-                throw refusal("One track of video and one of sound are sent, and these are \(tracks.count) tracks.")
-            }
-            var sending = RTPSender.Configuration(format: format, payloadType: UInt8(96 + channels.count))
+            guard let format = RTPFormat(track) else { continue }
+            var sending = RTPSender.Configuration(
+                format: format, payloadType: format.fixedPayloadType ?? UInt8(96 + channels.count))
             sending.cname = cname
             sending.maximumPacketSize = configuration.maximumPacketSize
             var stream = PlainSession.Stream(
@@ -213,8 +212,31 @@ public final class RTSPServer: FeedbackSink {
             media.streams.append(stream)
             channels.append(MediaHub.Channel(track: track.id, sender: RTPSender(sending, clock: clock)))
         }
-        guard !channels.isEmpty else { throw refusal("There is no track to send.") }
         return (media, channels)
+    }
+
+    /// Why tracks cannot be sent, for the user; nil where they can.
+    static func problem(sending tracks: [TrackDescription]) -> String? {
+        for track in tracks {
+            guard RTPFormat(track) != nil else {
+                let names = (track.isAudio ? Configuration.knownAudioCodecs : Configuration.knownCodecs).map(\.rawValue)
+                return
+                    "RTSP carries \(track.isAudio ? "sound" : "pictures") as \(names.joined(separator: ", ")), and here is "
+                    + "\(track.codec); encode it."
+            }
+            if track.codec == .jpeg, case .video(let video) = track.media,
+                max(video.width, video.height) > RTPFormat.maximumImageSide
+            {
+                return
+                    "RTSP carries JPEG of up to \(RTPFormat.maximumImageSide) pixels in width and height, and here are "
+                    + "\(video.width)x\(video.height); choose a smaller size, or encode."
+            }
+        }
+        guard tracks.count(where: \.isAudio) < 2, tracks.count(where: { !$0.isAudio }) < 2 else {
+            return
+                "One track of pictures and one of sound are sent, and here are \(tracks.count) tracks; choose some of them."
+        }
+        return tracks.isEmpty ? "There is no track to send." : nil
     }
 
     // MARK: Statistics

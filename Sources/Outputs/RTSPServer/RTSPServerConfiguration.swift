@@ -19,9 +19,11 @@ extension RTSPServer {
         public var port = 0
         /// The path at which the stream is, such as `cam`; nil, the default, for any path.
         public var path: String?
-        /// The codecs of the pictures, the preferred one first: `h264` and `vp8`.
+        /// The codecs of the pictures that are encoded for it, the preferred one first: of `h264`, `hevc`, `vp8`, `vp9` and
+        /// `jpeg`. Packets that are passed on may be in any of these.
         public var codecs: [Codec] = [.h264, .vp8]
-        /// The codecs of the sound, the preferred one first: `aac` and `opus`.
+        /// The codecs of the sound that is encoded for it, the preferred one first: of `aac`, `opus`, `pcm_mulaw` and
+        /// `pcm_alaw` (G.711). Packets that are passed on may be in any of these.
         public var audioCodecs: [Codec] = [.aac, .opus]
         /// How packets may reach clients; the client chooses among them.
         public var transports = Set(Transport.allCases)
@@ -109,6 +111,10 @@ extension RTSPServer.Configuration {
         public init() {}
     }
 
+    /// The codecs of pictures and of sound that are carried.
+    static let knownCodecs = ["h264", "hevc", "vp8", "vp9", "jpeg"].map(Codec.init(rawValue:))
+    static let knownAudioCodecs = ["aac", "opus", "pcm_mulaw", "pcm_alaw"].map(Codec.init(rawValue:))
+
     /// Checks all values.
     ///
     /// - Throws: `invalidConfiguration` for a value that is out of range or does not fit the others.
@@ -124,10 +130,11 @@ extension RTSPServer.Configuration {
             "The port of datagrams is an even one from 2 to 65534; its reports use the next one.")
         try check(!transports.isEmpty, "There is no transport; allow tcp or udp.")
         try check(
-            !codecs.isEmpty && codecs.allSatisfy { [.h264, .vp8].contains($0) },
-            "RTSP carries the pictures as h264 or vp8.")
+            !codecs.isEmpty && codecs.allSatisfy(Self.knownCodecs.contains),
+            "RTSP carries the pictures as \(Self.knownCodecs.map(\.rawValue).joined(separator: ", ")).")
         try check(
-            audioCodecs.allSatisfy { [.aac, .opus].contains($0) }, "RTSP carries the sound as aac or opus.")
+            audioCodecs.allSatisfy(Self.knownAudioCodecs.contains),
+            "RTSP carries the sound as \(Self.knownAudioCodecs.map(\.rawValue).joined(separator: ", ")).")
         try check((200...9000).contains(maximumPacketSize), "Packets have 200 to 9000 bytes; 1200 pass every network.")
         try check(
             path.map { $0.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != 0x3F } && !$0.contains("trackID=") } ?? true,

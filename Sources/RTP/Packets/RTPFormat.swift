@@ -12,6 +12,14 @@ package enum RTPFormat: Sendable, Hashable {
     case opus
     /// AAC with a header for each access unit (RFC 3640, AAC-hbr); the sample rate and the number of channels.
     case aac(rate: Int, channels: Int)
+    /// H.265 (RFC 7798): as H.264, with aggregation packets and fragmentation units.
+    case h265
+    /// VP9 without layers (RFC 9628).
+    case vp9
+    /// JPEG images (RFC 2435): baseline, 4:2:0 or 4:2:2, up to 2040 pixels in width and height.
+    case jpeg
+    /// G.711 (RFC 3551, 4.5.14): a byte for each sample, by the μ-law or the A-law.
+    case g711(isALaw: Bool, rate: Int, channels: Int)
 
     /// The format of a codec that needs no parameters, as WebRTC has them; nil for any other.
     package init?(_ codec: Codec) {
@@ -25,10 +33,16 @@ package enum RTPFormat: Sendable, Hashable {
 
     /// The format of a track; nil for a codec that is not carried.
     package init?(_ track: TrackDescription) {
-        if track.codec == .aac, case .audio(let audio) = track.media, audio.sampleRate > 0 {
+        switch (track.codec, track.media) {
+        case (.aac, .audio(let audio)) where audio.sampleRate > 0:
             self = .aac(rate: audio.sampleRate, channels: audio.channelCount)
-        } else {
-            self.init(track.codec)
+        case (.muLaw, .audio(let audio)), (.aLaw, .audio(let audio)):
+            guard audio.sampleRate > 0, (1...64).contains(audio.channelCount) else { return nil }
+            self = .g711(isALaw: track.codec == .aLaw, rate: audio.sampleRate, channels: audio.channelCount)
+        case (.h265, _): self = .h265
+        case (.vp9, _): self = .vp9
+        case (.jpeg, _): self = .jpeg
+        default: self.init(track.codec)
         }
         guard isAudio == track.isAudio else { return nil }
     }
@@ -40,23 +54,27 @@ package enum RTPFormat: Sendable, Hashable {
         case .h264: .h264
         case .opus: .opus
         case .aac: .aac
+        case .h265: .h265
+        case .vp9: .vp9
+        case .jpeg: .jpeg
+        case .g711(let isALaw, _, _): isALaw ? .aLaw : .muLaw
         }
     }
 
     /// Whether it carries sound.
     package var isAudio: Bool {
         switch self {
-        case .vp8, .h264: false
-        case .opus, .aac: true
+        case .vp8, .vp9, .h264, .h265, .jpeg: false
+        case .opus, .aac, .g711: true
         }
     }
 
     /// Ticks of the timestamp per second.
     package var clockRate: Int {
         switch self {
-        case .vp8, .h264: 90_000
+        case .vp8, .vp9, .h264, .h265, .jpeg: 90_000
         case .opus: 48_000
-        case .aac(let rate, _): rate
+        case .aac(let rate, _), .g711(_, let rate, _): rate
         }
     }
 
@@ -67,8 +85,34 @@ package enum RTPFormat: Sendable, Hashable {
         case .h264: "H264/90000"
         case .opus: "opus/48000/2"
         case .aac(let rate, let channels): "mpeg4-generic/\(rate)/\(channels)"
+        case .h265: "H265/90000"
+        case .vp9: "VP9/90000"
+        case .jpeg: "JPEG/90000"
+        case .g711(let isALaw, let rate, let channels):
+            (isALaw ? "PCMA" : "PCMU") + "/\(rate)" + (channels == 1 ? "" : "/\(channels)")
         }
     }
+
+    /// The maximum width and height of JPEG images.
+    package static let maximumImageSide = RTPImage.maximumSide
+
+    /// The payload type that RFC 3551, 6 fixes; nil where the sender chooses one.
+    package var fixedPayloadType: UInt8? {
+        switch self {
+        case .jpeg: 26
+        case .g711(let isALaw, 8000, 1): isALaw ? 8 : 0
+        default: nil
+        }
+    }
+}
+
+extension Codec {
+    /// Codecs that are passed on and not encoded here, by FFmpeg's names: H.265 and VP9, each packet a byte stream as with
+    /// H.264, or a frame; G.711.
+    static let h265 = Codec(rawValue: "hevc")
+    static let vp9 = Codec(rawValue: "vp9")
+    static let muLaw = Codec(rawValue: "pcm_mulaw")
+    static let aLaw = Codec(rawValue: "pcm_alaw")
 }
 
 extension TrackDescription {
@@ -83,14 +127,19 @@ struct Packetizer {
 
     private let format: RTPFormat
     private var vp8: VP8Packetizer
-    private var h264 = H264Packetizer()
+    private var vp9: VP9Packetizer
+    private var units: NALUnitPacketizer
     private var hasBegun = false
     /// Frames that are too large for one packet and cannot be cut.
     private(set) var oversized: UInt64 = 0
+    /// Why the last image was left out; nil where it was not.
+    private(set) var imageProblem: RTPImage.Problem?
 
     init(_ format: RTPFormat, pictureID: UInt16) {
         self.format = format
         vp8 = VP8Packetizer(pictureID: pictureID)
+        vp9 = VP9Packetizer(pictureID: pictureID)
+        units = NALUnitPacketizer(format == .h265 ? .h265 : .h264)
     }
 
     /// Whether the next packet begins something, and is marked for that: sound after silence.
@@ -111,7 +160,16 @@ struct Packetizer {
     ) {
         switch format {
         case .vp8: vp8.packetize(packet, bytes, room: room, output: output)
-        case .h264: h264.packetize(bytes, room: room, output: output)
+        case .vp9: vp9.packetize(packet, bytes, room: room, output: output)
+        case .h264, .h265: units.packetize(bytes, room: room, output: output)
+        case .jpeg:
+            imageProblem = nil
+            do throws(RTPImage.Problem) {
+                try JPEGPacketizer.packetize(bytes, room: room, output: output)
+            } catch {
+                imageProblem = error
+            }
+        case .g711: output(marksBeginning(), bytes.count) { $0.write(bytes, at: 0) }
         case .opus:
             guard bytes.count <= room else {
                 oversized += 1
@@ -146,28 +204,26 @@ enum AACPacketizer {
     }
 }
 
-/// A whole in as few parts as its limit allows, all of nearly the same size: better for pacing than full parts and a rest.
+/// A whole in as few parts as its limit allows, all of one size but for the last, which is little smaller: better for pacing
+/// than full parts and a rest. The kernel takes datagrams of one size together.
 struct EqualParts: Sequence, IteratorProtocol {
     private var index = 0
-    private var left: Int
-    private var partsLeft: Int
+    private let end: Int
+    private let size: Int
 
     /// - Parameters:
     ///   - size: what is cut.
     ///   - limit: the maximum size of a part.
     init(_ size: Int, limit: Int) {
-        left = size
-        partsLeft = (size + limit - 1) / limit
+        end = size
+        let count = Swift.max(1, (size + limit - 1) / limit)
+        self.size = (size + count - 1) / count
     }
 
     mutating func next() -> Range<Int>? {
-        guard partsLeft > 0 else { return nil }
-        let size = (left + partsLeft - 1) / partsLeft
-        defer {
-            index += size
-            left -= size
-            partsLeft -= 1
-        }
-        return index..<index + size
+        guard index < end else { return nil }
+        let part = index..<Swift.min(end, index + size)
+        index = part.upperBound
+        return part
     }
 }

@@ -167,7 +167,7 @@ package struct LocalSession: Sendable {
             let stereo = format.isStereo ? ";stereo=1;sprop-stereo=1" : ""
             text.add("a=fmtp:\(payloadType) minptime=10;useinbandfec=1\(stereo)")
         // Not of WebRTC.
-        case .aac: break
+        case .aac, .h265, .vp9, .jpeg, .g711: break
         }
         guard let retransmissionType else { return }
         text.add("a=rtpmap:\(retransmissionType) rtx/90000")

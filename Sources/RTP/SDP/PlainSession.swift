@@ -29,7 +29,8 @@ package struct PlainSession: Sendable {
         package var ssrc: UInt32
         /// The canonical name.
         package var cname: String
-        /// For H.264: `profile-level-id`, and the parameter sets in base64; nil as long as they are not known.
+        /// For H.264: `profile-level-id`, and the parameter sets in base64; nil as long as they are not known. For H.265 the
+        /// parameters `sprop-vps`, `sprop-sps` and `sprop-pps`.
         package var profileLevelID: String?
         package var parameterSets: String?
         /// For AAC: the `AudioSpecificConfig` in hexadecimal digits; nil as long as it is not known.
@@ -83,7 +84,8 @@ package struct PlainSession: Sendable {
         if stream.port > 0, stream.reportPort != stream.port + 1 { text.add("a=rtcp:\(stream.reportPort)") }
         text.add("a=rtpmap:\(type) \(format.encodingName)")
         switch format {
-        case .vp8: break
+        case .vp8, .vp9, .jpeg, .g711: break
+        case .h265: if let sets = stream.parameterSets { text.add("a=fmtp:\(type) \(sets)") }
         case .h264:
             var parameters = "packetization-mode=1"
             if let profile = stream.profileLevelID { parameters += ";profile-level-id=\(profile)" }
@@ -113,6 +115,18 @@ extension PlainSession.Stream {
                 profileLevelID = hexText(sets.sequenceParameterSets[0].dropFirst().prefix(3))
                 parameterSets = (sets.sequenceParameterSets + sets.pictureParameterSets).map(Base64.encode)
                     .joined(separator: ",")
+            }
+            if format == .h265 {
+                let sets = H265.parameterSets(of: bytes)
+                let kinds = [
+                    ("vps", H265.videoParameterSet), ("sps", H265.sequenceParameterSet),
+                    ("pps", H265.pictureParameterSet),
+                ]
+                if kinds.allSatisfy({ sets[$0.1] != nil }) {
+                    parameterSets = kinds.map { name, type in
+                        "sprop-\(name)=" + (sets[type] ?? []).map(Base64.encode).joined(separator: ",")
+                    }.joined(separator: ";")
+                }
             }
             if format.codec == .aac { audioConfiguration = hexText(bytes) }
         }

@@ -29,6 +29,8 @@ package final class RTPSender: @unchecked Sendable {
     }
     /// The last round trip that a report stated; nil before.
     package var roundTripTime: Duration? { reports.roundTripTime }
+    /// Why the last image was left out, for the user; nil where it was not.
+    package var imageProblem: String? { packetizer.imageProblem?.message }
     /// Whether a packet was sent, so that reports have something to state.
     package var hasSent: Bool { counters.packets > 0 }
 
@@ -106,11 +108,32 @@ package final class RTPSender: @unchecked Sendable {
         self.orientation = frame.orientation
         let room = configuration.maximumPacketSize - overhead
         frame.data.withUnsafeBytes { bytes in
+            if case .g711(_, let rate, let channels) = configuration.format {
+                return sendSamples(
+                    frame, bytes, size: channels, limit: max(1, min(room / channels, rate / 50)), timestamp, now, output
+                )
+            }
             packetizer.packetize(frame, bytes, room: room) { isLast, size, write in
                 let packet = makePacket(
                     timestamp: timestamp, isLast: isLast, isKeyFrame: isKeyFrame,
                     orientation: isLast && isVideo ? orientation : nil, payloadSize: size, at: now, write)
                 output(packet)
+            }
+        }
+    }
+
+    /// Sends samples in packets of 20 ms at most (RFC 3551, 4.2), each with its time.
+    private func sendSamples(
+        _ frame: MediaPacket, _ bytes: UnsafeRawBufferPointer, size: Int, limit: Int, _ timestamp: UInt32,
+        _ now: MediaTime, _ output: (RTPPacket) -> Void
+    ) {
+        for part in EqualParts(bytes.count / size, limit: limit) {
+            let samples = bytes.slice(part.lowerBound * size..<part.upperBound * size)
+            packetizer.packetize(frame, samples, room: samples.count) { isLast, size, write in
+                output(
+                    makePacket(
+                        timestamp: timestamp &+ UInt32(truncatingIfNeeded: part.lowerBound), isLast: isLast,
+                        isKeyFrame: false, orientation: nil, payloadSize: size, at: now, write))
             }
         }
     }

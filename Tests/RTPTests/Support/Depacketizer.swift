@@ -68,6 +68,9 @@ struct Depacketizer {
         case .h264: try addH264(packet.payload)
         case .opus: frame = packet.payload
         case .aac: try addAAC(packet.payload)
+        case .h265: try addH265(packet.payload)
+        case .vp9: try addVP9(packet)
+        case .g711, .jpeg: frame += packet.payload
         }
         guard packet.isMarked || format == .opus else { return }
         try require(fragment == nil, "a fragment is not complete")
@@ -80,6 +83,43 @@ struct Depacketizer {
         try require(payload.count > 4 && number(payload[0..<2]) == 16 && payload[3] & 7 == 0, "one header")
         frame += payload[4...]
         try require(frame.count <= number(payload[2..<4]) >> 3, "no more than the size of the unit")
+    }
+
+    /// RFC 9628, 4.2: without layers.
+    private mutating func addVP9(_ packet: ReadPacket) throws {
+        let payload = packet.payload
+        try require(payload.count > 3 && payload[0] & 0xB3 == 0x80 && payload[1] & 0x80 != 0, "descriptor")
+        try require((payload[0] & 8 != 0) == frame.isEmpty, "B at the beginning")
+        try require((payload[0] & 4 != 0) == packet.isMarked, "E at the end")
+        frame += payload[3...]
+    }
+
+    /// RFC 7798, 4.4.
+    private mutating func addH265(_ payload: [UInt8]) throws {
+        try require(payload.count > 2, "a header")
+        switch payload[0] >> 1 & 63 {
+        case 48:
+            var (index, count) = (2, 0)
+            while index < payload.count {
+                try require(index + 2 < payload.count, "AP")
+                let size = number(payload[index..<index + 2])
+                try require(size > 2 && index + 2 + size <= payload.count, "AP")
+                append(Array(payload[index + 2..<index + 2 + size]))
+                index += 2 + size
+                count += 1
+            }
+            try require(count > 1, "an aggregation of several")
+        case 49:
+            try require(payload.count > 3 && payload[2] & 0xC0 != 0xC0, "FU")
+            if payload[2] & 0x80 != 0 {
+                try require(fragment == nil, "a fragment begins in another")
+                fragment = [payload[0] & 0x81 | (payload[2] & 63) << 1, payload[1]]
+            }
+            try require(fragment != nil, "a fragment without a beginning")
+            fragment? += payload[3...]
+            if payload[2] & 0x40 != 0, let whole = fragment.take() { append(whole) }
+        default: append(payload)
+        }
     }
 
     private mutating func addVP8(_ payload: [UInt8]) throws {

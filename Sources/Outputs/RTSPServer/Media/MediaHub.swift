@@ -23,6 +23,7 @@ final class MediaHub: @unchecked Sendable {
     private(set) var media: PlainSession?
     private var channels: [Channel] = []
     private var hasVideo = false
+    private var warnedProblems: Set<String> = []
     /// The packets since the last key frame.
     private var group: [FramedPackets] = []
     private var groupSize = 0
@@ -81,6 +82,9 @@ final class MediaHub: @unchecked Sendable {
             track: index, isRandomAccess: isVideo ? packet.isKeyFrame : !hasVideo,
             capacity: packet.data.count + packet.data.count / 32 + 128, time: now)
         sender.send(packet, at: now) { item.append($0.bytes) }
+        if let problem = sender.imageProblem, warnedProblems.insert(problem).inserted {
+            warn("\(problem) Such images are left out of the stream.")
+        }
         guard item.bytes.readableBytes > 0 else { return }
         if isVideo, packet.isKeyFrame { limiter.didSendKeyFrame() }
         keep(item, now)

@@ -378,7 +378,7 @@ extension LocalSession.Stream {
             var opus = LocalSession.Format(.opus, payloadType: 111)
             if case .audio(let audio) = track.media { opus.isStereo = audio.channelCount == 2 }
             self.init(formats: [opus])
-        case .aac: return nil
+        case .aac, .h265, .vp9, .jpeg, .g711: return nil
         case .vp8, .h264:
             var profile = "42e01f"
             // Bytes 1 to 3 of `avcC`; a Baseline profile is offered as the one that all receivers take.
