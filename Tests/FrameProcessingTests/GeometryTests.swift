@@ -40,10 +40,12 @@ private let geometric: [PixelFormat] = [.i420, .yv12, .nv12, .nv21, .argb, .bgra
         for y in 0..<6 {
             for x in 0..<18 {
                 let four = [(0, 0), (1, 0), (0, 1), (1, 1)].map { before.pixel(x * 2 + $0.0, y * 2 + $0.1) }
-                let first = four.reduce(0) { $0 + Double($1.0) } / 4
-                #expect(abs(Double(after.pixel(x, y).0) - first) <= (format.isRGB ? 1 : 0.5))
+                let first: Double = four.reduce(0) { $0 + Double($1.0) } / 4
+                let tolerance = format.isRGB ? 1 : 0.5
+                #expect(abs(Double(after.pixel(x, y).0) - first) <= tolerance)
                 if format.isRGB {
-                    #expect(abs(Double(after.pixel(x, y).2) - four.reduce(0) { $0 + Double($1.2) } / 4) <= 1)
+                    let third: Double = four.reduce(0) { $0 + Double($1.2) } / 4
+                    #expect(abs(Double(after.pixel(x, y).2) - third) <= tolerance)
                 }
             }
         }

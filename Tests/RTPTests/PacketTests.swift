@@ -141,12 +141,13 @@ import Testing
         let packets = (0..<3).flatMap { index in
             sender.packets(of: frame([UInt8(index)], at: MediaTime(nanoseconds: 20_000_000 * Int64(index))))
         }
-        #expect(
-            packets.map { Array($0[0..<8]) + $0[12...] } == [
-                [0x80, 0xEF, 0x7F, 0xFE, 0xFF, 0xFF, 0xFF, 0x00, 0],
-                [0x80, 0x6F, 0x7F, 0xFF, 0x00, 0x00, 0x02, 0xC0, 1],
-                [0x80, 0x6F, 0x80, 0x00, 0x00, 0x00, 0x06, 0x80, 2],
-            ])
+        let expected: [[UInt8]] = [
+            [0x80, 0xEF, 0x7F, 0xFE, 0xFF, 0xFF, 0xFF, 0x00, 0],
+            [0x80, 0x6F, 0x7F, 0xFF, 0x00, 0x00, 0x02, 0xC0, 1],
+            [0x80, 0x6F, 0x80, 0x00, 0x00, 0x00, 0x06, 0x80, 2],
+        ]
+        let read: [[UInt8]] = packets.map { Array($0[0..<8] + $0[12...]) }
+        #expect(read == expected)
         #expect(sender.packets(of: frame(numbered(1300))).isEmpty)
         #expect(sender.statistics.oversizedFrames == 1)
     }

@@ -50,7 +50,7 @@ import Testing
         let elapsed = (MonotonicClock().now - start).seconds
         try capture.stopCapture()
         #expect(chunks.allSatisfy { $0.buffer.format == .float48kStereo && $0.buffer.frameCount == 960 })
-        #expect(chunks.map(\.firstFrame).prefix(60) == (0..<60).map { Int64($0) * 960 }[...])
+        #expect(Array(chunks.map(\.firstFrame).prefix(60)) == Array(stride(from: Int64(0), to: 60 * 960, by: 960)))
         // 60 chunks of 20 ms: neither in a burst nor late.
         #expect(elapsed > 1 && elapsed < 4)
         #expect(capture.streamStatistics.framesDecoded > 0)

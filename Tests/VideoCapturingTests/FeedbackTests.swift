@@ -116,7 +116,7 @@ import VideoCapturing
         }
         #expect(recording.wait(for: 100).count == 100)
         try publisher.stop()
-        #expect(idle.collected.map(firstLuma) == (0..<10).map { UInt8($0 * 10) })
+        #expect(idle.collected.map(firstLuma) == Array(stride(from: UInt8(0), to: 100, by: 10)))
         // What the frames in between have changed is not forgotten.
         for frame in idle.collected.dropFirst() { #expect(frame.damage == nil || frame.damage!.count == 10) }
         #expect(idle.collected.last?.damage?.count == 10)

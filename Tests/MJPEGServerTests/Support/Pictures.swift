@@ -6,9 +6,11 @@ func numberedJPEG(_ number: Int, padding: Int = 0) -> [UInt8] {
     let picture = TestJPEG.yuv420.bytes
     var comments: [UInt8] = []
     func add(_ bytes: [UInt8]) {
-        comments += [0xFF, 0xFE, UInt8((bytes.count + 2) >> 8), UInt8((bytes.count + 2) & 0xFF)] + bytes
+        let length = UInt16(bytes.count + 2)
+        comments += [0xFF, 0xFE, UInt8(length >> 8), UInt8(length & 0xFF)]
+        comments += bytes
     }
-    add((0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xFF) })
+    add(withUnsafeBytes(of: UInt32(number).bigEndian) { [UInt8]($0) })
     var rest = padding
     while rest > 0 {
         add([UInt8](repeating: 0x20, count: min(rest, 60_000)))

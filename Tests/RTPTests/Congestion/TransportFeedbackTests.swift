@@ -56,7 +56,8 @@ import Testing
     }
 
     @Test func shorterPacketsAreRefused() {
-        let bytes = FeedbackWriter.write((0..<40).map { (UInt16($0), $0 % 3 == 0 ? nil : $0 * 300) })
+        let bytes = FeedbackWriter.write(
+            (0..<40).map { (index: Int) -> (UInt16, Int?) in (UInt16(index), index % 3 == 0 ? nil : index * 300) })
         for count in stride(from: 0, to: bytes.count, by: 1) {
             var cut = Array(bytes[..<count])
             #expect(TransportFeedbackTests.reports(cut) == nil)
