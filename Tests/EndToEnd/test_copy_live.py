@@ -35,10 +35,13 @@ class LiveTestCase(StreamTestCase):
     def assertInOrder(self, ours, theirs):
         """Whether packets are those that were sent from some point on. The last ones of a sender that is killed may be in one
         of the places only."""
-        start = theirs.index(ours[0])
-        length = min(len(ours), len(theirs) - start)
-        self.assertGreater(length, 15)
-        self.assertEqual(ours[:length], theirs[start:start + length])
+        def continues(start):
+            length = min(len(ours), len(theirs) - start)
+            return length > 15 and ours[:length] == theirs[start:start + length]
+
+        # Sound may repeat itself.
+        starts = [place for place, packet in enumerate(theirs) if packet == ours[0]]
+        self.assertTrue(any(continues(start) for start in starts), f"{len(ours)}, {len(theirs)}, {starts}")
 
     def assertPlays(self, output):
         """Whether a file decodes without a complaint, and its times increase. Returns the times of its pictures."""
@@ -135,6 +138,16 @@ class LiveCopyTests(LiveTestCase):
                 run = self.run_tool("--input", url, "--codec", "copy", "-o", "a.mkv", *options)
                 self.assertEqual(run.code, code, run.stderr)
                 self.assertIn(words, run.stderr)
+        # A list could name other addresses.
+        (self.folder / "list.m3u8").write_text("#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:5,\nfile:///etc/passwd\n")
+        port = free_port()
+        self.begin("python3", "-m", "http.server", port, "--bind", "127.0.0.1")
+        wait_for_listener(port)
+        for name, words in ("list.m3u8", "cannot be opened"), ("nothing.ts", "404"):
+            run = self.run_tool("--input", f"http://bob:s3cret@127.0.0.1:{port}/{name}", "--codec", "copy", "-o", "a.mkv")
+            self.assertEqual(run.code, NO_INPUT, str(run))
+            self.assertIn(words, run.stderr)
+            self.assertNotIn("s3cret", run.stderr)
         url = f"rtsp://bob:s3cret@127.0.0.1:{free_port()}/a"
         run = self.run_tool("--input", url, "--codec", "copy", "-o", "a.mkv", "--stats", "json")
         self.assertEqual(run.code, NO_INPUT, str(run))
