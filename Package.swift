@@ -38,7 +38,7 @@ let libraries = [
     "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
     "StreamOutput", "RTPOutput", "IcecastOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer",
-    "FileCapturer", "Loudspeaker", "LoudspeakerOutput",
+    "FileCapturer", "LibcameraCapturer", "Loudspeaker", "LoudspeakerOutput",
     "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
     "RTSPServer", "WebRTCPublisher", "WebRTCViewing", "MotionDetection",
@@ -47,7 +47,8 @@ let libraries = [
 let package = Package(
     name: "swift-video-capturing",
     products: libraries.map { .library(name: $0, targets: [$0]) } + [
-        .executable(name: "capturer-demo", targets: ["capturer-demo"])
+        .executable(name: "capturer-demo", targets: ["capturer-demo"]),
+        .executable(name: "capturer-demo-libcamera", targets: ["capturer-demo-libcamera"]),
     ],
     traits: [
         // Off unless asked for: BoringSSL takes longer to build than all the rest.
@@ -261,6 +262,13 @@ let package = Package(
                 "VideoCapturing", "PacketCapturing", "FrameProcessing", "H264Bitstream", "V4L2Support", "CLibV4L2",
             ],
             path: "Capturers/CameraCapturer", swiftSettings: strict),
+        // Apart from the tool, since libcamera starts threads when a program loads it: a separate program is the tool with
+        // libcamera's cameras.
+        .target(
+            name: "LibcameraCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CLibcamera"],
+            path: "Capturers/LibcameraCapturer", swiftSettings: strict),
+        // C++, compiled against the libcamera that is installed; without one its functions say so.
+        .target(name: "CLibcamera", dependencies: ["CLibcameraFlags"], path: "Sources/System/CLibcamera"),
         .target(
             name: "MJPEGCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "HTTPTransport", "CLibCURL"],
             path: "Capturers/MJPEGCapturer", swiftSettings: strict),
@@ -294,6 +302,9 @@ let package = Package(
         .target(name: "CNoiseKernel", path: "Sources/System/CNoiseKernel"),
         // The command-line tool; all of it but the call of its entry is a library, for tests and fuzzing.
         .executableTarget(name: "capturer-demo", dependencies: ["CaptureTool"], swiftSettings: strict),
+        .executableTarget(
+            name: "capturer-demo-libcamera", dependencies: ["CaptureTool", "LibcameraCapturer", "VideoCapturing"],
+            swiftSettings: strict),
         .target(
             name: "CaptureTool", dependencies: (isSmall ? smallToolModules : toolModules).map { .byName(name: $0) },
             exclude: isSmall ? ["Catalog/DemoCatalog.swift", "Sound"] : ["Catalog/SmallCatalog.swift"],
@@ -314,6 +325,7 @@ let package = Package(
         system("COpenH264", pkgConfig: "openh264", ["libopenh264-dev"]),
         system("COpus", pkgConfig: "opus", ["libopus-dev"]),
         system("CALSA", pkgConfig: "alsa", ["libasound2-dev"]),
+        system("CLibcameraFlags", pkgConfig: "libcamera", ["libcamera-dev"]),
         system("CMPG123", pkgConfig: "libmpg123", ["libmpg123-dev"]),
         system("CNice", pkgConfig: "gobject-2.0", ["libnice-dev"]),
         system("COpenSSL", pkgConfig: "openssl", ["libssl-dev"]),
@@ -485,6 +497,10 @@ let package = Package(
                 "V4L2Support", "VideoCapturing", "CLibV4L2",
             ],
             swiftSettings: strict),
+        // A program rather than a test target: libcamera's threads do not belong into all other tests.
+        .executableTarget(
+            name: "libcamera-checks", dependencies: ["LibcameraCapturer", "CapturerTestKit", "VideoCapturing"],
+            path: "Tests/LibcameraChecks", swiftSettings: strict),
         .testTarget(
             name: "FileCapturerTests",
             dependencies: [

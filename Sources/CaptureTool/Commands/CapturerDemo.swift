@@ -30,14 +30,20 @@ public enum CapturerDemo {
 
     /// Runs the command of a command line.
     ///
-    /// - Parameter arguments: the command line without the program's name.
+    /// - Parameters:
+    ///   - arguments: the command line without the program's name.
+    ///   - change: changes the sources that the tool offers, for a program that links more than it.
     /// - Returns: the exit code.
-    public static func run(_ arguments: [String]) -> Int32 {
+    public static func run(
+        _ arguments: [String], sources change: (CapturerCatalog) -> CapturerCatalog = { $0 }
+    ) -> Int32 {
         let terminal = Terminal.shared
+        var catalog = demoCatalog
+        catalog.sources = change(catalog.sources)
         do {
-            return try execute(arguments, ToolContext(terminal: terminal, catalog: demoCatalog)).rawValue
+            return try execute(arguments, ToolContext(terminal: terminal, catalog: catalog)).rawValue
         } catch {
-            let message = explained(error, demoCatalog)
+            let message = explained(error, catalog)
             // A program that reads one object on each line can read why there was no run.
             if asksForJSON(arguments) {
                 terminal.writeLine(StatisticsJSON.error(message))

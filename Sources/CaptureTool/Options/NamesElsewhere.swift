@@ -131,8 +131,8 @@ enum NamesElsewhere {
     private static let sources: [Advice] = [
         (
             ["libcamera", "picamera", "rpicam", "libcamerasrc"],
-            "libcamera is not supported. Cameras with a V4L2 driver are --source camera. On a Raspberry Pi run rpicam-vid -t 0 "
-                + "--inline --listen -o tcp://127.0.0.1:8888, and use --input tcp://127.0.0.1:8888."
+            "use --source camera. For cameras of libcamera, as on a Raspberry Pi, build the tool by LIBCAMERA=1 scripts/tool; or "
+                + "run rpicam-vid -t 0 --inline --listen -o tcp://127.0.0.1:8888, and use --input tcp://127.0.0.1:8888."
         ),
         (
             ["wayland", "pipewire", "portal"],
