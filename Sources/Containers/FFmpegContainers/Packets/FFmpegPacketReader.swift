@@ -61,6 +61,36 @@ final class FFmpegPacketReader {
         av_packet_free(&packet)
     }
 
+    /// When the first track begins, in nanoseconds on the time line of the packets.
+    var start: Int64 { streams.first?.start ?? 0 }
+
+    /// The length of the first track, as the file states it, or that of the file after its begin; nil where there is neither.
+    var statedDuration: Duration? {
+        let context = demuxer.context.pointee
+        guard context.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE, context.duration != clibav_no_time,
+            context.duration > 0
+        else { return nil }
+        if let own = streams.first?.statedDuration { return own }
+        // Sound may begin earlier, by as much as it came late in the file before. Matroska counts from zero.
+        let isFromZero = demuxer.name.hasPrefix("matroska") || context.start_time == clibav_no_time
+        let early = isFromZero ? start : start - context.start_time * 1000
+        return max(.zero, .microseconds(context.duration) - .nanoseconds(max(0, early)))
+    }
+
+    /// Goes to the last key frame not later than a time by the index of the file; without one to its beginning.
+    ///
+    /// - Parameter nanoseconds: on the time line of the packets.
+    func seek(to nanoseconds: Int64) {
+        let stream = demuxer.stream.pointee
+        let target = av_rescale_q(nanoseconds, AVRational(num: 1, den: 1_000_000_000), stream.time_base)
+        guard AllowedFormats.haveIndex(demuxer.name),
+            av_seek_frame(demuxer.context, stream.index, target, AVSEEK_FLAG_BACKWARD) >= 0
+        else { return }
+        demuxer.forgetReadError()
+        for stream in streams { stream.forget() }
+        (ready, returned, end) = ([], 0, nil)
+    }
+
     /// The next packet; nil at the end.
     ///
     /// - Throws: `corruptData` when the file is damaged or cut off, after its packets; `interrupted` when a wait for a pipe

@@ -110,6 +110,24 @@ final class PacketStream {
         }
     }
 
+    /// When it begins, in nanoseconds on the time line of its packets.
+    var start: Int64? {
+        let time = stream.pointee.start_time
+        return time == clibav_no_time ? nil : nanoseconds(time) &+ decoderDelay.nanoseconds
+    }
+
+    /// The length that the file states for it; nil for none.
+    var statedDuration: Duration? {
+        let duration = stream.pointee.duration
+        return duration == clibav_no_time || duration <= 0 ? nil : .nanoseconds(nanoseconds(duration))
+    }
+
+    /// Forgets the packets of before a seek.
+    func forget() {
+        av_bsf_flush(filter)
+        last = nil
+    }
+
     /// A packet with the time of the first sample that was encoded, where the file has that of the first one decoded.
     func placed(_ packet: MediaPacket) -> MediaPacket {
         guard decoderDelay != .zero else { return packet }
