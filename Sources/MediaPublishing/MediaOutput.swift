@@ -65,6 +65,10 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// Takes a still of this moment, where the output is one that does so on request. It must not wait.
     func takeStill()
 
+    /// Ends its file and goes on in another one, where it writes files that follow each other; does nothing otherwise. It must
+    /// not wait.
+    func reopen()
+
     /// Whether it only serves the others, as one that takes stills when a key asks for them: a run whose other outputs have
     /// ended is over.
     var isAuxiliary: Bool { get }
@@ -87,6 +91,7 @@ extension MediaOutput {
     public var limitsOwnWaits: Bool { false }
     public var path: String? { nil }
     public func takeStill() {}
+    public func reopen() {}
     public var isAuxiliary: Bool { false }
     public var paths: [String] { path.map { [$0] } ?? [] }
 }

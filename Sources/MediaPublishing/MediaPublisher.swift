@@ -289,6 +289,11 @@ public final class MediaPublisher: Sendable {
         for record in state.withLock({ $0.records }) where record.takesMore { record.output.takeStill() }
     }
 
+    /// Has outputs whose files follow each other begin the next one, with the next key frame. Safe to call from any thread.
+    public func reopenFiles() {
+        for record in state.withLock({ $0.records }) where record.takesMore { record.output.reopen() }
+    }
+
     /// Stops the capture and completes the outputs. Failures of outputs come as events, before it returns.
     ///
     /// - Throws: what stopping the capture throws; the outputs are complete all the same.

@@ -59,6 +59,19 @@ import VideoCapturing
         #expect(try SplitFiles("/no/such/folder/a.ivf").space == nil)
     }
 
+    /// The still of a clip goes with it; a file of the same name that is not a JPEG stays, and so does that of a recorder
+    /// without stills.
+    @Test(arguments: [true, false]) func stillsAreDeletedWithTheirClips(hasStills: Bool) throws {
+        let now = try makeFiles(4)
+        for number in 2...4 { try folder.write(number == 4 ? [1] : [0xFF, 0xD8, 0xFF], to: "a-00\(number).jpg") }
+        var retention = FileRetention(
+            files: try SplitFiles(folder.file("a-%03d.ivf")), limits: [.files(3)], kind: "ivf")
+        retention.hasStills = hasStills
+        #expect(retention.deleteOldest(besides: [], now: now) == 2)
+        let left = (2...4).filter { (try? readBytes(folder.file("a-00\($0).jpg"))) != nil }
+        #expect(left == (hasStills ? [2, 4] : [2, 3, 4]))
+    }
+
     /// 1 March 2026 by the clock of the machine.
     private func date(_ hour: Int, _ minute: Int, _ second: Double) -> Duration {
         var fields = tm()

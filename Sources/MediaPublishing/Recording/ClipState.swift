@@ -18,6 +18,8 @@ struct ClipState: Sendable {
     var clips: [Clip] = []
     var clipsMade = 0
     var isClosing = false
+    /// Whether the clip goes on in another file with the next key frame.
+    var isReopening = false
     /// Whether the thread that writes runs.
     var isWriting = false
     /// The file that is written.
@@ -51,8 +53,8 @@ struct ClipState: Sendable {
         if isLeading { newest = max(newest ?? packet.timestamp, packet.timestamp) }
         // A group that is larger than the limit was dropped.
         var needsKeyFrame = stream.ring.groupsDropped != groupsDropped && stream.ring.bytes == 0
-        if isLeading, let interval = configuration.split {
-            needsKeyFrame = split(at: packet, interval) || needsKeyFrame
+        if isLeading, configuration.split != nil || isReopening {
+            needsKeyFrame = split(at: packet, configuration.split) || needsKeyFrame
         }
         let room = 2 * configuration.maximumBytes
         let waiting = clips.reduce(0) { $0 + $1.waitingBytes }
@@ -67,18 +69,22 @@ struct ClipState: Sendable {
     /// Goes on in another clip at a key frame, where the last one is long enough.
     ///
     /// - Returns: whether a key frame is needed for it.
-    private mutating func split(at packet: MediaPacket, _ interval: SplitOutput.Interval) -> Bool {
+    private mutating func split(at packet: MediaPacket, _ interval: SplitOutput.Interval?) -> Bool {
         guard let index = clips.lastIndex(where: { !$0.isComplete && !$0.isFollowed }), let start = clips[index].start
-        else { return false }
+        else {
+            isReopening = false
+            return false
+        }
         let length: Duration
-        switch interval {
+        switch isReopening ? .duration(.zero) : interval {
         case .duration(let time): length = time
         case .clock(let time): length = timeToBoundary(time, from: clips[index].date + (start - clips[index].time))
-        case .bytes: return false
+        case .bytes, nil: return false
         }
         guard packet.timestamp - start >= length else { return false }
         // Asked for once.
         guard packet.isKeyFrame else { return packet.timestamp - start < length + packet.duration }
+        isReopening = false
         clipsMade += 1
         let passed = packet.timestamp - clips[index].time
         var next = Clip(

@@ -88,6 +88,7 @@ final class ClipWriter: Sendable {
         do {
             let output = try open(&file, context)
             file.start = first.packets.first?.timestamp
+            if let recording = recording(file) { context.recording.index?.begin(recording) }
             var batch: Batch? = first
             while let packets = batch?.packets {
                 for packet in packets {
@@ -204,11 +205,25 @@ final class ClipWriter: Sendable {
                 "\(file.path): the disk was too slow, and \(clip.packetsLost) packets of the clip are missing; "
                     + "groups of pictures were left out.")
         }
+        if var recording = recording(file) {
+            recording.reasons = clip.reasons
+            context.recording.index?.end(recording)
+        }
         var ended = event(.end, file, date: wallClockTime())
         ended.reasons = clip.reasons
         ended.bytes = bytes
         ended.error = file.error
         context.recording.post(ended)
+    }
+
+    /// What the file shows so far; nil before its first packet.
+    private func recording(_ file: File) -> Recording? {
+        file.start.map { start in
+            Recording(
+                path: file.path, start: file.clip.date + (start - file.clip.time),
+                duration: file.end.map { $0 - start } ?? .zero, reasons: file.clip.reasons, detail: file.clip.detail,
+                isOngoing: file.end == nil)
+        }
     }
 
     private func event(_ phase: RecordingEvent.Phase, _ file: File, date: Duration) -> RecordingEvent {

@@ -53,6 +53,7 @@ public final class RecordingTrigger: Sendable {
         var receiversMade = 0
         var accepted: Set<Reason>?
         var handler: (@Sendable (RecordingEvent) -> Void)?
+        var index: RecordingIndex?
     }
 
     private let state = Locked(State())
@@ -123,6 +124,13 @@ public final class RecordingTrigger: Sendable {
         state.withLock { $0.handler = handler }
     }
 
+    /// Sets the index to which outputs report their files, and from which a server plays them; nil, as in the beginning, for
+    /// none.
+    public func setIndex(_ index: RecordingIndex?) { state.withLock { $0.index = index } }
+
+    /// The index of the recordings; see ``setIndex(_:)``.
+    public var index: RecordingIndex? { state.withLock { $0.index } }
+
     func post(_ event: RecordingEvent) { state.withLock { $0.handler }?(event) }
 
     // MARK: Outputs
@@ -170,6 +178,8 @@ public struct RecordingEvent: Sendable {
     public var bytes: Int64
     /// Why the file is not whole, or not there; nil for success.
     public var error: (any Error)?
+    /// The path of a still of its begin; nil without one. The outputs take none: a handler may.
+    public var still: String?
 
     /// An event; see the properties.
     public init(

@@ -29,6 +29,8 @@ public final class TriggeredOutput: MediaOutput {
         public var split: SplitOutput.Interval?
         /// The limits of the files that the pattern names, those of earlier runs included; empty for none.
         public var keep: [SplitOutput.Limit]
+        /// Whether a still of the name of ``TriggeredOutput/stillPath(of:)`` is deleted with its clip.
+        public var keepsStills = false
 
         /// A configuration; see the properties.
         public init(
@@ -99,8 +101,18 @@ public final class TriggeredOutput: MediaOutput {
             duration: configuration.preroll + TriggeredOutput.margin, bytes: configuration.maximumBytes)
         state = Locked(ClipState(stream: PacketStream(ring: ring), firstPath: path))
         writer = ClipWriter(
-            state, files: FileRetention(files: files, limits: configuration.keep, kind: model.kind), number: number,
+            state,
+            files: FileRetention(
+                files: files, limits: configuration.keep, kind: model.kind, hasStills: configuration.keepsStills),
+            number: number,
             clock: clock, make)
+    }
+
+    /// The path of a still of a clip, next to it: that of the clip with the extension `jpg`.
+    public static func stillPath(of path: String) -> String {
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        let dot = path[slash...].lastIndex(of: ".") ?? path.endIndex
+        return path[..<dot] + ".jpg"
     }
 
     /// The pattern.
@@ -138,6 +150,15 @@ public final class TriggeredOutput: MediaOutput {
                 message: "The disk has not answered for \(TriggeredOutput.diskTimeout); the last clip is not whole. "
                     + "Check the disk.")
         }
+    }
+
+    /// Goes on in another file, where a clip is recorded.
+    public func reopen() {
+        let feedback = state.withLock { state in
+            state.isReopening = true
+            return state.feedback
+        }
+        feedback?.requestKeyFrame()
     }
 
     public func setWriteTimeout(_ timeout: Duration?) { writer.setWriteTimeout(timeout) }

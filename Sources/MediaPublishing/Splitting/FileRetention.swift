@@ -12,6 +12,8 @@ struct FileRetention: Sendable {
     let limits: [SplitOutput.Limit]
     /// See ``MediaOutput/kind``.
     let kind: String
+    /// Whether each file may have a still, which is deleted with it.
+    var hasStills = false
 
     /// Whether limits are exceeded by the mere passing of time, or by other programs.
     var changesWithTime: Bool {
@@ -38,7 +40,10 @@ struct FileRetention: Sendable {
         while let file = kept.first, limits.contains(where: { isExceeded($0, kept.count, bytes, file, now) }) {
             kept.removeFirst()
             bytes &-= file.bytes
-            if unlink(file.path) == 0 { deleted += 1 }
+            guard unlink(file.path) == 0 else { continue }
+            deleted += 1
+            let still = TriggeredOutput.stillPath(of: file.path)
+            if hasStills, FileSignature.isFile(still, of: "jpeg") { unlink(still) }
         }
         return deleted
     }

@@ -15,6 +15,8 @@ struct SplitFiles: Sendable, Hashable {
     /// The folder with a slash behind it; empty for the current one.
     let folder: String
     private let pattern: FileNamePattern
+    /// Whether the folder was on another disk than the root at the beginning.
+    private let wasMounted: Bool
 
     /// Parses a pattern; one without any field gets a number before its extension.
     ///
@@ -46,6 +48,7 @@ struct SplitFiles: Sendable, Hashable {
             guard width <= 15 else { throw OptionError("output", path, "a number has at most 15 digits.") }
         }
         pattern.fillWithZeros()
+        wasMounted = SplitFiles.isMounted(folder)
         let hasFields = pattern.hasNumber || pattern.hasTime
         self.pattern = hasFields ? pattern : FileNamePattern(numbering: pattern.name(number: 0, time: 0))
     }
@@ -76,11 +79,21 @@ struct SplitFiles: Sendable, Hashable {
 
     /// The path of the next file, which no file has; see ``freePath(_:time:)``.
     ///
-    /// - Throws: `OptionError` when thousands of names are taken.
+    /// - Throws: `OptionError` when thousands of names are taken, and while the disk is away: its mount point is an empty
+    ///   folder of another disk, which is not to be filled.
     func nextPath(_ number: inout Int, time: Int64) throws(OptionError) -> String {
+        guard !wasMounted || SplitFiles.isMounted(folder) else {
+            throw OptionError("output", folder, "the disk of this folder is away; connect and mount it again.")
+        }
         if let path = freePath(&number, time: time) { return path }
         throw OptionError(
             "output", path(number: number, time: time), "thousands of files have names like this; choose another.")
+    }
+
+    /// Whether a folder is on another disk than the root.
+    private static func isMounted(_ folder: String) -> Bool {
+        var (here, root) = (stat(), stat())
+        return stat(folder.isEmpty ? "." : folder, &here) == 0 && stat("/", &root) == 0 && here.st_dev != root.st_dev
     }
 
     /// The number after those of the files that exist.
@@ -156,7 +169,7 @@ enum FileSignature {
     /// By ``MediaOutput/kind``; one of several is enough. Raw samples and checksums have none.
     private static let known: [String: [Signature]] = [
         "webm": ebml, "weba": ebml, "matroska": ebml, "mp4": boxes, "mov": boxes, "ipod": boxes,
-        "ivf": [[(0, Array("DKIF".utf8))]], "y4m": [[(0, Array("YUV4MPEG2".utf8))]],
+        "jpeg": [[(0, [0xFF, 0xD8])]], "ivf": [[(0, Array("DKIF".utf8))]], "y4m": [[(0, Array("YUV4MPEG2".utf8))]],
         "wav": [[(0, Array("RIFF".utf8))], [(0, Array("RF64".utf8))]],
         "h264": [[(0, [0, 0, 1])], [(0, [0, 0, 0, 1])]],
         // Packets of 188 bytes, and of 192.

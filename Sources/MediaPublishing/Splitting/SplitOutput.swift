@@ -16,7 +16,11 @@ public import VideoCapturing
 /// try publisher.add(split)
 /// ```
 /// A file begins with a key frame, which is requested when one is due, and ends where the next begins: no frame is lost
-/// or written twice. Safe to use from any thread.
+/// or written twice.
+///
+/// A disk that is full, or goes away, does not end a recording in real time: the next file begins once there is room again, and
+/// the time between is lost. A warning says so, and so does the failure of the output where the recording ends meanwhile. Files
+/// of frames, such as raw ones, end with their first failure. Safe to use from any thread.
 public final class SplitOutput: MediaOutput {
     /// When a file ends.
     public enum Interval: Sendable, Hashable {
@@ -49,6 +53,8 @@ public final class SplitOutput: MediaOutput {
     private let interval: Interval
     private let retention: FileRetention
     private let wallClock: @Sendable () -> Duration
+    /// How long a disk that failed is left alone.
+    let retryInterval: Duration
     private let make: @Sendable (String) throws -> any MediaOutput
     /// Says what it takes; never opened.
     private let model: any MediaOutput
@@ -69,6 +75,24 @@ public final class SplitOutput: MediaOutput {
         var intervals = 0
         /// When the next multiple by the clock is.
         var boundary: MediaTime?
+        /// Whether the file is to end with the next key frame.
+        var isReopening = false
+        /// The file that is written, for the index, and the time of its first packet.
+        var recording: Recording?
+        var recordingStart: MediaTime?
+        /// What to add to the time of a packet for that of the wall clock.
+        var clockOffset: Duration?
+        /// Why no file is written; nil while one is.
+        var failure: (any Error)?
+        var outages = 0
+        var timeLost = Duration.zero
+
+        /// What the disk has lost, in a sentence.
+        var outageText: String {
+            guard outages > 0 else { return "" }
+            let count = outages == 1 ? "once" : "\(outages) times"
+            return " The disk failed \(count); \(fixed(timeLost.seconds, 1)) s are lost."
+        }
     }
 
     /// Files by a pattern.
@@ -88,10 +112,13 @@ public final class SplitOutput: MediaOutput {
         try self.init(pattern, every: interval, keep: limits, wallClock: { wallClockTime() }, make)
     }
 
-    /// - Parameter wallClock: the time since 1970, for intervals by the clock.
+    /// - Parameters:
+    ///   - wallClock: the time since 1970, for intervals by the clock.
+    ///   - retryInterval: how long a disk that failed is left alone.
     init(
         _ pattern: String, every interval: Interval, keep limits: [Limit] = [],
-        wallClock: @escaping @Sendable () -> Duration, _ make: @escaping @Sendable (String) throws -> any MediaOutput
+        retryInterval: Duration = .seconds(2), wallClock: @escaping @Sendable () -> Duration,
+        _ make: @escaping @Sendable (String) throws -> any MediaOutput
     ) throws {
         switch interval {
         case .duration(let time) where time <= .zero, .clock(let time) where time <= .zero:
@@ -102,6 +129,7 @@ public final class SplitOutput: MediaOutput {
         files = try SplitFiles(pattern)
         self.interval = interval
         self.wallClock = wallClock
+        self.retryInterval = retryInterval
         self.make = make
         var number = files.nextNumber
         let path = try files.nextPath(&number, time: SplitOutput.now)
@@ -135,8 +163,14 @@ public final class SplitOutput: MediaOutput {
     }
 
     public func close(at end: MediaTime?) throws {
-        try state.withLock { $0.current }?.close(at: end)
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        let current = state.withLock { $0.current }
+        defer { endRecording() }
+        try current?.close(at: end)
     }
+
+    /// Ends the file with the next key frame, which is requested.
+    public func reopen() { state.withLock { $0.isReopening = true } }
 
     public func discard() { state.withLock { $0.current }?.discard() }
 
@@ -157,8 +191,10 @@ public final class SplitOutput: MediaOutput {
         let count = state.filesEnded + (state.current == nil ? 0 : 1)
         result.details.append(("files", .integer(Int64(count))))
         result.details.append(("filesDeleted", .integer(Int64(state.filesDeleted))))
+        result.details.append(("outages", .count(state.outages)))
+        result.details.append(("secondsLost", .number(state.timeLost.seconds)))
         guard count > 1 else {
-            result.summary = last?.summary ?? ""
+            result.summary = (last?.summary ?? "") + state.outageText
             return result
         }
         result.summary =
@@ -167,13 +203,14 @@ public final class SplitOutput: MediaOutput {
             result.summary +=
                 " \(state.filesDeleted) of the oldest \(state.filesDeleted == 1 ? "was" : "were") deleted."
         }
+        result.summary += state.outageText
         return result
     }
 
     // MARK: Files
 
     /// Whether the file that is written has all that it is to have, and the next may begin at `time`.
-    fileprivate func isDue(at time: MediaTime) -> Bool {
+    func isDue(at time: MediaTime) -> Bool {
         let (current, start, intervals, boundary) = state.withLock { state in
             state.start = state.start ?? time
             if case .clock(let interval) = self.interval, state.boundary == nil {
@@ -181,6 +218,7 @@ public final class SplitOutput: MediaOutput {
             }
             return (state.current, state.start ?? time, state.intervals, state.boundary)
         }
+        if state.withLock({ $0.isReopening }) { return true }
         switch interval {
         case .duration(let interval): return time - start >= interval * (intervals + 1)
         case .clock: return boundary.map { time >= $0 } ?? false
@@ -189,9 +227,10 @@ public final class SplitOutput: MediaOutput {
     }
 
     /// Completes the file, whose sink has been finished, and opens the next one.
-    fileprivate func next(at time: MediaTime) throws -> OutputContext.Destination {
+    func next(at time: MediaTime) throws -> OutputContext.Destination {
         let current = state.withLock { state in
             state.boundary = nil
+            state.isReopening = false
             if case .duration(let interval) = interval, let start = state.start {
                 // Several, when no frame came for longer than one.
                 while time - start >= interval * (state.intervals + 1) { state.intervals += 1 }
@@ -199,12 +238,18 @@ public final class SplitOutput: MediaOutput {
             return state.current
         }
         try current?.close(at: time)
+        didEnd(current)
+        return try openNext()
+    }
+
+    private func didEnd(_ current: (any MediaOutput)?) {
+        guard let current else { return }
+        endRecording()
         state.withLock { state in
-            state.bytesEnded &+= current?.outputStatistics.bytes ?? 0
+            state.bytesEnded &+= current.outputStatistics.bytes
             state.filesEnded += 1
             state.current = nil
         }
-        return try openNext()
     }
 
     private func openNext() throws -> OutputContext.Destination {
@@ -223,6 +268,79 @@ public final class SplitOutput: MediaOutput {
         return destination
     }
 
+    // MARK: The index
+
+    /// Takes the time of a picture that is written, or of sound where there are no pictures.
+    func record(_ packet: MediaPacket) {
+        let begun = state.withLock { state -> (Recording, RecordingIndex)? in
+            guard let context = state.context, context.pacing == .realTime, let index = context.recording.index else {
+                return nil
+            }
+            if let start = state.recordingStart {
+                state.recording?.duration = packet.timestamp + packet.duration - start
+                return nil
+            }
+            let offset = wallClock() - (MonotonicClock().now - .zero)
+            // The same for all files, unless the clock is set: so they are contiguous.
+            let isSet = state.clockOffset.map { (offset - $0).nanoseconds.magnitude > 50_000_000 } ?? true
+            if isSet { state.clockOffset = offset }
+            let date = packet.timestamp - .zero + (state.clockOffset ?? offset)
+            let recording = Recording(path: state.lastPath, start: date, duration: .zero, isOngoing: true)
+            (state.recording, state.recordingStart) = (recording, packet.timestamp)
+            return (recording, index)
+        }
+        if let (recording, index) = begun { index.begin(recording) }
+    }
+
+    private func endRecording() {
+        let ended = state.withLock { state -> (Recording, RecordingIndex)? in
+            state.recordingStart = nil
+            guard var recording = state.recording.take(), let index = state.context?.recording.index else { return nil }
+            recording.isOngoing = false
+            return (recording, index)
+        }
+        if let (recording, index) = ended { index.end(recording) }
+    }
+
+    // MARK: Outages
+
+    /// Ends a file that has failed, whose sink has been finished.
+    ///
+    /// - Parameters:
+    ///   - error: the failure.
+    ///   - isAgain: whether the disk has not recovered from the failure before.
+    /// - Throws: the failure, where the recording cannot go on without the file.
+    func abandon(_ error: any Error, isAgain: Bool) throws {
+        let (context, current, path) = state.withLock { ($0.context, $0.current, $0.lastPath) }
+        guard let context, context.pacing == .realTime, !context.isStopRequested() else { throw error }
+        if isAgain {
+            // Otherwise a full disk would get many files without contents.
+            current?.discard()
+            endRecording()
+            state.withLock { state in (state.failure, state.current) = (error, nil) }
+            return
+        }
+        try? current?.close(at: nil)
+        didEnd(current)
+        state.withLock { state in
+            state.failure = error
+            state.outages += 1
+        }
+        context.warn("\(path): the file is not whole. \(error) The recording goes on when the disk takes files again.")
+    }
+
+    /// The disk has taken a file after an outage.
+    ///
+    /// - Parameter lost: the time that no file has.
+    func didRecover(lost: Duration) {
+        let (context, path) = state.withLock { state in
+            state.failure = nil
+            state.timeLost += lost
+            return (state.context, state.lastPath)
+        }
+        context?.warn("\(path): the recording goes on; \(fixed(lost.seconds, 1)) s are lost.")
+    }
+
     /// Seconds since 1970.
     private static var now: Int64 { Int64(time(nil)) }
 
@@ -230,102 +348,6 @@ public final class SplitOutput: MediaOutput {
         let count = retention.deleteOldest(besides: [path])
         if count > 0 { state.withLock { $0.filesDeleted += count } }
     }
-}
-
-/// Splits packets at key frames. Called by one thread at a time, as every sink is.
-private final class SplitSink: FeedbackSink, SplittingSink {
-    private let output: SplitOutput
-    private struct State {
-        var sink: any PacketSink
-        var tracks: [TrackDescription] = []
-        /// The track whose key frames begin files: the pictures, where there are any.
-        var leading: TrackID?
-        var feedback: PacketFeedback?
-        var hasAsked = false
-        /// The time of the key frame with which the next file begins, once the encoder knows of it.
-        var nextStart: MediaTime?
-        /// The end of the sound, with which the next file begins again.
-        var overlaps: [TrackID: SoundOverlap] = [:]
-
-        /// The packet with its time in the present file.
-        mutating func placed(_ packet: MediaPacket) -> MediaPacket {
-            overlaps[packet.track]?.add(packet)
-            return overlaps[packet.track]?.shifted(packet) ?? packet
-        }
-    }
-    private let state: Locked<State>
-
-    init(_ sink: any PacketSink, of output: SplitOutput) {
-        self.output = output
-        state = Locked(State(sink: sink))
-    }
-
-    func connectFeedback(_ feedback: PacketFeedback?) {
-        let sink = state.withLock { state in
-            state.feedback = feedback
-            return state.sink
-        }
-        (sink as? any FeedbackSink)?.connectFeedback(feedback)
-    }
-
-    func begin(_ tracks: [TrackDescription]) throws {
-        let sink = state.withLock { state in
-            state.tracks = tracks
-            let pictures = tracks.first { if case .video = $0.media { true } else { false } }
-            state.leading = (pictures ?? tracks.first)?.id
-            for track in tracks { state.overlaps[track.id] = SoundOverlap(track, kind: output.kind) }
-            return state.sink
-        }
-        try sink.begin(tracks)
-    }
-
-    func beginsPart(at time: MediaTime) -> Bool {
-        guard state.withLock({ $0.nextStart == nil }), output.isDue(at: time) else { return false }
-        state.withLock { $0.nextStart = time }
-        return true
-    }
-
-    func write(_ packet: MediaPacket) throws {
-        let (sink, leading, hasAsked, nextStart) = state.withLock { ($0.sink, $0.leading, $0.hasAsked, $0.nextStart) }
-        // What comes before the announced start, as the last picture again, still belongs to this file, key frame or not.
-        let isBefore = nextStart.map { packet.timestamp < $0 } ?? false
-        guard packet.track == leading, !isBefore, output.isDue(at: packet.timestamp) else {
-            return try sink.write(state.withLock { $0.placed(packet) })
-        }
-        guard packet.isKeyFrame else {
-            if !hasAsked {
-                let feedback = state.withLock { state in
-                    state.hasAsked = true
-                    return state.feedback
-                }
-                feedback?.requestKeyFrame()
-            }
-            return try sink.write(state.withLock { $0.placed(packet) })
-        }
-        try sink.finish()
-        (sink as? any FeedbackSink)?.connectFeedback(nil)
-        guard case .sink(let next) = try output.next(at: packet.timestamp) else {
-            preconditionFailure("an output of packets has opened for frames")
-        }
-        let (tracks, sound, feedback) = state.withLock { state in
-            state.sink = next
-            state.hasAsked = false
-            state.nextStart = nil
-            var sound: [MediaPacket] = []
-            let tracks = state.tracks.map { track in
-                guard let begun = state.overlaps[track.id]?.begin() else { return track }
-                sound += begun.packets
-                return begun.track
-            }
-            return (tracks, sound, state.feedback)
-        }
-        (next as? any FeedbackSink)?.connectFeedback(feedback)
-        try next.begin(tracks)
-        for packet in sound { try next.write(packet) }
-        try next.write(state.withLock { $0.placed(packet) })
-    }
-
-    func finish() throws { try state.withLock { $0.sink }.finish() }
 }
 
 /// Splits frames, at any of them.

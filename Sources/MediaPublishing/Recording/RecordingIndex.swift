@@ -1,0 +1,274 @@
+public import VideoCapturing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// What the files of a recorder show, and when: those of ``SplitOutput`` and ``TriggeredOutput``, of earlier runs too.
+///
+/// ```swift
+/// let index = try RecordingIndex("door-%Y%m%d-%H%M%S.webm", access: access)
+/// publisher.recording.setIndex(index)
+/// …
+/// let hour = index.recordings(from: now - .seconds(3600), to: now)
+/// try index.clip(from: moment, duration: .seconds(20)).write(to: "clip.webm")
+/// ```
+/// Outputs whose files have this pattern report each of them. A hidden file in the folder of the recordings, with the pattern
+/// in its name, keeps that. It only saves time: a recording that it does not describe, or not as it is now, is opened, and described
+/// again. Only the reasons of events are lost with it. Safe to use from any thread.
+public final class RecordingIndex: Sendable {
+    /// The path of the files, with fields for a number or the time.
+    public let pattern: String
+    let access: RecordingAccess
+    private let files: SplitFiles
+    private let path: String
+    private let state = Locked(State())
+    /// Held by the thread that looks at the folder.
+    private let scan = Locked(ScanState())
+
+    private struct State {
+        /// By the names of the files.
+        var entries: [String: IndexEntry] = [:]
+        /// Files that are being written, by their names.
+        var ongoing: [String: Recording] = [:]
+    }
+
+    private struct ScanState {
+        var hasLoaded = false
+        /// The lines of the file that no longer describe a recording.
+        var staleLines = 0
+    }
+
+    /// How long one call describes files that the index does not know.
+    private static let scanTime = Duration.seconds(1)
+    /// By how much the end of a file and the begin of the next may overlap by estimation.
+    private static let largestError = Duration.milliseconds(1500)
+    /// How many lines may be stale before the file is written again, in addition to as many as are not.
+    private static let maximumStaleLines = 200
+
+    /// The index of the files of a pattern; it reads nothing yet.
+    ///
+    /// - Parameters:
+    ///   - pattern: a path as of ``SplitOutput``.
+    ///   - access: how files are read and written.
+    /// - Throws: `OptionError` for a pattern that cannot be used.
+    public init(_ pattern: String, access: RecordingAccess) throws(OptionError) {
+        self.pattern = pattern
+        self.access = access
+        files = try SplitFiles(pattern)
+        let name = pattern.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? ""
+        path = "\(files.folder).\(name).index"
+    }
+
+    // MARK: Recordings
+
+    /// The recordings of a time, the earliest first. It reads the folder, and for up to a second those files that the index
+    /// does not know.
+    ///
+    /// - Parameters:
+    ///   - from: the begin, since 1970; nil for all from the earliest.
+    ///   - to: the end, since 1970; nil for all up to now.
+    public func recordings(from: Duration? = nil, to: Duration? = nil) -> [Recording] {
+        list(from: from, to: to).recordings
+    }
+
+    /// As ``recordings(from:to:)``.
+    ///
+    /// - Returns: the recordings, and how many files the index does not know yet: call it again for these.
+    public func list(from: Duration? = nil, to: Duration? = nil) -> (recordings: [Recording], unknownCount: Int) {
+        let (found, unknownCount) = scan.withLock { update(&$0) }
+        var recordings = found.sorted { ($0.start, $0.path) < ($1.start, $1.path) }
+        // The start of a file that only its contents describe may be estimated slightly too early.
+        for index in recordings.indices.dropFirst() where recordings[index].reasons.isEmpty {
+            let overlap = recordings[index - 1].end - recordings[index].start
+            if overlap > .zero, overlap < RecordingIndex.largestError { recordings[index].start += overlap }
+        }
+        return (
+            recordings.filter { recording in
+                recording.end > from ?? .zero && to.map { recording.start < $0 } ?? true
+            }, unknownCount
+        )
+    }
+
+    private func update(_ scan: inout ScanState) -> (recordings: [Recording], unknownCount: Int) {
+        if !scan.hasLoaded { load(&scan) }
+        let existing = files.existingFiles()
+        let (known, ongoing) = state.withLock { ($0.entries, $0.ongoing) }
+        let deadline = MonotonicClock().now + RecordingIndex.scanTime
+        var recordings: [Recording] = []
+        var unknownCount = 0
+        var names: Set<String> = []
+        // The newest first, since they are asked for most.
+        for file in existing.reversed() {
+            let name = String(file.path.dropFirst(files.folder.count))
+            names.insert(name)
+            if var recording = ongoing[name] {
+                recording.bytes = file.bytes
+                recording.duration = max(.zero, wallClockTime() - recording.start)
+                recordings.append(recording)
+            } else if let entry = known[name], entry.describes(file) {
+                if let recording = entry.recording { recordings.append(recording) }
+            } else if MonotonicClock().now < deadline {
+                let entry = describe(file)
+                add(entry, as: name)
+                if known[name] != nil { scan.staleLines += 1 }
+                if let recording = entry.recording { recordings.append(recording) }
+            } else {
+                unknownCount += 1
+            }
+        }
+        let gone = known.keys.filter { !names.contains($0) }
+        if !gone.isEmpty { state.withLock { state in for name in gone { state.entries[name] = nil } } }
+        scan.staleLines += gone.count
+        if scan.staleLines > RecordingIndex.maximumStaleLines + names.count { rewrite(&scan) }
+        return (recordings, unknownCount)
+    }
+
+    /// Opens a file to learn what it shows.
+    private func describe(_ file: SplitFiles.File) -> IndexEntry {
+        var entry = IndexEntry(bytes: file.bytes, changed: file.changed, recording: nil)
+        guard let duration = try? access.open(file.path).measureDuration(), duration > .zero else { return entry }
+        entry.recording = Recording(
+            path: file.path, start: .nanoseconds(file.changed) - duration, duration: duration, bytes: file.bytes)
+        return entry
+    }
+
+    // MARK: Reports of outputs
+
+    /// Called when a file has got its first packet.
+    func begin(_ recording: Recording) {
+        guard let name = name(of: recording.path) else { return }
+        state.withLock { $0.ongoing[name] = recording }
+    }
+
+    /// Called when a file is closed, whole or not.
+    func end(_ recording: Recording) {
+        guard let name = name(of: recording.path) else { return }
+        var status = stat()
+        let isThere = lstat(recording.path, &status) == 0 && recording.duration > .zero
+        state.withLock { $0.ongoing[name] = nil }
+        guard isThere else { return }
+        var recording = recording
+        recording.bytes = Int64(status.st_size)
+        add(
+            IndexEntry(bytes: recording.bytes, changed: nanoseconds(of: status.st_mtim), recording: recording), as: name
+        )
+    }
+
+    /// The name of a file of this pattern; nil for another one.
+    private func name(of path: String) -> String? {
+        guard path.hasPrefix(files.folder) else { return nil }
+        let name = path.dropFirst(files.folder.count)
+        return files.number(in: Array(name.utf8)) == nil ? nil : String(name)
+    }
+
+    // MARK: The file
+
+    /// Adds a line to the file, in one write. A line that a full disk or a power failure cuts describes nothing.
+    private func add(_ entry: IndexEntry, as name: String) {
+        state.withLock { $0.entries[name] = entry }
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        // After a line that was cut.
+        let line = Array(("\n" + entry.line(name)).utf8)
+        _ = write(descriptor, line, line.count)
+    }
+
+    private func load(_ scan: inout ScanState) {
+        scan.hasLoaded = true
+        guard let text = RecordingIndex.contents(of: path) else { return }
+        var found: [String: IndexEntry] = [:]
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            guard let (name, entry) = IndexEntry.parse(line, folder: files.folder),
+                files.number(in: Array(name.utf8)) != nil
+            else {
+                scan.staleLines += 1
+                continue
+            }
+            if found.updateValue(entry, forKey: name) != nil { scan.staleLines += 1 }
+        }
+        state.withLock { $0.entries.merge(found) { new, _ in new } }
+    }
+
+    /// Writes the file without stale lines, whole or not at all.
+    private func rewrite(_ scan: inout ScanState) {
+        scan.staleLines = 0
+        let text = state.withLock { state in
+            state.entries.sorted { $0.key < $1.key }.map { $0.value.line($0.key) + "\n" }.joined()
+        }
+        let temporary = "\(path).\(getpid())"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { return }
+        let bytes = Array(text.utf8)
+        let isWhole = write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
+        close(descriptor)
+        if !isWhole || rename(temporary, path) != 0 { unlink(temporary) }
+    }
+
+    /// The most that is read of a file: more than 100,000 recordings.
+    private static let maximumBytes = 64 << 20
+
+    private static func contents(of path: String) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= maximumBytes
+        else { return nil }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        var count = 0
+        while count < bytes.count {
+            let result = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + count, $0.count - count) }
+            guard result > 0 else { break }
+            count += result
+        }
+        return Array(bytes[..<count])
+    }
+}
+
+/// A line of the index: what a file showed when it had a size and a time of its last change.
+struct IndexEntry: Sendable, Hashable {
+    var bytes: Int64
+    /// In nanoseconds since 1970.
+    var changed: Int64
+    /// Nil for a file that shows nothing.
+    var recording: Recording?
+
+    func describes(_ file: SplitFiles.File) -> Bool { file.bytes == bytes && file.changed == changed }
+
+    /// Name, bytes, change, start, length, reasons and detail, with tabs; the texts are percent-encoded.
+    func line(_ name: String) -> String {
+        let reasons = recording?.reasons.map { percentEncoded($0.rawValue.utf8) }.joined(separator: ",") ?? ""
+        return [
+            percentEncoded(name.utf8), "\(bytes)", "\(changed)", "\(recording?.start.nanoseconds ?? 0)",
+            "\(recording?.duration.nanoseconds ?? 0)", reasons, percentEncoded((recording?.detail ?? "").utf8), ".",
+        ].joined(separator: "\t")
+    }
+
+    /// Nil for another text.
+    static func parse(_ line: some Sequence<UInt8>, folder: String) -> (name: String, entry: IndexEntry)? {
+        let words = Array(line).split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
+        // The last word shows that the line is whole.
+        guard words.count == 8, words[7].elementsEqual(".".utf8) else { return nil }
+        let numbers = words[1...4].compactMap { Int64(String(decoding: $0, as: UTF8.self)) }
+        guard numbers.count == 4, numbers.allSatisfy({ (0...maximumNumber).contains($0) }) else { return nil }
+        let name = percentDecoded(words[0])
+        guard !name.isEmpty, !name.contains("/") else { return nil }
+        var entry = IndexEntry(bytes: numbers[0], changed: numbers[1], recording: nil)
+        if numbers[3] > 0 {
+            let detail = percentDecoded(words[6])
+            entry.recording = Recording(
+                path: folder + name, start: .nanoseconds(numbers[2]), duration: .nanoseconds(numbers[3]),
+                bytes: numbers[0],
+                reasons: words[5].split(separator: UInt8(ascii: ",")).map { .init(rawValue: percentDecoded($0)) },
+                detail: detail.isEmpty ? nil : detail)
+        }
+        return (name, entry)
+    }
+
+    /// Far from where sums overflow: in nanoseconds, 146 years.
+    private static let maximumNumber = Int64.max / 2
+}
