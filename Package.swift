@@ -172,7 +172,8 @@ let package = Package(
             resources: [
                 .embedInCode("Page/viewer.html"), .embedInCode("Page/viewer.css"), .embedInCode("Page/theme.js"),
                 .embedInCode("Page/plots.js"), .embedInCode("Page/webrtc.js"), .embedInCode("Page/viewer.js"),
-                .embedInCode("Page/view.js"),
+                .embedInCode("Page/view.js"), .embedInCode("Page/recordings.html"),
+                .embedInCode("Page/recordings.css"), .embedInCode("Page/recordings.js"),
             ],
             swiftSettings: strict),
         // Photographs out of any capture.

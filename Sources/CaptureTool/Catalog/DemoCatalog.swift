@@ -35,6 +35,8 @@ import WebRTCPublisher
 import WebRTCViewing
 import WindowPreview
 
+extension PacketFileReader: RecordingReader {}
+
 /// What `capturer-demo` offers.
 let demoCatalog = ToolCatalog(
     sources: CapturerCatalog([
@@ -85,6 +87,32 @@ let demoCatalog = ToolCatalog(
         .preview,
     ],
     keyStills: { try RequestedStillOutput("capture-still-%03d.jpg") },
+    eventStills: { publisher in
+        let stills = StillCapture()
+        try stills.attach(to: publisher, name: "stills of events")
+        return { path, done in
+            Task {
+                let result: Result<Still, any Error>
+                do { result = .success(try await stills.capture()) } catch { result = .failure(error) }
+                // Not on the tasks' threads, which must not wait for a disk.
+                do throws(CaptureError) {
+                    try CaptureThread(name: "event still") {
+                        do {
+                            try StillFile(path.replacing("%", with: "%%")).write(try result.get())
+                            done(nil)
+                        } catch {
+                            done(error)
+                        }
+                    }
+                } catch {
+                    done(error)
+                }
+            }
+        }
+    },
+    recordings: RecordingAccess(
+        open: { try PacketFileReader(path: $0) },
+        makeWriter: { try FFmpegMuxer($0, .init(format: $1, makesIndex: false)) }),
     checks: [
         { Finding.vp8() }, { Finding.openH264() }, { Finding.opus() }, { Finding.aac() }, { Finding.pixels() },
         { Finding.sdl() },

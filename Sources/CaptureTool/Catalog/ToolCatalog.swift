@@ -22,6 +22,10 @@ struct ToolCatalog: Sendable {
     var shorthands: [OutputShorthand] = []
     /// The output that takes stills where a key asks for them; nil for none.
     var keyStills: (@Sendable () throws -> any MediaOutput)?
+    /// Begins to take stills of events from a publisher; nil for a program that takes none.
+    var eventStills: (@Sendable (VideoPublisher) throws -> EventStills.Taker)?
+    /// How recordings are read for a server; nil for a program that plays none.
+    var recordings: RecordingAccess?
     /// The output of a command line that names none.
     var defaultOutput = "capture.webm"
     /// Checks of the libraries that the program links, for its self-test.

@@ -34,6 +34,10 @@ struct CapturePlan: Sendable {
     var recorder: RecorderPlan?
     /// Whether existing files are replaced.
     var overwrites: Bool
+    /// Begins to take stills of events.
+    var eventStills: (@Sendable (VideoPublisher) throws -> EventStills.Taker)?
+    /// How a server reads the recordings; nil where there is no server, or none that can.
+    var recordings: RecordingAccess?
     /// Whether the other outputs continue when one fails.
     var keepsGoing: Bool
     var statistics: StatisticsStyle
@@ -88,6 +92,14 @@ extension CapturePlan {
         if packets != nil { isSoundAlone = false }
         if packets?.isPaced == false { request.options["fps"] = "max" }
         keyStills = outputs.contains(where: \.entry.hasKeys) ? catalog.keyStills : nil
+        if recorder?.takesStills == true {
+            guard packets == nil, !isSoundAlone, let taker = catalog.eventStills else {
+                throw OptionError(
+                    "event-still", nil, "there are no frames to take; record pictures that are encoded here.")
+            }
+            eventStills = taker
+        }
+        recordings = outputs.contains(where: \.entry.firesTriggers) ? catalog.recordings : nil
         encoders = catalog.encoders
         encoding = try EncodingSettings(
             packets == nil ? values : values.filter { $0 != "codec" }, encoders: catalog.encoders)

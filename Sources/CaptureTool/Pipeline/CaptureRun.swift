@@ -55,6 +55,9 @@ struct CaptureRun {
                 var frames = planned.frames
                 if source.isRecording { frames.frameRate = try frames.frameRate ?? plan.requestedRate }
                 try publisher.add(output, encoding: planned.encoding, frames: frames)
+                if let index = try plan.recordingIndex(of: planned, output), publisher.recording.index == nil {
+                    publisher.recording.setIndex(index)
+                }
             }
             if let stills = try plan.keyStills?() { try publisher.add(stills) }
         } catch {
@@ -78,6 +81,12 @@ struct CaptureRun {
         packets?.setNoticeHandler(handleNotice)
         audio?.setNoticeHandler(handleNotice)
         signals.watch { publisher.requestStop() }
+        if plan.reopensFiles {
+            signals.watchHangup {
+                publisher.reopenFiles()
+                events.postReopening()
+            }
+        }
         let hasKeys = terminal.isInteractive && source.inputPath != "-"
         if hasKeys { terminal.keyboard.begin { if $0 == UInt8(ascii: "q") { publisher.requestStop() } } }
         defer { terminal.keyboard.end() }
@@ -86,7 +95,10 @@ struct CaptureRun {
                 try EventProgram(path) { events.post(notice: $0) }
             }
             self.program = program
+            let stills = try makeStills(publisher, events)
             publisher.recording.setEventHandler { event in
+                var event = event
+                event.still = stills?.path(for: event)
                 events.post(event)
                 program?.report(event)
             }
@@ -108,6 +120,17 @@ struct CaptureRun {
             return endWithoutFrames()
         }
         return record(publisher, events, reporter)
+    }
+
+    /// What takes the stills of events, if they were asked for.
+    private func makeStills(_ publisher: MediaPublisher, _ events: RunEvents) throws(ExitError) -> EventStills? {
+        do {
+            return try plan.eventStills.map { begin in
+                EventStills(try begin(publisher.video)) { events.post(notice: $0) }
+            }
+        } catch {
+            throw ExitError(opening: error, isInputAtFault: false)
+        }
     }
 
     /// Whether an error is one of the address from which the sound comes.
@@ -214,6 +237,7 @@ struct CaptureRun {
             for warning in news.warnings { reporter.warn(warning) }
             for notice in news.notices { reporter.notify(notice) }
             for event in news.recordings { reporter.report(event) }
+            if news.isReopening { reporter.reopenFile() }
             if let end = news.end { return end }
             if !news.failures.isEmpty, !plan.keepsGoing { return nil }
             if !news.failures.isEmpty || news.hasCompletion, !publisher.isActive { return nil }

@@ -22,10 +22,12 @@ final class RunEvents: Sendable {
         var recordings: [RecordingEvent] = []
         /// Whether an output has all that it was to get.
         var hasCompletion = false
+        /// Whether to open files again.
+        var isReopening = false
 
         var isEmpty: Bool {
             end == nil && failures.isEmpty && warnings.isEmpty && notices.isEmpty && recordings.isEmpty
-                && !hasCompletion
+                && !hasCompletion && !isReopening
         }
     }
 
@@ -52,6 +54,12 @@ final class RunEvents: Sendable {
     /// Posts information for the user.
     func post(notice: String) {
         state.withLock { $0.notices.append(notice) }
+        state.wakeAll()
+    }
+
+    /// Posts a request to open files again.
+    func postReopening() {
+        state.withLock { $0.isReopening = true }
         state.wakeAll()
     }
 

@@ -168,6 +168,7 @@ final class EventProgram: Sendable {
             "RECORDING_EVENT=\(event.phase.rawValue)", "RECORDING_CLIP=\(event.clip)",
             "RECORDING_REASONS=\(reasons(event))", "RECORDING_DETAIL=\(event.detail ?? "")",
             "RECORDING_FILE=\(absolute(event.path))", "RECORDING_TIME=\(utcText(event.date))",
+            "RECORDING_STILL=\(event.still.map(absolute) ?? "")",
             "RECORDING_SECONDS=\(fixed(event.duration.seconds, 3))", "RECORDING_BYTES=\(event.bytes)",
             "RECORDING_ERROR=\(event.error.map { "\($0)" } ?? "")",
         ]

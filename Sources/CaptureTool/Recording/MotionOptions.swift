@@ -12,10 +12,10 @@ enum MotionOptions {
             default: "50"),
         OptionDescription(
             "motion-zone", .text("X,Y,WxH"),
-            "the part to watch, in percent of the picture: 0,50,100x50 is the lower half",
+            "the part to watch, in percent",
             default: "all of it", isRepeatable: true),
         OptionDescription(
-            "motion-ignore", .text("X,Y,WxH"), "a part to ignore, such as a tree; in percent of the picture",
+            "motion-ignore", .text("X,Y,WxH"), "a part to ignore, such as a tree; in percent",
             default: "none", isRepeatable: true),
         OptionDescription(
             "motion-mask", .file, "a picture (PGM) that is black where motion is ignored", default: "none"),

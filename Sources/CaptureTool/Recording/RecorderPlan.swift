@@ -2,6 +2,12 @@ import MediaPublishing
 import MotionDetection
 import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// What starts clips: the words of `--record-on`. ``RecorderTriggers`` has a function for each.
 enum TriggerKind: String, Sendable, Hashable, CaseIterable {
     /// SIGUSR1.
@@ -31,10 +37,12 @@ struct RecorderPlan: Sendable {
     var sound = SoundTrigger.Configuration()
     /// The program that is started for each begin and end; nil for none.
     var program: String?
+    /// Whether each clip has a still.
+    var takesStills = false
 
     /// The options that have no effect without `--record-on`.
     private static let dependent =
-        ["preroll", "postroll", "record-level", "on-event"] + MotionOptions.options.map(\.name)
+        ["preroll", "postroll", "record-level", "on-event", "event-still"] + MotionOptions.options.map(\.name)
 
     static let options =
         [
@@ -48,6 +56,7 @@ struct RecorderPlan: Sendable {
                 "record-level", .text("DB"), "how far above the noise sound starts a clip, 3 to 60", default: "12"),
             OptionDescription(
                 "on-event", .text("PROGRAM"), "is started at the begin and end of each clip", default: "none"),
+            .flag("event-still", "takes a JPEG at the begin of each clip, next to it: clip-001.jpg"),
         ] + MotionOptions.options
 
     /// Nil without `--record-on`.
@@ -73,6 +82,7 @@ struct RecorderPlan: Sendable {
             sound.threshold = Double(level)
         }
         program = values["on-event"]
+        takesStills = values.contains("event-still")
         if !kinds.contains(.motion), let option = MotionOptions.options.first(where: { values.contains($0.name) }) {
             throw OptionError(option.name, values[option.name], "has no effect without motion; add --record-on motion.")
         }
@@ -88,6 +98,7 @@ struct RecorderPlan: Sendable {
     ) throws(OptionError) -> TriggeredOutput.Configuration {
         var result = configuration
         result.keep = keep
+        result.keepsStills = takesStills
         switch split {
         case .duration, .clock: result.split = split
         case .bytes:
@@ -104,5 +115,26 @@ struct RecorderPlan: Sendable {
         if kinds.contains(.http), !outputs.contains(where: \.entry.firesTriggers) {
             throw OptionError("record-on", values["record-on"], "http needs a server; add --serve 8080.")
         }
+    }
+}
+
+extension CapturePlan {
+    /// The index of the files of an output, for a server; nil without one, and for files that are not played.
+    func recordingIndex(of planned: PlannedOutput, _ output: any MediaOutput) throws(OptionError) -> RecordingIndex? {
+        guard let recordings, planned.split != nil || planned.clips != nil, case .packets = output.feed,
+            planned.isSplit(output)
+        else { return nil }
+        return try RecordingIndex(planned.request.target, access: recordings)
+    }
+
+    /// Whether SIGHUP has files opened again, as services are asked to do: there is something to open, and no terminal whose
+    /// end it could mean.
+    var reopensFiles: Bool {
+        guard statisticsFile != nil || outputs.contains(where: { $0.split != nil || $0.clips != nil }) else {
+            return false
+        }
+        let terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)
+        if terminal >= 0 { close(terminal) }
+        return terminal < 0
     }
 }

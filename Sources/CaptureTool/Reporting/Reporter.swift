@@ -47,6 +47,17 @@ final class Reporter {
         }
     }
 
+    /// Opens the file of statistics by its name again: another program has moved it away.
+    func reopenFile() {
+        guard let path = plan.statisticsFile, let old = file else { return }
+        do throws(ExitError) {
+            file = try StatisticsFile(appendingTo: path)
+        } catch {
+            file = old
+            warn("\(error.message) The old one is written on.")
+        }
+    }
+
     /// Measures the level of the sound, where there is any, and something that shows it.
     func measureSound() throws(CaptureError) {
         guard !plan.isQuiet || file != nil || service != nil else { return }

@@ -53,6 +53,16 @@ final class StatisticsFile {
         }
     }
 
+    /// Opens a file or pipe to add lines, and creates a file that is not there.
+    ///
+    /// - Parameter path: the file.
+    init(appendingTo path: String) throws(ExitError) {
+        descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o644)
+        guard descriptor >= 0 else {
+            throw ExitError(.inputOutput, "--stats-file \(path): \(String(cString: strerror(errno))).")
+        }
+    }
+
     deinit {
         guard descriptor >= 0 else { return }
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

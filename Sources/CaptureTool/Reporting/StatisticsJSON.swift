@@ -58,6 +58,7 @@ enum StatisticsJSON {
             ("clip", .count(event.clip)), ("time", .string(utcText(event.date))),
             ("reasons", .array(event.reasons.map { .string($0.rawValue) })),
             ("detail", event.detail.map { .string($0) } ?? .null), ("file", .string(event.path)),
+            ("still", event.still.map { .string($0) } ?? .null),
             ("seconds", .number(event.duration.seconds)), ("bytes", .integer(event.bytes)),
             ("error", event.error.map { .string("\($0)") } ?? .null),
         ]).text

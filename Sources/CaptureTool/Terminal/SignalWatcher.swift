@@ -16,6 +16,7 @@ final class SignalWatcher: Sendable {
         /// When the first signal that asks for an end arrived.
         var firstTime: MediaTime?
         var onUserSignal: (@Sendable () -> Void)?
+        var onHangup: (@Sendable () -> Void)?
         /// Whether SIGUSR1 has come before its action was known.
         var hasUserSignal = false
     }
@@ -78,7 +79,11 @@ final class SignalWatcher: Sendable {
         if hasCome { action() }
     }
 
+    /// Sets the action for each SIGHUP, which asks for an end otherwise. It is called on the signal thread.
+    func watchHangup(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.onHangup = action } }
+
     private func handle(_ number: Int32) {
+        if number == SIGHUP, let action = state.withLock({ $0.onHangup }) { return action() }
         switch number {
         case SIGUSR1:
             let action = state.withLock { state in

@@ -19,6 +19,10 @@ final class ConnectionHandler: ChannelInboundHandler {
         /// Until the newest frame is a part, or until the timeout.
         case awaitingSnapshot(ticket: UInt64?)
         case streaming(StreamViewer)
+        /// A thread looks for recordings.
+        case awaitingRecordings
+        /// Parts of a clip are sent as they are cut.
+        case sendingClip(isChunked: Bool)
         /// The response was sent; data of the client is discarded until it closes.
         case closing
     }
@@ -34,9 +38,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private(set) var context: ChannelHandlerContext?
     var phase = Phase.waiting
     private var deadline: Scheduled<Void>?
-    private var isHeadOnly = false
+    private(set) var isHeadOnly = false
     var staysOpen = false
-    private var crossOrigin: [(name: String, value: String)] = []
+    private(set) var crossOrigin: [(name: String, value: String)] = []
     /// The bytes of the last response, while the kernel has not taken all of it.
     private var waitingByteCount = 0
 
@@ -92,7 +96,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             service.broadcaster.leave(viewer.record)
         case .awaitingSnapshot(let ticket):
             if let ticket { service.broadcaster.withdrawSnapshot(ticket) }
-        case .waiting, .answering, .receiving, .awaitingSession, .closing: break
+        case .waiting, .answering, .receiving, .awaitingSession, .awaitingRecordings, .sendingClip, .closing: break
         }
         phase = .closing
         context.fireChannelInactive()
@@ -187,6 +191,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             return answer(reply)
         }
         switch route {
+        case .recordings(let part)?: answerRecordings(part, query, isChunked: head.version == .http1_1)
         case nil:
             answer(Reply(404, "There is nothing here; try /, /stream, /snapshot, /state or /metrics."))
         case .session?, .record?: answer(Reply(404, "This server shows its pictures as MJPEG alone."))

@@ -12,6 +12,8 @@ enum Route: Sendable, Hashable {
     case session(String?)
     /// Starts a clip.
     case record
+    /// Recordings: the page, the list, or a clip.
+    case recordings(RecordingsPart)
     /// Browsers request it automatically.
     case icon
 
@@ -46,6 +48,9 @@ enum Route: Sendable, Hashable {
         case "/favicon.ico": self = .icon
         case "/whep": self = .session(nil)
         case "/record": self = .record
+        case "/recordings": self = .recordings(.page)
+        case "/recordings/list": self = .recordings(.list)
+        case "/recordings/clip": self = .recordings(.clip)
         default:
             guard path.hasPrefix("/whep/") else { return nil }
             self = .session(String(path.dropFirst("/whep/".count)))
@@ -62,8 +67,19 @@ enum Route: Sendable, Hashable {
         case .session: "application/sdp"
         case .metrics: "text/plain; version=0.0.4; charset=utf-8"
         case .record: "text/plain; charset=utf-8"
+        case .recordings(.page): "text/html; charset=utf-8"
+        case .recordings(.list): "application/json"
+        // That of the answer depends on the codecs.
+        case .recordings(.clip): "video/webm"
         }
     }
+}
+
+/// A part of the recordings that a request asks for.
+enum RecordingsPart: Sendable, Hashable {
+    case page
+    case list
+    case clip
 }
 
 /// The part of an address after the question mark.

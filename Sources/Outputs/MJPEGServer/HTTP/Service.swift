@@ -13,6 +13,8 @@ final class Service: Sendable {
     /// Nil without a limit of wrong passwords.
     private let throttle: Locked<LoginThrottle>?
     private let pageBytes: ByteBuffer
+    /// The threads that look for recordings, or cut them.
+    let recordingThreads = Locked(0)
 
     init(
         _ configuration: MJPEGServer.Configuration, broadcaster: Broadcaster, connections: Connections, hubs: [LoopHub]
@@ -26,10 +28,16 @@ final class Service: Sendable {
         pageBytes = ByteBuffer(string: ViewerPage.html)
     }
 
-    var page: Reply {
-        var reply = Reply(.page, pageBytes)
+    var page: Reply { page(Reply(.page, pageBytes), ViewerPage.contentSecurityPolicy) }
+
+    var recordingsPage: Reply {
+        page(Reply(.recordings(.page), ByteBuffer(string: RecordingsPage.html)), RecordingsPage.contentSecurityPolicy)
+    }
+
+    private func page(_ reply: Reply, _ policy: String) -> Reply {
+        var reply = reply
         reply.headers = [
-            ("Content-Security-Policy", ViewerPage.contentSecurityPolicy), ("X-Frame-Options", "SAMEORIGIN"),
+            ("Content-Security-Policy", policy), ("X-Frame-Options", "SAMEORIGIN"),
             ("Referrer-Policy", "no-referrer"),
         ]
         return reply

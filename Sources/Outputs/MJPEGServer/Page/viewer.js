@@ -257,6 +257,7 @@ function accept(result) {
   // The server may run on another machine, whose clock began at another time.
   if (isRestarted) serverClock.samples = [];
   known.page = page;
+  document.getElementById('recordings-item').hidden = !page.recordings;
   known.failures = 0;
   // A counter that decreased was reset.
   const drops = number(page.dropped);

@@ -59,7 +59,7 @@ extension ServerReport {
             ("latency_ms", milliseconds(recentLatency)), ("bitrate_bps", .integer(Int64(bitrate))),
             ("dropped", .count(statistics.framesSkipped)), ("viewers", .count(records.count + otherViewers)),
             ("width", .count(width)), ("height", .count(height)), ("online", .bool(isOnline)),
-            ("reason", .string(reason)), ("sound", .bool(hasSound)),
+            ("reason", .string(reason)), ("sound", .bool(hasSound)), ("recordings", .bool(hasRecordings)),
         ])
     }
 

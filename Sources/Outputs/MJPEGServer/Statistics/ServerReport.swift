@@ -16,6 +16,8 @@ struct ServerReport {
     var otherViewers = 0
     /// Whether these get sound.
     var hasSound = false
+    /// Whether there is an index of recordings.
+    var hasRecordings = false
     var desiredRate: Double = 0
     /// The median of the last seconds.
     var recentLatency: Duration?
@@ -34,6 +36,7 @@ struct ServerReport {
         otherViewers = broadcaster.viewing?.viewerCount ?? 0
         statistics.live = broadcaster.viewing?.statistics ?? LiveViewingStatistics()
         hasSound = broadcaster.viewing?.hasSound ?? false
+        hasRecordings = broadcaster.recording.withLock { $0 }?.index != nil
         let counts = connections.current
         statistics.connections = counts.open
         statistics.connectionsAccepted = counts.accepted
