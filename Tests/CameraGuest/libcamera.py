@@ -34,8 +34,8 @@ def sensor():
     raise RuntimeError("there is no vimc; the kernel's arguments must name it")
 
 
-def show_pattern(number):
-    v4l2.set_control(sensor(), "test_pattern", number)
+def set_sensor(name, value):
+    v4l2.set_control(sensor(), name, value)
 
 
 def pull():
