@@ -6,7 +6,7 @@ extension CameraCapturer {
     public struct Statistics: Sendable, Hashable {
         /// Frames delivered in the driver's own memory.
         public var framesLent: UInt64 = 0
-        /// Frames copied since the driver needed its buffer back; JPEG that is delivered as it is, is always copied.
+        /// Frames copied since the driver needed its buffer back. Packets and JPEG that is delivered as it is, are always copied.
         public var framesCopied: UInt64 = 0
         /// Frames converted, scaled or decoded.
         public var framesConverted: UInt64 = 0

@@ -85,7 +85,10 @@ enum ModeTable {
     static func sections(_ modes: [CameraMode.Group]) -> [Section] {
         var sections: [Section] = []
         for group in modes.filter(\.isUsable) + modes.filter({ !$0.isUsable }) {
-            let note = group.isEmulated ? "emulated by a library, not used" : group.cost == nil ? "cannot be used" : ""
+            let note =
+                group.isEmulated
+                ? "emulated by a library, not used"
+                : group.cost != nil ? "" : Codec(group.fourCC) != nil ? "with --codec copy only" : "cannot be used"
             if let index = sections.firstIndex(where: { $0.note == note && $0.entries == group.entries }) {
                 sections[index].names.append("\(group.fourCC)")
             } else {

@@ -30,23 +30,7 @@ extension CapturerEntry {
         make: { request in
             let camera = CameraCapturer(try CameraCapturer.Configuration(request))
             var source = CatalogSource(camera)
-            source.setNoticeHandler = { handler in
-                let lastSize = Locked<PixelSize?>(nil)
-                camera.setEventHandler { event in
-                    switch event {
-                    // Explained on request. A grabber's sender may change its size.
-                    case .negotiated(let decision):
-                        let size = decision.delivered.size
-                        let last = lastSize.withLock { last in
-                            defer { last = size }
-                            return last
-                        }
-                        if let last, last != size { handler("The camera's frames are \(size) now; they were \(last).") }
-                    case .slowInLowLight: handler("\(event) So does --keep-rate.")
-                    default: handler("\(event)")
-                    }
-                }
-            }
+            source.setNoticeHandler = { camera.setEventHandler(CameraCapturer.Event.handler($0)) }
             if request.options.contains("explain") {
                 source.explanation = { camera.decision?.lines(rejectedLimit: 10) ?? [] }
             }
@@ -61,6 +45,50 @@ extension CapturerEntry {
 
     private static let captureFormatOption = OptionDescription(
         "capture-format", .text("FORMAT"), "the camera's format, such as NV12, YUYV or MJPG", default: "the best")
+}
+
+extension CameraCapturer.Event {
+    /// A handler of events that gives `notify` sentences for the user of a program.
+    package static func handler(
+        _ notify: @escaping @Sendable (String) -> Void
+    ) -> @Sendable (CameraCapturer.Event) -> Void {
+        let lastSize = Locked<PixelSize?>(nil)
+        return { event in
+            switch event {
+            // Explained on request. A grabber's sender may change its size.
+            case .negotiated(let decision):
+                let size = decision.delivered.size
+                let last = lastSize.withLock { last in
+                    defer { last = size }
+                    return last
+                }
+                if let last, last != size { notify("The camera's frames are \(size) now; they were \(last).") }
+            case .slowInLowLight: notify("\(event) So does --keep-rate.")
+            default: notify("\(event)")
+            }
+        }
+    }
+}
+
+extension CameraPacketCapturer.Configuration {
+    /// The options of the source `camera` that apply to packets.
+    package static let options = ["size", "fps", "capture-format", "control", "keep-rate", "explain"]
+
+    /// The configuration that options describe.
+    ///
+    /// - Throws: for a format without packets.
+    package init(_ request: CapturerEntry.Request) throws(OptionError) {
+        let frames = try CameraCapturer.Configuration(request)
+        let codec = try frames.captureFormat.map { (format) throws(OptionError) in
+            if let codec = Codec(format) { return codec }
+            throw OptionError(
+                "capture-format", "\(format)",
+                "has no packets to pass on; choose H264, HEVC or MJPG, or a codec other than copy.")
+        }
+        self.init(
+            device: frames.device, codec: codec, size: frames.preset, desiredFrameRate: frames.desiredFrameRate,
+            controls: frames.controls, keepsFrameRate: frames.keepsFrameRate)
+    }
 }
 
 extension CameraCapturer.Configuration {

@@ -69,6 +69,7 @@ let demoCatalog = ToolCatalog(
         },
         "stream": .network,
         "mjpeg": .network,
+        "camera": .camera,
     ],
     audioSources: AudioCapturerCatalog([.tone, .microphone, .desktop, .radio]),
     audioEncoders: [.opus, .aac, .pcm],
@@ -143,5 +144,15 @@ extension PacketInput {
                     handler("\(event)")
                 }
             })
+    }
+
+    /// The packets of a camera that encodes.
+    fileprivate static let camera = PacketInput(options: CameraPacketCapturer.Configuration.options) { request, _ in
+        let camera = CameraPacketCapturer(try CameraPacketCapturer.Configuration(request))
+        return Source(
+            capture: camera,
+            setNoticeHandler: { camera.setEventHandler(CameraCapturer.Event.handler($0)) },
+            explanation: { camera.decision?.lines(rejectedLimit: 10) ?? [] },
+            isInputAtFault: { camera.device == nil })
     }
 }

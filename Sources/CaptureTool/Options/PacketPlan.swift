@@ -9,6 +9,9 @@ struct PacketInput: Sendable {
         var capture: any PacketCapture
         /// Sets the handler that is called with sentences for the user.
         var setNoticeHandler: (@escaping @Sendable (String) -> Void) -> Void = { _ in }
+        /// In place of those of the source of frames; nil for those.
+        var explanation: (@Sendable () -> [String])?
+        var isInputAtFault: (@Sendable () -> Bool)?
     }
 
     /// Whether packets come when they come; otherwise they are of a recording, and read when they are wanted.

@@ -23,7 +23,7 @@ struct CaptureRun {
     /// - Throws: the error that prevented the start.
     mutating func run() throws(ExitError) -> ExitStatus {
         let events = RunEvents()
-        let source: CatalogSource
+        var source: CatalogSource
         let audio: AudioCatalogSource?
         var packets: PacketInput.Source?
         let publisher: MediaPublisher
@@ -44,6 +44,8 @@ struct CaptureRun {
                 request.input = source.inputPath ?? request.input
                 let made = try packetPlan.input.make(request, packetPlan.isPaced)
                 packets = made
+                if let explanation = made.explanation { source.explanation = explanation }
+                if let isInputAtFault = made.isInputAtFault { source.isInputAtFault = isInputAtFault }
                 publisher = MediaPublisher(
                     packets: made.capture, decoders: packetPlan.input.decoders, settings: settings)
             } else if let audio, plan.isSoundAlone {

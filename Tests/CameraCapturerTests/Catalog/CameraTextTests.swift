@@ -39,7 +39,7 @@ import VideoCapturing
                 "    MJPG",
                 "      640x480   60 15 fps",
                 "      1280x720  10 fps",
-                "    H264 (cannot be used)",
+                "    H264 (with --codec copy only)",
                 "      640x480   30 15 fps",
                 "      1280x720  10 fps",
             ])

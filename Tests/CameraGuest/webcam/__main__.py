@@ -1,4 +1,4 @@
-"""The webcam as a program, in the guest: `python3 -m webcam SOCKET [--serial TEXT]`.
+"""The webcam as a program, in the guest: `python3 -m webcam SOCKET [--serial TEXT] [--encodes]`.
 
 It plugs itself in and obeys lines that come over the unix socket; each is answered by one line of JSON:
 
@@ -15,7 +15,7 @@ import argparse
 import os
 import time
 
-from . import controls, usbip
+from . import controls, modes, usbip
 from .device import Device
 from .gadget import Gadget
 from .stream import DAMAGES, Stream
@@ -93,7 +93,10 @@ def main():
     parser = argparse.ArgumentParser(prog="webcam")
     parser.add_argument("socket")
     parser.add_argument("--serial", default="SW0001")
+    parser.add_argument("--encodes", action="store_true", help="gives H.264 and H.265 too")
     options = parser.parse_args()
+    if options.encodes:
+        modes.add_encoded()
     webcam = Webcam(options.socket, options.serial)
     webcam.plug()
     try:

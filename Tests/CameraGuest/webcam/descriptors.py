@@ -15,7 +15,10 @@ CAMERA_TERMINAL, PROCESSING_UNIT, OUTPUT_TERMINAL = 1, 2, 3
 VIDEO, CONTROL, STREAMING = 14, 1, 2  # class, subclasses
 CS_INTERFACE = 0x24
 
-YUY2 = uuid.UUID("32595559-0000-0010-8000-00aa00389b71").bytes_le
+# A four-character code, and this.
+MEDIA = "-0000-0010-8000-00aa00389b71"
+YUY2 = uuid.UUID("32595559" + MEDIA).bytes_le
+ENCODED = {modes.H264: uuid.UUID("34363248" + MEDIA).bytes_le, modes.HEVC: uuid.UUID("43564548" + MEDIA).bytes_le}
 
 
 def block(kind, *fields):
@@ -81,12 +84,16 @@ def streaming_functions():
 
 def format_functions(index, name):
     frames = modes.of_format(name)
+    # BT.709 primaries and transfer, BT.601 matrix
+    color = block(CS_INTERFACE, 13, 1, 1, 4)
+    if name in ENCODED:
+        # Frames of a variable size.
+        head = block(CS_INTERFACE, 0x10, index, len(frames), ENCODED[name], 16, 1, 0, 0, 0, 0, 1)
+        return head + b"".join(frame_based(number, mode) for number, mode in enumerate(frames, 1)) + color
     if name == modes.MJPEG:
         head, kind = block(CS_INTERFACE, 6, index, len(frames), 1, 1, 0, 0, 0, 0), 7
     else:
         head, kind = block(CS_INTERFACE, 4, index, len(frames), YUY2, 16, 1, 0, 0, 0, 0), 5
-    # BT.709 primaries and transfer, BT.601 matrix
-    color = block(CS_INTERFACE, 13, 1, 1, 4)
     return head + b"".join(frame(kind, number, mode) for number, mode in enumerate(frames, 1)) + color
 
 
@@ -96,3 +103,10 @@ def frame(kind, number, mode):
         CS_INTERFACE, kind, number, 0, u16(mode.width), u16(mode.height), u32(bits * mode.rates[-1]),
         u32(bits * mode.rates[0]), u32(mode.size), u32(modes.interval(mode.rates[0])), len(mode.rates),
         *(u32(modes.interval(rate)) for rate in mode.rates))
+
+
+def frame_based(number, mode):
+    """Without the size of the buffer; 0 bytes a line."""
+    return block(
+        CS_INTERFACE, 0x11, number, 0, u16(mode.width), u16(mode.height), u32(500_000), u32(8_000_000),
+        u32(modes.interval(mode.rates[0])), len(mode.rates), u32(0), *(u32(modes.interval(rate)) for rate in mode.rates))

@@ -95,8 +95,8 @@ class RemoteWebcam(RemoteGadget):
 
     PROGRAM, DRIVER = "webcam", "uvcvideo"
 
-    def __init__(self, serial="SW0001"):
-        super().__init__(serial)
+    def __init__(self, serial="SW0001", encodes=False):
+        super().__init__(serial, *["--encodes"] * encodes)
 
     def node(self):
         """The device node that gives its frames, or None: the second node of a webcam gives metadata."""
