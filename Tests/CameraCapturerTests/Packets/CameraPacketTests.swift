@@ -32,7 +32,9 @@ import VideoCapturing
             #expect(EncodedPictures.bytes(packet) == (packet.isKeyFrame ? expected : []) + bare)
             #expect(packet.width == 64 && packet.height == 48 && packet.duration == .milliseconds(5))
         }
-        #expect(run.capture.statistics.packetsLost == 0)
+        // A stop may overtake a packet.
+        let lost = run.capture.statistics.tracks.first?.packetsLost
+        #expect(lost?.source == 0 && lost?.undecodable == 0)
     }
 
     @Test func passesOnJPEG() throws {
