@@ -1,7 +1,7 @@
 import CaptureCore
 import Testing
 
-@testable import RTP
+@_spi(Fuzzing) @testable import RTP
 
 /// JPEG images as RFC 2435 carries them, and those that it cannot.
 @Suite struct ImageTests {
@@ -109,6 +109,20 @@ import Testing
         #expect(
             sender.packets(of: frame(Array(bytes[..<100]))).isEmpty && sender.imageProblem?.contains("damaged") == true)
         #expect(!sender.packets(of: frame(bytes)).isEmpty && sender.imageProblem == nil)
+    }
+
+    /// Damaged images as packets of every codec, as the fuzzer cuts them.
+    @Test func anyBytesAreCut() {
+        var random = Repeatable(state: 11)
+        let usual: [UInt8] = [0, 0, 1, 0x26, 1, 0, 0, 0, 1, 0x67, 0x42, 0, 0, 1, 0x44, 1, 7] + numbered(300)
+        for round in 0..<600 {
+            var bytes = round % 2 == 0 ? Image().bytes : usual
+            for _ in 0..<round % 7 {
+                bytes[.random(in: 0..<min(bytes.count, 330), using: &random)] = .random(in: 0...255, using: &random)
+            }
+            bytes.removeLast(.random(in: 0..<bytes.count, using: &random))
+            bytes.withUnsafeBytes { RTPParsing.cut($0) }
+        }
     }
 
     @Test func description() {
