@@ -52,6 +52,10 @@ public struct LibcameraDevice: Sendable, Hashable {
         location = nil
     }
 
+    /// Lets libcamera look for cameras from the beginning at the next call, because it may have missed one that came while it
+    /// started; unless a camera is open.
+    static func searchAgain() { lc_restart() }
+
     init(_ camera: lc_camera) {
         var camera = camera
         id = cText(&camera.id)

@@ -7,9 +7,16 @@ extension LibcameraSource {
     /// - Throws: the error that ends the capture, when it does not wait for the camera.
     func interrupt(after error: CaptureError, _ context: FrameContext) throws(CaptureError) {
         try failUnlessReconnecting(error)
+        if error.code == .deviceLost {
+            // Closed before it is reported: from then on the camera may return, which libcamera must not see while it still has
+            // the old one.
+            endStream()
+            session = nil
+            return begin(.disconnected, context)
+        }
         // Reported first, so that the capture does not seem to run while libcamera ends the stream.
         let isFirstStall = error.code == .stalled && failures == 0
-        begin(error.code == .deviceLost ? .disconnected : .failing, context)
+        begin(.failing, context)
         endStream()
         // A stream that stalls for the first time is only restarted; all else opens the camera again.
         if !isFirstStall { session = nil }
@@ -22,6 +29,7 @@ extension LibcameraSource {
             if session == nil {
                 // The camera may be a new one for libcamera; its identifier stays.
                 guard let found = try LibcameraDevice.cameras().first(where: { $0.id == known.id }) else {
+                    LibcameraDevice.searchAgain()
                     return begin(.disconnected, context)
                 }
                 try openSession(found)
@@ -46,8 +54,7 @@ extension LibcameraSource {
         failures = next == .failing ? min(failures + 1, 8) : 0
         let delay: Duration =
             switch next {
-            // libcamera has the camera a moment after udev has its last node.
-            case .disconnected: .milliseconds(250)
+            case .disconnected: .seconds(1)
             case .busy: .seconds(1)
             case .failing: failures == 1 ? .zero : .milliseconds(250 << (failures - 2))
             }

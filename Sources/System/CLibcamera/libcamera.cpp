@@ -50,6 +50,8 @@ void copyText(const std::string &text, char *to, size_t capacity) {
 // One for the process; never destroyed, because other threads may use it while the process ends.
 struct Manager {
     std::mutex mutex;
+    // Held while the manager is used.
+    std::mutex use;
     CameraManager *manager = nullptr;
 
     int start() {
@@ -68,6 +70,7 @@ struct Manager {
 
     // Ends libcamera, for the next use to start it again.
     void restart() {
+        std::lock_guard<std::mutex> uses(use);
         std::lock_guard<std::mutex> lock(mutex);
         delete manager;
         manager = nullptr;
@@ -278,6 +281,7 @@ const char *lc_version(void) {
 
 int lc_list(lc_camera *cameras, int capacity) {
     return guarded([&] {
+        std::lock_guard<std::mutex> uses(shared().use);
         if (int error = shared().start()) return error;
         auto found = shared().manager->cameras();
         for (size_t index = 0; index < found.size() && int(index) < capacity; index++) {
@@ -294,6 +298,7 @@ int lc_list(lc_camera *cameras, int capacity) {
 
 int lc_session_open(const char *id, lc_session **result) {
     return guarded([&] {
+        std::lock_guard<std::mutex> uses(shared().use);
         if (int error = shared().start()) return error;
         auto camera = shared().manager->get(std::string(id));
         if (!camera) return -ENODEV;
@@ -342,6 +347,17 @@ void lc_session_close(lc_session *session) {
         auto left = deletedNodes();
         std::lock_guard<std::mutex> lock(sessionsMutex);
         abandoned().swap(left);
+        return 0;
+    });
+}
+
+void lc_restart(void) {
+    guarded([&] {
+        {
+            std::lock_guard<std::mutex> lock(sessionsMutex);
+            if (sessions > 0) return 0;
+        }
+        shared().restart();
         return 0;
     });
 }
@@ -563,6 +579,7 @@ int lc_session_start(lc_session *, int64_t, int64_t) { return -ENOSYS; }
 int lc_session_stop(lc_session *) { return -ENOSYS; }
 int lc_session_queue(lc_session *, int) { return -ENOSYS; }
 int lc_session_descriptor(lc_session *) { return -1; }
+void lc_restart(void) {}
 int lc_session_has_gone(lc_session *) { return -ENOSYS; }
 int lc_session_take(lc_session *, lc_frame *) { return -ENOSYS; }
 

@@ -34,6 +34,9 @@ typedef struct lc_camera {
 /// takes some hundredths of a second; it then runs until the process ends, because it can run only once in a process.
 int lc_list(lc_camera *cameras, int capacity);
 
+/// Ends libcamera unless a session exists; the next call starts it again. It may miss devices that come while it starts.
+void lc_restart(void);
+
 /// A camera that this process has acquired.
 typedef struct lc_session lc_session;
 
