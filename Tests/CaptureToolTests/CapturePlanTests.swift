@@ -78,7 +78,9 @@ import VideoCapturing
     @Test(
         arguments: [
             (["--source", "niose"], "Did you mean noise?"), (["--source", "file"], "needs --input"),
-            (["--source", "file", "--input", ""], "needs --input"), (["--loop"], "--source 'file': needs --input"),
+            (["--source", "file", "--input", ""], "needs --input"),
+            (["--loop"], "--loop: is for the source file, which needs --input"),
+            (["--rate", "2", "-o", "null"], "--rate '2': is for the source file, which needs --input"),
             (["--source", "noise", "--input", "x"], "noise has no such option; leave out --source"),
             (["--input", "x", "--seed", "1"], "--seed '1': file has no such option; noise has it."),
             (["--frames", "0"], "from 1 to"), (["-o", "-", "-o", "md5"], "only one output"),

@@ -213,7 +213,14 @@ private struct SourceChoice {
         }
         for name in values.names where !own.contains(name) || isOfUnusedOutput(name) {
             let owners = entries.filter { $0.option(named: name) != nil }
-            if owners.count == 1 { return owners[0] }
+            guard owners.count == 1, let option = owners[0].option(named: name) else { continue }
+            if owners[0].inputOption == "input", values["input"] == nil {
+                let value = option.isFlag || option.isSecret ? nil : values[name]
+                throw OptionError(
+                    name, value,
+                    "is for the source \(owners[0].name), which needs --input; add that, or leave this out.")
+            }
+            return owners[0]
         }
         return entries[0]
     }

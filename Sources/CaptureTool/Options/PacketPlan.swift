@@ -81,8 +81,10 @@ struct PacketPlan: Sendable {
         for name in values.names where names.contains(name) && !input.options.contains(name) {
             // As fast as possible is how packets are copied anyway.
             if name == "fps", values[name]?.lowercased() == "max" { continue }
+            // A flag has no value to show.
+            let value = values[name].flatMap { $0.isEmpty ? nil : $0 }
             throw OptionError(
-                name, values[name],
+                name, value,
                 "needs frames, and --codec \(codecName) passes packets on as they are; leave one out.")
         }
     }
