@@ -18,9 +18,10 @@ let toolModules = [
     "AudioCapturing", "PacketCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
     "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
     "FFmpegContainers", "FFmpegMuxing", "JPEGCodec", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
-    "NoiseCapturer", "PatternCapturer", "ScreenCapturer", "StillCapture", "StreamCapturer", "StreamOutput", "RTPOutput",
-    "IcecastOutput", "SDLPreview", "V4L2Codec", "WindowPreview", "AudioRendering", "Loudspeaker",
-    "LoudspeakerOutput", "MotionDetection", "RadioCapturer", "RadioPlayer", "RTSPServer", "WebRTCPublisher",
+    "NoiseCapturer", "PatternCapturer", "PipeWireCapturer", "PipeWireOutput", "ScreenCapturer", "StillCapture",
+    "StreamCapturer", "StreamOutput", "RTPOutput", "IcecastOutput", "SDLPreview", "V4L2Codec", "WindowPreview",
+    "AudioRendering", "Loudspeaker", "LoudspeakerOutput", "MotionDetection", "RadioCapturer", "RadioPlayer",
+    "RTSPServer", "WebRTCPublisher",
     "WebRTCViewing",
 ]
 
@@ -39,7 +40,8 @@ let libraries = [
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
     "StreamOutput", "RTPOutput", "IcecastOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer",
     "FileCapturer", "LibcameraCapturer", "Loudspeaker", "LoudspeakerOutput",
-    "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "ScreenCapturer",
+    "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "PipeWireCapturer", "PipeWireOutput",
+    "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
     "RTSPServer", "WebRTCPublisher", "WebRTCViewing", "MotionDetection",
 ]
@@ -152,6 +154,14 @@ let package = Package(
         .target(
             name: "V4L2Support", dependencies: ["CaptureCore", "CLibV4L2"], path: "Sources/System/V4L2Support",
             swiftSettings: strict),
+        // Connections to PipeWire servers, for what captures nodes and what offers a camera. For this package alone.
+        .target(
+            name: "PipeWireSupport", dependencies: ["CaptureCore", "VideoCapturing", "CPipeWire"],
+            path: "Sources/System/PipeWireSupport", swiftSettings: strict),
+        .target(
+            name: "PipeWireCapturer",
+            dependencies: ["VideoCapturing", "FrameProcessing", "PipeWireSupport", "CPipeWire"],
+            path: "Capturers/PipeWireCapturer", swiftSettings: strict),
         // What servers on SwiftNIO share: limits of connections, descriptors and passwords. For this package alone.
         .target(
             name: "ServerTransport",
@@ -206,6 +216,11 @@ let package = Package(
             name: "LoudspeakerOutput",
             dependencies: ["AudioCapturing", "AudioRendering", "Loudspeaker", "MediaPublishing", "VideoCapturing"],
             path: "Sources/Outputs/LoudspeakerOutput", swiftSettings: strict),
+        // Frames as a camera for other programs.
+        .target(
+            name: "PipeWireOutput",
+            dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "PipeWireSupport", "CPipeWire"],
+            path: "Sources/Outputs/PipeWireOutput", swiftSettings: strict),
         // Encoded video over TCP, to one receiver or to any number.
         .target(
             name: "StreamOutput",
@@ -323,6 +338,7 @@ let package = Package(
                 "libxcb-xfixes0-dev", "libxcb-xinput-dev",
             ]),
         system("CLibMD", pkgConfig: "libmd", ["libmd-dev"]),
+        system("CPipeWire", pkgConfig: "libpipewire-0.3", ["libpipewire-0.3-dev"]),
         system("COpenH264", pkgConfig: "openh264", ["libopenh264-dev"]),
         system("COpus", pkgConfig: "opus", ["libopus-dev"]),
         system("CALSA", pkgConfig: "alsa", ["libasound2-dev"]),
@@ -528,6 +544,12 @@ let package = Package(
             dependencies: [
                 "WindowPreview", "SDLPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "TestTools",
                 "VideoCapturing", "XTestTools", "CLibXCB",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "PipeWireCapturerTests",
+            dependencies: [
+                "PipeWireCapturer", "PipeWireOutput", "PipeWireSupport", "CapturerTestKit", "FrameProcessing",
+                "TestTools", "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "StreamCapturerTests",

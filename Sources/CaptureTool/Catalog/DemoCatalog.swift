@@ -19,6 +19,8 @@ import MicrophoneCapturer
 import NoiseCapturer
 import OpusCodec
 import PatternCapturer
+import PipeWireCapturer
+import PipeWireOutput
 import RTPOutput
 import RTSPServer
 import RadioCapturer
@@ -44,6 +46,7 @@ let demoCatalog = ToolCatalog(
         .pattern,
         .camera,
         .screen,
+        .pipeWire,
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
         .mjpeg,
         .stream(decoders: [H264Decoder.factory, VP8Decoder.factory], demuxers: [.ffmpeg]),
@@ -60,6 +63,7 @@ let demoCatalog = ToolCatalog(
             .rtp,
             .rtspServer,
             .loudspeaker,
+            .pipeWire,
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
