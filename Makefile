@@ -21,9 +21,10 @@ HOURS := EnduranceTests/`(After|The level)
 SYNC := [.]LongSyncTests/
 LATER := $(HOURS)|CongestionTests/aDownload|AudioSynchronizerTests/theClockOfTheCard|FFmpegVideoEncoderTests/bitrate
 # The sanitizers' tests run three at a time: they need the processors more than others do, and wait as often.
-# ThreadSanitizer without the modules and suites that start no thread; both without the hours of radio.
+# ThreadSanitizer without the modules and suites that start no thread, and without PipeWire, whose threads it cannot see;
+# both without the hours of radio.
 BUILD_TSAN := swift build --build-tests --sanitize=thread --scratch-path .build-tsan
-TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream|RTP)Tests[.]|[.](AudioSynchronizer|MultipartParser|ConstantRateSchedule|OutputFormat|FalseAlarm|MotionAnalyzer)Tests/|$(HOURS)|$(SYNC)'
+TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '^(FrameProcessing|JPEGCodec|AudioResampling|MP3Codec|OpusCodec|H264Bitstream|PipeWireCapturer|RTP)Tests[.]|[.](AudioSynchronizer|MultipartParser|ConstantRateSchedule|OutputFormat|FalseAlarm|MotionAnalyzer)Tests/|$(HOURS)|$(SYNC)'
 TSAN := TSAN_OPTIONS="halt_on_error=1"
 # AddressSanitizer with HTTPS, whose only build this is, and without the modules that touch no memory of C. Windows on
 # Wayland are left out too: Mesa and SDL leave memory behind in libraries that are unloaded by then, which has no name
