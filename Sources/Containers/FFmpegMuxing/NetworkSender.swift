@@ -115,7 +115,8 @@ final class NetworkSender: Sendable {
                     guard stop.isRaised || limit.isCancelled else { continue }
                     return status.change(to: .ended(nil))
                 }
-                guard liveSince != nil || !isFirst || configuration.retriesFirstConnection, isTemporary(error),
+                // A listener may find its port in use for a moment: its library releases it after the caller has gone.
+                guard hasBeenLive || !isFirst || configuration.retriesFirstConnection, isTemporary(error),
                     !limit.isCancelled, !stop.isRaised,
                     let delay = backoff.nextDelay(at: now)
                 else {
