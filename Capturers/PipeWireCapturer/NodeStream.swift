@@ -2,12 +2,6 @@ import CPipeWire
 import PipeWireSupport
 import VideoCapturing
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
 /// A stream from one node: its format, its buffers, and the newest frame. Confined to the capture thread, on which the
 /// connection runs its events.
 final class NodeStream {
@@ -41,17 +35,9 @@ final class NodeStream {
     /// Whether frames that are not taken are left out on purpose.
     var isRateLimited = false
 
-    private let connection: PipeWireConnection
-    private let stream: OpaquePointer
-    private let hooks: UnsafeMutablePointer<Hooks>
+    private let stream: PipeWireStream
     private var buffers: [UnsafeMutablePointer<pw_buffer>: StreamBuffer] = [:]
     private var lastSequence: UInt64 = 0
-
-    /// What the library calls, at an address that does not change.
-    private struct Hooks {
-        var hook = spa_hook()
-        var events = pw_stream_events()
-    }
 
     /// The buffers that always stay with the producer: below that, frames are copied.
     private static let minimumQueued = 2
@@ -68,46 +54,22 @@ final class NodeStream {
     init(
         _ connection: PipeWireConnection, node: PipeWireNode?, id: UInt32, size: PixelSize, rate: FrameRate
     ) throws(CaptureError) {
-        self.connection = connection
-        let properties = cpw_properties()
-        pw_properties_set(properties, PW_KEY_MEDIA_TYPE, "Video")
-        pw_properties_set(properties, PW_KEY_MEDIA_CATEGORY, "Capture")
-        pw_properties_set(properties, PW_KEY_MEDIA_ROLE, "Camera")
-        if let serial = node?.serial { pw_properties_set(properties, "target.object", serial) }
-        guard let stream = pw_stream_new(connection.core, "capture", properties) else {
-            throw NodeStream.failure(errno)
-        }
-        self.stream = stream
-        hooks = .allocate(capacity: 1)
-        hooks.initialize(to: Hooks())
+        var properties = [
+            (key: PW_KEY_MEDIA_TYPE, value: "Video"), (PW_KEY_MEDIA_CATEGORY, "Capture"), (PW_KEY_MEDIA_ROLE, "Camera"),
+        ]
+        if let serial = node?.serial { properties.append(("target.object", serial)) }
+        stream = try PipeWireStream(connection, name: "capture", properties, for: "read a PipeWire node")
         listen()
         let formats = PipeWireFormat.readable
-        let result = cpw_connect_reader(
-            stream, node?.serial == nil ? id : cpw_id_any, formats, UInt32(formats.count), UInt32(size.width),
-            UInt32(size.height), UInt32(rate.frames), UInt32(rate.seconds))
-        guard result >= 0 else {
-            pw_stream_destroy(stream)
-            hooks.deallocate()
-            throw NodeStream.failure(-result)
-        }
-    }
-
-    deinit {
-        // No event comes after this.
-        spa_hook_remove(&hooks.pointee.hook)
-        pw_stream_destroy(stream)
-        hooks.deallocate()
-    }
-
-    private static func failure(_ code: Int32) -> CaptureError {
-        CaptureError(
-            .system, operation: "read a PipeWire node", errno: code,
-            message: "PipeWire refuses a stream; check its log with journalctl --user -u pipewire.")
+        try stream.check(
+            cpw_connect_reader(
+                stream.handle, node?.serial == nil ? id : cpw_id_any, formats, UInt32(formats.count),
+                UInt32(size.width), UInt32(size.height), UInt32(rate.frames), UInt32(rate.seconds)))
     }
 
     /// Has the producer send frames, or lets it rest.
     func setActive(_ isActive: Bool) {
-        pw_stream_set_active(stream, isActive)
+        pw_stream_set_active(stream.handle, isActive)
         if !isActive { drop() }
         pausedSince = nil
     }
@@ -132,7 +94,7 @@ final class NodeStream {
     func requeue(_ buffer: StreamBuffer) {
         guard buffers[buffer.handle] === buffer else { return }
         buffer.isLent = false
-        pw_stream_queue_buffer(stream, buffer.handle)
+        pw_stream_queue_buffer(stream.handle, buffer.handle)
     }
 
     /// Gives the buffers back whose frames were released.
@@ -146,22 +108,21 @@ final class NodeStream {
     // MARK: Events
 
     private func listen() {
-        hooks.pointee.events.version = UInt32(PW_VERSION_STREAM_EVENTS)
-        hooks.pointee.events.state_changed = { this, _, state, error in
-            owner(this).stateChanged(state, error.map { String(cString: $0) })
+        stream.listen(self) { events in
+            events.state_changed = { this, _, state, error in
+                owner(this).stateChanged(state, error.map { String(cString: $0) })
+            }
+            events.param_changed = { this, id, pod in
+                if id == SPA_PARAM_Format.rawValue, let pod { owner(this).formatChanged(pod) }
+            }
+            events.add_buffer = { this, buffer in
+                if let buffer { owner(this).buffers[buffer] = StreamBuffer(buffer) }
+            }
+            events.remove_buffer = { this, buffer in
+                if let buffer { owner(this).removed(buffer) }
+            }
+            events.process = { this in owner(this).process() }
         }
-        hooks.pointee.events.param_changed = { this, id, pod in
-            if id == SPA_PARAM_Format.rawValue, let pod { owner(this).formatChanged(pod) }
-        }
-        hooks.pointee.events.add_buffer = { this, buffer in
-            if let buffer { owner(this).buffers[buffer] = StreamBuffer(buffer) }
-        }
-        hooks.pointee.events.remove_buffer = { this, buffer in
-            if let buffer { owner(this).removed(buffer) }
-        }
-        hooks.pointee.events.process = { this in owner(this).process() }
-        pw_stream_add_listener(
-            stream, &hooks.pointee.hook, &hooks.pointee.events, Unmanaged.passUnretained(self).toOpaque())
     }
 
     private func stateChanged(_ state: pw_stream_state, _ error: String?) {
@@ -179,7 +140,7 @@ final class NodeStream {
         hasUnknownFormat = format == nil
         // The picture of another size is of no use any longer.
         drop()
-        if format != nil { _ = cpw_accept_reader(stream) }
+        if format != nil { _ = cpw_accept_reader(stream.handle) }
     }
 
     private func removed(_ handle: UnsafeMutablePointer<pw_buffer>) {
@@ -188,7 +149,7 @@ final class NodeStream {
     }
 
     private func process() {
-        while let handle = pw_stream_dequeue_buffer(stream) {
+        while let handle = pw_stream_dequeue_buffer(stream.handle) {
             guard let buffer = buffers[handle] else { continue }
             guard format != nil, let content = handle.pointee.buffer else {
                 requeue(buffer)

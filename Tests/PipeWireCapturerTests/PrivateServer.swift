@@ -1,3 +1,4 @@
+import PipeWireSupport
 import TestTools
 import Testing
 import VideoCapturing
@@ -45,5 +46,15 @@ final class PrivateServer {
     func stop() {
         process?.stop()
         process = nil
+    }
+
+    /// Waits until the camera of tests is among the nodes.
+    func waitForCamera() throws {
+        let connection = try PipeWireConnection(.named(socket), for: "test")
+        let isFound = eventually {
+            connection.run()
+            return connection.nodes.values.contains { $0.title == "Test camera" }
+        }
+        try #require(isFound, "the camera does not appear")
     }
 }

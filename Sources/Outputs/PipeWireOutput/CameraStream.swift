@@ -17,8 +17,7 @@ final class CameraStream {
     private(set) var failure: String?
 
     private let connection: PipeWireConnection
-    private let stream: OpaquePointer
-    private let hooks: UnsafeMutablePointer<Hooks>
+    private let stream: PipeWireStream
     private let size: PixelSize
     /// GStreamer and others expect rows of multiples of four bytes.
     private let stride: Int
@@ -30,12 +29,6 @@ final class CameraStream {
     /// The frame to send, while it is being sent.
     private var pending: (pixels: PixelBuffer, timestamp: MediaTime)?
 
-    /// What the library calls, at an address that does not change.
-    private struct Hooks {
-        var hook = spa_hook()
-        var events = pw_stream_events()
-    }
-
     init(
         _ connection: PipeWireConnection, _ configuration: PipeWireCamera.Configuration, size: PixelSize
     ) throws(CaptureError) {
@@ -43,41 +36,19 @@ final class CameraStream {
         self.size = size
         stride = (size.width + 3) / 4 * 4
         layout = PipeWireFormat.layout(stride: stride, .nv12, size)
-        let properties = cpw_properties()
-        for (key, value) in [
-            (PW_KEY_MEDIA_CLASS, "Video/Source"), (PW_KEY_MEDIA_ROLE, "Camera"),
-            (PW_KEY_NODE_NAME, configuration.nodeName), (PW_KEY_NODE_DESCRIPTION, configuration.name),
-            (PW_KEY_NODE_NICK, configuration.name),
-        ] { pw_properties_set(properties, key, value) }
-        guard let stream = pw_stream_new(connection.core, configuration.name, properties) else {
-            throw CameraStream.failure(errno)
-        }
-        self.stream = stream
-        hooks = .allocate(capacity: 1)
-        hooks.initialize(to: Hooks())
+        stream = try PipeWireStream(
+            connection, name: configuration.name,
+            [
+                (PW_KEY_MEDIA_CLASS, "Video/Source"), (PW_KEY_MEDIA_ROLE, "Camera"),
+                (PW_KEY_NODE_NAME, configuration.nodeName), (PW_KEY_NODE_DESCRIPTION, configuration.name),
+                (PW_KEY_NODE_NICK, configuration.name),
+            ], for: "offer a PipeWire camera")
         listen()
         let rate = configuration.frameRate
-        let result = cpw_connect_camera(
-            stream, PipeWireFormat.code(of: .nv12)!, UInt32(size.width), UInt32(size.height), UInt32(rate.frames),
-            UInt32(rate.seconds))
-        guard result >= 0 else {
-            spa_hook_remove(&hooks.pointee.hook)
-            pw_stream_destroy(stream)
-            hooks.deallocate()
-            throw CameraStream.failure(-result)
-        }
-    }
-
-    deinit {
-        spa_hook_remove(&hooks.pointee.hook)
-        pw_stream_destroy(stream)
-        hooks.deallocate()
-    }
-
-    private static func failure(_ code: Int32) -> CaptureError {
-        CaptureError(
-            .system, operation: "offer a PipeWire camera", errno: code,
-            message: "PipeWire refuses the node; check its log with journalctl --user -u pipewire.")
+        try stream.check(
+            cpw_connect_camera(
+                stream.handle, PipeWireFormat.code(of: .nv12)!, UInt32(size.width), UInt32(size.height),
+                UInt32(rate.frames), UInt32(rate.seconds)))
     }
 
     /// Sends a frame of NV12 in the node's size.
@@ -87,7 +58,7 @@ final class CameraStream {
         pending = (pixels, timestamp)
         defer { pending = nil }
         // Calls `process` before it returns.
-        pw_stream_trigger_process(stream)
+        pw_stream_trigger_process(stream.handle)
         if pending == nil {
             starvedSince = nil
             return true
@@ -103,33 +74,32 @@ final class CameraStream {
     /// the node is suspended.
     private func renew() {
         starvedSince = nil
-        connection.suspend(pw_stream_get_node_id(stream))
+        connection.suspend(pw_stream_get_node_id(stream.handle))
     }
 
     private func listen() {
-        hooks.pointee.events.version = UInt32(PW_VERSION_STREAM_EVENTS)
-        hooks.pointee.events.state_changed = { this, old, state, error in
-            let camera = owner(this)
-            camera.isRead = state == PW_STREAM_STATE_STREAMING
-            if old == PW_STREAM_STATE_STREAMING, state == PW_STREAM_STATE_PAUSED { camera.renew() }
-            if state == PW_STREAM_STATE_ERROR || (state == PW_STREAM_STATE_UNCONNECTED && old != state) {
-                camera.failure = error.map { String(cString: $0) } ?? "the stream was disconnected"
+        stream.listen(self) { events in
+            events.state_changed = { this, old, state, error in
+                let camera = owner(this)
+                camera.isRead = state == PW_STREAM_STATE_STREAMING
+                if old == PW_STREAM_STATE_STREAMING, state == PW_STREAM_STATE_PAUSED { camera.renew() }
+                if state == PW_STREAM_STATE_ERROR || (state == PW_STREAM_STATE_UNCONNECTED && old != state) {
+                    camera.failure = error.map { String(cString: $0) } ?? "the stream was disconnected"
+                }
             }
+            events.param_changed = { this, id, pod in
+                guard id == SPA_PARAM_Format.rawValue, pod != nil else { return }
+                let camera = owner(this)
+                _ = cpw_accept_camera(camera.stream.handle, Int32(camera.layout.byteCount), Int32(camera.stride))
+            }
+            events.process = { this in owner(this).process() }
         }
-        hooks.pointee.events.param_changed = { this, id, pod in
-            guard id == SPA_PARAM_Format.rawValue, pod != nil else { return }
-            let camera = owner(this)
-            _ = cpw_accept_camera(camera.stream, Int32(camera.layout.byteCount), Int32(camera.stride))
-        }
-        hooks.pointee.events.process = { this in owner(this).process() }
-        pw_stream_add_listener(
-            stream, &hooks.pointee.hook, &hooks.pointee.events, Unmanaged.passUnretained(self).toOpaque())
     }
 
     private func process() {
-        guard let (pixels, timestamp) = pending, let handle = pw_stream_dequeue_buffer(stream) else { return }
+        guard let (pixels, timestamp) = pending, let handle = pw_stream_dequeue_buffer(stream.handle) else { return }
         // Queued in any case: a buffer that is kept is lost.
-        defer { pw_stream_queue_buffer(stream, handle) }
+        defer { pw_stream_queue_buffer(stream.handle, handle) }
         guard let content = handle.pointee.buffer, content.pointee.n_datas > 0,
             let memory = content.pointee.datas[0].data,
             let chunk = content.pointee.datas[0].chunk, Int(content.pointee.datas[0].maxsize) >= layout.byteCount
