@@ -173,7 +173,7 @@ final class LibcameraSource: FrameSource {
         return nil
     }
 
-    /// Waits for a frame, a stop or the end of the camera's patience. Checks after a quarter of a second whether it is there.
+    /// Waits for a frame, a stop or the deadline. Looks for the camera's device after 250 ms without a frame.
     private func wait(_ session: LibcameraSession, _ context: FrameContext) throws(CaptureError) {
         // Consumers that keep all buffers stop the camera; they are asked again soon.
         let isStarved = session.queuedCount == 0
@@ -244,7 +244,7 @@ final class LibcameraSource: FrameSource {
         let made: (buffer: PixelBuffer, color: ColorDescription)
         do throws(CaptureError) {
             if isWhole, isTaken {
-                made = (try copy(pixels), format?.color ?? .bt601)
+                made = (try pool.makeCopy(of: pixels), format?.color ?? .bt601)
                 status.count { $0.framesCopied += 1 }
             } else {
                 let transform = FrameTransform(
@@ -261,23 +261,5 @@ final class LibcameraSource: FrameSource {
         var frame = SourceFrame(made.buffer)
         frame.color = made.color
         return frame
-    }
-
-    private func copy(_ source: PixelBuffer) throws(CaptureError) -> PixelBuffer {
-        do {
-            return try pool.makeBuffer(source.pixelFormat, width: source.width, height: source.height) { pixels in
-                for plane in pixels.planes.indices {
-                    for row in 0..<pixels.planes[plane].rows {
-                        source.withRow(row, ofPlane: plane) { bytes in
-                            pixels.withRow(row, ofPlane: plane) { $0.copyMemory(from: bytes) }
-                        }
-                    }
-                }
-            }
-        } catch let error as CaptureError {
-            throw error
-        } catch {
-            throw CaptureError(.system, operation: "copy a picture", message: "\(error)")
-        }
     }
 }

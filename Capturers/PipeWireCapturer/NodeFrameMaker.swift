@@ -42,7 +42,7 @@ final class NodeFrameMaker {
                 arrival.buffer.isLent = true
                 frame = SourceFrame(pixels)
             } else {
-                frame = SourceFrame(try copy(pixels))
+                frame = SourceFrame(try pool.makeCopy(of: pixels))
             }
             frame.color = format.color
         } else {
@@ -103,24 +103,6 @@ final class NodeFrameMaker {
         damage.compactMap { rect in
             PixelRect(x: rect.x - (crop?.x ?? 0), y: rect.y - (crop?.y ?? 0), width: rect.width, height: rect.height)
                 .widened(in: size)
-        }
-    }
-
-    private func copy(_ pixels: PixelBuffer) throws(CaptureError) -> PixelBuffer {
-        do {
-            return try pool.makeBuffer(pixels.pixelFormat, width: pixels.width, height: pixels.height) { writer in
-                for plane in pixels.planes.indices {
-                    for row in 0..<pixels.planes[plane].rows {
-                        pixels.withRow(row, ofPlane: plane) { bytes in
-                            writer.withRow(row, ofPlane: plane) { $0.copyMemory(from: bytes) }
-                        }
-                    }
-                }
-            }
-        } catch let error as CaptureError {
-            throw error
-        } catch {
-            throw CaptureError(.system, operation: "copy a picture", message: "\(error)")
         }
     }
 

@@ -75,7 +75,7 @@ final class FrameMaker {
             }
             defer { requeue(captured.index) }
             return Made(
-                buffer: try copy(pixels, as: pixelFormat),
+                buffer: try pool.makeCopy(of: pixels, as: pixelFormat),
                 color: format.color, isLent: false)
         }
         defer { requeue(captured.index) }
@@ -155,24 +155,6 @@ final class FrameMaker {
             .corruptData, operation: "decode a picture",
             subject: "MJPEG \(stream.format.width)x\(stream.format.height)",
             message: message)
-    }
-
-    private func copy(_ source: PixelBuffer, as pixelFormat: PixelFormat) throws(CaptureError) -> PixelBuffer {
-        do {
-            return try pool.makeBuffer(pixelFormat, width: source.width, height: source.height) { pixels in
-                for plane in 0..<pixelFormat.planeCount {
-                    for row in 0..<pixels.planes[plane].rows {
-                        source.withRow(row, ofPlane: plane) { bytes in
-                            pixels.withRow(row, ofPlane: plane) { $0.copyMemory(from: bytes) }
-                        }
-                    }
-                }
-            }
-        } catch let error as CaptureError {
-            throw error
-        } catch {
-            throw CaptureError(.system, operation: "copy a picture", message: "\(error)")
-        }
     }
 
     /// Requeues a buffer. After a refusal ``CaptureStream/reclaim()`` tries again.

@@ -43,6 +43,27 @@ public final class PixelBufferPool: Sendable {
         return buffer
     }
 
+    /// A copy of a picture.
+    ///
+    /// - Parameters:
+    ///   - source: the picture.
+    ///   - pixelFormat: the format of the copy, whose planes have the same sizes; nil for that of the picture.
+    /// - Throws: `outOfMemory`.
+    package func makeCopy(
+        of source: PixelBuffer, as pixelFormat: PixelFormat? = nil
+    ) throws(CaptureError) -> PixelBuffer {
+        let buffer = try takeBuffer(pixelFormat ?? source.pixelFormat, width: source.width, height: source.height)
+        let writer = buffer.makeWriter()
+        for plane in writer.planes.indices {
+            for row in 0..<writer.planes[plane].rows {
+                source.withRow(row, ofPlane: plane) { bytes in
+                    writer.withRow(row, ofPlane: plane) { $0.copyMemory(from: bytes) }
+                }
+            }
+        }
+        return buffer
+    }
+
     /// The buffer is out of the pool's list while it is filled, so that no other thread finds it free.
     private func takeBuffer(_ pixelFormat: PixelFormat, width: Int, height: Int) throws(CaptureError) -> PixelBuffer {
         let recycled = state.withLock { state -> PixelBuffer? in
