@@ -48,14 +48,21 @@ import VideoCapturing
     /// Decoders of VP8 that are counted: those that were made, and those that exist.
     private final class Decoders: Sendable {
         let counts = Locked((made: 0, alive: 0))
+        let delay: Int
+
+        /// - Parameter delay: how many pictures each holds back, as decoders of codecs do that reorder them.
+        init(delay: Int = 0) { self.delay = delay }
 
         private final class Counted: VideoDecoder {
             private let decoder: VP8Decoder
             private let counts: Locked<(made: Int, alive: Int)>
+            private let delay: Int
+            private var held: [(PixelBuffer, Duration)] = []
 
-            init(_ counts: Locked<(made: Int, alive: Int)>) throws {
+            init(_ counts: Locked<(made: Int, alive: Int)>, delay: Int) throws {
                 decoder = try VP8Decoder()
                 self.counts = counts
+                self.delay = delay
                 counts.withLock { $0 = ($0.made + 1, $0.alive + 1) }
             }
             deinit {
@@ -65,10 +72,23 @@ import VideoCapturing
             func decode(_ packet: UnsafeRawBufferPointer, output: (PixelBuffer) throws -> Void) throws {
                 try decoder.decode(packet, output: output)
             }
+            func decode(
+                _ packet: UnsafeRawBufferPointer, time: Duration, output: (PixelBuffer, Duration) throws -> Void
+            ) throws {
+                try decoder.decode(packet) { held.append(($0, time)) }
+                while held.count > delay {
+                    let (picture, time) = held.removeFirst()
+                    try output(picture, time)
+                }
+            }
+            func flush(output: (PixelBuffer, Duration) throws -> Void) throws {
+                defer { held = [] }
+                for (picture, time) in held { try output(picture, time) }
+            }
         }
 
         var factory: VideoDecoderFactory {
-            VideoDecoderFactory(fourCC: "VP80") { [counts] in try Counted(counts) }
+            VideoDecoderFactory(fourCC: "VP80") { [counts, delay] in try Counted(counts, delay: delay) }
         }
     }
 
@@ -83,8 +103,11 @@ import VideoCapturing
         }
     }
 
-    private func publisher(_ source: sending Pictures, _ decoders: Decoders) -> MediaPublisher {
+    private func publisher(
+        _ source: sending Pictures, _ decoders: Decoders, maximumFrames: UInt64? = nil
+    ) -> MediaPublisher {
         var settings = MediaPublisher.Settings(encoders: [.vp8])
+        settings.maximumFrames = maximumFrames
         settings.pacing = .playback(isPaced: true)
         return MediaPublisher(
             packets: PacketSourceCapturer(source), decoders: [decoders.factory], settings: settings)
@@ -111,6 +134,22 @@ import VideoCapturing
         #expect(statistics.outputs.map(\.passedOn?.packets) == [40, nil, nil])
         #expect(statistics.outputs.map(\.encoder) == [nil, nil, 0])
         #expect(log.warnings == [])
+        publisher.close()
+    }
+
+    /// The last pictures come too, at the end of the stream, at a limit and at a stop.
+    @Test(arguments: [(40, nil), (Int.max, UInt64(12)), (.max, nil)])
+    func whatADecoderHoldsBackIsShown(count: Int, limit: UInt64?) throws {
+        let publisher = publisher(try Pictures(count: count), Decoders(delay: 3), maximumFrames: limit)
+        let (passed, frames) = (ProbeSink(), Frames())
+        try publisher.add(ProbeOutput(passed, .init(codecs: [.vp8])))
+        try publisher.add(ProbeOutput(frames, .init(queue: .init(capacity: 64, policy: .block))))
+        let log = RunLog(publisher)
+        try publisher.start()
+        if count == .max, limit == nil { try frames.wait(for: 10) } else { _ = try log.waitForEnd() }
+        try publisher.stop()
+        #expect(passed.packets.count >= 12)
+        #expect(frames.frames.withLock { $0.map(\.timestamp) } == passed.packets.map(\.timestamp))
         publisher.close()
     }
 

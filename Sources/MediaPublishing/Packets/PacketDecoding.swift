@@ -5,7 +5,8 @@ import VideoCapturing
 /// Decodes the pictures of a packet capture once for all consumers of frames. Its decoder exists from a key frame on, until
 /// nothing needs frames.
 ///
-/// `@unchecked Sendable`: the decoder and its counts are used on the capture's thread only, of which there is one at a time.
+/// `@unchecked Sendable`: the decoder and its counts are used on the capture's thread, of which there is one at a time, and by
+/// ``flush(output:)`` when there is none.
 final class PacketDecoding: @unchecked Sendable {
     private let decoders: [VideoDecoderFactory]
     private let orientation: VideoOrientation
@@ -18,6 +19,7 @@ final class PacketDecoding: @unchecked Sendable {
     }
 
     @exclusivity(unchecked) private var decoder: (any VideoDecoder)?
+    @exclusivity(unchecked) private var isDecoding = false
     /// The packets that the decoder has not returned yet, by the times that it got, which are their places.
     @exclusivity(unchecked) private var pending: [Int64: MediaPacket] = [:]
     @exclusivity(unchecked) private var place: Int64 = 0
@@ -67,19 +69,38 @@ final class PacketDecoding: @unchecked Sendable {
         place += 1
         pending[place] = packet
         pending[place - PacketDecoding.maximumHeld - 1] = nil
+        isDecoding = true
+        defer { isDecoding = false }
         do {
             try packet.data.withUnsafeBytes { bytes in
-                try decoder.decode(bytes, time: .nanoseconds(place)) { buffer, place in
-                    guard let packet = pending.removeValue(forKey: place.nanoseconds) else { return }
-                    let buffer = decoder.isInterlaced ? try processor.deinterlace(buffer) : buffer
-                    output(frame(buffer, packet))
-                }
+                try decoder.decode(bytes, time: .nanoseconds(place)) { try show($0, of: $1, decoder, output) }
             }
         } catch {
             pending[place] = nil
             shared.withLock { $0.damaged += 1 }
         }
         return false
+    }
+
+    /// Hands the frames that the decoder holds back to `output`, after the last packet, and releases it. From inside `output`,
+    /// as at a stop there, it does nothing.
+    func flush(output: (VideoFrame) -> Void) {
+        guard let decoder, !isDecoding else { return }
+        isDecoding = true
+        do {
+            try decoder.flush { try show($0, of: $1, decoder, output) }
+        } catch {
+            shared.withLock { $0.damaged += 1 }
+        }
+        isDecoding = false
+        end()
+    }
+
+    private func show(
+        _ buffer: PixelBuffer, of place: Duration, _ decoder: any VideoDecoder, _ output: (VideoFrame) -> Void
+    ) throws {
+        guard let packet = pending.removeValue(forKey: place.nanoseconds) else { return }
+        output(frame(decoder.isInterlaced ? try processor.deinterlace(buffer) : buffer, packet))
     }
 
     /// Releases the decoder.

@@ -78,6 +78,8 @@ final class PacketFanOut: PacketCaptureConsumer {
             if packet.track == leading { frames?.decode(packet) }
         }
         if isLast {
+            // Before the stop, after which no file is waited for.
+            frames?.flush()
             // Inside the consumer a stop takes effect when this returns.
             try? capture.stopCapture()
             line.onLimit()

@@ -45,6 +45,12 @@ final class PacketsAsVideo: VideoCapture {
         if needsKeyFrame { packets.requestKeyFrame() }
     }
 
+    /// Gives the consumers the frames that the decoder holds back. On the capture's thread, or after its end.
+    func flush() {
+        guard let consumer = contents.withLock({ $0.consumer }) else { return }
+        decoding.flush { consumer.consumeFrame($0) }
+    }
+
     /// What the consumers want of the frames is done for each of them; a decoder is needed when there are any.
     func adapt(to wants: CaptureWants) { updateDemand() }
 
@@ -71,7 +77,10 @@ final class PacketsAsVideo: VideoCapture {
     }
 
     func startCapture() throws(CaptureError) { try packets.startCapture() }
-    func stopCapture() throws(CaptureError) { try packets.stopCapture() }
+    func stopCapture() throws(CaptureError) {
+        try packets.stopCapture()
+        flush()
+    }
     func releaseCapture() { packets.releaseCapture() }
     var isCaptureStarted: Bool { packets.isCaptureStarted }
 
