@@ -73,6 +73,21 @@ class PacketTests(ours.CameraTestCase):
                 self.assertTrue(all(is_key for _, is_key, _ in found))
                 self.assertFollows([digest for *_, digest in found], lambda number: digests[number % len(digests)])
 
+    def test_outputs_that_need_frames_share_the_packets(self):
+        """A file as it came, raw frames, and an encoder at half the size, of one camera that is opened once."""
+        webcam = self.plugged_webcam()
+        file, raw = self.folder / "film.mkv", self.folder / "film.y4m"
+        running = self.copy(webcam, file, "-o", raw, "-o", f"{self.folder / 'small.webm'},size=50%", "--frames", 35)
+        self.assertEqual(running.finish(), ours.OK, running.text())
+        passed = [output["passedOn"] for output in ours.summary(running.events())["outputs"]]
+        self.assertEqual([entry is not None for entry in passed], [True, False, False])
+        frames = [
+            subprocess.run(
+                ["ffmpeg", "-nostdin", "-v", "error", "-i", str(name), "-pix_fmt", "yuv420p", "-f", "framemd5", "-"],
+                stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout.splitlines()
+            for name in (file, raw, self.folder / "small.webm")]
+        self.assertEqual([sum(line[:1] != "#" for line in lines) for lines in frames], [35, 35, 35])
+
     def test_jpeg_goes_on_after_a_replug(self):
         webcam = self.plugged_webcam()
         digests = [hashlib.md5(image).hexdigest() for image in pictures.jpegs(320, 240)]

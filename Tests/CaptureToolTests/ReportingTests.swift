@@ -177,6 +177,18 @@ import VideoCapturing
             Summary.outputLines(run) == ["my clip.webm: 1.50 MB.", "b.ivf: 5 B. It is incomplete."])
     }
 
+    @Test func theBeginningSaysWhichOutputsGetPackets() {
+        var passed = output("a.mkv", kind: "matroska")
+        passed.passedOn = .init(tracks: [.h264], packets: 0, bytes: 0, packetsDropped: 0)
+        var run = snapshot(outputs: [passed, output("b.y4m")], encoding: nil)
+        run.tracks = [TrackDescription(id: 0, codec: .h264, media: .video(.init(width: 640, height: 480)))]
+        #expect(
+            Summary.beginning(run)
+                == "Passing on h264 of noise, to a.mkv (matroska); decoding for b.y4m (y4m), vp8 (y4m). Ctrl-C ends it.")
+        run.outputs = [passed]
+        #expect(Summary.beginning(run) == "Passing on h264 of noise, to a.mkv (matroska). Ctrl-C ends it.")
+    }
+
     @Test func lossesAreToldApart() {
         var run = snapshot(lost: 2)
         run.lost.source = 3

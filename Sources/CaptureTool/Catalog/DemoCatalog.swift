@@ -134,10 +134,11 @@ let demoCatalog = ToolCatalog(
     ])
 
 extension PacketInput {
+    /// Those for outputs that need frames.
+    private static let decoders = [H264Decoder.factory, VP8Decoder.factory, JPEGDecoder.factory]
+
     /// The packets of a network stream.
-    fileprivate static let network = PacketInput(
-        decoders: [H264Decoder.factory, VP8Decoder.factory, JPEGDecoder.factory]
-    ) { request, _ in
+    fileprivate static let network = PacketInput(decoders: decoders) { request, _ in
         let capture = PacketStreamCapturer(url: request.input ?? "")
         return Source(
             capture: capture,
@@ -151,7 +152,9 @@ extension PacketInput {
     }
 
     /// The packets of a camera that encodes.
-    fileprivate static let camera = PacketInput(options: CameraPacketCapturer.Configuration.options) { request, _ in
+    fileprivate static let camera = PacketInput(
+        decoders: decoders, options: CameraPacketCapturer.Configuration.options
+    ) { request, _ in
         let camera = CameraPacketCapturer(try CameraPacketCapturer.Configuration(request))
         return Source(
             capture: camera,

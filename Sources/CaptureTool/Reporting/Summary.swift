@@ -8,15 +8,24 @@ enum Summary {
     static func beginning(_ run: RunSnapshot) -> String {
         let rate =
             run.askedRate.map { "at \($0.text) fps" } ?? (run.isHurried ? "as fast as possible" : "at its own rate")
-        let outputs = run.outputs.filter { $0.statistics.announcement == nil }.map { output in
-            let bitrate = output.encoder.map { ", \(target(run.encoders[$0]))" } ?? ""
-            let name = printable(output.name, limit: 200)
-            return output.name == output.kind ? name : "\(name) (\(output.kind)\(bitrate))"
+        let outputs = run.outputs.filter { $0.statistics.announcement == nil }
+        func names(_ outputs: [MediaPublisher.Statistics.Output]) -> String {
+            outputs.map { output in
+                let bitrate = output.encoder.map { ", \(target(run.encoders[$0]))" } ?? ""
+                let name = printable(output.name, limit: 200)
+                return output.name == output.kind ? name : "\(name) (\(output.kind)\(bitrate))"
+            }.joined(separator: ", ")
         }
-        let place = outputs.isEmpty ? "" : ", to \(outputs.joined(separator: ", "))"
+        let place = outputs.isEmpty ? "" : ", to \(names(outputs))"
         let end = "Ctrl-C\(run.hasKeys ? " or q" : "") ends it."
         let sound = run.sound.map { "\($0.source), \($0.format)" }
-        guard run.tracks.isEmpty else { return "Passing on \(run.codecs) of \(run.source)\(place). \(end)" }
+        guard run.tracks.isEmpty else {
+            let passed = outputs.filter { $0.passedOn != nil }
+            let decoded = outputs.filter { $0.passedOn == nil }
+            let to = passed.isEmpty ? "" : ", to \(names(passed))"
+            let others = decoded.isEmpty ? "" : "; decoding for \(names(decoded))"
+            return "Passing on \(run.codecs) of \(run.source)\(to)\(others). \(end)"
+        }
         guard run.hasVideo else { return "Recording \(sound ?? "nothing")\(place). \(end)" }
         let with = sound.map { ", with sound of \($0)" } ?? ""
         return "Capturing \(run.source), \(run.width)x\(run.height) \(run.pixelFormat) \(rate)\(with)\(place). \(end)"
