@@ -28,7 +28,7 @@ extension MediaPublisher {
             if let old = old as? LimitedCapture { line.setCurrent(old) }
             throw error
         }
-        // What has happened to it before it was the capture of this publisher.
+        // Its states before it was the capture of this publisher.
         captureStateChanged(of: limited, to: limited.state)
     }
 
@@ -51,7 +51,7 @@ extension MediaPublisher {
         }
         watch(new)
         try audio.replaceCapture(with: new, timeout: timeout)
-        // What has happened to it before it was the capture of this publisher.
+        // Its states before it was the capture of this publisher.
         captureStateChanged(of: new, to: new.state)
     }
 

@@ -96,7 +96,7 @@ public struct OutputCatalog: Sendable {
     }
 }
 
-/// An output that a program offers: how it is called, what it can be told, and how it is made.
+/// An output that a program offers: its names, its options, and how to make it.
 public struct OutputEntry: Sendable {
     /// The name by which it is chosen, also as `NAME:FILE`.
     public let name: String
@@ -106,7 +106,7 @@ public struct OutputEntry: Sendable {
     public let extensions: [String]
     /// The URL schemes that it serves, in lower case.
     public let schemes: [String]
-    /// What it can be told.
+    /// Its options.
     public let options: [OptionDescription]
     /// Whether it needs a file or a URL; `null` does not.
     public let needsTarget: Bool

@@ -184,7 +184,8 @@ import VideoCapturing
         run.tracks = [TrackDescription(id: 0, codec: .h264, media: .video(.init(width: 640, height: 480)))]
         #expect(
             Summary.beginning(run)
-                == "Passing on h264 of noise, to a.mkv (matroska); decoding for b.y4m (y4m), vp8 (y4m). Ctrl-C ends it.")
+                == "Passing on h264 of noise, to a.mkv (matroska); decoding for b.y4m (y4m), vp8 (y4m). Ctrl-C ends it."
+        )
         run.outputs = [passed]
         #expect(Summary.beginning(run) == "Passing on h264 of noise, to a.mkv (matroska). Ctrl-C ends it.")
     }
