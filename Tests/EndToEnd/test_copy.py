@@ -2,7 +2,9 @@
 
 import json
 import subprocess
+import time
 
+from support import media
 from support.tool import USAGE, ToolTestCase
 
 TOLERANCE = 0.0015  # seconds; Matroska has milliseconds
@@ -22,6 +24,11 @@ class CopyTests(ToolTestCase):
         """With B-frames, and a key frame twice a second."""
         return self.film(
             name, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "2", "-g", "12", "-c:a", "aac", *options)
+
+    def hevc(self, name):
+        return self.film(
+            name, "-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p", "-c:a",
+            "mp3")
 
     def packets(self, file):
         listed = subprocess.run(
@@ -79,9 +86,7 @@ class CopyTests(ToolTestCase):
         vp9 = self.film("c.webm", "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-c:a", "libopus")
         self.compare(vp9, "mkv", "vp9", apart=0.009)
         self.compare(vp9, "mp4", "vp9")
-        hevc = self.film(
-            "d.mp4", "-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p", "-c:a",
-            "mp3")
+        hevc = self.hevc("d.mp4")
         self.compare(hevc, "mkv", "hevc")
         self.compare(hevc, "ts", "hevc")
 
@@ -115,16 +120,47 @@ class CopyTests(ToolTestCase):
         copy.write_bytes(run.stdout)
         self.assertEqual(len(self.packets(copy)[0]), 50)
 
+    def test_outputs_that_need_frames(self):
+        """They get those of the packets that are passed on, all of them, by one decoder."""
+        film = self.h264("a.mp4")
+        run = self.succeed(
+            "--input", film, "--codec", "copy", "-o", "a.mkv", "-o", "b.y4m", "-o", "c.webm,size=50%", "--stats", "json")
+        last = json.loads(run.stderr.splitlines()[-1])
+        passed = [output["passedOn"] and output["passedOn"]["tracks"] for output in last["outputs"]]
+        self.assertEqual(passed, [["h264", "aac"], None, None])
+        self.assertEqual([encoder["name"] for encoder in last["encoders"]], ["vp8"])
+        pictures = [
+            media.command(
+                "ffmpeg", "-v", "error", "-i", self.folder / name, "-map", "0:v", "-fps_mode", "passthrough", "-f", "rawvideo",
+                "-").stdout
+            for name in ("a.mkv", "b.y4m")]
+        self.assertEqual(len(pictures[0]), 50 * 128 * 96 * 3 // 2)
+        self.assertEqual(pictures[0], pictures[1])
+        small = media.probe(self.folder / "c.webm")
+        self.assertEqual((small["stream"]["codec_name"], small["stream"]["width"]), ("vp8", 64))
+        self.assertEqual(len(small["packets"]), 50)
+
+    def test_a_viewer_of_frames_sets_the_pace(self):
+        film = self.h264("a.mp4")
+        begin = time.monotonic()
+        run = self.succeed("--input", film, "--codec", "copy", "-o", "a.mkv", "--serve", "0", "--stats", "json")
+        self.assertGreater(time.monotonic() - begin, 1.9)
+        last = json.loads(run.stderr.splitlines()[-1])
+        self.assertEqual([bool(output["passedOn"]) for output in last["outputs"]], [True, False])
+        self.assertEqual(len(self.packets(self.folder / "a.mkv")[0]), 50)
+
     def test_wrong_use_says_why(self):
         film = self.h264("a.mp4")
         vp8 = self.film("b.webm", "-c:v", "libvpx", "-deadline", "realtime", "-c:a", "libopus")
+        # Of which no decoder of packets is in the program.
+        hevc = self.hevc("h.mp4")
         for words, source, options in [
             ("needs frames", film, ["--size", "64x48"]), ("needs frames", film, ["--fps", "10"]),
             ("needs frames", film, ["--overlay", "text"]), ("needs frames", film, ["--bitrate", "1M"]),
-            ("need frames", film, ["-o", "b.mkv,size=50%"]), ("takes frames", film, ["-o", "b.y4m"]),
+            ("takes frames", hevc, ["-o", "b.y4m"]), ("need frames", hevc, ["-o", "b.mkv,size=50%"]),
             ("webm takes pictures as vp8", film, ["-o", "c.webm"]), ("mp4 does not carry vp8", vp8, ["-o", "c.mp4"]),
             ("mov does not carry vp8", vp8, ["-o", "c.mov"]),
-            ("needs its own encoder", film, ["-o", "whip:http://127.0.0.1:1/x"]),
+            ("needs its own encoder", hevc, ["-o", "whip:http://127.0.0.1:1/x"]),
         ]:
             with self.subTest(options=options):
                 run = self.run_tool("--input", source, "--codec", "copy", "-o", "a.mkv", *options)

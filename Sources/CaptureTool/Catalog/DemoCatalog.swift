@@ -68,9 +68,7 @@ let demoCatalog = ToolCatalog(
             .terminal,
         ]),
     packetInputs: [
-        "file": PacketInput(isLive: false) { request, isPaced in
-            .init(capture: PacketFileCapturer(path: request.input ?? "", pacing: isPaced ? .clock : .unpaced))
-        },
+        "file": .file,
         "stream": .network,
         "mjpeg": .network,
         "camera": .camera,
@@ -136,6 +134,11 @@ let demoCatalog = ToolCatalog(
 extension PacketInput {
     /// Those for outputs that need frames.
     private static let decoders = [H264Decoder.factory, VP8Decoder.factory, JPEGDecoder.factory]
+
+    /// The packets of a file.
+    fileprivate static let file = PacketInput(isLive: false, decoders: decoders) { request, isPaced in
+        Source(capture: PacketFileCapturer(path: request.input ?? "", pacing: isPaced ? .clock : .unpaced))
+    }
 
     /// The packets of a network stream.
     fileprivate static let network = PacketInput(decoders: decoders) { request, _ in

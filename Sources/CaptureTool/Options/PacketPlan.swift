@@ -61,7 +61,7 @@ struct PacketPlan: Sendable {
                     "size, fps, text and encoding of an output need frames, and --codec copy passes packets on; leave one "
                         + "out.")
             }
-            if case .packets(let feed) = try output.makeOutput().feed, feed.purpose == .live { isPaced = true }
+            if try output.makeOutput().feed.isLive { isPaced = true }
         }
     }
 
@@ -86,6 +86,17 @@ struct PacketPlan: Sendable {
             throw OptionError(
                 name, value,
                 "needs frames, and --codec \(codecName) passes packets on as they are; leave one out.")
+        }
+    }
+}
+
+extension OutputContext.Feed {
+    /// Whether it goes to somebody who watches, who needs it at its times; otherwise all of it counts, as in a file.
+    fileprivate var isLive: Bool {
+        switch self {
+        case .packets(let feed): feed.purpose == .live
+        case .frames(let feed): feed.queue.map { $0.policy != .block } ?? false
+        case .noVideo: false
         }
     }
 }
