@@ -70,18 +70,23 @@ import VideoCapturing
 
         #expect(response(handle(request("PLAY", "rtsp://h:8554/cam/", ["Session": "other"])))?.status == 454)
         let play = handle(request("PLAY", "rtsp://h:8554/cam/", ["Session": session + ";timeout=60"]))
-        #expect(response(play)?.status == 200 && conversation.phase == .playing)
-        guard case .play(let transports)? = play.last else {
+        #expect(play.count == 1 && conversation.phase == .playing)
+        guard case .play(let transports)? = play.first else {
             Issue.record("\(play)")
             return
         }
         #expect(transports[1] == .interleaved(.init(packets: 2, reports: 3)))
+        // The answer comes with the first packet.
+        let answer = conversation.playResponse([0: .init(sequenceNumber: 7, timestamp: 4_000_000_000)])
+        #expect(answer.status == 200 && value("Range", answer) == "npt=now-" && value("Session", answer) == session)
+        let places = "url=rtsp://h:8554/cam/trackID=0;seq=7;rtptime=4000000000,url=rtsp://h:8554/cam/trackID=1"
+        #expect(value("RTP-Info", answer) == places)
         #expect(response(handle(request("SETUP", "rtsp://h:8554/cam/trackID=0", again)))?.status == 455)
         // A repeated one begins nothing twice.
-        #expect(handle(request("PLAY")).count == 1)
+        #expect(response(handle(request("PLAY")))?.status == 200)
         #expect(value("Session", response(handle(request("GET_PARAMETER")))) == session)
         #expect(handle(request("PAUSE")).first == .pause && conversation.phase == .ready)
-        #expect(handle(request("PLAY")).count == 2)
+        #expect(handle(request("PLAY")) == [.play(transports)])
         #expect(handle(request("TEARDOWN", "rtsp://h:8554/cam/", ["Session": session])).first == .endSession)
         #expect(conversation.phase == .initial && conversation.session == nil)
         #expect(response(handle(request("PLAY")))?.status == 455)

@@ -33,6 +33,7 @@ import VideoCapturing
         // There is no encoder to ask, so it is the group that was kept.
         #expect(try client.read { $0.frames.count >= 3 })
         #expect(client.frames == [3, 4, 5])
+        #expect(client.starts == client.beginnings)
         #expect(client.reports(on: 1).prefix(2) == [200, 202])
         try server.write(Sample.packet(6, key: false))
         #expect(try client.read { $0.frames.count == 4 })
@@ -64,6 +65,11 @@ import VideoCapturing
         #expect(try client.read { client in client.packets.contains { $0.channel == 2 } })
         #expect(client.frames == [3])
         #expect(client.packets.count { $0.channel == 2 } == 1)
+        // The sound begins with its next packet, and its time is that of the key frame: 40 ms before.
+        var expected = client.beginnings
+        let sound = expected[1]["rtptime"].flatMap { UInt32($0) } ?? 0
+        expected[1]["rtptime"] = "\(sound &- 40 * 48)"
+        #expect(client.starts == expected)
     }
 
     @Test func soundAlone() throws {
@@ -77,6 +83,7 @@ import VideoCapturing
         for number in 1...3 { try server.write(Sample.packet(number, key: true, size: 80, track: 1)) }
         // A packet of sound has no parts, and no reports of pictures come.
         #expect(try client.read { client in client.packets.count { $0.channel == 2 } == 3 })
+        #expect(client.starts == client.beginnings)
         #expect(client.frames.isEmpty && client.packets.allSatisfy { $0.channel >= 2 })
     }
 

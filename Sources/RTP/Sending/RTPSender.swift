@@ -34,6 +34,11 @@ package final class RTPSender: @unchecked Sendable {
     /// Whether a packet was sent, so that reports have something to state.
     package var hasSent: Bool { counters.packets > 0 }
 
+    /// The number of the next packet.
+    package var nextSequenceNumber: UInt16 { sequenceNumber }
+    /// The RTP timestamp of a frame of this time.
+    package func timestamp(at time: MediaTime) -> UInt32 { timeline.timestamp(at: time) }
+
     let timeline: RTPTimeline
     var counters = RTPSender.Statistics()
     var reports: ReportState

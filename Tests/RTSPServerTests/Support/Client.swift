@@ -26,6 +26,10 @@ final class Client {
 
     let socket: Int32
     private let url: String
+    private let server: RTSPServer
+    /// The answers to PLAY, which come with the first packets.
+    private var begun: [Answer] = []
+    private var awaited = 0
     private var bytes: [UInt8] = []
     private var sequence = 0
     private(set) var session: String?
@@ -36,6 +40,7 @@ final class Client {
     init(_ server: RTSPServer, bufferSize: Int32? = nil) throws {
         let address = try #require(server.address)
         url = address.url
+        self.server = server
         socket = try connectTo(address.port, bufferSize: bufferSize)
     }
 
@@ -47,26 +52,51 @@ final class Client {
 
     /// Sends a request and waits for its response.
     func ask(_ method: String, track: Int? = nil, _ headers: [String: String] = [:]) throws -> Answer {
+        request(method, track: track, headers)
+        var answer = try #require(try answer())
+        while awaited > 0, answer["CSeq"] != "\(sequence)" {
+            record(answer)
+            answer = try #require(try self.answer())
+        }
+        #expect(answer["CSeq"] == "\(sequence)")
+        if let named = answer["Session"] { session = String(named.prefix { $0 != ";" }) }
+        return answer
+    }
+
+    private func request(_ method: String, track: Int? = nil, _ headers: [String: String] = [:]) {
         sequence += 1
         let target = track.map { "\(url)/trackID=\($0)" } ?? url
         var text = "\(method) \(target) RTSP/1.0\r\nCSeq: \(sequence)\r\n"
         for (name, value) in headers { text += "\(name): \(value)\r\n" }
         if let session { text += "Session: \(session)\r\n" }
         write(text + "\r\n")
-        let answer = try #require(try answer())
-        #expect(answer["CSeq"] == "\(sequence)")
-        if let named = answer["Session"] { session = String(named.prefix { $0 != ";" }) }
-        return answer
     }
 
-    /// Sets up tracks on the connection and begins.
+    /// Sets up tracks on the connection and begins. The answer to PLAY comes with the first packet.
     func play(tracks: [Int] = [0]) throws {
         #expect(try ask("DESCRIBE").status == 200)
         for track in tracks {
             let transport = "RTP/AVP/TCP;unicast;interleaved=\(2 * track)-\(2 * track + 1)"
             #expect(try ask("SETUP", track: track, ["Transport": transport]).status == 200)
         }
-        #expect(try ask("PLAY").status == 200)
+        let sessions = server.statistics.sessions
+        request("PLAY")
+        awaited += 1
+        #expect(eventually { server.statistics.sessions > sessions })
+    }
+
+    private func record(_ answer: Answer) {
+        if awaited == 0 || answer.status != 200 { Issue.record("an answer to nothing: \(answer)") }
+        awaited -= 1
+        begun.append(answer)
+    }
+
+    /// The parameters of `RTP-Info` of the last answer to PLAY: for each track its number and time.
+    var starts: [[String: String]] {
+        (begun.last?["RTP-Info"] ?? "").split(separator: ",").map { text in
+            let pairs = text.split(separator: ";").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+            return Dictionary(pairs.map { ($0[0], $0[1]) }) { first, _ in first }
+        }
     }
 
     /// The next response; nil at the end of the connection.
@@ -80,7 +110,7 @@ final class Client {
     /// Reads until something is so.
     func read(until condition: (Client) -> Bool) throws -> Bool {
         while true {
-            if let answer = takeAnswer() { Issue.record("an answer to nothing: \(answer)") }
+            while let answer = takeAnswer() { record(answer) }
             if condition(self) { return true }
             guard try read() else { return false }
         }
@@ -155,6 +185,18 @@ extension Client {
             if packet[1] & 0x80 != 0 { found.append(Int(packet[18])) }
         }
         return found
+    }
+
+    /// The address, the number and the time of the first packet of each track, as `RTP-Info` should have them.
+    var beginnings: [[String: String]] {
+        Set(packets.map(\.channel)).filter { $0 % 2 == 0 }.sorted().compactMap { channel in
+            packets.first { $0.channel == channel }.map { first in
+                let number = { (range: Range<Int>) in first.bytes[range].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } }
+                return [
+                    "url": "\(url)trackID=\(channel / 2)", "seq": "\(number(2..<4))", "rtptime": "\(number(4..<8))",
+                ]
+            }
+        }
     }
 
     /// The RTCP packet types of the compounds on a channel.

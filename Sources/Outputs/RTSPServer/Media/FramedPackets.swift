@@ -13,6 +13,8 @@ struct FramedPackets: Sendable {
     var bytes: ByteBuffer
     /// When it was handed in.
     var time: MediaTime
+    /// The time of the frame.
+    var frameTime = MediaTime.zero
 
     /// The bytes before each packet.
     static let headerSize = 4
@@ -48,6 +50,11 @@ struct FramedPackets: Sendable {
             index += FramedPackets.headerSize + Int(size)
         }
         return own
+    }
+
+    /// The RTP sequence number of the first packet.
+    var sequenceNumber: UInt16? {
+        bytes.getInteger(at: bytes.readerIndex + FramedPackets.headerSize + 2)
     }
 
     /// The number of packets.

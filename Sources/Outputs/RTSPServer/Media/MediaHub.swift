@@ -81,6 +81,7 @@ final class MediaHub: @unchecked Sendable {
         var item = FramedPackets(
             track: index, isRandomAccess: isVideo ? packet.isKeyFrame : !hasVideo,
             capacity: packet.data.count + packet.data.count / 32 + 128, time: now)
+        item.frameTime = packet.timestamp
         sender.send(packet, at: now) { item.append($0.bytes) }
         if let problem = sender.imageProblem, warnedProblems.insert(problem).inserted {
             warn("\(problem) Such images are left out of the stream.")
@@ -108,11 +109,14 @@ final class MediaHub: @unchecked Sendable {
     private func deliver(_ item: FramedPackets, _ now: MediaTime) {
         var targets: [Playback] = []
         for playback in playbacks where playback.takes(item.track) {
+            var item = item
+            if !item.isRandomAccess, !needsKeyFrame(playback) { item.isRandomAccess = true }
             let isBeginning = playback.queue.awaitsRandomAccess && item.isRandomAccess
-            if isBeginning { sendReports(to: [playback], now) }
+            if isBeginning {
+                playback.announce(starts(of: [item], for: playback))
+                sendReports(to: [playback], now)
+            }
             if playback.isInterleaved {
-                var item = item
-                if !item.isRandomAccess, !needsKeyFrame(playback) { item.isRandomAccess = true }
                 push(item, to: playback, now)
             } else if isBeginning || !playback.queue.awaitsRandomAccess {
                 if isBeginning { playback.queue.begin(with: []) }
@@ -158,18 +162,21 @@ final class MediaHub: @unchecked Sendable {
         playbacks.append(playback)
         for source in playback.sources { datagrams?.playbacks[source] = playback }
         statistics.withLock { $0.sessions += 1 }
-        guard needsKeyFrame(playback) else { return begin(playback, with: [], now) }
-        let age = now.nanoseconds(since: groupBegan)
-        if !group.isEmpty, feedback == nil || age < MediaHub.freshGroup.nanoseconds {
-            return begin(playback, with: group, now)
+        // Sound alone begins with its next packet.
+        if needsKeyFrame(playback) {
+            let age = now.nanoseconds(since: groupBegan)
+            if !group.isEmpty, feedback == nil || age < MediaHub.freshGroup.nanoseconds {
+                return begin(playback, with: group, now)
+            }
+            requestKeyFrame()
         }
-        requestKeyFrame()
         let waiting = NIOLoopBound((hub: self, playback: playback), eventLoop: loop)
         loop.scheduleTask(in: TimeAmount(MediaHub.keyFrameTimeout)) {
             let (hub, playback) = waiting.value
-            guard playback.queue.awaitsRandomAccess, playback.queue.gaps == 0, !hub.group.isEmpty,
+            guard playback.queue.awaitsRandomAccess, playback.queue.gaps == 0,
                 hub.playbacks.contains(where: { $0 === playback })
             else { return }
+            guard !hub.group.isEmpty, hub.needsKeyFrame(playback) else { return playback.announce([:]) }
             hub.begin(playback, with: hub.group, hub.clock.now)
         }
     }
@@ -185,6 +192,7 @@ final class MediaHub: @unchecked Sendable {
 
     private func begin(_ playback: Playback, with packets: [FramedPackets], _ now: MediaTime) {
         let wanted = packets.filter { playback.takes($0.track) }
+        playback.announce(starts(of: wanted, for: playback))
         if playback.isInterleaved {
             playback.queue.begin(with: reports(for: playback, now) + wanted)
             playback.drain(at: now)
@@ -192,6 +200,19 @@ final class MediaHub: @unchecked Sendable {
             playback.queue.begin(with: [])
             for item in reports(for: playback, now) + wanted { datagrams?.send(item, to: [playback]) }
         }
+    }
+
+    /// Where the tracks of a client begin that gets these packets first, and then all others.
+    private func starts(of packets: [FramedPackets], for playback: Playback) -> [Int: TrackStart] {
+        guard let time = packets.first?.frameTime else { return [:] }
+        var starts: [Int: TrackStart] = [:]
+        for index in channels.indices where playback.takes(index) {
+            let first = packets.first { $0.track == index }?.sequenceNumber
+            let sender = channels[index].sender
+            starts[index] = TrackStart(
+                sequenceNumber: first ?? sender.nextSequenceNumber, timestamp: sender.timestamp(at: time))
+        }
+        return starts
     }
 
     /// Asks the encoder for a key frame, at most one in a while.

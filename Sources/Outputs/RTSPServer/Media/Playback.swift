@@ -7,6 +7,8 @@ protocol PlaybackConnection: AnyObject {
     /// Whether the kernel has taken everything so far.
     var isWritable: Bool { get }
     func send(_ bytes: ByteBuffer)
+    /// Called once, before the first packet, with the beginnings of the tracks that are known.
+    func willBegin(_ starts: [Int: TrackStart])
     /// Ends the connection, with a sentence for the user.
     func disconnect(_ reason: String)
 }
@@ -30,6 +32,8 @@ final class Playback {
     private(set) var bytesSent: UInt64 = 0
     private(set) var framesSent: UInt64 = 0
     var hasWarned = false
+    /// Whether the client knows where its tracks begin.
+    private(set) var isAnnounced = false
     private var isDraining = false
 
     init(
@@ -69,6 +73,13 @@ final class Playback {
                 return address
             }
         }
+    }
+
+    /// Sends the client the beginnings of its tracks; once.
+    func announce(_ starts: @autoclosure () -> [Int: TrackStart]) {
+        guard !isAnnounced else { return }
+        isAnnounced = true
+        connection?.willBegin(starts())
     }
 
     /// Sends what waits, as far as the kernel takes it.

@@ -17,6 +17,8 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
     private var playback: Playback?
     /// The request that waits for the tracks.
     private var waitingRequest: RTSPRequest?
+    /// The request to play that is answered once the first packet is known.
+    private var waitingPlay: RTSPRequest?
     private var mediaTimeout: Scheduled<Void>?
     private var isClosing = false
     /// The bytes of responses that the kernel has not taken.
@@ -84,16 +86,19 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
         guard !isClosing else { return }
         let bytes = unwrapInboundIn(data)
         parser.append(bytes.readableBytesView)
-        guard waitingRequest == nil else {
+        guard !isWaiting else {
             if parser.waitingBytes > ConnectionHandler.maximumWaitingInput { context.close(promise: nil) }
             return
         }
         readEvents()
     }
 
+    /// Whether a request waits, and those behind it with it.
+    private var isWaiting: Bool { waitingRequest != nil || waitingPlay != nil }
+
     private func readEvents() {
         let now = MonotonicClock().now
-        while !isClosing, waitingRequest == nil {
+        while !isClosing, !isWaiting {
             do throws(RTSPParser.Failure) {
                 guard let event = try parser.next() else { break }
                 partSince = nil
@@ -130,7 +135,7 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
             switch action {
             case .respond(let response): respond(response, request)
             case .awaitMedia: awaitMedia(for: request)
-            case .play(let transports): play(transports, at: now)
+            case .play(let transports): play(transports, request, at: now)
             case .pause, .endSession: endSession()
             case .recordWrongPassword: service.recordWrongPassword(of: peer, at: now)
             case .warn(let sentence): service.warnOnce(sentence)
@@ -161,8 +166,9 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
         readEvents()
     }
 
-    private func play(_ transports: [Int: TrackTransport], at now: MediaTime) {
+    private func play(_ transports: [Int: TrackTransport], _ request: RTSPRequest, at now: MediaTime) {
         guard let context else { return }
+        waitingPlay = request
         let configuration = service.hub.configuration
         let name = context.channel.remoteAddress.map { "\($0.ipAddress ?? "local"):\($0.port ?? 0)" } ?? "local"
         let playback = Playback(
@@ -170,6 +176,15 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
             limits: .init(duration: configuration.maximumDelay, bytes: configuration.limits.waitingBytes), now: now)
         self.playback = playback
         service.hub.add(playback)
+    }
+
+    func willBegin(_ starts: [Int: TrackStart]) {
+        guard let context, let request = waitingPlay else { return }
+        waitingPlay = nil
+        respond(conversation.playResponse(starts), request)
+        // Later, since the hub is about to send.
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        context.eventLoop.execute { bound.value.readEvents() }
     }
 
     private func endSession() {

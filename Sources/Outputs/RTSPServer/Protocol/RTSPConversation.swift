@@ -20,7 +20,8 @@ struct RTSPConversation {
         /// The tracks are not known yet: the request is handed in again once they are, or answered by
         /// ``RTSPConversation/noMediaResponse`` after a while.
         case awaitMedia
-        /// The packets of these tracks are sent from now on.
+        /// The packets of these tracks are sent from now on. The request is answered by
+        /// ``RTSPConversation/playResponse(_:)`` once the first packet is known.
         case play([Int: TrackTransport])
         case pause
         /// The session has ended.
@@ -52,6 +53,8 @@ struct RTSPConversation {
     private(set) var phase = Phase.initial
     private(set) var session: String?
     private(set) var transports: [Int: TrackTransport] = [:]
+    /// The URLs by which the tracks were set up, which `RTP-Info` repeats.
+    private var controls: [Int: String] = [:]
     private let settings: Settings
     private let authenticator: RTSPAuthenticator?
     private var hasDescribed = false
@@ -140,6 +143,7 @@ struct RTSPConversation {
         let offers = TransportOffer.parse(request["Transport"] ?? "")
         guard let transport = offers.compactMap({ choose($0, for: track) }).first else { return [respond(461)] }
         transports[track] = transport
+        controls[track] = target.origin.isEmpty ? nil : target.control(of: track)
         let id = session ?? hexIdentifier()
         session = id
         phase = .ready
@@ -156,10 +160,20 @@ struct RTSPConversation {
 
     private mutating func play() -> [Action] {
         guard phase != .initial else { return [respond(455)] }
-        let isResumed = phase == .ready
+        guard phase == .ready else { return [.respond(playResponse())] }
         phase = .playing
-        let response = respond(200, [("Range", "npt=now-")])
-        return isResumed ? [response, .play(transports)] : [response]
+        return [.play(transports)]
+    }
+
+    /// The answer to PLAY (RFC 2326, 12.33), before the first packet.
+    ///
+    /// - Parameter starts: where the tracks begin; without those that are not known.
+    func playResponse(_ starts: [Int: TrackStart] = [:]) -> RTSPResponse {
+        let places = controls.sorted { $0.key < $1.key }.map { track, url in
+            "url=\(url)" + (starts[track].map { ";seq=\($0.sequenceNumber);rtptime=\($0.timestamp)" } ?? "")
+        }
+        let info = places.isEmpty ? [] : [("RTP-Info", places.joined(separator: ","))]
+        return response(200, [("Range", "npt=now-")] + info)
     }
 
     private mutating func pause() -> [Action] {
@@ -175,6 +189,7 @@ struct RTSPConversation {
         phase = .initial
         session = nil
         transports = [:]
+        controls = [:]
         return [.endSession, response]
     }
 
@@ -217,7 +232,13 @@ struct RTSPConversation {
 
     /// A response with the session, where there is one.
     private func respond(_ status: Int, _ headers: [(name: String, value: String)] = [], body: String = "") -> Action {
-        .respond(RTSPResponse(status, headers + (session.map { [("Session", $0)] } ?? []), body: body))
+        .respond(response(status, headers, body: body))
+    }
+
+    private func response(
+        _ status: Int, _ headers: [(name: String, value: String)], body: String = ""
+    ) -> RTSPResponse {
+        RTSPResponse(status, headers + (session.map { [("Session", $0)] } ?? []), body: body)
     }
 
     private func hexIdentifier() -> String { String(UInt64.random(in: 1 << 60 ... .max), radix: 16) }

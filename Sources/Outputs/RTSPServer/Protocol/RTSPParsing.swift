@@ -59,7 +59,9 @@ public enum RTSPParsing {
             for action in conversation.handle(request, media: media) {
                 switch action {
                 case .respond(let response): check(response, request)
-                case .play(let transports): precondition(hadTracks && !transports.isEmpty, "tracks are set up first")
+                case .play(let transports):
+                    precondition(hadTracks && !transports.isEmpty, "tracks are set up first")
+                    check(conversation.playResponse([0: .init(sequenceNumber: 1, timestamp: 2)]), request)
                 default: break
                 }
             }

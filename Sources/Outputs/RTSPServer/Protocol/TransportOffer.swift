@@ -81,6 +81,14 @@ enum TrackTransport: Sendable, Hashable {
     var isInterleaved: Bool { if case .interleaved = self { true } else { false } }
 }
 
+/// Where a track begins for a client.
+struct TrackStart: Sendable, Hashable {
+    /// The number of the first packet.
+    var sequenceNumber: UInt16
+    /// The RTP timestamp of the instant at which the first track begins.
+    var timestamp: UInt32
+}
+
 extension Substring {
     /// Without spaces at its ends.
     fileprivate func trimmingSpaces() -> Substring {
