@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 
-from support import media, numbered
+from support import media, network, numbered
 from support.stream import StreamTestCase
 from support.tool import OK, USAGE
 
@@ -121,6 +121,38 @@ class PlayerTests(RTSPTestCase):
         self.assertEqual(player.returncode, 0, stderr.decode(errors="replace"))
         self.assertInOrder(numbered.read(stdout, WIDTH, HEIGHT), 10)
         self.end(server)
+
+
+class MulticastTests(RTSPTestCase):
+    def test_gstreamer_and_ffmpeg_get_the_same_datagrams(self):
+        network.enter()
+        other = network.Other()
+        self.addCleanup(other.close)
+        other.command("ip", "route", "add", "239.0.0.0/8", "dev", "there")
+        numbered.write(self.folder / "numbers.y4m", 240, WIDTH, HEIGHT)
+        server = self.start(
+            "--input", "numbers.y4m", "--loop", "--bitrate", "1M", "--stats", "json", "-o",
+            f"rtsp://{network.ADDRESS}:0/cam?listen&multicast=239.255.42.1:5004")
+        port = self.wait_for_port(server, re.compile(r'"url":"rtsp://10\.77\.0\.1:(\d+)/cam"'))
+        url = f"rtsp://{network.ADDRESS}:{port}/cam"
+        out = self.folder / "out.gray"
+        players = [
+            subprocess.Popen([*other.prefix, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            for arguments in (
+                ["gst-launch-1.0", "-q", "rtspsrc", f"location={url}", "protocols=udp-mcast", "!", "rtph264depay", "!",
+                 "h264parse", "!", "avdec_h264", "!", "videoconvert", "!", "video/x-raw,format=GRAY8", "!", "identity",
+                 "eos-after=31", "!", "filesink", f"location={out}"],
+                ["ffmpeg", "-v", "error", "-nostdin", "-rtsp_transport", "udp_multicast", "-i", url, "-frames:v", "30",
+                 *RAW, "-"])]
+        for player in players:
+            self.addCleanup(player.kill)
+        outputs = [player.communicate(timeout=60) for player in players]
+        self.assertInOrder(numbered.read(out.read_bytes(), WIDTH, HEIGHT), 30)
+        self.assertEqual(players[1].returncode, 0, outputs[1][1].decode(errors="replace"))
+        # It may begin between two key frames.
+        self.assertGreater(len(numbered.read(outputs[1][0], WIDTH, HEIGHT)), 25)
+        report = self.output(self.end(server))
+        self.assertEqual(report["sessions"], 2, report)
 
 
 class LoginTests(RTSPTestCase):

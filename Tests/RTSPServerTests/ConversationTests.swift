@@ -149,6 +149,32 @@ import VideoCapturing
         #expect(conversation.transports == [0: .datagrams(port: 5000, reportPort: 5001)])
     }
 
+    @Test func multicast() {
+        var settings = settings()
+        settings.multicast = .init(group: "239.1.2.3", port: 6000, timeToLive: 4)
+        var conversation = RTSPConversation(settings, authenticator: nil)
+        func transport(_ track: Int, _ offer: String) -> String? {
+            let request = request("SETUP", "rtsp://h/cam/trackID=\(track)", ["Transport": offer])
+            return value("Transport", response(conversation.handle(request, media: Self.media)))
+        }
+        // The group is the server's, whatever the client asks for.
+        #expect(
+            transport(0, "RTP/AVP;multicast;destination=192.0.2.1;port=9-10;ttl=99")
+                == "RTP/AVP;multicast;destination=239.1.2.3;ttl=4;port=6000-6001;ssrc=000000AB")
+        #expect(transport(1, "RTP/AVP;unicast;client_port=5000-5001") == nil)
+        #expect(transport(1, "RTP/AVP/TCP;multicast") == nil)
+        #expect(transport(1, "RTP/AVP/UDP;multicast")?.contains("port=6002-6003") == true)
+        #expect(conversation.transports[1] == .multicast(port: 6002, reportPort: 6003))
+        for (group, port, hops) in [
+            ("10.0.0.1", 5004, 1), ("224.0.0.5", 5004, 1), ("ff05::1", 5004, 1), ("name", 5004, 1),
+            ("239.1.1.1", 5005, 1), ("239.1.1.1", 65_534, 1), ("239.1.1.1", 5004, 0), ("239.1.1.1", 5004, 256),
+        ] {
+            var configuration = RTSPServer.Configuration()
+            configuration.multicast = .init(group: group, port: port, timeToLive: hops)
+            #expect(throws: CaptureError.self, "\(group):\(port) \(hops)") { try configuration.validate() }
+        }
+    }
+
     @Test(
         arguments: [
             ("rtsp://h:1/cam/trackID=1", "cam", 1), ("rtsp://u:p@h:1//cam//trackID=0/", "cam", 0),

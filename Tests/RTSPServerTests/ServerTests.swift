@@ -117,6 +117,41 @@ import VideoCapturing
         #expect(eventually { server.statistics.clients.isEmpty })
     }
 
+    @Test func aGroupGetsPacketsOnceAndOnlyWhileItHasClients() throws {
+        let port = try DatagramReceiver.freePair()
+        let server = try server {
+            $0.transports = [.tcp]
+            $0.multicast = .init(group: "239.255.77.1", port: port)
+        }
+        defer { server.stop() }
+        try server.begin([Sample.video])
+        try server.write(Sample.packet(0, key: true, size: 80))
+        let receiver = try DatagramReceiver(group: "239.255.77.1", port: port)
+        func join() throws -> Client {
+            let client = try Client(server)
+            #expect(try client.ask("DESCRIBE").status == 200)
+            #expect(try client.ask("SETUP", track: 0, ["Transport": "RTP/AVP;multicast"]).status == 200)
+            #expect(try client.ask("PLAY").status == 200)
+            return client
+        }
+        let first = try join()
+        // The kept group once: the second client joins a stream that flows.
+        #expect(try receiver.receive().last == 0)
+        let second = try join()
+        try server.write(Sample.packet(1, key: false, size: 80))
+        #expect(try receiver.receive().last == 1)
+        shutdown(first.socket, Int32(SHUT_RDWR))
+        #expect(eventually { server.statistics.clients.count == 1 })
+        try server.write(Sample.packet(2, key: false, size: 80))
+        #expect(try receiver.receive().last == 2)
+        #expect(try second.ask("TEARDOWN").status == 200)
+        try server.write(Sample.packet(3, key: false, size: 80))
+        #expect(try join().ask("OPTIONS").status == 200)
+        // Not the one without clients on its own, but the group that was kept for the third one.
+        #expect(try (0..<4).map { _ in try receiver.receive().last } == [0, 1, 2, 3])
+        #expect(eventually { server.statistics.framesSent == 8 })
+    }
+
     @Test func aStalledClientLosesGroupsAndHarmsNoOther() throws {
         let warnings = Locked<[String]>([])
         let server = try server(
@@ -233,7 +268,11 @@ import VideoCapturing
         for (target, reason) in [
             ("rtsp://0.0.0.0:8554/cam?listen&codek=vp8", "Did you mean codec?"), ("rtsp://h:99999/?listen", "65535"),
             ("rtsp://:8554/cam?listen", "0.0.0.0"), ("rtsp://h:1/?listen&udp=5001", "even"), ("serve-rtsp://h", "port"),
-            ("rtsp://h:1/?listen&transport=sctp", "tcp or udp"), ("rtsp://h:1/?listen&codec=av1", "h264, hevc, vp8"),
+            ("rtsp://h:1/?listen&transport=sctp", "tcp or udp"),
+            ("rtsp://h:1/?listen&multicast=10.0.0.1", "224.0.1.0"), ("rtsp://h:1/?listen&ttl=3", "224.0.1.0"),
+            ("rtsp://h:1/?listen&multicast=239.1.1.1:5", "even"),
+            ("rtsp://h:1/?listen&multicast=239.1.1.1&ttl=0", "ttl"),
+            ("rtsp://h:1/?listen&codec=av1", "h264, hevc, vp8"),
         ] {
             let error = #expect(throws: OptionError.self) { try OutputCatalog([.rtspServer]).makeOutput(target) }
             #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")

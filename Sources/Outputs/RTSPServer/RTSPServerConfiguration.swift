@@ -1,3 +1,4 @@
+import NIOCore
 import StreamTransport
 public import VideoCapturing
 
@@ -29,6 +30,8 @@ extension RTSPServer {
         public var transports = Set(Transport.allCases)
         /// The even port from which datagrams come, their reports from the next one; nil, the default, for any that are free.
         public var datagramPort: Int?
+        /// The group to which packets go for clients that ask for multicast; nil, the default, for no multicast.
+        public var multicast: Multicast?
         /// The title that players show.
         public var title = "capturer"
         /// The name and password that clients need; nil, the default, for none.
@@ -83,6 +86,36 @@ extension RTSPServer.Configuration {
         }
     }
 
+    /// A multicast group (RFC 2326, 12.39). Packets go to it once for all of its clients, and only while it has one. Every
+    /// machine of the network can read them, also without the login.
+    public struct Multicast: Sendable, Hashable {
+        /// The IPv4 address, such as 239.255.42.1.
+        public var group: String
+        /// The port of the first track, an even one; its reports use the next port, and the second track the two after these.
+        public var port: Int
+        /// The maximum number of networks that packets pass, 1 to 255; 1 for the own network alone.
+        public var timeToLive: Int
+
+        /// Makes it from an address; `port` and `timeToLive` have defaults.
+        public init(group: String, port: Int = 5004, timeToLive: Int = 1) {
+            self.group = group
+            self.port = port
+            self.timeToLive = timeToLive
+        }
+
+        /// Why it cannot be sent to; nil where it can.
+        var problem: String? {
+            let address = (try? SocketAddress(ipAddress: group, port: port)).flatMap { $0.protocol == .inet ? $0 : nil }
+            guard let address, address.isMulticast, !group.hasPrefix("224.0.0.") else {
+                return "A multicast group is an IPv4 address from 224.0.1.0 to 239.255.255.255, not \(group)."
+            }
+            guard port >= 2, port <= 65_532, port % 2 == 0, (1...255).contains(timeToLive) else {
+                return "Multicast has an even port from 2 to 65532, and a ttl from 1 to 255."
+            }
+            return nil
+        }
+    }
+
     /// Limits for one client, or for all of them, of a server.
     public struct Limits: Sendable, Hashable {
         /// The maximum number of simultaneous connections; further ones are answered with 503. It is lowered, with a warning, where
@@ -128,6 +161,7 @@ extension RTSPServer.Configuration {
         try check(
             datagramPort.map { $0 > 0 && $0 < 65535 && $0 % 2 == 0 } ?? true,
             "The port of datagrams is an even one from 2 to 65534; its reports use the next one.")
+        if let problem = multicast?.problem { try check(false, problem) }
         try check(!transports.isEmpty, "There is no transport; allow tcp or udp.")
         try check(
             !codecs.isEmpty && codecs.allSatisfy(Self.knownCodecs.contains),
@@ -155,7 +189,7 @@ extension RTSPServer.Configuration {
 
 extension RTSPServer.Configuration {
     /// The configuration that an address describes: `rtsp://0.0.0.0:8554/cam?listen`, with the options `codec=`,
-    /// `transport=` and `udp=PORT`; or `serve-rtsp://[ADDRESS:]PORT`.
+    /// `transport=`, `udp=PORT`, `multicast=GROUP[:PORT]` and `ttl=N`; or `serve-rtsp://[ADDRESS:]PORT`.
     ///
     /// - Throws: `invalidConfiguration` with the part that is wrong.
     init(_ url: String) throws(CaptureError) {
@@ -194,8 +228,15 @@ extension RTSPServer.Configuration {
             case "udp":
                 guard let number = Int(value) else { throw invalid("The option udp is a port, not \(value).") }
                 datagramPort = number
+            case "multicast":
+                let parts = value.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                multicast = Multicast(group: String(parts[0]), timeToLive: multicast?.timeToLive ?? 1)
+                if parts.count > 1 { multicast?.port = Int(parts[1]) ?? 0 }
+            case "ttl":
+                multicast = Multicast(
+                    group: multicast?.group ?? "", port: multicast?.port ?? 5004, timeToLive: Int(value) ?? 0)
             default:
-                let names = ["listen", "codec", "transport", "udp"]
+                let names = ["listen", "codec", "transport", "udp", "multicast", "ttl"]
                 let guess = nearestName(to: pair[0], in: names).map { " Did you mean \($0)?" } ?? ""
                 throw invalid("The option \(option) is not known.\(guess) There are \(names.joined(separator: ", ")).")
             }

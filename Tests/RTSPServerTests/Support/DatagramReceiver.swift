@@ -9,13 +9,24 @@ final class DatagramReceiver {
     private let socket: Int32
     let port: Int
 
-    init() throws {
+    /// - Parameters:
+    ///   - group: joined on loopback; nil for unicast.
+    ///   - port: 0 for any.
+    init(group: String? = nil, port wanted: Int = 0) throws {
         socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var size: Int32 = 1 << 20
         setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, 4)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let loopback = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        address.sin_addr = loopback
+        address.sin_port = UInt16(wanted).bigEndian
+        if let group {
+            inet_pton(AF_INET, group, &address.sin_addr)
+            var membership = ip_mreq(imr_multiaddr: address.sin_addr, imr_interface: loopback)
+            setsockopt(
+                socket, Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, &membership, socklen_t(MemoryLayout<ip_mreq>.size))
+        }
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let descriptor = socket
         let isBound = withUnsafeMutablePointer(to: &address) {
@@ -28,6 +39,9 @@ final class DatagramReceiver {
     }
 
     deinit { close(socket) }
+
+    /// An even port that is free.
+    static func freePair() throws -> Int { try DatagramReceiver().port & ~1 }
 
     /// The next datagram.
     func receive() throws -> [UInt8] {

@@ -162,6 +162,7 @@ final class MediaHub: @unchecked Sendable {
         playbacks.append(playback)
         for source in playback.sources { datagrams?.playbacks[source] = playback }
         statistics.withLock { $0.sessions += 1 }
+        if joinsOthers(playback) { return begin(playback, with: [], now) }
         // Sound alone begins with its next packet.
         if needsKeyFrame(playback) {
             let age = now.nanoseconds(since: groupBegan)
@@ -191,6 +192,11 @@ final class MediaHub: @unchecked Sendable {
     }
 
     private func begin(_ playback: Playback, with packets: [FramedPackets], _ now: MediaTime) {
+        guard !joinsOthers(playback) else {
+            playback.announce([:])
+            playback.queue.begin(with: [])
+            return requestKeyFrame()
+        }
         let wanted = packets.filter { playback.takes($0.track) }
         playback.announce(starts(of: wanted, for: playback))
         if playback.isInterleaved {
@@ -200,6 +206,22 @@ final class MediaHub: @unchecked Sendable {
             playback.queue.begin(with: [])
             for item in reports(for: playback, now) + wanted { datagrams?.send(item, to: [playback]) }
         }
+    }
+
+    /// Whether the packets of a client go to a group where others get them already.
+    private func joinsOthers(_ playback: Playback) -> Bool {
+        guard let group = playback.multicast else { return false }
+        return playbacks.contains {
+            $0 !== playback && $0.multicast === group && !$0.queue.awaitsRandomAccess
+        }
+    }
+
+    /// The group of clients that have reached the server at one of its addresses; nil without multicast.
+    func multicastGroup(at local: SocketAddress?) throws -> MulticastGroup? {
+        guard let settings = configuration.multicast else { return nil }
+        let place = try MulticastGroup.origin(for: local)
+        return try playbacks.lazy.compactMap(\.multicast).first { $0.origin == place }
+            ?? MulticastGroup(settings, from: place)
     }
 
     /// Where the tracks of a client begin that gets these packets first, and then all others.
@@ -267,9 +289,15 @@ final class MediaHub: @unchecked Sendable {
     }
 
     private func sendReports(to receivers: [Playback], _ now: MediaTime) {
-        for playback in receivers {
+        for playback in MediaHub.oncePerGroup(receivers) {
             for report in reports(for: playback, now) { send(report, to: playback, now) }
         }
+    }
+
+    /// Without the clients whose datagrams those of another one are.
+    private static func oncePerGroup(_ playbacks: [Playback]) -> [Playback] {
+        var groups: Set<ObjectIdentifier> = []
+        return playbacks.filter { $0.multicast.map { groups.insert(ObjectIdentifier($0)).inserted } ?? true }
     }
 
     private func send(_ item: FramedPackets, to playback: Playback, _ now: MediaTime) {
@@ -300,7 +328,7 @@ final class MediaHub: @unchecked Sendable {
     /// Says to all clients that the streams end.
     func sayGoodbye() {
         let now = clock.now
-        for playback in playbacks {
+        for playback in MediaHub.oncePerGroup(playbacks) {
             for index in channels.indices where playback.takes(index) {
                 if let item = makeReport(index, isLast: true, now) { send(item, to: playback, now) }
             }

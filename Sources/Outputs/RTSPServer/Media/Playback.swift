@@ -18,6 +18,8 @@ final class Playback {
     let transports: [Int: TrackTransport]
     /// The client's address for people.
     let client: String
+    /// The group to which its packets go, with those of others; nil where they go to it alone.
+    let multicast: MulticastGroup?
     /// The client's host; nil on a connection without one, where datagrams have no destination.
     let host: SocketAddress?
     private(set) weak var connection: (any PlaybackConnection)?
@@ -37,12 +39,13 @@ final class Playback {
     private var isDraining = false
 
     init(
-        _ transports: [Int: TrackTransport], client: String, host: SocketAddress?, connection: any PlaybackConnection,
-        limits: PlaybackQueue.Limits, now: MediaTime
+        _ transports: [Int: TrackTransport], client: String, host: SocketAddress?, multicast: MulticastGroup? = nil,
+        connection: any PlaybackConnection, limits: PlaybackQueue.Limits, now: MediaTime
     ) {
         self.transports = transports
         self.client = client
         self.host = host
+        self.multicast = multicast
         self.connection = connection
         queue = PlaybackQueue(limits)
         lastSign = now
@@ -56,11 +59,16 @@ final class Playback {
 
     /// The address for datagrams of a track; nil where they go on the connection.
     func destination(of item: FramedPackets) -> SocketAddress? {
-        guard case .datagrams(let port, let reportPort)? = transports[item.track], var address = host else {
-            return nil
+        func at(_ address: SocketAddress?, _ port: UInt16, _ reportPort: UInt16) -> SocketAddress? {
+            guard var address else { return nil }
+            address.port = Int(item.isReport ? reportPort : port)
+            return address
         }
-        address.port = Int(item.isReport ? reportPort : port)
-        return address
+        return switch transports[item.track] {
+        case .datagrams(let port, let reportPort): at(host, port, reportPort)
+        case .multicast(let port, let reportPort): at(multicast?.address, port, reportPort)
+        case .interleaved, nil: nil
+        }
     }
 
     /// The addresses from which the client reports.
@@ -96,9 +104,9 @@ final class Playback {
         blockedSince = connection.isWritable ? nil : blockedSince ?? now
     }
 
-    /// Counts packets that were sent.
-    func record(_ item: FramedPackets) {
-        bytesSent += UInt64(item.bytes.readableBytes)
+    /// Counts packets that were sent; those that another client's datagrams have carried without their bytes.
+    func record(_ item: FramedPackets, byAnother: Bool = false) {
+        if !byAnother { bytesSent += UInt64(item.bytes.readableBytes) }
         if !item.isReport { framesSent += 1 }
     }
 }

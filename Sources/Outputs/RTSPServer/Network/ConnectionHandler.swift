@@ -171,8 +171,16 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
         waitingPlay = request
         let configuration = service.hub.configuration
         let name = context.channel.remoteAddress.map { "\($0.ipAddress ?? "local"):\($0.port ?? 0)" } ?? "local"
+        var group: MulticastGroup?
+        if transports.values.contains(where: \.isMulticast) {
+            do {
+                group = try service.hub.multicastGroup(at: context.channel.localAddress)
+            } catch {
+                return disconnect("Nothing can be sent to the multicast group (\(error)).")
+            }
+        }
         let playback = Playback(
-            transports, client: name, host: context.channel.remoteAddress, connection: self,
+            transports, client: name, host: context.channel.remoteAddress, multicast: group, connection: self,
             limits: .init(duration: configuration.maximumDelay, bytes: configuration.limits.waitingBytes), now: now)
         self.playback = playback
         service.hub.add(playback)
@@ -248,7 +256,7 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
             guard let since = playback.blockedSince, isOver(since, limits.sendTimeout) else { return }
             disconnect(
                 "\(playback.client) has taken nothing for \(Int(limits.sendTimeout.seconds)) s and was disconnected.")
-        } else if isOver(playback.lastSign, service.sessionLimit) {
+        } else if playback.multicast == nil, isOver(playback.lastSign, service.sessionLimit) {
             context.close(promise: nil)
         }
     }

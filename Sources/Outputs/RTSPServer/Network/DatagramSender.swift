@@ -31,8 +31,8 @@ final class DatagramSender: @unchecked Sendable {
     private(set) var unsent: UInt64 = 0
 
     private let loop: any EventLoop
-    private let media: DatagramPort
-    private let reports: DatagramPort
+    private let media: DatagramPort?
+    private let reports: DatagramPort?
     private var jobs = CircularBuffer<Job>()
     private var waiting = 0
     private var isScheduled = false
@@ -41,7 +41,11 @@ final class DatagramSender: @unchecked Sendable {
     private static let burst = 32
     private static let interval = TimeAmount.milliseconds(2)
 
-    init(_ loop: any EventLoop, media: DatagramPort, reports: DatagramPort) {
+    /// - Parameters:
+    ///   - loop: that of the server.
+    ///   - media: the port for packets; nil where only groups get datagrams.
+    ///   - reports: the port for reports.
+    init(_ loop: any EventLoop, media: DatagramPort?, reports: DatagramPort?) {
         self.loop = loop
         self.media = media
         self.reports = reports
@@ -50,8 +54,8 @@ final class DatagramSender: @unchecked Sendable {
     /// Nothing is sent from now on.
     func close() {
         jobs.removeAll()
-        media.close()
-        reports.close()
+        media?.close()
+        reports?.close()
     }
 
     /// Sends packets to clients.
@@ -68,7 +72,15 @@ final class DatagramSender: @unchecked Sendable {
         var budget = waiting <= DatagramSender.burst ? waiting : DatagramSender.burst / 2 + waiting / 8
         while budget > 0, var job = jobs.first {
             let range = job.sent..<min(job.count, job.sent + budget)
-            for target in job.targets where target.connection != nil { send(job.packets, range, to: target) }
+            var groups: Set<ObjectIdentifier> = []
+            for target in job.targets where target.connection != nil {
+                let isFirst = target.multicast.map { groups.insert(ObjectIdentifier($0)).inserted } ?? true
+                if isFirst {
+                    send(job.packets, range, to: target)
+                } else if range.upperBound == job.count {
+                    target.record(job.packets, byAnother: true)
+                }
+            }
             budget -= range.count
             waiting -= range.count
             job.sent = range.upperBound
@@ -83,7 +95,9 @@ final class DatagramSender: @unchecked Sendable {
     private func send(_ packets: FramedPackets, _ range: Range<Int>, to target: Playback) {
         guard let address = target.destination(of: packets) else { return }
         if range.upperBound == packets.count { target.record(packets) }
-        let port = packets.isReport ? reports : media
+        let port =
+            packets.isReport ? target.multicast?.reports ?? reports : target.multicast?.media ?? media
+        guard let port else { return }
         unsent += UInt64(port.send(packets, range, to: address))
     }
 }
@@ -97,15 +111,20 @@ final class DatagramPort: @unchecked Sendable {
     /// Whether the kernel cuts a run of packets itself.
     private var cutsRuns = true
     private var isOpen = true
+    /// Whether it closes the socket, which otherwise NIO does.
+    private let isOwner: Bool
 
     /// The maximum number of packets in a run (`UDP_MAX_SEGMENTS`), and of their bytes.
     private static let maximumRun = 60
     private static let maximumRunSize = 60_000
 
-    private init(_ descriptor: CInt, number: Int) {
+    private init(_ descriptor: CInt, number: Int, isOwner: Bool = false) {
         self.descriptor = descriptor
         self.number = number
+        self.isOwner = isOwner
     }
+
+    deinit { if isOwner { systemClose(descriptor) } }
 
     /// Nothing is sent from now on; NIO closes the socket.
     func close() { isOpen = false }
@@ -210,6 +229,22 @@ extension DatagramPort {
             throw error
         }
         return (media, try open(odd, isReports: true))
+    }
+
+    /// Opens two ports from which packets go to a group. Nothing is read.
+    ///
+    /// - Throws: `IOError` where the address is no longer one of this machine.
+    static func openPair(
+        at address: SocketAddress, timeToLive: Int
+    ) throws -> (media: DatagramPort, reports: DatagramPort) {
+        func own(_ bound: Bound) -> DatagramPort {
+            var hops = CInt(timeToLive)
+            setsockopt(
+                bound.descriptor, CInt(IPPROTO_IP), IP_MULTICAST_TTL, &hops, socklen_t(MemoryLayout<CInt>.size))
+            return DatagramPort(bound.descriptor, number: bound.number, isOwner: true)
+        }
+        let (even, odd) = try bindPair(at: address, first: nil)
+        return (own(even), own(odd))
     }
 
     private typealias Bound = (descriptor: CInt, number: Int)

@@ -54,10 +54,14 @@ final class RTSPListener: Sendable {
                 ports = (media.number, reports.number)
                 let sender = DatagramSender(loop, media: media, reports: reports)
                 try loop.submit { hub.datagrams = sender }.wait()
+            } else if configuration.multicast != nil {
+                let sender = DatagramSender(loop, media: nil, reports: nil)
+                try loop.submit { hub.datagrams = sender }.wait()
             }
             let settings = RTSPConversation.Settings(
                 path: configuration.path, transports: configuration.transports, datagramPorts: ports,
-                sessionTimeout: Int(configuration.sessionTimeout.components.seconds))
+                multicast: configuration.multicast, sessionTimeout: Int(configuration.sessionTimeout.components.seconds)
+            )
             let service = NIOLoopBoundBox.makeBoxSendingValue(
                 ConnectionService(hub, settings, connections: connections, warn: warn), eventLoop: loop)
             server = try RTSPListener.bind(place, configuration, group, service, connections, warn)

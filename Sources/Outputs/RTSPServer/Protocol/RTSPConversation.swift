@@ -39,6 +39,8 @@ struct RTSPConversation {
         var transports: Set<RTSPServer.Configuration.Transport>
         /// The ports from which datagrams come; nil for none.
         var datagramPorts: (packets: Int, reports: Int)?
+        /// The group that clients may ask for; nil for none.
+        var multicast: RTSPServer.Configuration.Multicast?
         /// The time in seconds after which clients believe that a session ends without a sign of life.
         var sessionTimeout: Int
     }
@@ -210,9 +212,13 @@ struct RTSPConversation {
             return nil
         case .datagrams(let port, let reportPort):
             guard settings.transports.contains(.udp), settings.datagramPorts != nil,
-                !others.contains(where: \.isInterleaved)
+                !others.contains(where: { $0.isInterleaved || $0.isMulticast })
             else { return nil }
             return .datagrams(port: port, reportPort: reportPort)
+        case .multicast:
+            guard let group = settings.multicast, others.allSatisfy(\.isMulticast) else { return nil }
+            let port = UInt16(clamping: group.port + 2 * track)
+            return .multicast(port: port, reportPort: port + 1)
         }
     }
 
@@ -225,6 +231,9 @@ struct RTSPConversation {
         case .datagrams(let port, let reportPort):
             let own = settings.datagramPorts.map { ";server_port=\($0.packets)-\($0.reports)" } ?? ""
             return "RTP/AVP;unicast;client_port=\(port)-\(reportPort)\(own);ssrc=\(source)"
+        case .multicast(let port, let reportPort):
+            let group = settings.multicast.map { ";destination=\($0.group);ttl=\($0.timeToLive)" } ?? ""
+            return "RTP/AVP;multicast\(group);port=\(port)-\(reportPort);ssrc=\(source)"
         }
     }
 

@@ -5,6 +5,8 @@ struct TransportOffer: Sendable, Hashable {
         case interleaved(channels: TrackTransport.Channels?)
         /// To these ports of the client.
         case datagrams(port: UInt16, reportPort: UInt16)
+        /// To a group of the server, whatever group and ports the client names.
+        case multicast
     }
 
     var kind: Kind
@@ -12,7 +14,7 @@ struct TransportOffer: Sendable, Hashable {
     /// The maximum number of offers that are looked at.
     static let maximumCount = 8
 
-    /// The offers of a header that a server could take, the client's preferred one first. Multicast and recording are not
+    /// The offers of a header that a server could take, the client's preferred one first. Recording is not
     /// among them.
     static func parse(_ header: String) -> [TransportOffer] {
         header.split(separator: ",").prefix(maximumCount).compactMap { TransportOffer($0) }
@@ -24,12 +26,13 @@ struct TransportOffer: Sendable, Hashable {
         else { return nil }
         var channels: TrackTransport.Channels?
         var ports: (UInt16, UInt16)?
+        var isMulticast = false
         var isInterleaved = profile.hasSuffix("/TCP")
         for field in fields.dropFirst() {
             let pair = field.split(separator: "=", maxSplits: 1).map { $0.trimmingSpaces() }
             let value = pair.count > 1 ? pair[1] : ""
             switch pair.first?.lowercased() {
-            case "multicast": return nil
+            case "multicast": isMulticast = true
             case "mode" where !value.lowercased().contains("play"): return nil
             case "interleaved":
                 isInterleaved = true
@@ -45,7 +48,10 @@ struct TransportOffer: Sendable, Hashable {
             default: break
             }
         }
-        if isInterleaved {
+        if isMulticast {
+            guard !isInterleaved else { return nil }
+            kind = .multicast
+        } else if isInterleaved {
             kind = .interleaved(channels: channels)
         } else if let ports {
             kind = .datagrams(port: ports.0, reportPort: ports.1)
@@ -71,6 +77,8 @@ enum TrackTransport: Sendable, Hashable {
     case interleaved(Channels)
     /// To these ports of the client's address.
     case datagrams(port: UInt16, reportPort: UInt16)
+    /// To these ports of the server's group, once for all clients.
+    case multicast(port: UInt16, reportPort: UInt16)
 
     /// The channels of packets and of their reports.
     struct Channels: Sendable, Hashable {
@@ -79,6 +87,7 @@ enum TrackTransport: Sendable, Hashable {
     }
 
     var isInterleaved: Bool { if case .interleaved = self { true } else { false } }
+    var isMulticast: Bool { if case .multicast = self { true } else { false } }
 }
 
 /// Where a track begins for a client.
