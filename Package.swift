@@ -158,9 +158,13 @@ let package = Package(
         .target(
             name: "PipeWireSupport", dependencies: ["CaptureCore", "VideoCapturing", "CPipeWire"],
             path: "Sources/System/PipeWireSupport", swiftSettings: strict),
+        // What asks the desktop for a screen (D-Bus). For this package alone.
+        .target(
+            name: "DesktopPortal", dependencies: ["CaptureCore", "CDBus"], path: "Sources/System/DesktopPortal",
+            swiftSettings: strict),
         .target(
             name: "PipeWireCapturer",
-            dependencies: ["VideoCapturing", "FrameProcessing", "PipeWireSupport", "CPipeWire"],
+            dependencies: ["VideoCapturing", "FrameProcessing", "DesktopPortal", "PipeWireSupport", "CPipeWire"],
             path: "Capturers/PipeWireCapturer", swiftSettings: strict),
         // What servers on SwiftNIO share: limits of connections, descriptors and passwords. For this package alone.
         .target(
@@ -338,6 +342,7 @@ let package = Package(
                 "libxcb-xfixes0-dev", "libxcb-xinput-dev",
             ]),
         system("CLibMD", pkgConfig: "libmd", ["libmd-dev"]),
+        system("CDBus", pkgConfig: "dbus-1", ["libdbus-1-dev"]),
         system("CPipeWire", pkgConfig: "libpipewire-0.3", ["libpipewire-0.3-dev"]),
         system("COpenH264", pkgConfig: "openh264", ["libopenh264-dev"]),
         system("COpus", pkgConfig: "opus", ["libopus-dev"]),

@@ -38,6 +38,8 @@ final class NodeStream {
     private let stream: PipeWireStream
     private var buffers: [UnsafeMutablePointer<pw_buffer>: StreamBuffer] = [:]
     private var lastSequence: UInt64 = 0
+    /// Whether a frame was discarded whose damage no later one has.
+    private var isDamageUnknown = false
 
     /// The buffers that always stay with the producer: below that, frames are copied.
     private static let minimumQueued = 2
@@ -86,8 +88,10 @@ final class NodeStream {
 
     /// Discards the newest frame.
     private func drop() {
-        if let newest { requeue(newest.buffer) }
-        newest = nil
+        guard let newest else { return }
+        requeue(newest.buffer)
+        self.newest = nil
+        isDamageUnknown = true
     }
 
     /// Gives a buffer back to the producer.
@@ -144,7 +148,10 @@ final class NodeStream {
     }
 
     private func removed(_ handle: UnsafeMutablePointer<pw_buffer>) {
-        if newest?.buffer.handle == handle { newest = nil }
+        if newest?.buffer.handle == handle {
+            newest = nil
+            isDamageUnknown = true
+        }
         buffers[handle] = nil
     }
 
@@ -166,7 +173,10 @@ final class NodeStream {
         let chunk = content.pointee.n_datas > 0 ? content.pointee.datas[0].chunk?.pointee : nil
         // Without pixels only the pointer has moved.
         guard let chunk, chunk.size > 0, !isCorrupt, chunk.flags & Int32(SPA_CHUNK_FLAG_CORRUPTED) == 0 else {
-            if chunk.map({ $0.size > 0 }) ?? false { corrupt += 1 }
+            if chunk.map({ $0.size > 0 }) ?? false {
+                corrupt += 1
+                isDamageUnknown = true
+            }
             return requeue(buffer)
         }
         if let sequence = header?.seq {
@@ -176,7 +186,9 @@ final class NodeStream {
             lastSequence = sequence
         }
         var arrival = Arrival(
-            buffer: buffer, timestamp: NodeStream.timestamp(header, now), crop: crop(content), damage: damage(content))
+            buffer: buffer, timestamp: NodeStream.timestamp(header, now), crop: crop(content),
+            damage: isDamageUnknown ? nil : damage(content))
+        isDamageUnknown = false
         if let old = newest {
             if !isRateLimited { lost += 1 }
             arrival.damage = NodeStream.merged(old.damage, arrival.damage)

@@ -116,6 +116,10 @@ extension PipeWireCapturer {
         case serverLost
         /// Frames come again.
         case returned
+        /// The desktop asks the user which screen to share (``WaylandScreenCapturer``).
+        case waitingForChoice
+        /// The user's consent cannot be kept in a file, so the desktop asks again next time; with the reason.
+        case consentNotKept(String)
     }
 }
 
@@ -126,6 +130,8 @@ extension PipeWireCapturer.Event: CustomStringConvertible {
         case .nodeLost(let name): "\(name) has gone; waiting for it."
         case .serverLost: "The PipeWire server has gone; waiting for it."
         case .returned: "The frames come again."
+        case .waitingForChoice: "Choose what to share in the dialog of the desktop."
+        case .consentNotKept(let reason): "The desktop will ask again next time: \(reason)."
         }
     }
 }

@@ -8,11 +8,14 @@ import VideoCapturing
 final class PipeWireSource: FrameSource {
     private(set) var settings: CaptureSettings
     var pacing: FramePacing { .device }
+    var contentHint: VideoContentHint { screen == nil ? .none : .text }
 
     private let configuration: PipeWireCapturer.Configuration
     private let counts: Locked<PipeWireCapturer.Statistics>
     private let events: Locked<(@Sendable (PipeWireCapturer.Event) -> Void)?>
     private let maker: NodeFrameMaker
+    /// Gives the node, where that is a screen; nil for a node that the server shows to all.
+    private let screen: ScreenCast?
     private var connection: PipeWireConnection?
     private var stream: NodeStream?
     /// The node of the stream. Its name finds it again.
@@ -39,9 +42,10 @@ final class PipeWireSource: FrameSource {
 
     init(
         _ configuration: PipeWireCapturer.Configuration, counts: Locked<PipeWireCapturer.Statistics>,
-        events: Locked<(@Sendable (PipeWireCapturer.Event) -> Void)?>
+        events: Locked<(@Sendable (PipeWireCapturer.Event) -> Void)?>, screen: ScreenCast? = nil
     ) {
         self.configuration = configuration
+        self.screen = screen
         self.counts = counts
         self.events = events
         maker = NodeFrameMaker(configuration.pixelFormat)
@@ -89,7 +93,8 @@ final class PipeWireSource: FrameSource {
             if let frame = try due(stream, context) { return frame }
             try check(stream, context)
             guard self.stream != nil else { continue }
-            connection.wait(until: deadline(stream), interruptedBy: context.returnDescriptor)
+            connection.wait(
+                until: deadline(stream), interruptedBy: context.returnDescriptor, or: screen?.descriptor ?? -1)
         }
         return nil
     }
@@ -100,6 +105,7 @@ final class PipeWireSource: FrameSource {
         last = nil
         stream = nil
         connection = nil
+        screen?.close()
         recovery = nil
     }
 
@@ -175,13 +181,18 @@ final class PipeWireSource: FrameSource {
 
     private func connect(interruptedBy interrupt: Int32) throws(CaptureError) {
         let operation = "open a PipeWire node"
+        let cast = try screen?.open(interruptedBy: interrupt) { report($0) }
         let limit = MonotonicClock().now + PipeWireSource.openTimeout
-        let connection = try PipeWireConnection(configuration.server.map { .named($0) } ?? .session, for: operation)
+        let named = configuration.server.map { PipeWireConnection.Address.named($0) } ?? .session
+        let address = cast.map { PipeWireConnection.Address.descriptor($0.descriptor) } ?? named
+        let connection = try PipeWireConnection(address, for: operation)
         guard connection.synchronize(until: limit, interruptedBy: interrupt) else {
             throw isReadable(interrupt) ? PipeWireSource.stopped : PipeWireSource.noAnswer(operation)
         }
         self.connection = connection
-        guard let found = find(connection) else { throw notFound(connection) }
+        guard let found = cast.map({ connection.nodes[$0.node] }) ?? find(connection) else {
+            throw notFound(connection)
+        }
         try join(found, connection, until: limit, interruptedBy: interrupt)
     }
 
@@ -196,7 +207,8 @@ final class PipeWireSource: FrameSource {
         _ found: PipeWireNode, _ connection: PipeWireConnection, until limit: MediaTime, interruptedBy interrupt: Int32
     ) throws(CaptureError) {
         let stream = try NodeStream(
-            connection, node: found, id: found.id, size: configuration.size, rate: configuration.frameRate)
+            connection, node: screen == nil ? found : nil, id: found.id, size: configuration.size,
+            rate: configuration.frameRate)
         while stream.format == nil {
             if let reason = stream.failure { throw failure(found, reason) }
             if stream.hasUnknownFormat { throw failure(found, "the format is not one that can be read") }
@@ -207,7 +219,7 @@ final class PipeWireSource: FrameSource {
         node = found
         self.stream = stream
         let size = stream.format!.size
-        settings.sourceName = found.title
+        settings.sourceName = screen?.title ?? found.title
         settings.format = VideoFormat(
             configuration.pixelFormat, width: size.width, height: size.height,
             estimatedFramesPerSecond: rate(stream.format!))
@@ -229,18 +241,21 @@ final class PipeWireSource: FrameSource {
     private func check(_ stream: NodeStream, _ context: FrameContext) throws(CaptureError) {
         guard let connection, let node else { return }
         let isServerLost = connection.loss != nil
-        if isServerLost || stream.failure != nil || connection.nodes[node.id] == nil {
-            let reason = isServerLost ? "The PipeWire server has gone" : "\(node.title) has gone"
+        let isPortalLost = try screen?.isLost() ?? false
+        if isServerLost || isPortalLost || stream.failure != nil || connection.nodes[node.id] == nil {
+            let title = isPortalLost ? "The desktop portal" : screen?.title ?? node.title
+            let reason = isServerLost ? "The PipeWire server has gone" : "\(title) has gone"
             last = nil
             self.stream = nil
-            if isServerLost { self.connection = nil }
+            if isServerLost || screen != nil { self.connection = nil }
+            screen?.close()
             guard configuration.reconnects else {
                 throw CaptureError(
                     .deviceLost, operation: "capture a PipeWire node", subject: settings.sourceName,
                     message: "\(reason); the frames before are complete.")
             }
             context.reportInterruption(.deviceDisconnected)
-            report(isServerLost ? .serverLost : .nodeLost(node.title))
+            report(isServerLost ? .serverLost : .nodeLost(title))
             recovery = Recovery(due: MonotonicClock().now)
         } else if let since = stream.pausedSince, !isStalled,
             MonotonicClock().now >= since + PipeWireSource.pauseTimeout
@@ -272,7 +287,9 @@ final class PipeWireSource: FrameSource {
                     interruptedBy: context.returnDescriptor)
             } else {
                 connection = nil
-                try connect(interruptedBy: context.returnDescriptor)
+                // New wants must not close a dialog that the user is looking at.
+                try connect(
+                    interruptedBy: screen == nil ? context.returnDescriptor : context.stopDescriptor)
             }
         } catch {
             guard [.unavailable, .deviceNotFound, .system, .formatUnsupported, .invalidState].contains(error.code)
@@ -280,6 +297,8 @@ final class PipeWireSource: FrameSource {
                 throw error
             }
             stream = nil
+            if screen != nil { connection = nil }
+            screen?.close()
             let delay = state.backoff.nextDelay(at: now) ?? .seconds(5)
             state.due = MonotonicClock().now + delay
             recovery = state

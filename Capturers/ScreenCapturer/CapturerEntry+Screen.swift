@@ -32,6 +32,41 @@ extension CapturerEntry {
         })
 }
 
+extension CapturerEntry {
+    /// X11 screens, and in Wayland sessions those of another capturer, as the one source `screen` of a program. `--display`
+    /// chooses; without it a session with `WAYLAND_DISPLAY` is one of Wayland.
+    ///
+    /// - Parameter wayland: the capturer of Wayland screens, whose options have the names of those of ``screen``.
+    public static func screen(onWayland wayland: CapturerEntry) -> CapturerEntry {
+        var entry = screen
+        entry.summary = "A screen, a monitor or a window, of X11 or Wayland; only changes cost."
+        entry.options[0].help = "the X display, such as :0, or wayland"
+        entry.options[0].defaultText = "that of the session"
+        entry.devices = DeviceDirectory(name: "screens") { values in
+            let reports = ScreenReport.all()
+            var listing = DeviceDirectory.Listing(lines: ScreenReport.lines(reports), json: reports.map(\.json))
+            if isWaylandSession, let devices = wayland.devices {
+                let other = try devices.list(values)
+                listing = DeviceDirectory.Listing(
+                    lines: other.lines + (reports.isEmpty ? [] : listing.lines), json: other.json + listing.json)
+            }
+            return listing
+        }
+        entry.check = {
+            let reports = ScreenReport.all()
+            guard isWaylandSession, let check = wayland.check else { return ScreenReport.findings(reports) }
+            return check() + (reports.isEmpty ? [] : ScreenReport.findings(reports))
+        }
+        entry.make = { request in
+            let isWayland = request.input.map { $0.lowercased() == "wayland" } ?? isWaylandSession
+            return try (isWayland ? wayland : screen).make(request)
+        }
+        return entry
+    }
+
+    private static var isWaylandSession: Bool { environmentVariable("WAYLAND_DISPLAY")?.isEmpty == false }
+}
+
 extension ScreenCapturer.Configuration {
     /// The configuration that options describe.
     init(_ request: CapturerEntry.Request) throws(OptionError) {

@@ -34,7 +34,7 @@ import VideoCapturing
     }
 
     @Test(arguments: [
-        ("libcamera", "rpicam-vid"), ("wayland", "X11"), ("RTSP", "--input"), ("v4l2", "--source camera"),
+        ("libcamera", "rpicam-vid"), ("wayland", "--source screen"), ("RTSP", "--input"), ("v4l2", "--source camera"),
     ])
     func sourcesThatThereAreNot(source: String, advice: String) {
         #expect(CommandLineProbe.error(of: ["--source", source])?.contains(advice) == true)

@@ -13,8 +13,8 @@ extension XConnection {
         if environment("WAYLAND_DISPLAY") != nil {
             throw CaptureError(
                 .deviceNotFound, operation: "connect to the display",
-                message: "This is a Wayland session without an X server. Wayland lets programs see its screen through "
-                    + "portals only; log in to an X11 session, or name an X display such as Xwayland's.")
+                message: "This is a Wayland session without an X server. WaylandScreenCapturer captures its screens; "
+                    + "or name an X display such as Xwayland's.")
         }
         throw CaptureError(
             .deviceNotFound, operation: "connect to the display",

@@ -45,7 +45,7 @@ let demoCatalog = ToolCatalog(
         .noise,
         .pattern,
         .camera,
-        .screen,
+        .screen(onWayland: .waylandScreen),
         .pipeWire,
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
         .mjpeg,

@@ -135,8 +135,8 @@ enum NamesElsewhere {
                 + "run rpicam-vid -t 0 --inline --listen -o tcp://127.0.0.1:8888, and use --input tcp://127.0.0.1:8888."
         ),
         (
-            ["wayland", "pipewire", "portal"],
-            "Wayland screens cannot be captured; log in to an X11 session, or record with gpu-screen-recorder or OBS."
+            ["wayland", "pipewire", "portal", "pipewiresrc"],
+            "use --source screen; in a Wayland session the desktop asks which one. Nodes of PipeWire are --source pipewire-node."
         ),
         (["x11", "x11grab", "desktop", "ximagesrc", "xcbgrab"], "use --source screen."),
         (["v4l2", "v4l2src", "webcam", "usb", "uvc"], "use --source camera."),

@@ -107,8 +107,14 @@ package final class PipeWireConnection {
     /// - Parameters:
     ///   - deadline: on `CLOCK_MONOTONIC`; nil for indefinitely.
     ///   - interrupt: a descriptor that ends the wait when it can be read.
-    package func wait(until deadline: MediaTime?, interruptedBy interrupt: Int32) {
-        _ = pollInput(descriptor, interruptedBy: interrupt, until: deadline)
+    ///   - other: one more; negative for none.
+    package func wait(until deadline: MediaTime?, interruptedBy interrupt: Int32, or other: Int32 = -1) {
+        withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 3) { descriptors in
+            for (index, value) in [descriptor, interrupt, other].enumerated() {
+                descriptors.initializeElement(at: index, to: pollfd(fd: value, events: Int16(POLLIN), revents: 0))
+            }
+            _ = pollAll(descriptors, until: deadline)
+        }
         run()
     }
 
