@@ -259,8 +259,7 @@ let package = Package(
         .target(
             name: "WebRTCViewing",
             dependencies: [
-                "FrameProcessing", "MJPEGServer", "MediaPublishing", "RTP", "VideoCapturing", "WebRTCPublisher",
-                "WebRTCTransport",
+                "MJPEGServer", "MediaPublishing", "RTP", "VideoCapturing", "WebRTCPublisher", "WebRTCTransport",
             ], path: "Sources/Outputs/WebRTCViewing", swiftSettings: strict),
         // Sockets, for this package alone.
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
@@ -419,7 +418,8 @@ let package = Package(
         .testTarget(
             name: "WebRTCViewingTests",
             dependencies: [
-                "WebRTCViewing", "CaptureCore", "HTTPTransport", "MJPEGServer", "VP8Codec", "VideoCapturing",
+                "WebRTCViewing", "CaptureCore", "HTTPTransport", "MJPEGServer", "MediaPublishing", "VP8Codec",
+                "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
             name: "FFmpegContainersTests",

@@ -62,6 +62,10 @@ public protocol MediaOutput: AnyObject, Sendable {
     /// Why it cannot take packets of these tracks as they come, in a sentence; nil where it can. Known before it is opened.
     func problem(passing tracks: [TrackDescription]) -> String?
 
+    /// An output that belongs to this one, such as the packets of a server that takes frames; nil for most. It is added,
+    /// opened, completed and removed with it.
+    var companion: (any MediaOutput)? { get }
+
     /// Takes a still of this moment, where the output is one that does so on request. It must not wait.
     func takeStill()
 
@@ -90,6 +94,7 @@ extension MediaOutput {
     public func setWriteTimeout(_ timeout: Duration?) {}
     public var limitsOwnWaits: Bool { false }
     public var path: String? { nil }
+    public var companion: (any MediaOutput)? { nil }
     public func takeStill() {}
     public func reopen() {}
     public var isAuxiliary: Bool { false }
@@ -139,6 +144,12 @@ extension OutputContext {
             /// The codecs with which players learn the shape of the pixels. With others the output gets square ones. H.264
             /// has a field for it that players obey, but not browsers that receive WebRTC; VP8 has none, and needs a container's.
             public var pixelAspectCodecs: [Codec]
+            /// Whether its packets go to receivers that come and go, each with a separate bandwidth; see
+            /// ``OutputContext/addReceiver``. The encoder works only while there are any. Where the settings choose an encoder that
+            /// makes none of ``codecs``, it has the first one that does.
+            public var servesReceivers = false
+            /// The maximum bitrate, in bits per second; nil for that of the settings.
+            public var maximumBitrate: Int?
             /// The rate at which it gets frames at least, also while the capture gives none: the last one again, in real time.
             package var minimumFrameRate: FrameRate?
 
@@ -170,10 +181,10 @@ extension OutputContext {
     public enum Destination: Sendable {
         /// Frames, for a ``OutputContext/Feed/frames(_:)``.
         case consumer(any VideoCaptureConsumer)
-        /// Frames, and the packets of the sound, for an output that takes its pictures as frames and its sound encoded.
-        case consumerAndSink(any VideoCaptureConsumer, sound: any PacketSink)
         /// Packets, for a ``OutputContext/Feed/packets(_:)``, and for those of the sound.
         case sink(any PacketSink)
+        /// Packets, for the sinks of receivers; see ``OutputContext/addReceiver``.
+        case receivers
         /// Samples, for a ``OutputContext/AudioFeed/samples``.
         case audioConsumer(any AudioCaptureConsumer)
     }
@@ -210,6 +221,13 @@ public struct OutputContext: Sendable {
     public var requestStill: @Sendable () -> Void
     /// What starts the clips of ``TriggeredOutput``s.
     public var recording = RecordingTrigger()
+    /// The codec of the packets, and the bitrate that their encoder is configured for; nil where none is made for the output.
+    public var encoder: (codec: Codec, bitrate: Int)?
+    /// Adds a sink for one receiver, by a name that is unique at the output: it gets packets of pictures and sound from a key
+    /// frame on. False where the output gets nothing, or nothing more. Never waits.
+    public var addReceiver: @Sendable (_ sink: any PacketSink, _ name: String) -> Bool = { _, _ in false }
+    /// Removes a receiver, whose sink is finished soon. Does not wait for a frame that is being encoded.
+    public var removeReceiver: @Sendable (_ name: String) -> Void = { _ in }
 
     /// A context; see the properties.
     public init(

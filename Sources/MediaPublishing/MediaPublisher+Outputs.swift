@@ -18,21 +18,28 @@ extension MediaPublisher {
     public func add(
         _ output: any MediaOutput, encoding: EncodingSettings? = nil, frames: FrameSettings = FrameSettings()
     ) throws -> OutputID {
-        let (record, isOpen) = state.withLock { state in
+        let (id, records, isOpen) = state.withLock { state in
             let id = OutputID(index: state.records.count)
-            let record = OutputRecord(output, id: id, encoding: encoding, frames: frames)
-            state.records.append(record)
-            return (record, state.isOpen)
+            var records = [OutputRecord(output, id: id, encoding: encoding, frames: frames)]
+            if let companion = output.companion {
+                records.append(
+                    OutputRecord(
+                        companion, id: OutputID(index: id.index + 1), encoding: encoding, frames: frames, owner: id))
+            }
+            state.records += records
+            return (id, records, state.isOpen)
         }
-        guard isOpen else { return record.id }
+        guard isOpen else { return id }
         do {
-            try connect([record])
+            try connect(records)
         } catch {
-            record.discard(from: video)
-            _ = record.markFailed()
+            for record in records {
+                record.discard(from: video)
+                _ = record.markFailed()
+            }
             throw error
         }
-        return record.id
+        return id
     }
 
     /// Removes an output and completes it, while the others go on. What that throws comes as an event. Called from inside
@@ -42,8 +49,9 @@ extension MediaPublisher {
     /// take (``MediaOutput/setWriteTimeout(_:)``, or a timeout of its configuration), and without a limit for an output
     /// that has none, such as a file on a disk that does not answer.
     public func remove(_ id: OutputID) {
-        guard let record = state.withLock({ $0.records.first { $0.id == id } }) else { return }
-        disconnect(record) { [self] in complete(removed: record) }
+        for record in state.withLock({ $0.records.filter { $0.id == id || $0.owner == id } }) {
+            disconnect(record) { [self] in complete(removed: record) }
+        }
     }
 
     private func complete(removed record: OutputRecord) {
@@ -100,13 +108,11 @@ extension MediaPublisher {
             for (record, destination) in destinations {
                 switch (destination, record.output.feed) {
                 // With sound it is connected already.
-                case (.sink, _) where record.audio != nil, (.audioConsumer, _): break
+                case (.sink, _) where record.audio != nil, (.audioConsumer, _), (.receivers, _): break
                 case (.sink(let sink), _): record.stage?.encoding.add(sink, name: "\(record.id.index)")
-                case (.consumer(let consumer), .frames(let feed)),
-                    (.consumerAndSink(let consumer, _), .frames(let feed)):
+                case (.consumer(let consumer), .frames(let feed)):
                     try subscribe(consumer, feed, of: record, isBounded: count > 1 && !record.output.limitsOwnWaits)
-                case (.consumer, .packets), (.consumer, .noVideo), (.consumerAndSink, .packets),
-                    (.consumerAndSink, .noVideo):
+                case (.consumer, .packets), (.consumer, .noVideo):
                     preconditionFailure("an output without frames has opened for them")
                 }
             }
@@ -179,6 +185,21 @@ extension MediaPublisher {
             requestStill: { [weak self] in self?.takeStill() })
         context.retriesPeers = settings.retriesPeers
         context.recording = recording
+        context.encoder = record.stage.map { ($0.codec, $0.bitrate) }
+        context.addReceiver = { [weak record] sink, name in
+            guard let record, record.takesMore, let stage = record.stage else { return false }
+            let name = "\(record.id.index) \(name)"
+            record.state.withLock { _ = $0.sinks.insert(name) }
+            record.connect(sink, name: name, to: stage)
+            return record.takesMore
+        }
+        context.removeReceiver = { [weak record] name in
+            guard let record else { return }
+            let name = "\(record.id.index) \(name)"
+            guard record.state.withLock({ $0.sinks.remove(name) }) != nil else { return }
+            record.stage?.encoding.remove(name, waits: false)
+            record.audio?.encoder?.encoding.remove(name)
+        }
         return context
     }
 
@@ -188,7 +209,13 @@ extension MediaPublisher {
     private func makeStage(
         _ record: OutputRecord, _ feed: OutputContext.Feed.PacketFeed, _ new: inout [EncoderStage]
     ) throws -> EncoderStage {
-        let encoding = record.encoding ?? settings.encoding
+        var encoding = record.encoding ?? settings.encoding
+        if feed.servesReceivers, !makes(feed.codecs, encoding) {
+            encoding = EncodingSettings(bitrate: encoding.bitrate)
+        }
+        if let limit = feed.maximumBitrate, encoding.options[EncoderQuality.constantOption] == nil {
+            encoding.bitrate = min(limit, encoding.bitrate ?? limit)
+        }
         var format = try record.frames.format(of: capture.captureSettings().format, settings.orientation)
         let size = PixelSize(width: format.imageWidth, height: format.imageHeight)
         let entry = try encoder(encoding, for: record.output, feed, size)
@@ -219,15 +246,25 @@ extension MediaPublisher {
         let onFailure: @Sendable (EncodingConsumer.Failure) -> Void = { [weak self] in self?.handle($0, ofStage: number)
         }
         let onNotice: @Sendable (String) -> Void = { [weak self] in self?.post(.warning($0)) }
-        let consumer =
-            feed.needsOwnEncoder
-            ? EncodingConsumer(try AdaptiveEncoder(entry, request), onFailure: onFailure, onNotice: onNotice)
-            : EncodingConsumer(try entry.makeEncoder(request), onFailure: onFailure, onNotice: onNotice)
+        let consumer: EncodingConsumer
+        if feed.needsOwnEncoder {
+            let encoder = try AdaptiveEncoder(entry, request)
+            let layerCount = encoder.layerCount
+            consumer = EncodingConsumer(encoder, onFailure: onFailure, onNotice: onNotice)
+            if feed.servesReceivers { consumer.serveReceivers(layerCount: layerCount) }
+        } else {
+            consumer = EncodingConsumer(try entry.makeEncoder(request), onFailure: onFailure, onNotice: onNotice)
+        }
         let stage = EncoderStage(
-            number, key, entry, bitrate: request.bitrate, isShared: !feed.needsOwnEncoder,
-            encoding: consumer)
+            number, key, entry, request, isShared: !feed.needsOwnEncoder, encoding: consumer)
         new.append(stage)
         return stage
+    }
+
+    /// Whether the encoder that the settings choose, if any, makes one of these codecs; true for one that is not known.
+    private func makes(_ codecs: [Codec], _ encoding: EncodingSettings) -> Bool {
+        let chosen = settings.encoders.first { $0.name == encoding.encoder }?.codec ?? encoding.codec
+        return chosen.map { codecs.contains($0) } ?? true
     }
 
     /// Throws for an option that the encoder has not, since it would have no effect.
@@ -315,79 +352,5 @@ extension MediaPublisher {
         // A live viewer gets the newest frame.
         guard purpose == .file else { return .init(capacity: 2, policy: .dropOldest) }
         return .init(capacity: capacity, policy: .block, timeout: isBounded ? settings.diskTimeout : nil)
-    }
-
-    // MARK: Failures
-
-    private func handle(_ failure: EncodingConsumer.Failure, ofStage number: Int) {
-        let (records, stages) = state.withLock { ($0.records, $0.stages) }
-        if let name = failure.sink {
-            guard let record = records.first(where: { "\($0.id.index)" == name }), record.markFailed() else { return }
-            disconnect(record)
-            post(.outputsFailed([record.id], failure.error))
-        } else if let stage = stages.first(where: { $0.number == number }) {
-            fail(stage, failure.error)
-        }
-    }
-
-    /// Ends an output that has failed, so that no frames are counted as written. The first error counts.
-    func fail(_ record: OutputRecord, _ error: any Error) {
-        guard record.markFailed() else { return }
-        disconnect(record)
-        post(.outputsFailed([record.id], error))
-    }
-
-    /// Ends the supply of an output that needs nothing more.
-    private func complete(_ record: OutputRecord) {
-        guard record.markCompleted() else { return }
-        disconnect(record)
-        post(.outputCompleted(record.id))
-    }
-
-    /// Ends the outputs of an encoder that has failed, their sound as well: each is finished with what it has.
-    func fail(_ stage: EncoderStage, _ error: any Error) {
-        let failed = state.withLock { $0.records }.filter { $0.stage === stage && $0.markFailed() }
-        guard !failed.isEmpty else { return }
-        let isStalled = stage.isStalled
-        stage.retire(at: video)
-        // One that does not return cannot be waited for.
-        if !isStalled { for record in failed { disconnect(record) } }
-        post(.outputsFailed(failed.map(\.id), error))
-    }
-
-    /// Whether the caller is a thread that delivers to outputs.
-    private var isCalledByOutput: Bool {
-        let (records, stages) = state.withLock { ($0.records, $0.stages) }
-        return records.contains(where: \.isOnOwnThread) || stages.contains { $0.subscription?.isOnOwnThread ?? false }
-    }
-
-    /// Ends the supply of an output; on a thread of its own where the caller delivers to outputs, since such a one must not
-    /// wait for another one, which may be waiting for it.
-    private func disconnect(_ record: OutputRecord, then next: @escaping @Sendable () -> Void = {}) {
-        guard isCalledByOutput else {
-            endSupply(of: record)
-            return next()
-        }
-        record.beginEnding()
-        do {
-            try CaptureThread(name: "end output") { [self] in
-                endSupply(of: record)
-                record.endEnding()
-                next()
-            }
-        } catch {
-            // It is fed on, and takes nothing, until the end of the run.
-            record.endEnding()
-        }
-    }
-
-    /// Waits for calls of the output that are running.
-    private func endSupply(of record: OutputRecord) {
-        if let subscription = record.subscription { video.remove(subscription) }
-        if let relay = record.relay { passing?.remove(relay) }
-        disconnectAudio(record)
-        guard let stage = record.stage else { return }
-        stage.encoding.remove("\(record.id.index)")
-        stage.retireIfIdle(at: video)
     }
 }

@@ -19,6 +19,8 @@ extension MediaPublisher {
             public var encoding: EncodingConsumer.Statistics
             /// The frames that it was given.
             public var consumer: VideoPublisher.Statistics.Consumer
+            /// What the frames show, which it was made for.
+            public var contentHint = VideoContentHint.none
         }
 
         /// An output.
@@ -88,7 +90,8 @@ extension MediaPublisher {
                     name: stage.name, codec: stage.codec, targetBitrate: stage.bitrate,
                     constantQuantizer: stage.key.settings.options[EncoderQuality.constantOption].flatMap { Int($0) },
                     encoding: stage.encoding.statistics,
-                    consumer: stage.subscription?.statistics ?? VideoPublisher.Statistics.Consumer(name: stage.name))
+                    consumer: stage.subscription?.statistics ?? VideoPublisher.Statistics.Consumer(name: stage.name),
+                    contentHint: stage.contentHint)
             },
             outputs: records.map { record in
                 MediaPublisher.Statistics.Output(

@@ -11,6 +11,8 @@ final class OutputRecord: Sendable {
     let encoding: EncodingSettings?
     /// What becomes of the frames for it.
     let frames: MediaPublisher.FrameSettings
+    /// The output that it belongs to; nil for most.
+    let owner: MediaPublisher.OutputID?
 
     struct State {
         var isOpen = false
@@ -26,15 +28,19 @@ final class OutputRecord: Sendable {
         var audio: AudioStage?
         /// Of an output that packets are passed on to.
         var relay: PacketRelay?
+        /// The names of its sinks at its encoders: its own, and those of receivers.
+        var sinks: Set<String>
     }
 
-    let state = Locked(State())
+    let state: Locked<State>
 
     init(
         _ output: any MediaOutput, id: MediaPublisher.OutputID, encoding: EncodingSettings?,
-        frames: MediaPublisher.FrameSettings
+        frames: MediaPublisher.FrameSettings, owner: MediaPublisher.OutputID? = nil
     ) {
+        state = Locked(State(sinks: ["\(id.index)"]))
         self.frames = frames
+        self.owner = owner
         self.output = output
         self.id = id
         self.encoding = encoding
@@ -44,6 +50,7 @@ final class OutputRecord: Sendable {
     var stage: EncoderStage? { state.withLock { $0.stage } }
     var audio: AudioStage? { state.withLock { $0.audio } }
     var relay: PacketRelay? { state.withLock { $0.relay } }
+    var sinks: Set<String> { state.withLock { $0.sinks } }
     /// Whether what feeds it alone takes nothing.
     var isStalled: Bool { subscription?.statistics.isStalled ?? relay?.isStalled ?? false }
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
@@ -133,6 +140,7 @@ final class EncoderStage: Sendable {
     let color: ColorDescription?
     /// Bits per second at the beginning.
     let bitrate: Int
+    let contentHint: VideoContentHint
     /// Whether further outputs may share it.
     let isShared: Bool
     let encoding: EncodingConsumer
@@ -143,13 +151,15 @@ final class EncoderStage: Sendable {
     private let state = Locked(State())
 
     init(
-        _ number: Int, _ key: Key, _ entry: EncoderEntry, bitrate: Int, isShared: Bool, encoding: EncodingConsumer
+        _ number: Int, _ key: Key, _ entry: EncoderEntry, _ request: EncoderEntry.Request, isShared: Bool,
+        encoding: EncodingConsumer
     ) {
         self.number = number
         self.key = key
         codec = entry.codec
         color = entry.encodedColor
-        self.bitrate = bitrate
+        bitrate = request.bitrate
+        contentHint = request.contentHint
         self.isShared = isShared
         self.encoding = encoding
     }

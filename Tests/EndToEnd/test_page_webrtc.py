@@ -87,7 +87,7 @@ class WebRTCPageTests(ToolTestCase):
 
     def serve(self, *arguments, source=("noise",)):
         running = self.start(
-            "--source", *source, "--preset", "320x240", "--serve", f"{network.ADDRESS}:0", *arguments)
+            "--source", *source, "--preset", "320x240", "--bitrate", "2500k", "--serve", f"{network.ADDRESS}:0", *arguments)
         deadline = time.monotonic() + 60
         while not (found := re.search(r"Serving (http://\S+/)", running.peek())):
             if running.process.poll() is not None or time.monotonic() > deadline:

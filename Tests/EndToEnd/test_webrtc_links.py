@@ -99,7 +99,7 @@ class SlowViewerTests(LinkTestCase):
         numbered.write(self.folder / "numbers.y4m", COUNT, 640, 360, noise=20)
         network.command(
             "tc", "qdisc", "replace", "dev", "here", "root", "tbf", "rate", "800kbit", "burst", "16kb", "latency", "400ms")
-        running = self.start("--input", "numbers.y4m", "--loop", "--serve", f"{network.ADDRESS}:0")
+        running = self.start("--input", "numbers.y4m", "--loop", "--bitrate", "2500k", "--serve", f"{network.ADDRESS}:0")
         found = self.wait("the address", lambda: re.search(r"Serving (http://\S+/)", running.peek()), running)
         tabs = []
         for prefix in ((), self.other.prefix):

@@ -138,10 +138,6 @@ import VideoCapturing
         let counted = Locked(LiveViewingStatistics())
         var statistics: LiveViewingStatistics { counted.withLock { $0 } }
         var endedSessions: [String] { ended.withLock { $0 } }
-        func consumeFrame(_ frame: VideoFrame) {}
-        func setDemandHandler(_ handler: (@Sendable () -> Void)?) {}
-        func start() {}
-        func stop() { mayAnswer.raise() }
 
         func answer(_ offer: String, localAddress: String, client: String?) -> LiveViewingAnswer {
             mayAnswer.wait(until: MonotonicClock().now.advanced(by: .seconds(60)))

@@ -1,8 +1,8 @@
 import CaptureCore
 import HTTPTransport
 import MJPEGServer
+import MediaPublishing
 import Testing
-import VP8Codec
 import VideoCapturing
 import WebRTCViewing
 
@@ -25,7 +25,7 @@ import WebRTCViewing
 
     private func server(
         _ change: (inout MJPEGServer.Configuration) -> Void = { _ in },
-        viewing: WebRTCViewing? = WebRTCViewing(encoder: .vp8)
+        viewing: WebRTCViewing? = WebRTCViewing()
     ) throws -> MJPEGServer {
         var configuration = MJPEGServer.Configuration()
         change(&configuration)
@@ -86,7 +86,7 @@ import WebRTCViewing
     }
 
     @Test func `At a loopback address browsers are sent to MJPEG`() throws {
-        let viewing = WebRTCViewing(encoder: .vp8)
+        let viewing = WebRTCViewing()
         let server = try server(viewing: viewing)
         defer { server.stop() }
         let response = try ask("POST", "whep", at: server, body: offer)
@@ -118,9 +118,9 @@ import WebRTCViewing
         "", "garbage", "v=0\r\n", "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\n",
     ])
     func `Offers that cannot be used leave nothing behind`(text: String) {
-        let viewing = WebRTCViewing(encoder: .vp8)
-        viewing.start()
-        defer { viewing.stop() }
+        let viewing = WebRTCViewing()
+        _ = viewing.open(OutputContext(format: .i420(width: 320, height: 240)))
+        defer { viewing.close(at: nil) }
         // An address for documentation: nothing is sent to it or from it.
         guard case .refused(let reason) = viewing.answer(text, localAddress: "192.0.2.77", client: nil) else {
             Issue.record("accepted")
@@ -131,7 +131,7 @@ import WebRTCViewing
     }
 
     @Test func `A server that is stopped accepts none`() {
-        let viewing = WebRTCViewing(encoder: .vp8)
+        let viewing = WebRTCViewing()
         guard case .busy = viewing.answer("v=0\r\n", localAddress: "192.0.2.77", client: nil) else {
             Issue.record("accepted")
             return

@@ -55,7 +55,7 @@ let demoCatalog = ToolCatalog(
     outputs: OutputCatalog(
         OutputEntry.files + OutputEntry.ffmpeg + [
             .stills,
-            .liveServer(encoder: .vp8),
+            .liveServer,
             .tcp,
             .icecast,
             .whip,

@@ -70,7 +70,7 @@ struct AudioPlan: Sendable {
         let wanted = try encoding(values, catalog).codec
         var codecs: [Codec] = []
         for output in outputs {
-            guard case .packets(let taken) = try output.makeOutput().audioFeed else { continue }
+            guard case .packets(let taken) = try output.makeOutput().feedOfSound else { continue }
             let offered = taken.filter { codec in catalog.audioEncoders.contains { $0.codec == codec } }
             if let codec = offered.first(where: { $0 == wanted }) ?? offered.first { codecs.append(codec) }
         }
@@ -111,7 +111,7 @@ struct OwnSound: Sendable {
     ) throws(OptionError) {
         guard source.mayHaveSound, values["audio"] == nil else { return nil }
         var isTaken = false
-        for output in outputs where try output.makeOutput().audioFeed != nil { isTaken = true }
+        for output in outputs where try output.makeOutput().feedOfSound != nil { isTaken = true }
         guard isTaken else { return nil }
         encoding = try AudioPlan.encoding(values, catalog)
         encoders = catalog.audioEncoders
@@ -152,7 +152,7 @@ extension CapturePlan {
             } else {
                 takesPictures = true
             }
-            if made.audioFeed != nil { takesSound = true }
+            if made.feedOfSound != nil { takesSound = true }
             if let reason = made.silenceReason { reasons.append(reason) }
         }
         guard let audio, !takesSound else { return !takesPictures }

@@ -137,7 +137,7 @@ extension CapturePlan {
         for output in outputs {
             let made = try output.makeOutput()
             feeds.append(made.feed)
-            if case .packets = made.feed {
+            if case .packets = made.companion?.feed ?? made.feed {
                 isEncoded = true
             } else if output.encoding != nil {
                 throw OptionError(
@@ -164,6 +164,11 @@ extension CapturePlan {
         }
         return feeds
     }
+}
+
+extension MediaOutput {
+    /// What it takes of the sound, or the output that belongs to it.
+    var feedOfSound: OutputContext.AudioFeed? { audioFeed ?? companion?.audioFeed }
 }
 
 extension OutputEntry {

@@ -100,6 +100,7 @@ enum StatisticsJSON {
         let encoding = encoder.encoding
         return .object([
             ("name", .string(encoder.name)), ("codec", .string(encoder.codec.rawValue)),
+            ("contentHint", .string(encoder.contentHint.rawValue)),
             ("frames", .count(encoding.framesIn)), ("packets", .count(encoding.packets)),
             ("refinements", .count(encoding.refinements)), ("keyFrames", .count(encoding.keyFrames)),
             ("dropped", .count(encoding.framesDropped)),
@@ -132,6 +133,7 @@ enum StatisticsJSON {
                 ("path", output.path.map { .string($0) } ?? .null), ("bytes", .integer(output.statistics.bytes)),
                 ("failed", .bool(output.hasFailed)), ("status", output.statistics.status.map { .string($0) } ?? .null),
                 ("consumer", output.consumer.map(consumer) ?? .null),
+                ("encoder", output.encoder.map { .count($0) } ?? .null),
                 ("passedOn", output.passedOn.map(passedOn) ?? .null),
             ] + output.statistics.details)
     }

@@ -74,6 +74,8 @@ enum Summary {
         for (index, consumer) in run.consumers.enumerated() {
             if index < run.encoders.count {
                 let encoding = run.encoders[index].encoding
+                // Of viewers that did not come.
+                guard encoding.framesIn + consumer.dropped.total > 0 || run.captured == 0 else { continue }
                 first += "; \(run.name(ofConsumer: index)) encoded \(Summary.packets(encoding)), dropped "
                 first += "\(consumer.dropped.total + encoding.framesDropped)"
             } else {

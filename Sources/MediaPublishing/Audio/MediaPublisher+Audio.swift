@@ -242,24 +242,14 @@ extension MediaPublisher {
         for (record, destination) in destinations {
             switch destination {
             case .sink(let sink):
-                guard let encoder = record.audio?.encoder else { continue }
-                let name = "\(record.id.index)"
-                guard let stage = record.stage, let track = encoder.track else {
-                    encoder.encoding.add(sink, name: name)
-                    continue
-                }
-                let joiner = TrackJoiner(sink, audio: track)
-                encoder.encoding.add(joiner.sound, name: name)
-                stage.encoding.add(joiner.video, name: name)
+                if record.audio != nil { record.connect(sink, name: "\(record.id.index)", to: record.stage) }
             case .audioConsumer(let consumer):
                 let stage = makeStage(format, nil, to: consumer) { [weak self, weak record] error in
                     if let record { self?.fail(record, error) }
                 }
                 record.state.withLock { $0.audio = stage }
                 try feed(stage, from: audio, isLive: false, isBounded: isBounded)
-            case .consumerAndSink(_, let sink):
-                record.audio?.encoder?.encoding.add(sink, name: "\(record.id.index)")
-            case .consumer: break
+            case .consumer, .receivers: break
             }
         }
         for stage in new {
@@ -308,8 +298,12 @@ extension MediaPublisher {
     func disconnectAudio(_ record: OutputRecord) {
         guard let audio, let stage = record.audio else { return }
         guard let encoding = stage.encoder?.encoding else { return end(stage, at: audio) }
-        encoding.remove("\(record.id.index)")
-        if !encoding.isActive { end(stage, at: audio) }
+        for name in record.sinks { encoding.remove(name) }
+        // Receivers may come later.
+        let isUsed = state.withLock { state in
+            state.records.contains { $0 !== record && $0.takesMore && $0.audio === stage }
+        }
+        if !encoding.isActive, !isUsed { end(stage, at: audio) }
     }
 
     private func end(_ stage: AudioStage, at audio: AudioPublisher) {
@@ -321,6 +315,20 @@ extension MediaPublisher {
     func removeAudio(_ stages: [AudioStage]) {
         guard let audio else { return }
         for stage in stages { end(stage, at: audio) }
+    }
+}
+
+extension OutputRecord {
+    /// Hands the packets of a stage, and those of the sound, to a sink, which is begun once, with all tracks.
+    func connect(_ sink: any PacketSink, name: String, to stage: EncoderStage?) {
+        let encoder = audio?.encoder
+        guard let stage, let encoder, let track = encoder.track else {
+            (stage?.encoding.add ?? encoder?.encoding.add)?(sink, name)
+            return
+        }
+        let joiner = TrackJoiner(sink, audio: track)
+        encoder.encoding.add(joiner.sound, name: name)
+        stage.encoding.add(joiner.video, name: name)
     }
 }
 

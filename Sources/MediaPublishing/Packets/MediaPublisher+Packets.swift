@@ -67,6 +67,8 @@ extension MediaPublisher {
         case .packets where record.frames != FrameSettings() || record.encoding != nil: return true
         case .packets(let feed):
             guard feed.purpose == .live else { return false }
+            // There may never be a receiver.
+            guard !feed.servesReceivers else { return true }
             post(
                 .warning(
                     "\(record.output.name): the pictures are decoded, and encoded again for it: "

@@ -155,10 +155,9 @@ public final class SplitOutput: MediaOutput {
         case .sink(let sink): return .sink(SplitSink(sink, of: self))
         case .consumer(let consumer):
             return .consumer(SplitConsumer(consumer, of: self, fail: context.fail))
-        // Samples, and packets apart from frames, have no place to begin a file at: they stay in the first.
+        // Samples have no place to begin a file at: they stay in the first.
         case .audioConsumer(let consumer): return .audioConsumer(consumer)
-        case .consumerAndSink(let consumer, let sound):
-            return .consumerAndSink(SplitConsumer(consumer, of: self, fail: context.fail), sound: sound)
+        case .receivers: return .receivers
         }
     }
 

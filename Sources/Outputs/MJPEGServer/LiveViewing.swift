@@ -1,12 +1,10 @@
-public import VideoCapturing
-
-/// Shows a server's frames to browsers in another way than MJPEG, on the server's own port: `WebRTCViewing` does so by WebRTC,
+/// Shows a server's capture to browsers in another way than MJPEG, on the server's own port: `WebRTCViewing` does so by WebRTC,
 /// which takes a fraction of the bandwidth.
 ///
-/// Apart from ``MJPEGServer``, so that a program which wants JPEG alone links none of what the other way needs. Safe to use
+/// One that is a `MediaOutput` too is the companion of its server at a publisher, from which it gets what it shows. Apart from ``MJPEGServer``, so that a program which wants JPEG alone links none of what the other way needs. Safe to use
 /// from any thread.
 public protocol LiveViewing: AnyObject, Sendable {
-    /// The number of viewers. While there are any, frames come at the rate of the capture.
+    /// The number of viewers.
     var viewerCount: Int { get }
 
     /// What viewers are shown; zero, the default, where that is not counted.
@@ -15,23 +13,8 @@ public protocol LiveViewing: AnyObject, Sendable {
     /// The files and sockets that viewers may need at the most; 0, the default, for none.
     var descriptorCount: Int { get }
 
-    /// Takes a frame, whether or not there are viewers. It must not wait.
-    func consumeFrame(_ frame: VideoFrame)
-
-    /// The codecs of sound that it can show with the pictures, the preferred one first; none, the default, for pictures
-    /// alone.
-    var soundCodecs: [Codec] { get }
-
-    /// Called before the server starts when there is sound: from then on offers are answered with sound, too.
-    ///
-    /// - Returns: what takes the packets of the sound, and never waits; nil, the default, for none.
-    func openSound() -> (any PacketSink)?
-
-    /// Whether viewers get sound.
+    /// Whether viewers get sound; false is the default.
     var hasSound: Bool { get }
-
-    /// Sets what is called when ``viewerCount`` has changed, or a viewer needs a fresh frame; on any thread.
-    func setDemandHandler(_ handler: (@Sendable () -> Void)?)
 
     /// Answers the offer of a viewer (draft-ietf-wish-whep). May wait for a short time.
     ///
@@ -44,17 +27,9 @@ public protocol LiveViewing: AnyObject, Sendable {
 
     /// Ends a session; false when there is none with this identifier.
     func end(_ identifier: String) -> Bool
-
-    /// Ends all sessions, and accepts none until the server starts again.
-    func stop()
-
-    /// Accepts sessions.
-    func start()
 }
 
 extension LiveViewing {
-    public var soundCodecs: [Codec] { [] }
-    public func openSound() -> (any PacketSink)? { nil }
     public var hasSound: Bool { false }
     public var statistics: LiveViewingStatistics { LiveViewingStatistics() }
     public var descriptorCount: Int { 0 }

@@ -17,20 +17,16 @@ extension MJPEGServer: MediaOutput {
         .frames(.init(isConverted: false, queue: .init(capacity: 1, policy: .dropOldest)))
     }
 
-    /// What the other way than MJPEG takes, which has no sound.
-    public var audioFeed: OutputContext.AudioFeed? {
-        let codecs = broadcaster.viewing?.soundCodecs ?? []
-        return codecs.isEmpty ? nil : .packets(codecs)
-    }
+    /// The other way than MJPEG.
+    public var companion: (any MediaOutput)? { broadcaster.viewing as? any MediaOutput }
 
     /// Starts to serve, with the limit of open files raised; warnings go to the context.
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         warningList.setHandler(context.warn)
         broadcaster.recording.withLock { $0 = context.recording }
         raiseDescriptorLimit()
-        let sound = context.audioFormat == nil ? nil : broadcaster.viewing?.openSound()
         try start()
-        return sound.map { .consumerAndSink(self, sound: $0) } ?? .consumer(self)
+        return .consumer(self)
     }
 
     /// Disconnects the viewers.

@@ -28,7 +28,8 @@ public final class MJPEGServer: InlineConsumer, FeedbackConsumer {
     ///
     /// - Parameters:
     ///   - configuration: where and how to serve; checked by ``start()``.
-    ///   - viewing: shows the frames to browsers in another way too, at `/whep`; nil for JPEG alone.
+    ///   - viewing: shows the capture to browsers in another way too, at `/whep`; nil for JPEG alone. One that needs packets
+    ///     shows what a `MediaPublisher` gives it, to which the server is added.
     ///   - onWarning: called with a sentence for the user, on any thread; see ``warnings``.
     public init(
         configuration: MJPEGServer.Configuration = MJPEGServer.Configuration(), viewing: (any LiveViewing)? = nil,

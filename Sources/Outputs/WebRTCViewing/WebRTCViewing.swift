@@ -5,17 +5,17 @@ public import VideoCapturing
 import WebRTCPublisher
 import WebRTCTransport
 
-/// Shows the frames of an `MJPEGServer` to browsers by WebRTC, at the server's own port (`/whep`): with a fraction of the
+/// Shows the capture of an `MJPEGServer` to browsers by WebRTC, at the server's own port (`/whep`): with a fraction of the
 /// bandwidth of MJPEG, for some tens of viewers.
 ///
 /// ```swift
-/// let viewing = WebRTCViewing(encoder: .vp8)
-/// let server = MJPEGServer(configuration: configuration, viewing: viewing)
+/// let publisher = MediaPublisher(video: capture, settings: .init(encoders: [.vp8]))
+/// try publisher.add(MJPEGServer(configuration: configuration, viewing: WebRTCViewing()))
 /// ```
-/// **Encoding.** All viewers share one encoder, which works only while there are any. A viewer whose network is much slower than
-/// that of the others gets fewer frames, where the encoder makes temporal layers, as VP8 does; otherwise the bitrate is what the
-/// slowest can take, and a server for many viewers (Janus) is better where their networks differ. Key frames that viewers ask
-/// for are made at most three times per second.
+/// **Encoding.** It is an output of the server's publisher, whose settings it has. All viewers share one encoder, which works
+/// only while there are any. A viewer whose network is much slower than that of the others gets fewer frames, where the encoder
+/// makes temporal layers, as VP8 does; otherwise the bitrate is what the slowest can take, and a server for many viewers
+/// (Janus) is better where their networks differ. Key frames that viewers ask for are made at most three times per second.
 ///
 /// **Sound.** Where the publisher has sound, viewers that offer to receive it get it as Opus.
 ///
@@ -23,14 +23,14 @@ import WebRTCTransport
 /// loopback addresses, with which browsers make no connections, viewers are refused, and the page shows MJPEG.
 ///
 /// Safe to use from any thread.
-public final class WebRTCViewing: LiveViewing {
+public final class WebRTCViewing: LiveViewing, MediaOutput {
     /// Limits of viewing.
     public struct Configuration: Sendable, Hashable {
         /// The maximum number of viewers; others are answered with 503, and see MJPEG. A quarter of them, and at least four, may
         /// come from one address; programs on the same machine are exempt.
         public var maximumViewers = 20
-        /// The maximum bitrate of the encoder, in bits per second.
-        public var bitrate = 2_500_000
+        /// The maximum bitrate of the encoder, in bits per second; nil for that of the publisher's settings.
+        public var bitrate: Int?
         /// Whether viewers get the sound, where there is some.
         public var includesSound = true
 
@@ -39,12 +39,14 @@ public final class WebRTCViewing: LiveViewing {
     }
 
     private struct State {
-        var isOpen = false
+        /// Nil while it is not open.
+        var context: OutputContext?
         var viewers: [String: Viewer] = [:]
+        /// The video as the encoder describes it; nil before the first packet.
+        var video: TrackDescription?
         var places: ViewerPlaces
         /// Of viewers that have left.
         var past = LiveViewingStatistics()
-        var onDemand: (@Sendable () -> Void)?
 
         mutating func remove(_ identifier: String) -> Viewer? {
             places.leave(identifier)
@@ -55,25 +57,65 @@ public final class WebRTCViewing: LiveViewing {
     /// The limits that it was made with.
     public let configuration: WebRTCViewing.Configuration
     private let state: Locked<State>
-    /// The viewers as they were handed on; held meanwhile.
-    private let shared = Locked<[Viewer]>([])
-    private let encoder: SharedEncoder
-    private let sound = SoundFanOut()
 
-    /// - Parameters:
-    ///   - encoder: of VP8 or H.264; made when the first viewer comes.
-    ///   - configuration: the limits.
-    public init(
-        encoder: EncoderEntry, configuration: WebRTCViewing.Configuration = WebRTCViewing.Configuration()
-    ) {
+    /// - Parameter configuration: the limits.
+    public init(configuration: WebRTCViewing.Configuration = WebRTCViewing.Configuration()) {
         self.configuration = configuration
         state = Locked(State(places: ViewerPlaces(maximum: configuration.maximumViewers)))
-        self.encoder = SharedEncoder(encoder, bitrate: configuration.bitrate)
     }
 
-    deinit { stop() }
+    deinit { close(at: nil) }
 
-    // MARK: Frames
+    // MARK: The output
+
+    /// `whep`.
+    public var name: String { "whep" }
+
+    /// `webrtc`.
+    public var kind: String { "webrtc" }
+
+    /// VP8 or H.264 for viewers that come and go.
+    public var feed: OutputContext.Feed {
+        var feed = OutputContext.Feed.PacketFeed(
+            codecs: [.vp8, .h264], purpose: .live, needsOwnEncoder: true, pixelAspectCodecs: [])
+        feed.servesReceivers = true
+        feed.maximumBitrate = configuration.bitrate
+        return .packets(feed)
+    }
+
+    /// Opus, unless the configuration leaves sound out.
+    public var audioFeed: OutputContext.AudioFeed? { configuration.includesSound ? .packets([.opus]) : nil }
+
+    /// Nil: without sound is how it was configured.
+    public var silenceReason: String? { nil }
+
+    /// True: it serves the viewers of its server.
+    public var isAuxiliary: Bool { true }
+
+    /// Accepts viewers.
+    public func open(_ context: OutputContext) -> OutputContext.Destination {
+        state.withLock { $0.context = context }
+        return .receivers
+    }
+
+    /// Ends all sessions, and accepts none until it is opened again.
+    public func close(at end: MediaTime?) {
+        let viewers = state.withLock { state in
+            state.context = nil
+            return Array(state.viewers.values)
+        }
+        for viewer in viewers { viewer.session.close() }
+    }
+
+    /// The server says what its viewers are sent.
+    public var outputStatistics: OutputStatistics {
+        let report = statistics
+        var result = OutputStatistics(bytes: Int64(clamping: report.bytesSent))
+        result.details = [("viewers", .count(report.viewers)), ("framesSent", .count(report.framesSent))]
+        return result
+    }
+
+    // MARK: Viewers
 
     public var viewerCount: Int { state.withLock { $0.viewers.count } }
 
@@ -89,38 +131,9 @@ public final class WebRTCViewing: LiveViewing {
     /// The descriptors of a viewer: ICE's socket, and those of libnice and GLib.
     private static let descriptorsPerViewer = 3
 
-    public func consumeFrame(_ frame: VideoFrame) { encoder.consume(frame) }
-
-    public func setDemandHandler(_ handler: (@Sendable () -> Void)?) { state.withLock { $0.onDemand = handler } }
-
-    // MARK: Sound
-
-    public var soundCodecs: [Codec] { configuration.includesSound ? [.opus] : [] }
-
-    public func openSound() -> (any PacketSink)? {
-        guard configuration.includesSound else { return nil }
-        sound.open()
-        return sound
-    }
-
-    public var hasSound: Bool { sound.isOpen }
-
-    private func reportDemand() { state.withLock { $0.onDemand }?() }
+    public var hasSound: Bool { state.withLock { $0.context?.audioFormat != nil } }
 
     // MARK: Sessions
-
-    public func start() { state.withLock { $0.isOpen = true } }
-
-    public func stop() {
-        let viewers = state.withLock { state in
-            state.isOpen = false
-            return Array(state.viewers.values)
-        }
-        encoder.setViewers([])
-        sound.setViewers([])
-        for viewer in viewers { viewer.session.close() }
-        encoder.stop()
-    }
 
     public func answer(_ offer: String, localAddress: String, client: String?) -> LiveViewingAnswer {
         let address = localAddress.hasPrefix("::ffff:") ? String(localAddress.dropFirst(7)) : localAddress
@@ -129,35 +142,37 @@ public final class WebRTCViewing: LiveViewing {
         }
         let identifier = Viewer.randomIdentifier()
         let clock = MonotonicClock()
-        let (admission, displaced) = state.withLock { state -> (ViewerPlaces.Admission?, Viewer?) in
-            guard state.isOpen else { return (nil, nil) }
+        let (context, admission, displaced) = state.withLock {
+            state -> (OutputContext?, ViewerPlaces.Admission?, Viewer?) in
+            guard let context = state.context else { return (nil, nil, nil) }
             let admission = state.places.enter(identifier, from: client, at: clock.now)
-            guard case .admitted(let name?) = admission else { return (admission, nil) }
-            return (admission, state.viewers.removeValue(forKey: name))
+            guard case .admitted(let name?) = admission else { return (context, admission, nil) }
+            return (context, admission, state.viewers.removeValue(forKey: name))
         }
         if let displaced { retire(displaced) }
+        guard let context, let admission else { return .notShown }
         switch admission {
-        case .admitted?: break
-        case .refused(let limit, let isOfAddress)?:
+        case .admitted: break
+        case .refused(let limit, let isOfAddress):
             return .busy(
                 "\(limit) viewers\(isOfAddress ? " from your address" : "") are shown this by WebRTC, which is the limit; the "
                     + "MJPEG stream is at /stream.")
-        case nil: return .busy("The server is being stopped.")
         }
         do {
-            let (viewer, sdp) = try makeViewer(offer, identifier, address: address)
+            let (viewer, sdp) = try makeViewer(offer, identifier, address: address, context)
             let isOpen = state.withLock { state in
-                guard state.isOpen else { return false }
+                guard state.context != nil else { return false }
                 state.places.didAnswer(identifier, at: clock.now)
-                // One that has failed meanwhile is removed by its handler, which comes before or after this.
-                if viewer.hasEnded { state.places.leave(identifier) } else { state.viewers[identifier] = viewer }
+                state.viewers[identifier] = viewer
                 return true
             }
-            guard isOpen else {
+            guard isOpen, context.addReceiver(viewer, identifier) else {
+                _ = end(identifier)
                 viewer.session.close()
-                return .busy("The server is being stopped.")
+                return .notShown
             }
-            share()
+            // One that has failed meanwhile was not there yet for its handler.
+            if viewer.hasEnded { _ = end(identifier) }
             return .accepted(identifier: identifier, sdp: sdp)
         } catch {
             state.withLock { $0.places.leave(identifier) }
@@ -169,72 +184,73 @@ public final class WebRTCViewing: LiveViewing {
         }
     }
 
-    private func makeViewer(_ offer: String, _ identifier: String, address: String) throws -> (Viewer, sdp: String) {
-        let encoder = self.encoder
-        try encoder.start()
-        var tracks = [
-            TrackDescription(id: 0, codec: encoder.codec, media: .video(TrackDescription.Video(width: 0, height: 0)))
-        ]
-        if hasSound { tracks.append(sound.track) }
+    private func makeViewer(
+        _ offer: String, _ identifier: String, address: String, _ context: OutputContext
+    ) throws -> (Viewer, sdp: String) {
+        let video =
+            state.withLock { $0.video }
+            ?? TrackDescription(
+                id: 0, codec: context.encoder?.codec ?? .vp8,
+                media: .video(TrackDescription.Video(width: 0, height: 0)))
+        var tracks = [video]
+        if let channels = context.audioFormat?.channels.count {
+            tracks.append(
+                TrackDescription(
+                    id: 1, codec: .opus, media: .audio(.init(sampleRate: 48_000, channelCount: channels))))
+        }
         var peer = PeerConnection.Configuration(isControlling: false, localAddresses: [address])
         peer.connectTimeout = .seconds(15)
         var configuration = WebRTCSession.Configuration(tracks, peer: peer)
-        configuration.maximumBitrate = self.configuration.bitrate
-        configuration.audioBitrate = SoundFanOut.bitrate
+        configuration.maximumBitrate = context.encoder?.bitrate ?? configuration.maximumBitrate
+        configuration.audioBitrate = WebRTCViewing.soundBitrate
+        let feedback = Locked<PacketFeedback?>(nil)
         let session = try WebRTCSession(
             configuration,
             WebRTCSession.Handlers(
                 stateChanged: { [weak self] state in self?.stateChanged(of: identifier, to: state) },
-                keyFrameNeeded: { [weak self] in
-                    encoder.requestKeyFrame()
-                    self?.reportDemand()
-                },
-                bitrateChanged: { bitrate in encoder.setBitrate(bitrate, of: identifier) }))
+                keyFrameNeeded: { feedback.withLock { $0 }?.requestKeyFrame() },
+                bitrateChanged: { bitrate in feedback.withLock { $0 }?.requestBitrate(bitrate) }))
         do {
             let sdp = try session.answer(offer: offer)
-            return (Viewer(identifier: identifier, session: session), sdp)
+            let viewer = Viewer(identifier, session, feedback) { [weak self] video in
+                self?.state.withLock { $0.video = video }
+            }
+            return (viewer, sdp)
         } catch {
             session.close()
             throw error
         }
     }
 
+    /// What sound takes of the bandwidth, in bits per second: the default of Opus in stereo.
+    private static let soundBitrate = 128_000
+
     private func stateChanged(of identifier: String, to state: WebRTCSession.State) {
         switch state {
         case .connecting, .interrupted: break
-        case .live:
-            self.state.withLock { $0.places.didConnect(identifier) }
-            share()
-        case .closed:
-            if let viewer = self.state.withLock({ $0.remove(identifier) }) { retire(viewer) }
-            share()
+        case .live: self.state.withLock { $0.places.didConnect(identifier) }
+        case .closed: _ = end(identifier)
         }
-    }
-
-    /// Ends the session of a viewer that was removed, and counts what it was sent.
-    private func retire(_ viewer: Viewer) {
-        let last = viewer.session.statistics
-        state.withLock { $0.past = $0.past.adding(last) }
-        viewer.session.close()
     }
 
     public func end(_ identifier: String) -> Bool {
         guard let viewer = state.withLock({ $0.remove(identifier) }) else { return false }
-        share()
         retire(viewer)
         return true
     }
 
-    /// The encoder works for all that there are.
-    private func share() {
-        // Of two threads the later one has the newer list.
-        shared.withLock { viewers in
-            viewers = state.withLock { Array($0.viewers.values) }
-            encoder.setViewers(viewers)
-            sound.setViewers(viewers)
-        }
-        reportDemand()
+    /// Ends the session of a viewer that was removed, and counts what it was sent.
+    private func retire(_ viewer: Viewer) {
+        state.withLock { $0.context }?.removeReceiver(viewer.identifier)
+        let last = viewer.session.statistics
+        state.withLock { $0.past = $0.past.adding(last) }
+        viewer.session.close()
     }
+}
+
+extension LiveViewingAnswer {
+    fileprivate static let notShown = LiveViewingAnswer.busy(
+        "Nothing is shown by WebRTC now; the MJPEG stream is at /stream.")
 }
 
 extension LiveViewingStatistics {
@@ -246,14 +262,37 @@ extension LiveViewingStatistics {
     }
 }
 
-/// A viewer and its session.
-struct Viewer: Sendable {
+/// A viewer: takes the packets for its session, and passes on what that asks for. Safe to use from any thread.
+private final class Viewer: FeedbackSink {
     let identifier: String
     let session: WebRTCSession
+    private let feedback: Locked<PacketFeedback?>
+    private let onBegin: @Sendable (TrackDescription) -> Void
+
+    init(
+        _ identifier: String, _ session: WebRTCSession, _ feedback: Locked<PacketFeedback?>,
+        onBegin: @escaping @Sendable (TrackDescription) -> Void
+    ) {
+        self.identifier = identifier
+        self.session = session
+        self.feedback = feedback
+        self.onBegin = onBegin
+    }
 
     var hasEnded: Bool {
         if case .closed = session.state { true } else { false }
     }
+
+    func connectFeedback(_ feedback: PacketFeedback?) { self.feedback.withLock { $0 = feedback } }
+
+    func begin(_ tracks: [TrackDescription]) {
+        if let video = tracks.first(where: \.isVideo) { onBegin(video) }
+    }
+
+    func write(_ packet: MediaPacket) { session.write(packet) }
+
+    /// The encoder, or the run, has ended.
+    func finish() { session.close() }
 
     /// 128 random bits, so that only the client that got it can end the session.
     static func randomIdentifier() -> String {
@@ -263,9 +302,7 @@ struct Viewer: Sendable {
 
 extension OutputEntry {
     /// The server of `serve://[ADDRESS:]PORT`, whose page shows WebRTC where it can, and MJPEG elsewhere.
-    ///
-    /// - Parameter encoder: of VP8 or H.264, for WebRTC.
-    public static func liveServer(encoder: EncoderEntry) -> OutputEntry {
+    public static let liveServer: OutputEntry = {
         let configuration = WebRTCViewing.Configuration()
         return .mjpegServer(
             options: [
@@ -275,7 +312,7 @@ extension OutputEntry {
                 .flag("serve-silent", "shows the pictures without the sound"),
                 OptionDescription(
                     "serve-webrtc-bitrate", .text("BITS"), "maximum bitrate of WebRTC video: 800k, 1.5M",
-                    default: "\(Double(configuration.bitrate) / 1e6)M"),
+                    default: "that of --bitrate"),
             ],
             viewing: { request throws(OptionError) in
                 var configuration = configuration
@@ -285,7 +322,7 @@ extension OutputEntry {
                 }
                 configuration.includesSound = !request.options.contains("serve-silent")
                 if let bitrate = try request.options.bitrate("serve-webrtc-bitrate") { configuration.bitrate = bitrate }
-                return WebRTCViewing(encoder: encoder, configuration: configuration)
+                return WebRTCViewing(configuration: configuration)
             })
-    }
+    }()
 }

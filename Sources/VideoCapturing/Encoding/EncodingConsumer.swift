@@ -14,59 +14,6 @@ public final class EncodingConsumer: FeedbackConsumer {
         public var error: any Error
     }
 
-    /// A sink at its encoder.
-    private final class Output {
-        /// Unique at its consumer.
-        let number: Int
-        let name: String
-        let sink: any PacketSink
-        let splitting: (any SplittingSink)?
-        var hasBegun = false
-        /// The bitrate that it can take; nil for any. Guarded by the state's lock.
-        var bitrateLimit: Int?
-
-        init(number: Int, name: String, sink: any PacketSink) {
-            self.number = number
-            self.name = name
-            self.sink = sink
-            splitting = sink as? any SplittingSink
-        }
-    }
-
-    private struct State {
-        /// The thread that has the encoder and calls sinks; nil when none does.
-        var worker: UInt?
-        var outputs: [Output] = []
-        var outputsMade = 0
-        var isKeyFrameRequested = false
-        /// Whether a frame has been encoded; the first one is a key frame anyway.
-        var hasEncoded = false
-        /// As configured, without the limits of sinks; nil where the encoder has none.
-        var bitrate: Int?
-        /// What the encoder was given last.
-        var appliedBitrate: Int?
-        /// Sinks to be removed when the worker is done.
-        var removals: [String] = []
-        var isFinishRequested = false
-        /// Until when the last picture is shown; nil for its own duration.
-        var end: MediaTime?
-        var hasFinished = false
-        var feedback: CaptureFeedback?
-        var wants = CaptureWants()
-
-        /// The bitrate to encode with. A sink without a limit, such as a file, keeps it where it was configured; of several
-        /// limits the highest counts, so that the slowest sink drops frames and the others lose nothing.
-        var targetBitrate: Int? {
-            guard let bitrate, !outputs.isEmpty else { return bitrate }
-            var highest = 0
-            for output in outputs {
-                guard let limit = output.bitrateLimit else { return bitrate }
-                highest = max(highest, limit)
-            }
-            return min(bitrate, highest)
-        }
-    }
-
     private let state = Locked(State())
     private let counts = Locked(EncodingCounts())
     private let lastPicture = Locked(LastPicture())
@@ -122,10 +69,23 @@ public final class EncodingConsumer: FeedbackConsumer {
         let (isAdded, isLate) = state.withLock { state in
             guard !state.hasFinished else { return (false, false) }
             state.outputs.append(Output(number: number, name: name, sink: sink))
-            return (true, state.hasEncoded)
+            state.allocation?.setReceivers(state.outputs.map(\.name))
+            return (true, state.hasEncoded || state.isOnDemand)
         }
         guard isAdded else { return disconnectFeedback(of: sink) }
+        reportWants()
         if isLate { requestKeyFrame() }
+    }
+
+    /// From here on it works only while there are sinks, and each is a receiver with a separate bandwidth: all share one
+    /// bitrate, and a slow one gets fewer temporal layers; see ``LayerAllocation``. Called before anything is connected.
+    package func serveReceivers(layerCount: Int) {
+        state.withLock { state in
+            state.isOnDemand = true
+            state.allocation = state.bitrate.map { LayerAllocation(maximumBitrate: $0, layerCount: layerCount) }
+            state.wants = state.presentWants
+        }
+        encoder.withValue { $0.release() }
     }
 
     private func connectFeedback(of sink: any PacketSink, number: Int) {
@@ -133,7 +93,11 @@ public final class EncodingConsumer: FeedbackConsumer {
             PacketFeedback(
                 onKeyFrame: { [weak self] in self?.requestKeyFrame() },
                 onBitrate: { [weak self] limit in
-                    self?.state.withLock { $0.outputs.first { $0.number == number }?.bitrateLimit = limit }
+                    self?.state.withLock { state in
+                        guard let output = state.outputs.first(where: { $0.number == number }) else { return }
+                        output.bitrateLimit = limit
+                        if let limit = limit ?? state.bitrate { state.allocation?.setBitrate(limit, of: output.name) }
+                    }
                 },
                 maximumBitrate: { [weak self] in self?.state.withLock { $0.bitrate } }))
     }
@@ -145,10 +109,13 @@ public final class EncodingConsumer: FeedbackConsumer {
     ///
     /// This wait has no timeout, because after a timeout the sink might still be called. The sink itself must limit the
     /// time of a write and of its end.
-    public func remove(_ name: String) {
+    public func remove(_ name: String) { remove(name, waits: true) }
+
+    /// - Parameter waits: false to return at once; a frame that is being encoded may still reach the sink.
+    package func remove(_ name: String, waits: Bool) {
         guard state.withLock({ state in state.outputs.contains { $0.name == name } }) else { return }
         state.withLock { $0.removals.append(name) }
-        work { _ in }
+        work(waits: waits) { _ in }
     }
 
     /// Whether there is a sink to serve.
@@ -162,6 +129,7 @@ public final class EncodingConsumer: FeedbackConsumer {
             return state.wants
         }
         feedback?.updateWants(wants)
+        reportWants(after: wants)
     }
 
     /// Makes the next frame a key frame, and asks the capture for a fresh frame.
@@ -268,12 +236,24 @@ public final class EncodingConsumer: FeedbackConsumer {
     }
 
     private func report(_ wants: CaptureWants) {
-        let feedback = state.withLock { state -> CaptureFeedback? in
-            guard state.wants != wants else { return nil }
-            state.wants = wants
-            return state.feedback
+        state.withLock { $0.encoderWants = wants }
+        reportWants()
+    }
+
+    /// Reports the wants where they have changed, and again while sinks come and go on other threads.
+    private func reportWants(after reported: CaptureWants? = nil) {
+        var reported = reported
+        while true {
+            let change = state.withLock { state -> (CaptureFeedback?, CaptureWants)? in
+                let wants = state.presentWants
+                guard wants != reported ?? state.wants else { return nil }
+                state.wants = wants
+                return (state.feedback, wants)
+            }
+            guard let (feedback, wants) = change else { return }
+            feedback?.updateWants(wants)
+            reported = wants
         }
-        feedback?.updateWants(wants)
     }
 
     /// On the thread that has the encoder.
@@ -282,7 +262,11 @@ public final class EncodingConsumer: FeedbackConsumer {
     ) {
         packet.track = track
         if let end { packet.duration = end - packet.timestamp }
-        for output in state.withLock({ $0.outputs }) {
+        let (outputs, allocation) = state.withLock { ($0.outputs, $0.allocation) }
+        for output in outputs {
+            // A layer is only resumed at a frame of the base layer.
+            if let allocation, packet.temporalLayer == 0 { output.layer = allocation.layer(of: output.name) }
+            guard packet.temporalLayer <= output.layer else { continue }
             do {
                 if !output.hasBegun {
                     guard packet.isKeyFrame, var description else { continue }
@@ -324,11 +308,11 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     /// Runs `body` and then the requests made meanwhile, while no other thread does; from inside itself, or after the
     /// end, it does nothing.
-    private func work(_ body: (any VideoEncoder) -> Void) {
+    private func work(waits: Bool = true, _ body: (any VideoEncoder) -> Void) {
         let thread = CaptureThread.currentIdentifier
         let mayWork = state.wait { state -> Bool? in
             if state.worker == thread || state.hasFinished { return false }
-            guard state.worker == nil else { return nil }
+            guard state.worker == nil else { return waits ? nil : false }
             state.worker = thread
             return true
         }
@@ -336,7 +320,9 @@ public final class EncodingConsumer: FeedbackConsumer {
         encoder.withValue(body)
         while let task = nextTask() {
             switch task {
-            case .remove(let output): finish(output)
+            case .remove(let output):
+                finish(output)
+                releaseIfIdle()
             case .finish: finishAll()
             }
         }
@@ -353,12 +339,25 @@ public final class EncodingConsumer: FeedbackConsumer {
         state.withLock { state in
             while let name = state.removals.popLast() {
                 guard let index = state.outputs.firstIndex(where: { $0.name == name }) else { continue }
-                return .remove(state.outputs.remove(at: index))
+                let output = state.outputs.remove(at: index)
+                state.allocation?.setReceivers(state.outputs.map(\.name))
+                return .remove(output)
             }
             if state.isFinishRequested, !state.hasFinished { return .finish }
             state.worker = nil
             return nil
         }
+    }
+
+    private func releaseIfIdle() {
+        let isIdle = state.withLock { state in
+            if state.isIdle { state.encoderWants = CaptureWants() }
+            return state.isIdle
+        }
+        guard isIdle else { return }
+        lastPicture.withLock { $0 = LastPicture() }
+        encoder.withValue { $0.release() }
+        reportWants()
     }
 
     private func finishAll() {

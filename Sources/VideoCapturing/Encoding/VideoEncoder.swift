@@ -37,6 +37,9 @@ public protocol VideoEncoder: AnyObject {
 
     /// Hands out what the encoder still holds back. Frames may follow.
     func flush(output: (MediaPacket) throws -> Void) throws
+
+    /// Releases what it holds, while nothing takes its packets. The next frame begins again, with a key frame.
+    func release()
 }
 
 extension VideoEncoder {
@@ -50,4 +53,6 @@ extension VideoEncoder {
     public func takeNotice() -> String? { nil }
     /// Nothing is held back.
     public func flush(output: (MediaPacket) throws -> Void) throws {}
+    /// Nothing is released; the next frame is made a key frame.
+    public func release() { requestKeyFrame() }
 }

@@ -84,11 +84,7 @@ public enum RequestParsing {
     /// Another way than MJPEG, which shows nothing.
     private final class NoViewing: LiveViewing {
         var viewerCount: Int { 0 }
-        func consumeFrame(_ frame: VideoFrame) {}
-        func setDemandHandler(_ handler: (@Sendable () -> Void)?) {}
         func answer(_ offer: String, localAddress: String, client: String?) -> LiveViewingAnswer { .refused("") }
         func end(_ identifier: String) -> Bool { false }
-        func stop() {}
-        func start() {}
     }
 }

@@ -41,7 +41,6 @@ final class Broadcaster: Sendable {
         let now = clock.now
         let (work, stills) = state.withLock { ($0.take(frame, at: now), $0.isLive ? $0.stills : nil) }
         stills?.consumeFrame(frame)
-        viewing?.consumeFrame(frame)
         guard let work else { return }
         encode(work.frame, number: work.number, mayDrop: work.mayDrop, at: now)
     }
@@ -58,7 +57,6 @@ final class Broadcaster: Sendable {
         }
         guard let now else { return false }
         stills?.consumeFrame(frame)
-        viewing?.consumeFrame(frame)
         if let work { encode(work.frame, number: work.number, mayDrop: work.mayDrop, at: now) }
         return true
     }
@@ -204,16 +202,12 @@ final class Broadcaster: Sendable {
             return state.newest
         }
         if let newest { stills.consumeFrame(newest) }
-        viewing?.setDemandHandler { [weak self] in self?.viewingChanged() }
-        viewing?.start()
         try worker.start { [weak self] in self?.tick() }
     }
 
     /// Ends that. When it returns, the worker has ended (unless called by the worker itself).
     func stop() {
         self.hubs.withLock { $0 = [] }
-        viewing?.setDemandHandler(nil)
-        viewing?.stop()
         worker.stop()
         let stills = state.withLock { state in
             state.withdrawSnapshots()
@@ -241,15 +235,6 @@ final class Broadcaster: Sendable {
             state.reportedWants = nil
         }
         if !worker.isRunning { reportWants(at: clock.now) }
-        worker.wake()
-    }
-
-    /// Viewers of the other way have come or gone, or one of them needs a frame.
-    private func viewingChanged() {
-        state.withLock { state in
-            state.lastDemand = clock.now
-            state.needsRefresh = true
-        }
         worker.wake()
     }
 
@@ -309,16 +294,14 @@ final class Broadcaster: Sendable {
     }
 
     private func wants(_ state: BroadcastState, at now: MediaTime) -> CaptureWants {
-        // Those of the other way need samples, in a format that an encoder takes or that can be converted.
-        let isViewed = (viewing?.viewerCount ?? 0) > 0
         let isIdle =
-            !isViewed && state.viewers.isEmpty && !state.hasSnapshotRequests
+            state.viewers.isEmpty && !state.hasSnapshotRequests
             && now - state.lastDemand >= configuration.idleDelay
         let rate =
             isIdle ? configuration.idleFrameRate ?? configuration.maximumFrameRate : configuration.maximumFrameRate
         return CaptureWants(
-            maximumFrameRate: rate, acceptsCompressed: configuration.passesThrough && !isViewed,
-            usesCompressed: configuration.passesThrough && !isIdle, acceptsNativeFormat: !isViewed)
+            maximumFrameRate: rate, acceptsCompressed: configuration.passesThrough,
+            usesCompressed: configuration.passesThrough && !isIdle, acceptsNativeFormat: true)
     }
 }
 

@@ -1,8 +1,8 @@
-/// Which bitrate the viewers of one encoder share, and which of its temporal layers each gets.
+/// The bitrate that the receivers of one encoder share, and the temporal layers that each gets.
 ///
-/// The viewers whose networks are about the same get all layers, at what the slowest of them can take; a clearly slower one
+/// The receivers whose networks are about the same get all layers, at what the slowest of them can take; a clearly slower one
 /// gets fewer frames rather than slow the others down. Only where it cannot take the base layer alone the bitrate follows it.
-/// What a viewer had it keeps within some limits, so that nothing swings. A value without clock or threads.
+/// A receiver keeps what it had within some limits, so that nothing swings. A value without clock or threads.
 struct LayerAllocation {
     private struct Member {
         let name: String
@@ -21,9 +21,9 @@ struct LayerAllocation {
     private let shares: [Double]
     private var members: [Member] = []
 
-    /// Of the fastest viewer's bitrate: what one that was slow must have to count as fast, and what one that was fast must keep.
+    /// Of the fastest receiver's bitrate: what one that was slow must have to count as fast, and what one that was fast must keep.
     private static let limits = (rise: 0.8, fall: 0.5)
-    /// Of a layer's bitrate: what a viewer must have to get it, and what it must keep.
+    /// Of a layer's bitrate: what a receiver must have to get it, and what it must keep.
     private static let needs = (rise: 1.1, fall: 0.95)
 
     /// - Parameters:
@@ -40,22 +40,22 @@ struct LayerAllocation {
             }
     }
 
-    /// Changes the viewers; those that stay keep their state.
-    mutating func setViewers(_ names: [String]) {
+    /// Changes the receivers; those that stay keep their state.
+    mutating func setReceivers(_ names: [String]) {
         members = names.map { name in
             members.first { $0.name == name } ?? Member(name: name, layer: shares.count - 1)
         }
         update()
     }
 
-    /// Sets what the way to a viewer can take, in bits per second. Before it views, that is ignored.
+    /// Sets what the way to a receiver can take, in bits per second; ignored for one that is not there.
     mutating func setBitrate(_ bitrate: Int, of name: String) {
         guard let index = members.firstIndex(where: { $0.name == name }) else { return }
         members[index].bitrate = bitrate
         update()
     }
 
-    /// The highest layer that a viewer gets.
+    /// The highest layer that a receiver gets.
     func layer(of name: String) -> Int { members.first { $0.name == name }?.layer ?? shares.count - 1 }
 
     private mutating func update() {

@@ -1,11 +1,11 @@
 import Testing
 
-@testable import WebRTCViewing
+@testable import VideoCapturing
 
 @Suite struct LayerAllocationTests {
     private func allocation(_ bitrates: [String: Int], layers: Int = 3) -> LayerAllocation {
         var allocation = LayerAllocation(maximumBitrate: 2_500_000, layerCount: layers)
-        allocation.setViewers(bitrates.keys.sorted())
+        allocation.setReceivers(bitrates.keys.sorted())
         for (name, bitrate) in bitrates.sorted(by: { $0.key < $1.key }) { allocation.setBitrate(bitrate, of: name) }
         return allocation
     }
@@ -39,7 +39,7 @@ import Testing
     @Test func `What a viewer has it keeps within limits`() {
         var allocation = allocation(["a": 2_000_000, "b": 900_000])
         #expect(layers(allocation, ["a", "b"]) == [2, 0])
-        // Enough for layer 1, but not with something to spare; then with it; then not quite any more.
+        // Enough for layer 1, but not with something to spare; then with it; then no longer quite.
         allocation.setBitrate(1_250_000, of: "b")
         #expect(allocation.layer(of: "b") == 0)
         allocation.setBitrate(1_350_000, of: "b")
@@ -58,13 +58,13 @@ import Testing
         allocation.setBitrate(990_000, of: "b")
         #expect(allocation.layer(of: "b") == 0 && allocation.bitrate == 2_000_000)
         // Those that leave count no more.
-        allocation.setViewers(["b"])
+        allocation.setReceivers(["b"])
         #expect(allocation.bitrate == 990_000 && allocation.layer(of: "b") == 2)
     }
 
     @Test func `A viewer of which nothing is known yet changes nothing`() {
         var allocation = allocation(["a": 2_000_000])
-        allocation.setViewers(["a", "b"])
+        allocation.setReceivers(["a", "b"])
         #expect(allocation.bitrate == 2_000_000)
         allocation.setBitrate(5, of: "none")
         #expect(allocation.bitrate == 2_000_000)
