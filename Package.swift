@@ -254,6 +254,7 @@ let package = Package(
                 "CaptureCore", "Digests", "MediaPublishing", "RTP", "ServerTransport", "StreamTransport",
                 "VideoCapturing",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ], path: "Sources/Outputs/RTSPServer", swiftSettings: strict),
         // The frames of an MJPEGServer by WebRTC, at its port. Apart, so that only its users link WebRTC.
         .target(
@@ -482,7 +483,8 @@ let package = Package(
         .testTarget(
             name: "RTSPServerTests",
             dependencies: [
-                "RTSPServer", "CapturerTestKit", "Digests", "MediaPublishing", "RTP", "TestTools", "VideoCapturing",
+                "RTSPServer", "CapturerTestKit", "Digests", "MediaPublishing", "RTP", "ServerTransport", "TestTools",
+                "VideoCapturing",
                 .product(name: "NIOCore", package: "swift-nio"),
             ], swiftSettings: strict),
         .testTarget(

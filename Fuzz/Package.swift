@@ -23,6 +23,7 @@ let fuzzers: [(name: String, dependencies: [Target.Dependency])] = [
     ("FuzzRTCP", [framework("RTP")]),
     ("FuzzSDP", [framework("RTP")]),
     ("FuzzRTSP", [framework("RTP"), framework("RTSPServer")]),
+    ("FuzzONVIF", [framework("RTSPServer")]),
     ("FuzzTransportFeedback", [framework("RTP")]),
     ("FuzzFileNames", [framework("MediaPublishing")]),
     ("FuzzConfigFile", [framework("CaptureTool")]),

@@ -46,6 +46,16 @@ package func sha256(_ parts: [UInt8]...) -> [UInt8] {
     return digest
 }
 
+/// The SHA-1 digest (FIPS 180-4) of `bytes`, in 20 bytes; only where a protocol demands it.
+package func sha1(_ bytes: [UInt8]) -> [UInt8] {
+    var context = SHA1_CTX()
+    SHA1Init(&context)
+    SHA1Update(&context, bytes, bytes.count)
+    var digest = [UInt8](repeating: 0, count: Int(SHA1_DIGEST_LENGTH))
+    SHA1Final(&digest, &context)
+    return digest
+}
+
 /// HMAC-SHA-256 (RFC 2104) of `message`, in 32 bytes.
 ///
 /// - Parameters:

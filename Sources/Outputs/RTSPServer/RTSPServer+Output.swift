@@ -45,6 +45,8 @@ extension RTSPServer: MediaOutput {
         let login = configuration.authentication == nil ? "" : ", with the login"
         result.announcement =
             "Serving RTSP at \(urls.joined(separator: " and "))\(login), such as for: ffplay \(urls.first ?? name)"
+        let onvif = lastONVIFPort
+        if let onvif { result.announcement? += "; as an ONVIF device at port \(onvif)" }
         result.summary =
             report.sessions == 0
             ? "RTSP: no client asked for the stream."
@@ -55,7 +57,8 @@ extension RTSPServer: MediaOutput {
             ("connections", .count(report.connections)), ("connectionsAccepted", .count(report.connectionsAccepted)),
             ("connectionsRefused", .count(report.connectionsRefused)), ("framesSent", .count(report.framesSent)),
             ("framesDropped", .count(report.framesDropped)), ("gaps", .count(report.gaps)),
-            ("keyFramesAsked", .count(report.keyFramesAsked)), ("reports", .count(report.reports)),
+            ("onvifPort", onvif.map { .count($0) } ?? .null), ("keyFramesAsked", .count(report.keyFramesAsked)),
+            ("reports", .count(report.reports)),
         ]
         return result
     }
@@ -66,12 +69,26 @@ extension OutputEntry {
     public static let rtspServer: OutputEntry = {
         var entry = OutputEntry(
             name: "serve-rtsp", summary: "live to players and recorders, by RTSP", schemes: ["serve-rtsp"],
-            options: [.serveLogin],
+            options: [
+                .serveLogin,
+                OptionDescription(
+                    "onvif", .text("PORT"), "an ONVIF device at this HTTP port, for recorders",
+                    default: "off"),
+                OptionDescription(
+                    "onvif-snapshot", .text("URL"), "its image, such as http://*:8080/snapshot of --serve 8080",
+                    default: "none"),
+            ],
             make: { request throws(OptionError) in
                 let login = try request.options.serverLogin()
+                let port = try request.options.count("onvif", in: 0...65_535)
+                let snapshot = request.options["onvif-snapshot"]
+                guard port != nil || snapshot == nil else {
+                    throw OptionError("onvif-snapshot", snapshot, "there is no ONVIF device; add --onvif PORT.")
+                }
                 do throws(CaptureError) {
                     var configuration = try RTSPServer.Configuration(request.target)
                     configuration.authentication = login.map { .init(user: $0.name, password: $0.password) }
+                    configuration.onvif = port.map { .init(port: $0, snapshotURL: snapshot) }
                     return try RTSPServer(configuration: configuration)
                 } catch {
                     throw OptionError("output", request.target, error.message)

@@ -32,6 +32,7 @@ public final class RTSPServer: FeedbackSink {
         var feedback: PacketFeedback?
         /// Where it listens, or has listened.
         var address: RTSPServer.Address?
+        var onvifPort: Int?
     }
 
     private let state = Locked(State())
@@ -83,6 +84,7 @@ public final class RTSPServer: FeedbackSink {
                 })
             serves = true
             let feedback = state.withLock { state in
+                state.onvifPort = listener.onvif?.port
                 state.listener = listener
                 state.address = listener.address
                 return state.feedback
@@ -107,6 +109,9 @@ public final class RTSPServer: FeedbackSink {
         }
     }
 
+    /// The port of the ONVIF device; nil without one, and while it does not serve.
+    public var onvifPort: Int? { state.withLock { $0.listener }?.onvif?.port }
+
     /// The address at which it listens; nil while it does not serve.
     public var address: RTSPServer.Address? { state.withLock { $0.listener }?.address }
 
@@ -115,6 +120,9 @@ public final class RTSPServer: FeedbackSink {
         state.withLock { $0.address }
             ?? Address(host: configuration.address, port: configuration.port, path: configuration.path ?? "")
     }
+
+    /// The port of the ONVIF device, also after the end; nil without one.
+    var lastONVIFPort: Int? { state.withLock { $0.onvifPort } }
 
     func setWarningHandler(_ handler: @escaping @Sendable (String) -> Void) { warningHandler.withLock { $0 = handler } }
 
@@ -153,7 +161,7 @@ public final class RTSPServer: FeedbackSink {
         if address == nil { try start() }
         onLoop { state in
             state.tracks = Set(tracks.map(\.id))
-            return { $0.begin(media, channels) }
+            return { $0.begin(media, channels, tracks) }
         }
     }
 

@@ -32,6 +32,8 @@ extension RTSPServer {
         public var datagramPort: Int?
         /// The group to which packets go for clients that ask for multicast; nil, the default, for no multicast.
         public var multicast: Multicast?
+        /// The ONVIF device by which recorders find the stream; nil, the default, for none.
+        public var onvif: ONVIF?
         /// The title that players show.
         public var title = "capturer"
         /// The name and password that clients need; nil, the default, for none.
@@ -161,6 +163,7 @@ extension RTSPServer.Configuration {
         try check(
             datagramPort.map { $0 > 0 && $0 < 65535 && $0 % 2 == 0 } ?? true,
             "The port of datagrams is an even one from 2 to 65534; its reports use the next one.")
+        if let problem = onvif?.problem { try check(false, problem) }
         if let problem = multicast?.problem { try check(false, problem) }
         try check(!transports.isEmpty, "There is no transport; allow tcp or udp.")
         try check(

@@ -22,6 +22,7 @@ final class MediaHub: @unchecked Sendable {
     /// The description of the tracks; nil before the first packet.
     private(set) var media: PlainSession?
     private var channels: [Channel] = []
+    private(set) var tracks: [TrackDescription] = []
     private var hasVideo = false
     private var warnedProblems: Set<String> = []
     /// The packets since the last key frame.
@@ -63,8 +64,9 @@ final class MediaHub: @unchecked Sendable {
 
     // MARK: Tracks
 
-    func begin(_ media: PlainSession, _ channels: [Channel]) {
+    func begin(_ media: PlainSession, _ channels: [Channel], _ tracks: [TrackDescription]) {
         self.media = media
+        self.tracks = tracks
         self.channels = channels
         hasVideo = channels.contains { !$0.sender.configuration.format.isAudio }
         onBegin()

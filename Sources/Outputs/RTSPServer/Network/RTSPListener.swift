@@ -18,6 +18,8 @@ final class RTSPListener: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let server: any Channel
     private let connections: Connections
+    /// The ONVIF device; nil without one.
+    let onvif: ONVIFListener?
 
     /// The time between two looks at reports and timeouts.
     private static let tick = TimeAmount.milliseconds(250)
@@ -65,6 +67,11 @@ final class RTSPListener: Sendable {
             let service = NIOLoopBoundBox.makeBoxSendingValue(
                 ConnectionService(hub, settings, connections: connections, warn: warn), eventLoop: loop)
             server = try RTSPListener.bind(place, configuration, group, service, connections, warn)
+            let address = RTSPServer.Address(
+                host: server.localAddress?.ipAddress ?? configuration.address,
+                port: server.localAddress?.port ?? configuration.port, path: configuration.path ?? "")
+            self.address = address
+            onvif = try RTSPListener.openDevice(configuration, group, service, address, connections, warn)
             try loop.submit {
                 hub.onBegin = {
                     for handler in Array(service.value.handlers.values) { handler.resumeRequest(isKnown: true) }
@@ -76,17 +83,32 @@ final class RTSPListener: Sendable {
             }
         } catch {
             try? group.syncShutdownGracefully()
-            throw CaptureError(listening: configuration, error)
+            if let error = error as? CaptureError { throw error }
+            throw CaptureError(listening: configuration, port: configuration.port, error)
         }
-        address = RTSPServer.Address(
-            host: server.localAddress?.ipAddress ?? configuration.address,
-            port: server.localAddress?.port ?? configuration.port, path: configuration.path ?? "")
+    }
+
+    /// Opens the ONVIF device, if the configuration has one.
+    private static func openDevice(
+        _ configuration: RTSPServer.Configuration, _ group: MultiThreadedEventLoopGroup,
+        _ service: NIOLoopBoundBox<ConnectionService>, _ address: RTSPServer.Address, _ connections: Connections,
+        _ warn: @escaping @Sendable (String) -> Void
+    ) throws(CaptureError) -> ONVIFListener? {
+        guard let settings = configuration.onvif else { return nil }
+        do {
+            return try ONVIFListener(
+                settings, configuration, group: group, service: service, server: address, connections: connections,
+                warn: warn)
+        } catch {
+            throw CaptureError(listening: configuration, port: settings.port, error)
+        }
     }
 
     /// Says to the clients that the streams end, closes all connections and ports, and ends the thread.
     func close() {
         // First, so that no connection is handed to a thread that has ended.
         try? server.close().wait()
+        onvif?.close()
         let hub = hub
         try? hub.loop.submit {
             hub.sayGoodbye()
@@ -139,9 +161,8 @@ final class RTSPListener: Sendable {
 
 extension CaptureError {
     /// The error for a failure to listen.
-    fileprivate init(listening configuration: RTSPServer.Configuration, _ error: any Error) {
+    fileprivate init(listening configuration: RTSPServer.Configuration, port: Int, _ error: any Error) {
         let code = (error as? IOError)?.errnoCode
-        let port = configuration.port
         let place = "\(configuration.address):\(port)"
         func failure(_ kind: CaptureErrorCode, _ message: String) -> CaptureError {
             CaptureError(kind, operation: "listen for RTSP", subject: place, errno: code, message: message)
