@@ -4,7 +4,7 @@ import TestTools
 import Testing
 import VideoCapturing
 
-@testable import RTSPServer
+@_spi(Fuzzing) @testable import RTSPServer
 
 #if canImport(Glibc)
     import Glibc
@@ -49,6 +49,20 @@ import VideoCapturing
             #expect(throws: XMLReader.Failure.tooLarge) { try XMLReader.read(bytes(text)) }
         }
         #expect(throws: XMLReader.Failure.malformed) { try XMLReader.read([0x3C, 0x61, 0xFF, 0x2F, 0x3E]) }
+    }
+
+    /// Whatever arrives is read or refused: parts of messages, and messages with a byte that is another one.
+    @Test func anyBytesAreReadOrRefused() {
+        var generator = SystemRandomNumberGenerator()
+        for whole in [probe("<d:Types>a:Device</d:Types>"), bytes(SOAPResponse.envelope("", "<trt:GetStreamUri/>"))] {
+            #expect(ONVIFParsing.read(whole))
+            for count in whole.indices {
+                #expect(!ONVIFParsing.read(Array(whole[..<count])))
+                var changed = whole
+                changed[count] = UInt8.random(in: 0...255, using: &generator)
+                ONVIFParsing.read(changed)
+            }
+        }
     }
 
     // MARK: Passwords
