@@ -73,7 +73,7 @@ let package = Package(
         // A capture, the encoders that its outputs need, and the outputs, which come from a catalogue.
         .target(
             name: "MediaPublishing",
-            dependencies: ["AudioCapturing", "PacketCapturing", "VideoCapturing", "FrameProcessing"],
+            dependencies: ["AudioCapturing", "PacketCapturing", "VideoCapturing", "FrameProcessing", "H264Bitstream"],
             swiftSettings: strict),
         .target(
             name: "FileOutput", dependencies: ["MediaPublishing", "MediaContainers", "VideoCapturing"],

@@ -66,6 +66,9 @@ public final class MediaPublisher: Sendable {
         /// Whether a network peer that cannot be reached at the start is tried again, with growing delays, as one that was lost
         /// is. Otherwise its output fails.
         public var retriesPeers = false
+        /// Of a publisher of packets, whether passing on was not asked for: files get packets where they can carry them; all
+        /// other outputs have an encoder, or frames.
+        package var mayEncode = false
         /// How long the disk of one of several outputs may take to answer.
         public var diskTimeout = Duration.seconds(30)
         /// How long an output with a stalled reader is waited for after a stop is requested.

@@ -28,6 +28,8 @@ final class OutputRecord: Sendable {
         var audio: AudioStage?
         /// Of an output that packets are passed on to.
         var relay: PacketRelay?
+        /// Of an output that packets are not passed on to, though there are some.
+        var reasonToDecode: String?
         /// The names of its sinks at its encoders: its own, and those of receivers.
         var sinks: Set<String>
     }

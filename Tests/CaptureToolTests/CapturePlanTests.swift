@@ -109,7 +109,7 @@ import VideoCapturing
 
     @Test(arguments: [
         ["--source", "noise", "--control", "x=1"], ["--source", "noise", "--keep-rate"],
-        ["--source", "noise", "--explain"], ["--source", "noise", "--capture-format", "NV12"],
+        ["--source", "noise", "--capture-format", "NV12"],
         ["--source", "file", "--input", "a.y4m", "--device", "0"], ["--source", "camera", "--seed", "1"],
         ["--source", "camera", "--input", "a.y4m"], ["--source", "camera", "--pixel-format", "nv12"],
         ["--source", "noise", "--login", "bob:geheim"],
@@ -119,6 +119,32 @@ import VideoCapturing
         #expect(error?.description.contains("has no such option") == true)
         #expect(error?.description.contains("''") == false)
         #expect(error?.description.contains("geheim") == false)
+    }
+
+    @Test func packetsArePassedOnWhereNoOptionAsksForFrames() throws {
+        let film = ["--input", "film.mp4", "-o", "a.mkv"]
+        let stream = ["--input", "rtsp://h/1", "-o", "a.mkv"]
+        #expect(try plan(film).proposedPackets?.isPaced == false)
+        #expect(try plan(film + ["--serve", "0", "--codec", "auto"]).proposedPackets?.isPaced == true)
+        #expect(try plan(film + ["--codec", "copy"]).packets?.isAutomatic == false)
+        #expect(try plan(stream).packets?.isAutomatic == true)
+        #expect(try plan(stream + ["-o", "b.webm,size=50%", "--record-on", "motion"]).packets != nil)
+        for options in [
+            ["--codec", "vp8", "-o", "b.webm"], ["--bitrate", "1M"], ["--frames", "5"],
+            ["--overlay", "a"],
+            ["--audio", "none"], ["--orientation", "90"],
+        ] {
+            #expect(try plan(film + options).proposedPackets == nil, "\(options)")
+            #expect(try plan(stream + options).packets == nil, "\(options)")
+        }
+        for (input, output) in [
+            ("film.mp4", "a.y4m"), ("film.mp4", "a.mkv,size=50%"), ("rtsp://h/1", "a.webm"),
+            ("tcp://h:1?format=ivf", "a.mkv"),
+            ("rtsp://h/1", "tcp://h:1"), ("http://h/1", "a.mkv"),
+        ] {
+            let plan = try plan("--input", input, "-o", output)
+            #expect(plan.packets == nil && plan.proposedPackets == nil, "\(input) \(output)")
+        }
     }
 
     @Test func windowsAndStreamsTakeTheirOptions() throws {

@@ -188,6 +188,12 @@ import VideoCapturing
         )
         run.outputs = [passed]
         #expect(Summary.beginning(run) == "Passing on h264 of noise, to a.mkv (matroska). Ctrl-C ends it.")
+        run.passesUnasked = true
+        #expect(
+            Summary.beginning(run)
+                == "Passing on h264 of noise, to a.mkv (matroska), since no option asks for frames. Ctrl-C ends it.")
+        run.outputs = [output("b.y4m")]
+        #expect(Summary.beginning(run) == "Decoding h264 of noise, for b.y4m (y4m). Ctrl-C ends it.")
     }
 
     @Test func lossesAreToldApart() {

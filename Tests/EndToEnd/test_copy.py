@@ -5,14 +5,12 @@ import subprocess
 import time
 
 from support import media
-from support.tool import USAGE, ToolTestCase
+from support.tool import NO_INPUT, USAGE, ToolTestCase
 
 TOLERANCE = 0.0015  # seconds; Matroska has milliseconds
 
 
-class CopyTests(ToolTestCase):
-    WAITS = True
-
+class CopyTestCase(ToolTestCase):
     def film(self, name, *options, seconds=2):
         file = self.folder / name
         subprocess.run(
@@ -20,10 +18,10 @@ class CopyTests(ToolTestCase):
              "-i", f"sine=r=48000:d={seconds}", *options, str(file)], check=True)
         return file
 
-    def h264(self, name, *options):
+    def h264(self, name, *options, seconds=2):
         """With B-frames, and a key frame twice a second."""
         return self.film(
-            name, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "2", "-g", "12", "-c:a", "aac", *options)
+            name, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "2", "-g", "12", "-c:a", "aac", *options, seconds=seconds)
 
     def hevc(self, name):
         return self.film(
@@ -49,6 +47,10 @@ class CopyTests(ToolTestCase):
              "framemd5", "-"], check=True, stdout=subprocess.PIPE).stdout.decode()
         lines = [line.split(",") for line in made.splitlines() if line and line[0] != "#"]
         return [[line[5].strip() for line in lines if line[0].strip() == number] for number in ("0", "1")]
+
+
+class CopyTests(CopyTestCase):
+    WAITS = True
 
     def compare(self, source, output, codec, apart=TOLERANCE):
         """Whether the tool's copy has the packets of ffmpeg's: data, key frames, and times but for one offset."""
@@ -112,6 +114,31 @@ class CopyTests(ToolTestCase):
         for part in parts:
             self.assertEqual(self.packets(part)[0][0]["flags"][0], "K")
 
+    def test_other_pictures_in_mid_stream(self):
+        """As of a camera that was exchanged: with --split a file for each kind, otherwise in band."""
+        parts = [
+            self.h264("1.ts"), self.film("2.ts", "-s", "192x144", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac"),
+            # The same size, and another profile.
+            self.film("3.ts", "-s", "192x144", "-c:v", "libx264", "-profile:v", "baseline", "-pix_fmt", "yuv420p", "-c:a", "aac")]
+        joined = self.folder / "joined.ts"
+        joined.write_bytes(b"".join(part.read_bytes() for part in parts))
+        self.succeed("--input", joined, "--codec", "copy", "-o", "part-%03d.mkv", "--split", "1h")
+        files = sorted(self.folder.glob("part-*.mkv"))
+        self.assertEqual(len(files), 3)
+        for file, part, size in zip(files, parts, [(128, 96), (192, 144), (192, 144)], strict=True):
+            stream = media.probe(file)["stream"]
+            self.assertEqual((stream["width"], stream["height"]), size)
+            self.assertEqual(media.decode(file)[1], "")
+            self.assertEqual(self.digests(file, "h264")[0], self.digests(part, "h264")[0])
+        for name in "a.mkv", "a.mp4", "a.ts":
+            self.succeed("--input", joined, "--codec", "copy", "-o", name)
+            self.assertEqual(media.decode(self.folder / name)[1], "")
+            listed = media.command(
+                "ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=width", "-of", "json",
+                self.folder / name).stdout
+            self.assertEqual(
+                [frame["width"] for frame in json.loads(listed)["frames"]], [128] * 50 + [192] * 100, name)
+
     def test_a_pipe_on_both_sides(self):
         film = self.h264("a.ts")
         with open(film, "rb") as bytes:
@@ -146,7 +173,8 @@ class CopyTests(ToolTestCase):
         run = self.succeed("--input", film, "--codec", "copy", "-o", "a.mkv", "--serve", "0", "--stats", "json")
         self.assertGreater(time.monotonic() - begin, 1.9)
         last = json.loads(run.stderr.splitlines()[-1])
-        self.assertEqual([bool(output["passedOn"]) for output in last["outputs"]], [True, False])
+        # The page, and what it shows by WebRTC.
+        self.assertEqual([bool(output["passedOn"]) for output in last["outputs"]], [True, False, False])
         self.assertEqual(len(self.packets(self.folder / "a.mkv")[0]), 50)
 
     def test_wrong_use_says_why(self):
@@ -170,3 +198,75 @@ class CopyTests(ToolTestCase):
         run = self.run_tool("--source", "noise", "--codec", "copy", "-o", "a.mkv")
         self.assertEqual(run.code, USAGE)
         self.assertIn("noise gives frames", run.stderr)
+
+
+class AutomaticTests(CopyTestCase):
+    """Without --codec: files get the packets of a file where that loses nothing."""
+
+    WAITS = True
+
+    def passed(self, film, *options):
+        """The codecs that each output got as they are, the encoders, and what was explained."""
+        run = self.succeed("--input", film, *options, "--fps", "max", "--explain", "--stats", "json", "--force")
+        lines = run.stderr.splitlines()
+        last = json.loads(lines[-1])
+        return (
+            [output["passedOn"] and output["passedOn"]["tracks"] for output in last["outputs"]],
+            [encoder["name"] for encoder in last["encoders"]], [line for line in lines if not line.startswith("{")])
+
+    def test_files_that_can_have_it(self):
+        film = self.h264("a.mp4", "-preset", "ultrafast", seconds=20)
+        begin = time.monotonic()
+        run = self.succeed("--input", film, "-o", "a.mkv")
+        self.assertLess(time.monotonic() - begin, 15, "a copy is not played")
+        self.assertIn("Passing on h264 and aac of file, to a.mkv (matroska), since no option asks for frames.", run.stderr)
+        self.assertEqual(self.digests(self.folder / "a.mkv", "h264"), self.digests(film, "h264"))
+        both = ["h264", "aac"]
+        self.assertEqual(
+            self.passed(film, "-o", "b.mp4", "-o", "c.y4m"),
+            ([both, None], [], ["b.mp4: h264 and aac, passed on as it comes.",
+                                "c.y4m: frames: y4m takes frames, and packets are passed on as they come."]))
+        self.assertEqual(self.passed(film, "-o", "b.mkv", "--codec", "auto")[0], [both])
+        self.assertEqual(self.passed(film, "-o", "part-%03d.mkv", "--split", "0.9")[0], [both])
+        vp8 = self.film("b.webm", "-c:v", "libvpx", "-deadline", "realtime", "-c:a", "libopus")
+        self.assertEqual(self.passed(vp8, "-o", "d.webm")[:2], ([["vp8", "opus"]], []))
+
+    def test_an_encoder_shared_by_those_that_cannot(self):
+        silent = self.h264("a.mp4", "-an")
+        webm = "webm takes pictures as vp8, and here is h264."
+        self.assertEqual(
+            self.passed(silent, "-o", "a.webm", "-o", "b.mkv", "-o", "c.webm"),
+            ([None, ["h264"], None], ["vp8"],
+             [f"a.webm: vp8 of encoder 1 (vp8), shared with c.webm: {webm}", "b.mkv: h264, passed on as it comes.",
+              f"c.webm: vp8 of encoder 1 (vp8), shared with a.webm: {webm}"]))
+
+    def test_what_is_encoded(self):
+        """Where an option asks for frames, or an output would lack something."""
+        film = self.h264("a.mp4", seconds=1)
+        for options in [
+            ["--codec", "h264"], ["--bitrate", "1M"], ["--size", "50%"], ["--overlay", "a"], ["--audio", "none"],
+            ["--frames", "9"], ["--start", "0.5"],
+        ]:
+            with self.subTest(options=options):
+                passed, encoders, lines = self.passed(film, "-o", "a.mkv", *options)
+                self.assertEqual((passed, encoders), ([None], ["openh264"]))
+                self.assertEqual(lines, ["a.mkv: h264 of encoder 1 (openh264)."])
+        self.assertEqual(self.passed(film, "-o", "a.mkv", "--serve", "0")[1][0], "openh264", "browsers hear it")
+        # Its sound is not Opus; and the second one would lack it, if the first one had the packets.
+        passed, encoders, lines = self.passed(film, "-o", "a.mkv", "-o", "a.webm")
+        self.assertEqual((passed, encoders), ([None, None], ["openh264", "vp8"]))
+        self.assertIn("Nothing is passed on as it comes: a.webm: webm takes pictures as vp8", lines[0])
+        self.assertEqual([stream["codec_name"] for stream in media.probe(self.folder / "a.webm")["streams"]], ["vp8", "opus"])
+        rotated = self.folder / "rotated.mp4"
+        media.command("ffmpeg", "-v", "error", "-i", film, "-c", "copy", "-metadata:s:v", "rotate=90", rotated)
+        passed, _, lines = self.passed(rotated, "-o", "a.ts")
+        self.assertIn("the pictures have a rotation", lines[0])
+        jpeg = self.film("c.avi", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-c:a", "pcm_s16le")
+        self.assertIn("the pictures are jpeg", self.passed(jpeg, "-o", "a.mkv")[2][0])
+        with open(film, "rb") as bytes:
+            run = self.succeed("--input", "-", "-o", "pipe.mkv", "--explain", stdin=bytes)
+        self.assertIn("can be read only once", run.stderr)
+        # What is no film has the error that it had.
+        (self.folder / "no.mp4").write_text("no film")
+        run = self.run_tool("--input", "no.mp4", "-o", "b.mkv")
+        self.assertEqual(run.code, NO_INPUT, str(run))

@@ -122,6 +122,27 @@ class LiveCopyTests(LiveTestCase):
         self.assertEqual([encoder["codec"] for encoder in last["encoders"]], ["h264"])
         self.assertPlays("a.webm")
 
+    def test_without_being_asked(self):
+        """Files get what they can carry; a file that cannot, and a live peer, have an encoder and no warning."""
+        run = self.start(
+            "--input", "tcp://127.0.0.1:0?listen", "-o", "a.mkv", "-o", "b.webm", "-o", "tcp://127.0.0.1:0?listen", "--stats",
+            "json", "--explain")
+        self.send_and_keep("one", f"tcp://127.0.0.1:{self.wait_for_port(run, WAITING)}")
+        peer = self.wait_for_port(run, LISTENING)
+        self.assertEqual(self.frames("-f", "h264", "-i", f"tcp://127.0.0.1:{peer}"), 30)
+        run = self.end(run)
+        last = json.loads(run.stderr.splitlines()[-1])
+        passed = [output["passedOn"] and output["passedOn"]["tracks"] for output in last["outputs"]]
+        self.assertEqual(passed, [["h264", "aac"], None, None])
+        self.assertEqual([encoder["codec"] for encoder in last["encoders"]], ["vp8", "h264"])
+        self.assertIn("a.mkv: h264 and aac, passed on as it comes.", run.stderr)
+        self.assertNotIn("warning", run.stderr)
+        for own, sent in zip([self.digests("a.mkv", kind) for kind in "va"],
+                             [self.digests("one.sent.ts", kind) for kind in "va"], strict=True):
+            self.assertInOrder(own, sent)
+        self.assertPlays("a.mkv")
+        self.assertPlays("b.webm")
+
     def test_our_own_server(self):
         sender, port = self.send("--codec", "h264")
         run = self.copy(f"tcp://127.0.0.1:{port}", "a.mkv", "--frames", "40").finish()

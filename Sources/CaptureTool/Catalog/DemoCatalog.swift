@@ -69,7 +69,7 @@ let demoCatalog = ToolCatalog(
         ]),
     packetInputs: [
         "file": .file,
-        "stream": .network,
+        "stream": .stream,
         "mjpeg": .network,
         "camera": .camera,
     ],
@@ -136,9 +136,17 @@ extension PacketInput {
     private static let decoders = [H264Decoder.factory, VP8Decoder.factory, JPEGDecoder.factory]
 
     /// The packets of a file.
-    fileprivate static let file = PacketInput(isLive: false, decoders: decoders) { request, isPaced in
+    fileprivate static let file = PacketInput(isLive: false, passesUnasked: true, decoders: decoders) {
+        request, isPaced in
         Source(capture: PacketFileCapturer(path: request.input ?? "", pacing: isPaced ? .clock : .unpaced))
     }
+
+    /// The packets of the source that decodes network streams.
+    fileprivate static let stream: PacketInput = {
+        var input = network
+        input.passesUnasked = true
+        return input
+    }()
 
     /// The packets of a network stream.
     fileprivate static let network = PacketInput(decoders: decoders) { request, _ in

@@ -111,7 +111,7 @@ extension ToolCatalog {
     var codecNames: [String] {
         var names: [String] = []
         for name in encoders.map(\.codec.rawValue) where !names.contains(name) { names.append(name) }
-        return names + (packetInputs.isEmpty ? [] : [PacketPlan.codecName])
+        return names + (packetInputs.isEmpty ? [] : [PacketPlan.codecName, PacketPlan.automaticName])
     }
 
     /// The options of the sources.

@@ -24,7 +24,9 @@ struct CapturePlan: Sendable {
     var ownSound: OwnSound?
     var outputs: [PlannedOutput]
     /// How packets are passed on as they come; nil where frames are captured.
-    var packets: PacketPlan?
+    private(set) var packets: PacketPlan?
+    /// How packets of a file would be passed on, if its tracks suit the outputs.
+    private(set) var proposedPackets: PacketPlan?
     /// The output that takes stills where a key of another asks for them; nil where there is none with keys.
     var keyStills: (@Sendable () throws -> any MediaOutput)?
     /// The encoders that the program has.
@@ -45,8 +47,8 @@ struct CapturePlan: Sendable {
     var statisticsFile: String?
     var isQuiet: Bool
 
-    /// Whether to print how the source chose its mode.
-    var explains: Bool { request.options.contains("explain") }
+    /// Whether to print how the source chose its mode, and what each output gets.
+    var explains = false
     /// Whether there is nothing but sound.
     var isSoundAlone = false
     /// Whether a stalled output would block others.
@@ -56,7 +58,9 @@ struct CapturePlan: Sendable {
 extension CapturePlan {
     /// Parses the options, in the order of the help.
     init(_ arguments: ParsedArguments, catalog: ToolCatalog) throws(OptionError) {
-        let values = arguments.values
+        let given = arguments.values
+        let isAutomatic = given["codec"]?.lowercased() == PacketPlan.automaticName && !catalog.packetInputs.isEmpty
+        let values = isAutomatic ? given.filter { $0 != "codec" } : given
         try NamesElsewhere.check(values, catalog)
         // A size that follows from the picture is a matter of the outputs.
         let isRelative = try MediaPublisher.FrameSettings.relativeSize(values) != nil
@@ -65,6 +69,7 @@ extension CapturePlan {
         request = try choice.request(for: source)
         orientation = try values.choice("orientation", ToolOptions.orientations) ?? .up
         contentHint = try values.choice("content-hint", ToolOptions.contentHints)
+        explains = values.contains("explain")
         startDelay = try values.time("start-delay", allowsZero: true)
         frames = try values.count("frames", in: 1...UInt64(Int64.max))
         duration = try values.time("duration")
@@ -87,10 +92,10 @@ extension CapturePlan {
         if isSoundAlone, let frames = values["frames"] {
             throw OptionError("frames", frames, "counts pictures, which no output takes; use --duration.")
         }
-        ownSound = packets == nil ? try OwnSound(values, catalog, of: source, outputs: outputs) : nil
-        // It passes on with the rest.
-        if packets != nil { isSoundAlone = false }
-        if packets?.isPaced == false { request.options["fps"] = "max" }
+        ownSound = try OwnSound(values, catalog, of: source, outputs: outputs)
+        if packets == nil, values["codec"] == nil {
+            proposedPackets = try .automatic(values, catalog, source, request.input, outputs, recorder)
+        }
         keyStills = outputs.contains(where: \.entry.hasKeys) ? catalog.keyStills : nil
         if recorder?.takesStills == true {
             guard packets == nil, !isSoundAlone, let taker = catalog.eventStills else {
@@ -124,6 +129,17 @@ extension CapturePlan {
                 output.given.option, nil,
                 "cannot be combined with --stats json, since both write to the terminal.")
         }
+        // Of a file it depends on its tracks.
+        if let plan = packets ?? (proposedPackets?.input.isLive == true ? proposedPackets : nil) { passOn(by: plan) }
+    }
+
+    /// Captures packets in place of frames; sound passes on with the rest.
+    mutating func passOn(by plan: PacketPlan) {
+        packets = plan
+        proposedPackets = nil
+        ownSound = nil
+        isSoundAlone = false
+        if !plan.isPaced { request.options["fps"] = "max" }
     }
 
     /// Makes the outputs, for their errors and for what they take, which it returns.
@@ -253,7 +269,7 @@ private struct SourceChoice {
             options[name] = input
         }
         for name in options.names where source.option(named: name) == nil {
-            guard name == "input" || !own.contains(name) else { continue }
+            guard name == "input" || !own.contains(name), name != "explain" else { continue }
             let option = catalog.sourceGroups.named(name)
             if name == "input", let input = options[name] {
                 throw OptionError(

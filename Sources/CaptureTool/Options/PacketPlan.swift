@@ -2,6 +2,12 @@ import MediaPublishing
 import PacketCapturing
 import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// How the tool captures the packets of one of its sources.
 struct PacketInput: Sendable {
     /// A capture of packets, and what the tool has to do with it besides.
@@ -16,6 +22,8 @@ struct PacketInput: Sendable {
 
     /// Whether packets come when they come; otherwise they are of a recording, and read when they are wanted.
     var isLive = true
+    /// Whether they are passed on without `--codec copy`, where outputs lack nothing then.
+    var passesUnasked = false
     /// For outputs that need frames; without any, all outputs must take packets.
     var decoders: [VideoDecoderFactory] = []
     /// The options of the source that apply to packets too, besides its input.
@@ -25,16 +33,20 @@ struct PacketInput: Sendable {
 }
 
 /// `--codec copy`: the packets of the source are passed on as they come. Outputs that need frames get them from one decoder,
-/// where the input has any.
+/// where the input has any. Without `--codec` the same, for files as outputs, where no option asks for frames.
 struct PacketPlan: Sendable {
     /// What stands in place of a codec.
     static let codecName = "copy"
+    /// As if none was given.
+    static let automaticName = "auto"
 
     /// Where the packets come from.
     var input: PacketInput
     /// Whether packets come at their times, as of live inputs, and as live outputs need them; otherwise as fast as the outputs
     /// take them.
     var isPaced: Bool
+    /// Whether it was not asked for, so that outputs may be encoded.
+    var isAutomatic = false
 
     /// The plan of a command line; nil where it encodes.
     ///
@@ -65,6 +77,69 @@ struct PacketPlan: Sendable {
         }
     }
 
+    /// The plan of a command line that does not ask for it; nil where frames are wanted.
+    ///
+    /// - Throws: the error of an output.
+    static func automatic(
+        _ values: OptionValues, _ catalog: ToolCatalog, _ source: CapturerEntry, _ text: String?,
+        _ outputs: [PlannedOutput], _ recorder: RecorderPlan?
+    ) throws(OptionError) -> PacketPlan? {
+        guard let input = catalog.packetInputs[source.name], input.passesUnasked, let text,
+            firstFrameOption(values, catalog, source, input) == nil, values["frames"] == nil, values["audio"] == nil
+        else { return nil }
+        // Not all formats that can be named are read as packets.
+        if input.isLive, text.contains("format=") { return nil }
+        // Clips of a file that is not played at its rate would not be those of its events.
+        if let recorder, !input.isLive || recorder.takesStills || recorder.kinds.contains(.sound) { return nil }
+        var isTaken = false
+        var isLive = input.isLive
+        for output in outputs {
+            let feed = try output.makeOutput().feed
+            isLive = isLive || feed.isLive
+            guard output.frames == MediaPublisher.FrameSettings(), output.encoding == nil, !feed.isLive else {
+                continue
+            }
+            // The codec of a stream is known when it comes.
+            if case .packets(let feed) = feed, !input.isLive || feed.codecs.contains(.h264) { isTaken = true }
+        }
+        guard isTaken else { return nil }
+        return PacketPlan(input: input, isPaced: isLive && values["fps"]?.lowercased() != "max", isAutomatic: true)
+    }
+
+    private init(input: PacketInput, isPaced: Bool, isAutomatic: Bool) {
+        self.input = input
+        self.isPaced = isPaced
+        self.isAutomatic = isAutomatic
+    }
+
+    /// Why the packets of a file do not suit the outputs; nil where they do. Reads the beginning of the file.
+    ///
+    /// - Throws: the error of an output.
+    func reasonToDecode(_ path: String?, _ plan: CapturePlan, _ outputs: [any MediaOutput]) throws -> String? {
+        guard let path, PacketPlan.isRegular(path) else { return "the input can be read only once." }
+        var request = plan.request
+        request.input = path
+        var settings = MediaPublisher.Settings()
+        settings.mayEncode = true
+        let publisher = MediaPublisher(
+            packets: try input.make(request, isPaced).capture, decoders: input.decoders, settings: settings)
+        defer { publisher.close() }
+        for (planned, output) in zip(plan.outputs, outputs) {
+            try publisher.add(output, encoding: planned.encoding, frames: planned.frames)
+        }
+        do {
+            try publisher.initCapture()
+        } catch {
+            return error.message
+        }
+        return publisher.reasonToDecode
+    }
+
+    private static func isRegular(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Whether a command line asks for it.
     static func isAsked(_ values: OptionValues, _ catalog: ToolCatalog) -> Bool {
         values["codec"]?.lowercased() == codecName && !catalog.packetInputs.isEmpty
@@ -74,18 +149,24 @@ struct PacketPlan: Sendable {
     private static func refuseFrameOptions(
         _ values: OptionValues, _ catalog: ToolCatalog, _ source: CapturerEntry, _ input: PacketInput
     ) throws(OptionError) {
+        guard let name = firstFrameOption(values, catalog, source, input) else { return }
+        // A flag has no value to show.
+        let value = values[name].flatMap { $0.isEmpty ? nil : $0 }
+        throw OptionError(
+            name, value, "needs frames, and --codec \(codecName) passes packets on as they are; leave one out.")
+    }
+
+    private static func firstFrameOption(
+        _ values: OptionValues, _ catalog: ToolCatalog, _ source: CapturerEntry, _ input: PacketInput
+    ) -> String? {
         var names = ["orientation", "content-hint", "audio", "audio-codec", "audio-bitrate"]
         names += EncodingSettings.optionNames.filter { $0 != "codec" } + catalog.encoderGroups.names
         names += MediaPublisher.FrameSettings.options.map(\.name) + catalog.audioGroups.names
         names += source.options.map(\.name).filter { $0 != source.inputOption }
-        for name in values.names where names.contains(name) && !input.options.contains(name) {
+        return values.names.first { name in
             // As fast as possible is how packets are copied anyway.
-            if name == "fps", values[name]?.lowercased() == "max" { continue }
-            // A flag has no value to show.
-            let value = values[name].flatMap { $0.isEmpty ? nil : $0 }
-            throw OptionError(
-                name, value,
-                "needs frames, and --codec \(codecName) passes packets on as they are; leave one out.")
+            names.contains(name) && !input.options.contains(name)
+                && !(name == "fps" && values[name]?.lowercased() == "max")
         }
     }
 }

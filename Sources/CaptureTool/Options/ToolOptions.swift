@@ -97,7 +97,8 @@ enum ToolOptions {
             OptionDescription(
                 "codec", .choice(catalog.codecNames),
                 "the codec" + (catalog.packetInputs.isEmpty ? "" : "; copy encodes nothing"),
-                default: "the first that the output takes"),
+                default: catalog.packetInputs.isEmpty
+                    ? "the first that the output takes" : "auto: the input's where files can have it"),
             OptionDescription(
                 "encoder", .text("NAME"), "the encoder: " + catalog.encoders.map(\.name).joined(separator: ", "),
                 default: "the first of the codec"),

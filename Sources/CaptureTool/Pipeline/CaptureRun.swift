@@ -28,6 +28,7 @@ struct CaptureRun {
         var packets: PacketInput.Source?
         let publisher: MediaPublisher
         let places: [OutputCheck.Place]
+        var reasonToDecode: String?
         do {
             let outputs = try plan.outputs.map { ($0, try $0.makeOutput()) }
             places =
@@ -36,6 +37,10 @@ struct CaptureRun {
                 }
                 + (plan.statisticsFile.map { [OutputCheck.Place(path: $0, isText: true, option: "stats-file")] } ?? [])
             source = try plan.source.make(plan.request)
+            if let proposed = plan.proposedPackets {
+                reasonToDecode = try proposed.reasonToDecode(source.inputPath, plan, outputs.map(\.1))
+                if reasonToDecode == nil { plan.passOn(by: proposed) }
+            }
             try plan.adoptSound(of: source)
             audio = try plan.audio.map { try $0.source.make($0.request) }
             let settings = plan.publisherSettings(for: source)
@@ -110,7 +115,7 @@ struct CaptureRun {
         }
         let reporter = Reporter(plan: plan, source: source, publisher: publisher, terminal: terminal)
         do {
-            try begin(publisher, source, places, events, reporter)
+            try begin(publisher, source, places, events, reporter, reasonToDecode)
             isOpening.withLock { $0 = false }
         } catch {
             // Opening failed because a stop was requested.
@@ -143,7 +148,7 @@ struct CaptureRun {
 
     private func begin(
         _ publisher: MediaPublisher, _ source: CatalogSource, _ places: [OutputCheck.Place], _ events: RunEvents,
-        _ reporter: Reporter
+        _ reporter: Reporter, _ reasonToDecode: String?
     ) throws {
         if let hint = plan.contentHint { source.capture.videoContentHint = hint }
         try publisher.initCapture()
@@ -156,6 +161,10 @@ struct CaptureRun {
         }
         try waitForStart(publisher, events, reporter)
         try publisher.open()
+        if plan.explains {
+            if let reasonToDecode { terminal.writeLine("Nothing is passed on as it comes: \(reasonToDecode)") }
+            for line in publisher.routes { terminal.writeLine(line) }
+        }
         try reporter.measureSound()
         let start = MonotonicClock().now
         try publisher.start()
@@ -307,6 +316,7 @@ extension CapturePlan {
         settings.orientation = orientation
         settings.maximumFrames = frames
         settings.retriesPeers = keepsGoing
+        settings.mayEncode = packets?.isAutomatic == true
         settings.maximumDuration = duration
         if source.isRecording {
             settings.pacing = .playback(isPaced: !request.asksForMaximumRate)

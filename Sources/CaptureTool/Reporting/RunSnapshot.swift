@@ -39,6 +39,8 @@ struct RunSnapshot: Sendable {
     var hasVideo = true
     /// The tracks whose packets are passed on; empty where frames are captured.
     var tracks: [TrackDescription] = []
+    /// Whether that was not asked for.
+    var passesUnasked = false
     var encoders: [MediaPublisher.Statistics.Encoder] = []
     var outputs: [MediaPublisher.Statistics.Output] = []
 
@@ -158,6 +160,7 @@ extension RunSnapshot {
         outputs = statistics.outputs
         hasVideo = !plan.isSoundAlone
         tracks = publisher.tracks
+        passesUnasked = plan.packets?.isAutomatic == true
         if let audio = publisher.audio?.capture, let counts = statistics.audio, let name = plan.audio?.source.name {
             var isSoundInterrupted = false
             if case .interrupted = audio.state { isSoundInterrupted = true }

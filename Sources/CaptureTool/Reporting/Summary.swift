@@ -22,9 +22,13 @@ enum Summary {
         guard run.tracks.isEmpty else {
             let passed = outputs.filter { $0.passedOn != nil }
             let decoded = outputs.filter { $0.passedOn == nil }
+            guard !passed.isEmpty || decoded.isEmpty else {
+                return "Decoding \(run.codecs) of \(run.source), for \(names(decoded)). \(end)"
+            }
             let to = passed.isEmpty ? "" : ", to \(names(passed))"
             let others = decoded.isEmpty ? "" : "; decoding for \(names(decoded))"
-            return "Passing on \(run.codecs) of \(run.source)\(to)\(others). \(end)"
+            let why = run.passesUnasked ? ", since no option asks for frames" : ""
+            return "Passing on \(run.codecs) of \(run.source)\(to)\(why)\(others). \(end)"
         }
         guard run.hasVideo else { return "Recording \(sound ?? "nothing")\(place). \(end)" }
         let with = sound.map { ", with sound of \($0)" } ?? ""

@@ -34,6 +34,30 @@ extension MediaPublisher {
     /// The tracks that are passed on; empty for a publisher of frames, and before the capture is initialized.
     public var tracks: [TrackDescription] { passing?.tracks ?? [] }
 
+    /// Codecs of pictures that outputs get as they are without being asked to. Others are meant for single pictures, or are large.
+    private static let commonCodecs: [Codec] = [.h264, .vp8] + ["hevc", "vp9", "av1"].map { Codec(rawValue: $0) }
+
+    /// Why outputs would lack something without ``Settings/mayEncode`` frames of another capture; nil where each gets its packets,
+    /// or decoded frames where it has no sound anyhow. Known once the capture is initialized.
+    package var reasonToDecode: String? {
+        guard let passing else { return nil }
+        let records = state.withLock { $0.records }
+        let hasSound = passing.tracks.contains { !$0.isVideo }
+        var passes = false
+        // A companion of an output counts for the sound that it would have.
+        for record in records where !record.output.isAuxiliary || hasSound && record.output.audioFeed != nil {
+            do throws(CannotPass) {
+                let route = try route(to: record, of: passing.tracks)
+                if let loss = route.loss { return "\(record.output.name): \(loss)" }
+                passes = true
+            } catch {
+                let needsSound = hasSound && record.output.audioFeed != nil
+                if needsSound || !decodes(for: record, passing) { return "\(record.output.name): \(error.reason)" }
+            }
+        }
+        return passes ? nil : "no output takes packets."
+    }
+
     /// Sorts outputs of a publisher of packets, and compares the tracks first, so that no file is created for nothing.
     ///
     /// - Returns: the outputs that packets are passed on to, with their tracks; and those that need frames.
@@ -45,26 +69,36 @@ extension MediaPublisher {
         var framed: [OutputRecord] = []
         for record in records {
             do throws(CannotPass) {
-                passed.append((record, try tracks(for: record, of: all)))
+                let route = try route(to: record, of: all)
+                if let reason = route.loss ?? route.reasonForSilence {
+                    post(.warning("\(record.output.name) has no sound: \(reason)"))
+                }
+                passed.append((record, route.tracks))
             } catch {
                 guard takesFrames(record, passing, because: error) else {
                     throw OptionError("output", record.output.name, error.reason)
                 }
+                record.state.withLock { $0.reasonToDecode = error.reason }
                 framed.append(record)
             }
         }
         return (passed, framed)
     }
 
+    /// Whether the pictures can be decoded for an output.
+    private func decodes(for record: OutputRecord, _ passing: PacketFanOut) -> Bool {
+        guard let track = passing.capture.captureSettings().leadingTrack, track.isVideo else { return false }
+        return passing.decodes(track) && record.output.feed != .noVideo
+    }
+
     /// Whether an output that cannot take the packets gets decoded frames.
     private func takesFrames(_ record: OutputRecord, _ passing: PacketFanOut, because error: CannotPass) -> Bool {
-        guard let track = passing.capture.captureSettings().leadingTrack, track.isVideo, passing.decodes(track) else {
-            return false
-        }
+        guard decodes(for: record, passing) else { return false }
         switch record.output.feed {
         case .frames: return true
         case .noVideo: return false
-        case .packets where record.frames != FrameSettings() || record.encoding != nil: return true
+        case .packets where settings.mayEncode || record.frames != FrameSettings() || record.encoding != nil:
+            return true
         case .packets(let feed):
             guard feed.purpose == .live else { return false }
             // There may never be a receiver.
@@ -108,36 +142,87 @@ extension MediaPublisher {
     /// The tracks that an output takes of those that there are.
     ///
     /// - Throws: the reason, and what to do, where it cannot take them.
-    private func tracks(
-        for record: OutputRecord, of all: [TrackDescription]
-    ) throws(CannotPass) -> [TrackDescription] {
+    private func route(to record: OutputRecord, of all: [TrackDescription]) throws(CannotPass) -> Route {
         let output = record.output
         guard record.frames == FrameSettings(), record.encoding == nil else {
             throw CannotPass(
                 reason: "size, rate, text and encoding need frames, and packets are passed on as they come; leave them "
                     + "out, or encode.")
         }
-        let tracks: [TrackDescription]
-        var reasonForSilence: String?
+        var route = Route(tracks: all)
         switch output.feed {
         case .frames: throw .takesFrames(output)
         case .packets(let feed) where feed.needsOwnEncoder:
             throw CannotPass(
                 reason: "needs its own encoder, which follows the bandwidth of the network; encode, or leave it out.")
+        case .packets(let feed) where feed.purpose == .live && settings.mayEncode:
+            throw CannotPass(
+                reason:
+                    "is watched live, and gets key frames when it asks for them; --codec copy passes on all the same.")
         case .packets where output.audioFeed == nil:
-            tracks = all.filter(\.isVideo)
-            if tracks.count < all.count { reasonForSilence = output.silenceReason }
-        case .packets: tracks = all
-        case .noVideo: tracks = all.filter { !$0.isVideo }
+            route.tracks = all.filter(\.isVideo)
+            if route.tracks.count < all.count { route.reasonForSilence = output.silenceReason.map { "\($0)." } }
+        case .packets: break
+        case .noVideo: route.tracks = all.filter { !$0.isVideo }
         }
-        guard !tracks.isEmpty else {
+        guard !route.tracks.isEmpty else {
             let lacking = output.feed == .noVideo ? "sound" : "pictures"
             throw CannotPass(reason: "is for \(lacking), which the source lacks; choose another output.")
         }
-        if let problem = output.problem(passing: tracks) { throw CannotPass(reason: problem) }
-        if let reasonForSilence { post(.warning("\(output.name) has no sound: \(reasonForSilence).")) }
-        return tracks
+        if settings.mayEncode { try checkPictures(of: all) }
+        guard let problem = output.problem(passing: route.tracks) else { return route }
+        let pictures = route.tracks.filter(\.isVideo)
+        guard settings.mayEncode, pictures.count < route.tracks.count, !pictures.isEmpty,
+            output.problem(passing: pictures) == nil
+        else { throw CannotPass(reason: problem) }
+        return Route(tracks: pictures, loss: problem)
     }
+
+    /// Refuses pictures that are better encoded, where passing on was not asked for: not all containers say how to show them.
+    private func checkPictures(of tracks: [TrackDescription]) throws(CannotPass) {
+        for track in tracks {
+            guard case .video(let video) = track.media else { continue }
+            let reason: String? =
+                if !Self.commonCodecs.contains(track.codec) {
+                    "the pictures are \(track.codec)"
+                } else if video.orientation != .up {
+                    "the pictures have a rotation"
+                } else if !video.pixelAspect.isSquare {
+                    "the pixels are not square"
+                } else {
+                    nil
+                }
+            if let reason { throw CannotPass(reason: "\(reason); --codec copy passes them on.") }
+        }
+    }
+
+    /// What each output gets, and why, in a line each; once they are open.
+    package var routes: [String] {
+        let (records, stages) = state.withLock { ($0.records, $0.stages) }
+        return records.filter { !$0.output.isAuxiliary }.map { record in
+            let name = record.output.name
+            let why = record.state.withLock { $0.reasonToDecode }.map { ": \($0.prefix { $0 != ";" })." } ?? "."
+            if let relay = record.relay {
+                return
+                    "\(name): \(relay.passed.tracks.map(\.rawValue).joined(separator: " and ")), passed on as it comes."
+            }
+            guard let stage = record.stage, let number = stages.firstIndex(where: { $0 === stage }) else {
+                return record.output.feed == .noVideo ? "\(name): sound." : "\(name): frames\(why)"
+            }
+            let others = records.filter { $0.stage === stage && $0 !== record }.map(\.output.name)
+            let shared = others.isEmpty ? "" : ", shared with \(others.joined(separator: ", "))"
+            return "\(name): \(stage.codec) of encoder \(number + 1) (\(stage.name))\(shared)\(why)"
+        }
+    }
+}
+
+/// What an output gets as it is.
+private struct Route {
+    var tracks: [TrackDescription]
+    /// Why an output that takes no sound has none.
+    var reasonForSilence: String?
+    /// Why an output that takes sound does not get this one.
+    var loss: String?
 }
 
 /// Why packets cannot be passed on to an output, and what to do.

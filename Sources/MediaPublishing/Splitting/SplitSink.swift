@@ -11,12 +11,21 @@ final class SplitSink: FeedbackSink, SplittingSink {
         var leading: TrackID?
         var feedback: PacketFeedback?
         var hasAsked = false
+        /// Of the leading track, which may change.
+        var parameters = PictureParameters()
         /// The time of the key frame with which the next file begins, once the encoder knows of it.
         var nextStart: MediaTime?
         /// The end of the sound, with which the next file begins again.
         var overlaps: [TrackID: SoundOverlap] = [:]
         /// The disk takes no packets, or only again.
         var outage: Outage?
+
+        /// Whether a key frame has other parameters than the file that is written.
+        mutating func changes(with packet: MediaPacket) -> Bool {
+            guard packet.isKeyFrame, let index = tracks.firstIndex(where: { $0.id == leading && $0.id == packet.track })
+            else { return false }
+            return parameters.learn(packet, &tracks[index])
+        }
 
         /// The packet with its time in the present file.
         mutating func placed(_ packet: MediaPacket) -> MediaPacket {
@@ -100,6 +109,7 @@ final class SplitSink: FeedbackSink, SplittingSink {
         let destination = try output.next(at: packet.timestamp)
         state.withLock { state in
             state.outage?.resumption = packet.timestamp
+            _ = state.changes(with: packet)
             // Sound of before the outage does not continue.
             for track in state.tracks { state.overlaps[track.id] = SoundOverlap(track, kind: output.kind) }
         }
@@ -121,10 +131,13 @@ final class SplitSink: FeedbackSink, SplittingSink {
     }
 
     private func add(_ packet: MediaPacket) throws {
-        let (sink, leading, nextStart) = state.withLock { ($0.sink, $0.leading, $0.nextStart) }
+        let (sink, leading, nextStart, changes) = state.withLock { state in
+            (state.sink, state.leading, state.nextStart, state.changes(with: packet))
+        }
         // What comes before the announced start, as the last picture again, still belongs to this file, key frame or not.
         let isBefore = nextStart.map { packet.timestamp < $0 } ?? false
-        guard packet.track == leading, !isBefore, output.isDue(at: packet.timestamp) else {
+        // A header describes one kind of pictures.
+        guard changes || packet.track == leading && !isBefore && output.isDue(at: packet.timestamp) else {
             return try put(packet, to: sink)
         }
         guard packet.isKeyFrame else {
