@@ -6,7 +6,7 @@ import subprocess
 
 from support.compositor import Compositor
 from support.desktop import BACKEND, PORTAL, Desktop
-from support.tool import IO, NO_INPUT, OK, PERMISSION, UNAVAILABLE, ToolTestCase
+from support.tool import IO, NO_INPUT, OK, PERMISSION, UNAVAILABLE, USAGE, ToolTestCase
 
 
 class WaylandScreenTestCase(ToolTestCase):
@@ -164,6 +164,8 @@ class PortalTests(WaylandScreenTestCase):
         self.open("monitors")
         self.assertRefused(
             self.run_tool("--source", "screen", "--window", "click", "-o", "null"), NO_INPUT, "shares monitors only")
+        for option, value in (("--monitor", "HDMI-1"), ("--window", "firefox"), ("--region", "0,0,64x48")):
+            self.assertRefused(self.run_tool("--source", "screen", option, value, "-o", "null"), USAGE, "the dialog", ":0")
         (self.folder / "services" / f"{PORTAL}.service").unlink()
         self.desktop.kill("bus")
         self.desktop.run("bus", "dbus-daemon", "--nofork", "--nopidfile", f"--config-file={self.folder}/bus.conf")
