@@ -89,3 +89,22 @@ extension CaptureState {
         }
     }
 }
+
+/// The life of a capture, whatever it delivers: `VideoCapture`, `AudioCapture` and `PacketCapture` state it in their
+/// contracts, with the threads and the errors.
+public protocol CaptureLifeCycle: AnyObject, Sendable {
+    /// Acquires the source and settles what it will deliver. Blocks until that is done.
+    func initCapture() throws(CaptureError)
+    /// Begins to deliver. Blocks until the source delivers or has refused.
+    func startCapture() throws(CaptureError)
+    /// Ends the delivery. When it has returned, no call of the consumer is running and none will come.
+    func stopCapture() throws(CaptureError)
+    /// Stops if necessary, and releases the source.
+    func releaseCapture()
+    /// Whether it delivers or is about to: starting, running or interrupted.
+    var isCaptureStarted: Bool { get }
+    /// The state now.
+    var state: CaptureState { get }
+    /// A separate stream of all changes of state from now on. It ends when the capture is destroyed.
+    func stateChanges() -> AsyncStream<CaptureState.Change>
+}

@@ -30,7 +30,7 @@
 ///
 /// **States.** Every change is seen by every ``stateChanges()`` stream, in order, none left out. The first
 /// error wins; a restart clears it.
-public protocol PacketCapture: AnyObject, Sendable {
+public protocol PacketCapture: CaptureLifeCycle {
     /// Where packets go; held weakly. Set before start; a change while running takes effect with the next packet, or with
     /// the next key frame. Packets without a consumer are dropped and counted.
     var packetCaptureConsumer: (any PacketCaptureConsumer)? { get set }

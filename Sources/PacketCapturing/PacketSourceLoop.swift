@@ -2,8 +2,8 @@
 ///
 /// `@unchecked Sendable`: `source` and `timeline` are used on the capture thread only. There is one at a time, and each
 /// begins after the one before has said, through the control's lock, that it has ended.
-final class PacketSourceLoop: @unchecked Sendable {
-    private let control: PacketControl
+final class PacketSourceLoop: CaptureLoop, @unchecked Sendable {
+    let control: PacketControl
     private let context: PacketContext
     @exclusivity(unchecked) private var source: any PacketSource
     @exclusivity(unchecked) private var timeline = PacketTimeline()
@@ -14,45 +14,18 @@ final class PacketSourceLoop: @unchecked Sendable {
         context = PacketContext(control: control)
     }
 
-    /// The thread's whole life, from open to close.
-    func run() {
-        control.begin()
-        do {
-            try source.open(context)
-        } catch {
-            control.failOpening(captureError(error, operation: "open"))
-            return
-        }
-        adopt { control.didOpen($0) }
-        while control.awaitStart() { runSession() }
-        source.close()
-        control.didClose()
-    }
-
-    /// From start to stop.
-    private func runSession() {
-        var ending: CaptureState.StopReason
-        do {
-            try source.start(context)
-            adopt { control.didStart($0) }
-            context.waiter.beginSession()
-            ending = try deliverPackets()
-        } catch {
-            ending = control.endingOfSession(after: captureError(error, operation: "capture"))
-        }
-        // A source that runs out or fails is stopped before anyone is notified.
-        source.stop()
-        control.didStop(ending)
-    }
-
-    /// Hands the source's settings to a step of the life cycle.
-    private func adopt(_ step: ((inout PacketMedia) -> Void) -> Void) {
-        step { [settings = source.settings, makesKeyFrames = source.makesKeyFrames] media in
+    var sourceName: String? { source.settings.sourceName }
+    var adopt: (inout PacketMedia) -> Void {
+        { [settings = source.settings, makesKeyFrames = source.makesKeyFrames] media in
             media.adopt(settings, makesKeyFrames: makesKeyFrames)
         }
     }
+    func open() throws { try source.open(context) }
+    func start() throws { try source.start(context) }
+    func stop() { source.stop() }
+    func close() { source.close() }
 
-    private func deliverPackets() throws -> CaptureState.StopReason {
+    func deliverUntilStopped() throws -> CaptureState.StopReason {
         let pacing = source.pacing
         timeline.beginSession(at: context.now, source.settings.tracks)
         _ = context.takeLosses()
@@ -125,12 +98,6 @@ final class PacketSourceLoop: @unchecked Sendable {
 
     private func count(_ track: TrackID, _ change: (inout PacketStatistics.Track) -> Void) {
         control.contents.withLock { $0.media.count(track, change) }
-    }
-
-    private func captureError(_ error: any Error, operation: String) -> CaptureError {
-        if let error = error as? CaptureError { return error }
-        return CaptureError(
-            .system, operation: operation, subject: source.settings.sourceName, message: "\(error)")
     }
 }
 

@@ -25,7 +25,7 @@
 ///
 /// **States.** Every change is seen by every ``stateChanges()`` stream, in order, none left out. The first
 /// error wins; a restart clears it.
-public protocol AudioCapture: AnyObject, Sendable {
+public protocol AudioCapture: CaptureLifeCycle {
     /// Where chunks go; held weakly. Set before start; a change while running takes effect with the next chunk. Chunks
     /// without a consumer are dropped and counted.
     var audioCaptureConsumer: (any AudioCaptureConsumer)? { get set }

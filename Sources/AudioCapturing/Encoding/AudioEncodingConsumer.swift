@@ -8,12 +8,7 @@
 /// Requests made there take effect when they have returned.
 public final class AudioEncodingConsumer: AudioCaptureConsumer {
     /// A sink or the encoder that has failed.
-    public struct Failure: Sendable {
-        /// The sink's name; nil when the encoder itself failed, which ends all of them.
-        public var sink: String?
-        /// Why.
-        public var error: any Error
-    }
+    public typealias Failure = EncodingFailure
 
     /// Statistics of the consumer.
     public struct Statistics: Sendable, Hashable {
@@ -34,40 +29,17 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
         public init() {}
     }
 
-    /// A sink at its encoder.
-    private final class Output {
-        let name: String
-        let sink: any PacketSink
-        var hasBegun = false
-
-        init(name: String, sink: any PacketSink) {
-            self.name = name
-            self.sink = sink
-        }
-    }
-
-    private struct State {
-        /// The thread that has the encoder and calls sinks; nil when none does.
-        var worker: UInt?
-        var outputs: [Output] = []
-        var bitrate: Int?
-        /// Sinks to be removed when the worker is done.
-        var removals: [String] = []
-        var isFinishRequested = false
-        var hasFinished = false
-    }
-
     private struct Counts {
         var statistics = Statistics()
         var encodeTime = LatencyHistogram()
         var latency = LatencyHistogram()
     }
 
-    private let state = Locked(State())
+    private let sinks: SinkGroup
+    /// A bitrate that the encoder has not been given yet.
+    private let newBitrate = Locked<Int?>(nil)
     private let counts = Locked(Counts())
-    private let encoder: ConfinedEncoder
-    /// The track of its packets.
-    public let track: TrackID
+    private let encoder: Confined<any AudioEncoder>
     private let clock: any CaptureClock
     private let onFailure: @Sendable (Failure) -> Void
 
@@ -84,13 +56,15 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
         track: TrackID = 0, clock: any CaptureClock = MonotonicClock(),
         onFailure: @escaping @Sendable (Failure) -> Void = { _ in }
     ) {
-        self.encoder = ConfinedEncoder(encoder)
-        self.track = track
+        self.encoder = Confined(encoder)
         self.clock = clock
         self.onFailure = onFailure
-        state.withLock { $0.outputs = sinks.map { Output(name: $0.name, sink: $0.sink) } }
-        for (_, sink) in sinks { connectFeedback(of: sink) }
+        self.sinks = SinkGroup(track: track, beginsWithKeyFrame: false, onFailure: onFailure)
+        for (name, sink) in sinks { add(sink, name: name) }
     }
+
+    /// The track of its packets.
+    public var track: TrackID { sinks.track }
 
     // MARK: Sinks
 
@@ -100,48 +74,32 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
     ///   - sink: takes the packets, on the encoding thread.
     ///   - name: unique among the sinks; for failures and ``remove(_:)``.
     public func add(_ sink: any PacketSink, name: String) {
-        connectFeedback(of: sink)
-        let isAdded = state.withLock { state in
-            guard !state.hasFinished else { return false }
-            state.outputs.append(Output(name: name, sink: sink))
-            return true
-        }
-        if !isAdded { disconnectFeedback(of: sink) }
+        // Every packet of sound is a key frame. Bitrates are asked for by outputs that are congested by pictures, of which
+        // sound is a small part; it is what suffers last.
+        sinks.add(sink, name: name) { _ in PacketFeedback(onKeyFrame: {}, onBitrate: { _ in }) }
     }
 
     /// Removes and finishes a sink. When it returns, no call of the sink is running and none will come; called from
     /// inside a sink, that is so once the call has returned. What finishing throws goes to the failure handler.
     public func remove(_ name: String) {
-        guard state.withLock({ state in state.outputs.contains { $0.name == name } }) else { return }
-        state.withLock { $0.removals.append(name) }
-        work { _ in }
+        if sinks.requestRemoval(of: name) { work { _ in } }
     }
 
     /// Whether there is a sink to serve.
-    public var isActive: Bool { state.withLock { !$0.hasFinished && !$0.outputs.isEmpty } }
-
-    private func connectFeedback(of sink: any PacketSink) {
-        // Every packet of sound is a key frame. Bitrates are asked for by outputs that are congested by pictures, of which
-        // sound is a small part; it is what suffers last.
-        (sink as? any FeedbackSink)?.connectFeedback(PacketFeedback(onKeyFrame: {}, onBitrate: { _ in }))
-    }
-
-    private func disconnectFeedback(of sink: any PacketSink) { (sink as? any FeedbackSink)?.connectFeedback(nil) }
+    public var isActive: Bool { sinks.isActive }
 
     /// Aims at a bitrate, in bits per second, from the next chunk on. One that the encoder does not take is reported to
     /// the failure handler and ends nothing.
-    public func setBitrate(_ bitrate: Int) { state.withLock { $0.bitrate = bitrate } }
+    public func setBitrate(_ bitrate: Int) { newBitrate.withLock { $0 = bitrate } }
 
     // MARK: Encoding
 
     public func consumeAudio(_ chunk: AudioChunk) {
         work { encoder in
-            let (isWanted, bitrate) = state.withLock { state in (!state.outputs.isEmpty, state.bitrate.take()) }
-            if let bitrate {
+            if let bitrate = newBitrate.withLock({ $0.take() }) {
                 do { try encoder.setBitrate(bitrate) } catch { onFailure(Failure(sink: nil, error: error)) }
             }
-            guard isWanted else { return }
-            encode(chunk, encoder)
+            if sinks.isActive { encode(chunk, encoder) }
         }
     }
 
@@ -152,13 +110,13 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
             try encoder.encode(chunk) { packet in
                 let now = clock.now
                 count(packet, latency: now - packet.timestamp.advanced(by: packet.duration))
-                deliver(packet, of: encoder.track)
+                sinks.deliver(packet, of: encoder.track)
                 // What sinks do is not the encoder's time.
                 sinkTime += clock.now - now
             }
         } catch {
             onFailure(Failure(sink: nil, error: error))
-            state.withLock { $0.isFinishRequested = true }
+            sinks.requestFinish()
         }
         let encodeTime = clock.now - begin - sinkTime
         counts.withLock { counts in
@@ -175,35 +133,13 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
         }
     }
 
-    /// On the thread that has the encoder.
-    private func deliver(_ packet: consuming MediaPacket, of description: TrackDescription?) {
-        packet.track = track
-        for output in state.withLock({ $0.outputs }) {
-            do {
-                if !output.hasBegun {
-                    guard var description else { continue }
-                    description.id = track
-                    output.hasBegun = true
-                    try output.sink.begin([description])
-                }
-                try output.sink.write(packet)
-            } catch {
-                state.withLock { state in state.outputs.removeAll { $0 === output } }
-                // Its first error is the one to report; the bytes written so far are closed as well as possible.
-                try? output.sink.finish()
-                disconnectFeedback(of: output.sink)
-                onFailure(Failure(sink: output.name, error: error))
-            }
-        }
-    }
-
     // MARK: The end
 
     /// Hands out what the encoder holds back and finishes every sink. Chunks that come later are not taken. Call it when
     /// the queue has been drained (after the publisher's stop); repeated calls are harmless. Called from inside a sink,
     /// it takes effect when that has returned.
     public func finish() {
-        state.withLock { $0.isFinishRequested = true }
+        sinks.requestFinish()
         work { _ in }
     }
 
@@ -218,77 +154,21 @@ public final class AudioEncodingConsumer: AudioCaptureConsumer {
         }
     }
 
-    /// Runs `body` and then the requests made meanwhile, while no other thread does; from inside itself, or after the
-    /// end, it does nothing.
+    /// Runs `body` while no other thread does; see ``SinkGroup/work(waits:didRemove:flush:_:)``.
     private func work(_ body: (any AudioEncoder) -> Void) {
-        let thread = CaptureThread.currentIdentifier
-        let mayWork = state.wait { state -> Bool? in
-            if state.worker == thread || state.hasFinished { return false }
-            guard state.worker == nil else { return nil }
-            state.worker = thread
-            return true
-        }
-        guard mayWork == true else { return }
-        encoder.withValue(body)
-        while let task = nextTask() {
-            switch task {
-            case .remove(let output): finish(output)
-            case .finish: finishAll()
-            }
-        }
-        state.wakeAll()
+        sinks.work(flush: flush) { encoder.withValue(body) }
     }
 
-    private enum Task {
-        case remove(Output)
-        case finish
-    }
-
-    /// The next request to serve before the worker ends; nil when it has ended.
-    private func nextTask() -> Task? {
-        state.withLock { state in
-            while let name = state.removals.popLast() {
-                guard let index = state.outputs.firstIndex(where: { $0.name == name }) else { continue }
-                return .remove(state.outputs.remove(at: index))
-            }
-            if state.isFinishRequested, !state.hasFinished { return .finish }
-            state.worker = nil
-            return nil
-        }
-    }
-
-    private func finishAll() {
+    private func flush() {
         encoder.withValue { encoder in
             do {
                 try encoder.flush { packet in
                     count(packet, latency: nil)
-                    deliver(packet, of: encoder.track)
+                    sinks.deliver(packet, of: encoder.track)
                 }
             } catch {
                 onFailure(Failure(sink: nil, error: error))
             }
         }
-        let outputs = state.withLock { state in
-            state.hasFinished = true
-            defer { state.outputs = [] }
-            return state.outputs
-        }
-        for output in outputs { finish(output) }
     }
-
-    private func finish(_ output: Output) {
-        do { try output.sink.finish() } catch { onFailure(Failure(sink: output.name, error: error)) }
-        disconnectFeedback(of: output.sink)
-    }
-}
-
-/// An encoder that one thread at a time uses, which its owner ensures.
-///
-/// `@unchecked Sendable`: `AudioEncodingConsumer.work` lets one thread in, and hands over through its lock.
-private final class ConfinedEncoder: @unchecked Sendable {
-    @exclusivity(unchecked) private var value: any AudioEncoder
-
-    init(_ value: sending any AudioEncoder) { self.value = value }
-
-    func withValue(_ body: (any AudioEncoder) -> Void) { body(value) }
 }

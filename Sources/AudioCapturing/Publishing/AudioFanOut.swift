@@ -2,17 +2,15 @@
 ///
 /// Two locks. `settings` guards what callers change and is held for moments only. `emission` puts chunks in one order and is
 /// held while they are pushed, which may block on a queue that waits; so nothing that a caller does needs it.
-final class AudioFanOut: Sendable {
+final class AudioFanOut: CaptureFanOut {
+    static let noun = "sound"
+
+    let gate = InletGate()
     let clock: any CaptureClock
 
     private struct Settings {
         var subscriptions: [AudioSubscription] = []
         var isMuted = false
-        /// Where chunks are taken from; nil while the publisher is stopped. The publisher holds the inlet; an inlet holds this
-        /// fan-out.
-        var inlet: ObjectIdentifier?
-        /// Takes over with its first chunk.
-        var nextInlet: ObjectIdentifier?
     }
 
     private struct Emission {
@@ -32,14 +30,16 @@ final class AudioFanOut: Sendable {
     /// On the capture's thread.
     func accept(_ chunk: AudioChunk, from inlet: AudioInlet) {
         emission.withLock { emission in
+            let inlet = ObjectIdentifier(inlet)
             // Asked for under the emission lock, so that no chunk of an old capture follows one of the new.
-            guard let isMuted = admit(inlet) else { return }
-            if emission.inlet != ObjectIdentifier(inlet) {
-                emission.inlet = ObjectIdentifier(inlet)
+            guard gate.admits(inlet) else { return }
+            if emission.inlet != inlet {
+                emission.inlet = inlet
                 emission.sequencer.beginCapture()
             }
             var chunk = chunk
             guard emission.sequencer.place(&chunk) else { return }
+            let (isMuted, subscriptions) = settings.withLock { ($0.isMuted, $0.subscriptions) }
             if isMuted {
                 // Without memory for silence nothing is sent, because muted sound must never be heard.
                 guard let silence = try? emission.silence.makeSilence(chunk.format, frameCount: chunk.frameCount) else {
@@ -47,28 +47,13 @@ final class AudioFanOut: Sendable {
                 }
                 chunk.buffer = silence
             }
-            for subscription in settings.withLock({ $0.subscriptions }) { subscription.queue.push(chunk) }
+            for subscription in subscriptions { subscription.queue.push(chunk) }
         }
-    }
-
-    /// Whether an inlet's chunk is audible; nil to leave the chunk out. An expected inlet takes over.
-    private func admit(_ inlet: AudioInlet) -> Bool? {
-        let (isMuted, hasTakenOver) = settings.withLock { settings -> (Bool?, Bool) in
-            let inlet = ObjectIdentifier(inlet)
-            let takesOver = settings.nextInlet == inlet
-            if takesOver {
-                settings.inlet = inlet
-                settings.nextInlet = nil
-            }
-            return (settings.inlet == inlet ? settings.isMuted : nil, takesOver)
-        }
-        if hasTakenOver { settings.wakeAll() }
-        return isMuted
     }
 
     // MARK: Consumers
 
-    var subscriptions: [AudioSubscription] { settings.withLock { $0.subscriptions } }
+    var places: [AudioSubscription] { settings.withLock { $0.subscriptions } }
 
     func add(_ subscription: AudioSubscription) { settings.withLock { $0.subscriptions.append(subscription) } }
 
@@ -90,48 +75,15 @@ final class AudioFanOut: Sendable {
 
     // MARK: The capture
 
-    /// Takes chunks from this inlet only, and ends a hand-over.
-    func setInlet(_ inlet: AudioInlet) {
-        settings.withLock { settings in
-            settings.inlet = ObjectIdentifier(inlet)
-            settings.nextInlet = nil
-        }
+    func connect(_ capture: any AudioCapture) -> any AnyObject & Sendable {
+        let inlet = AudioInlet(self)
+        capture.audioCaptureConsumer = inlet
+        return inlet
     }
 
-    /// Lets the first chunk of `inlet` take over. Called before its capture starts.
-    func expect(_ inlet: AudioInlet) { settings.withLock { $0.nextInlet = ObjectIdentifier(inlet) } }
-
-    /// Takes chunks from this inlet, unless another one has taken over.
-    func open(_ inlet: AudioInlet) {
-        settings.withLock { $0.inlet = $0.inlet ?? ObjectIdentifier(inlet) }
-    }
-
-    /// Takes no more chunks, and ends a hand-over.
-    func closeInlet() {
-        settings.withLock { settings in
-            settings.inlet = nil
-            settings.nextInlet = nil
-        }
-        settings.wakeAll()
-    }
-
-    /// Blocks until the first chunk of `inlet` has taken over.
-    func awaitHandOver(to inlet: AudioInlet, timeout: Duration) throws(CaptureError) {
-        let deadline = MonotonicClock().now.advanced(by: timeout)
-        let hasTakenOver = settings.wait(until: deadline) { settings -> Bool? in
-            if settings.inlet == ObjectIdentifier(inlet) { return true }
-            return settings.nextInlet == ObjectIdentifier(inlet) ? nil : false
-        }
-        guard hasTakenOver != true else { return }
-        guard hasTakenOver == nil else {
-            throw CaptureError(
-                .invalidState, operation: "replace the capture",
-                message: "The publisher was stopped before the new capture had taken over.")
-        }
-        throw CaptureError(
-            .stalled, operation: "replace the capture",
-            message: "The new capture has delivered no sound within \(timeout); the old one goes on.")
-    }
+    func life(of capture: any AudioCapture) -> any CaptureLifeCycle { capture }
+    func didStart() {}
+    func willStop() {}
 }
 
 /// Where one capture's chunks enter a publisher. It distinguishes the chunks of successive captures.

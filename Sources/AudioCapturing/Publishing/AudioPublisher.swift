@@ -13,20 +13,7 @@
 /// Safe to use from any thread; start, stop, add, remove and replace must not be called from a consumer's
 /// `consumeAudio` of another publisher that waits for this one. Closed when it is destroyed.
 public final class AudioPublisher: Sendable {
-    private let fanOut: AudioFanOut
-    private let current: Locked<Current>
-
-    private struct Current {
-        var capture: any AudioCapture
-        /// Held here, since a capture holds its consumer weakly.
-        var inlet: AudioInlet
-        var isReplacing = false
-        /// The one that is to take over.
-        var incoming: (any AudioCapture)?
-        /// Between start and stop, even when the capture has ended on its own account.
-        var isStarted = false
-        var isClosed = false
-    }
+    private let core: PublisherCore<AudioFanOut>
 
     /// A queue for a live listener: about a second of chunks of 20 ms, of which the oldest are dropped.
     public static let liveQueue = QueueSettings(capacity: 50, policy: .dropOldest)
@@ -37,11 +24,7 @@ public final class AudioPublisher: Sendable {
     ///   - capture: the source of the sound; the publisher sets its consumer, and releases it in the end.
     ///   - clock: the clock for ages.
     public init(_ capture: any AudioCapture, clock: any CaptureClock = MonotonicClock()) {
-        fanOut = AudioFanOut(clock: clock)
-        let inlet = AudioInlet(fanOut)
-        fanOut.setInlet(inlet)
-        capture.audioCaptureConsumer = inlet
-        current = Locked(Current(capture: capture, inlet: inlet))
+        core = PublisherCore(capture, AudioFanOut(clock: clock))
     }
 
     deinit {
@@ -49,22 +32,14 @@ public final class AudioPublisher: Sendable {
     }
 
     /// The capture that is published now.
-    public var capture: any AudioCapture { current.withLock { $0.capture } }
+    public var capture: any AudioCapture { core.capture }
 
     // MARK: Life
 
     /// Initializes the capture if need be, and starts it.
     ///
     /// - Throws: what the capture throws, and `invalidState` once the publisher is closed.
-    public func start() throws(CaptureError) {
-        try checkIsOpen("start the publisher")
-        let capture = self.capture
-        for subscription in fanOut.subscriptions { subscription.queue.setStopping(false) }
-        try capture.initCapture()
-        fanOut.open(current.withLock { $0.inlet })
-        try capture.startCapture()
-        current.withLock { $0.isStarted = true }
-    }
+    public func start() throws(CaptureError) { try core.start() }
 
     /// Stops the capture. When it returns, no call of a consumer is running; queues that wait (files) have been
     /// worked through, what waits in others is dropped and counted as abandoned. Consumers stay for the next
@@ -72,56 +47,11 @@ public final class AudioPublisher: Sendable {
     ///
     /// - Throws: what the capture throws; `stalled` when a consumer has not returned for the timeout of its queue. What
     ///   waited for it is dropped, and its call may still be running.
-    public func stop() throws(CaptureError) {
-        current.withLock { $0.isStarted = false }
-        // The capture may wait for room in a queue whose consumer is the one that calls this.
-        for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
-        let stopped = Result { () throws(CaptureError) in try stopCaptures() }
-        let subscriptions = fanOut.subscriptions
-        let start = MonotonicClock().now
-        // First of all, so that no live queue is worked through while a file is waited for.
-        for subscription in subscriptions where subscription.queue.policy == .dropOldest {
-            subscription.queue.discardWaiting()
-        }
-        let stalled = subscriptions.filter { !$0.awaitRest(since: start) }
-        try stopped.get()
-        guard !stalled.isEmpty else { return }
-        throw CaptureError(
-            .stalled, operation: "stop", subject: stalled.map(\.name).joined(separator: ", "),
-            message: "The consumer has not returned within its timeout, and the waiting chunks were dropped; "
-                + "check its destination.")
-    }
+    public func stop() throws(CaptureError) { try core.stop() }
 
     /// Stops, releases the capture, and ends every subscription. Harmless when called twice. A consumer that does not
     /// return within the timeout of its queue is left behind: its thread ends when the call returns.
-    public func close() {
-        current.withLock { current in
-            current.isStarted = false
-            current.isClosed = true
-        }
-        for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
-        try? stopCaptures()
-        capture.releaseCapture()
-        let start = MonotonicClock().now
-        for subscription in fanOut.removeAll() { subscription.end(since: start) }
-    }
-
-    /// - Throws: `invalidState` once it is closed: no consumer would get anything.
-    private func checkIsOpen(_ operation: String) throws(CaptureError) {
-        guard current.withLock({ $0.isClosed }) else { return }
-        throw CaptureError(
-            .invalidState, operation: operation, message: "The publisher is closed; make another one.")
-    }
-
-    /// Stops the capture, and one that is about to take over: then it does not.
-    private func stopCaptures() throws(CaptureError) {
-        let (capture, incoming) = current.withLock { ($0.capture, $0.incoming) }
-        defer {
-            fanOut.closeInlet()
-            try? incoming?.stopCapture()
-        }
-        try capture.stopCapture()
-    }
+    public func close() { core.close() }
 
     // MARK: Consumers
 
@@ -137,9 +67,9 @@ public final class AudioPublisher: Sendable {
     public func add(
         _ consumer: any AudioCaptureConsumer, name: String = "consumer", queue: QueueSettings = AudioPublisher.liveQueue
     ) throws(CaptureError) -> AudioSubscription {
-        try checkIsOpen("add \(name)")
-        let subscription = try AudioSubscription(consumer, name: name, queue: queue, clock: fanOut.clock)
-        fanOut.add(subscription)
+        try core.checkIsOpen("add \(name)")
+        let subscription = try AudioSubscription(consumer, name: name, queue: queue, clock: core.fanOut.clock)
+        core.fanOut.add(subscription)
         return subscription
     }
 
@@ -148,14 +78,14 @@ public final class AudioPublisher: Sendable {
     /// dropped where the policy is `dropOldest`. A consumer that does not return within the timeout of its queue
     /// is left behind: its thread ends when the call returns.
     public func remove(_ subscription: AudioSubscription) {
-        fanOut.remove(subscription)
+        core.fanOut.remove(subscription)
         subscription.end(since: MonotonicClock().now)
     }
 
     /// Whether silence is sent in place of the capture's sound; times and numbers go on.
     public var isMuted: Bool {
-        get { fanOut.isMuted }
-        set { fanOut.isMuted = newValue }
+        get { core.fanOut.isMuted }
+        set { core.fanOut.isMuted = newValue }
     }
 
     /// Puts another capture in place of this one: the new one is started, its first chunk takes over, then the old one is
@@ -171,59 +101,11 @@ public final class AudioPublisher: Sendable {
     ///   another replacement is under way, and when the publisher is stopped or closed
     ///   meanwhile. The old capture then stays.
     public func replaceCapture(with new: any AudioCapture, timeout: Duration = .seconds(10)) throws(CaptureError) {
-        let old = current.withLock { current -> (any AudioCapture)? in
-            guard !current.isReplacing else { return nil }
-            current.isReplacing = true
-            return current.capture
-        }
-        guard let old else {
-            throw CaptureError(
-                .invalidState, operation: "replace the capture",
-                message: "Another replacement is under way; wait for its end.")
-        }
-        defer {
-            current.withLock { current in
-                current.isReplacing = false
-                current.incoming = nil
-            }
-        }
-        guard new !== old else { return }
-        let inlet = AudioInlet(fanOut)
-        new.audioCaptureConsumer = inlet
-        let isStarted = current.withLock { current in
-            current.incoming = new
-            // With the lock held, so that a stop comes before and is seen, or afterwards and ends it.
-            if current.isStarted { fanOut.expect(inlet) }
-            return current.isStarted
-        }
-        do {
-            if isStarted {
-                try new.initCapture()
-                try new.startCapture()
-                try fanOut.awaitHandOver(to: inlet, timeout: timeout)
-            } else {
-                fanOut.setInlet(inlet)
-            }
-            try current.withLock { current throws(CaptureError) in
-                guard current.isStarted == isStarted else {
-                    throw CaptureError(
-                        .invalidState, operation: "replace the capture",
-                        message: "The publisher was \(isStarted ? "stopped" : "started") meanwhile; the old one stays.")
-                }
-                current.capture = new
-                current.inlet = inlet
-            }
-        } catch {
-            fanOut.setInlet(current.withLock { $0.inlet })
-            if new.isCaptureStarted { try? new.stopCapture() }
-            new.releaseCapture()
-            throw error
-        }
-        old.releaseCapture()
+        try core.replaceCapture(with: new, timeout: timeout)
     }
 
     /// Statistics of the capture and of each consumer.
     public var statistics: AudioPublisher.Statistics {
-        AudioPublisher.Statistics(capture: capture.statistics, consumers: fanOut.subscriptions.map(\.statistics))
+        AudioPublisher.Statistics(capture: capture.statistics, consumers: core.fanOut.places.map(\.statistics))
     }
 }

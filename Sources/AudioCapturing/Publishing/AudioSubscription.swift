@@ -1,7 +1,7 @@
 /// The place of one consumer at an ``AudioPublisher``: its queue, its thread, its counts.
 ///
 /// Safe to use from any thread.
-public final class AudioSubscription: Sendable {
+public final class AudioSubscription: ConsumerPlace {
     /// The consumer's name, for statistics and its thread.
     public let name: String
 
@@ -65,13 +65,19 @@ public final class AudioSubscription: Sendable {
         return result
     }
 
+    package func setStopping(_ isStopping: Bool) { queue.setStopping(isStopping) }
+
+    package func discardLive() {
+        if queue.policy == .dropOldest { queue.discardWaiting() }
+    }
+
     /// Blocks until the consumer has worked through what waits; not on its own thread, where it returns at once. False
     /// when the consumer is stalled; what waited is then dropped.
-    func awaitRest(since start: MediaTime) -> Bool { isOnOwnThread || queue.awaitRest(since: start) }
+    package func awaitRest(since start: MediaTime) -> Bool { isOnOwnThread || queue.awaitRest(since: start) }
 
     /// Ends the supply. When it returns, no call of the consumer is running and none will come, unless it was
     /// called from inside one or the consumer is stalled: then its thread ends when the call returns.
-    func end(since start: MediaTime) {
+    package func end(since start: MediaTime) {
         queue.close(discardingWaiting: queue.policy == .dropOldest)
         guard !isOnOwnThread, queue.awaitRest(since: start) else { return }
         _ = delivery.wait { $0.hasEnded ? () : nil }

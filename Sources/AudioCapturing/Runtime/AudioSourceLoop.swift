@@ -2,8 +2,8 @@
 ///
 /// `@unchecked Sendable`: `source` and `timeline` are used on the capture thread only. There is one at a time, and each
 /// begins after the one before has said, through the control's lock, that it has ended.
-final class AudioSourceLoop: @unchecked Sendable {
-    private let control: AudioControl
+final class AudioSourceLoop: CaptureLoop, @unchecked Sendable {
+    let control: AudioControl
     private let context: AudioContext
     @exclusivity(unchecked) private var source: any AudioSource
     @exclusivity(unchecked) private var timeline = AudioTimeline()
@@ -21,38 +21,14 @@ final class AudioSourceLoop: @unchecked Sendable {
         context = AudioContext(control: control)
     }
 
-    /// The thread's whole life, from open to close.
-    func run() {
-        control.begin()
-        do {
-            try source.open(context)
-        } catch {
-            control.failOpening(captureError(error, operation: "open"))
-            return
-        }
-        control.didOpen { [settings = source.settings] in $0.settings = settings }
-        while control.awaitStart() { runSession() }
-        source.close()
-        control.didClose()
-    }
+    var sourceName: String? { source.settings.sourceName }
+    var adopt: (inout AudioMedia) -> Void { { [settings = source.settings] in $0.settings = settings } }
+    func open() throws { try source.open(context) }
+    func start() throws { try source.start(context) }
+    func stop() { source.stop() }
+    func close() { source.close() }
 
-    /// From start to stop.
-    private func runSession() {
-        var ending: CaptureState.StopReason
-        do {
-            try source.start(context)
-            control.didStart { [settings = source.settings] in $0.settings = settings }
-            context.waiter.beginSession()
-            ending = try deliverSound()
-        } catch {
-            ending = control.endingOfSession(after: captureError(error, operation: "capture"))
-        }
-        // A source that runs out or fails is stopped before anyone is notified.
-        source.stop()
-        control.didStop(ending)
-    }
-
-    private func deliverSound() throws -> CaptureState.StopReason {
+    func deliverUntilStopped() throws -> CaptureState.StopReason {
         let pacing = source.pacing
         timeline.beginSession(at: context.now)
         sourceEpoch = nil
@@ -168,11 +144,5 @@ final class AudioSourceLoop: @unchecked Sendable {
             return contents.isStopOrdered
         }
         if isAwaited { control.contents.wakeAll() }
-    }
-
-    private func captureError(_ error: any Error, operation: String) -> CaptureError {
-        if let error = error as? CaptureError { return error }
-        return CaptureError(
-            .system, operation: operation, subject: source.settings.sourceName, message: "\(error)")
     }
 }

@@ -1,9 +1,19 @@
-import AudioCapturing
+public import AudioCapturing
 import VideoCapturing
 
-extension AudioConformanceSuite {
+/// Checks the contract of `AudioCapture`. The suite for pictures checks the sentences that both contracts share.
+///
+/// ```swift
+/// let suite = AudioConformanceSuite(name: "tone") { ToneCapturer() }
+/// ```
+public typealias AudioConformanceSuite = CaptureConformanceSuite<SoundMedium>
+
+/// Captures of sound.
+public enum SoundMedium: ConformanceMedium {
+    public static func life(of capture: any AudioCapture) -> any CaptureLifeCycle { capture }
+
     /// The rules of the contract, in its order. Those that the contract of pictures has too have its names.
-    public enum Rule: String, Sendable, Hashable, CaseIterable {
+    public enum Rule: String, ConformanceRule {
         // Order
         case lifeInOrder, startBlocksUntilStreaming
         case releaseLeadsToIdle, startBeforeInit, startAfterRelease, stopBeforeInit
@@ -55,22 +65,32 @@ extension AudioConformanceSuite {
             }
         }
     }
+
+    public static func check(_ rule: Rule, in trial: ConformanceTrial<Self>) throws {
+        if let shared = rule.shared { try trial.checkShared(shared, CaptureAsFrames.sound) { $0.inWordsOfSound } }
+        switch rule {
+        case .numbersIncrease: try trial.checkNumbersIncrease()
+        case .lossesAreCounted: try trial.checkLossesAreCounted()
+        case .chunksContinue: try trial.checkChunksContinue()
+        case .startIsStated: try trial.checkStartIsStated()
+        case .samplesFit: try trial.checkSamplesFit()
+        case .keptChunksStay: try trial.checkKeptChunksStay()
+        case .settingsAreTrue: try trial.checkSettingsAreTrue()
+        case .consumerIsWeak: try trial.checkConsumerIsWeak()
+        // The adapter hides a capture that lives on.
+        case .givesBackDevice: try trial.checkIsDestroyed()
+        default:
+            if rule.shared == nil { throw Finding.broken("No check is written for \(rule.rawValue).") }
+        }
+    }
 }
 
-extension AudioTrial {
-    /// Finds the check of a rule.
-    func apply(_ rule: AudioConformanceSuite.Rule) throws {
-        switch rule {
-        case .numbersIncrease: try checkNumbersIncrease()
-        case .lossesAreCounted: try checkLossesAreCounted()
-        case .chunksContinue: try checkChunksContinue()
-        case .startIsStated: try checkStartIsStated()
-        case .samplesFit: try checkSamplesFit()
-        case .keptChunksStay: try checkKeptChunksStay()
-        case .settingsAreTrue: try checkSettingsAreTrue()
-        case .consumerIsWeak: try checkConsumerIsWeak()
-        case .givesBackDevice: try checkIsDestroyed()
-        default: throw Finding.broken("No check is written for \(rule.rawValue).")
+extension String {
+    /// The sentence about frames of a video capture as one about sound.
+    fileprivate var inWordsOfSound: String {
+        [("consumeFrame", "consumeAudio"), ("frame", "chunk"), ("Frame", "Chunk"), ("video", "audio")].reduce(self) {
+            text, word in
+            text.split(separator: word.0, omittingEmptySubsequences: false).joined(separator: word.1)
         }
     }
 }

@@ -1,8 +1,41 @@
 import AudioCapturing
 import Digests
 
+extension ConformanceTrial<SoundMedium> {
+    /// A new capture with a consumer, initialized, which is released after the check.
+    private func make(_ consumer: any AudioCaptureConsumer) throws -> any AudioCapture {
+        let capture = try make()
+        capture.audioCaptureConsumer = consumer
+        try initialize(capture)
+        return capture
+    }
+
+    /// Waits for chunks; see ``waitFor(_:_:after:of:seen:sleep:)``.
+    @discardableResult
+    private func awaitChunks(
+        _ count: Int, after before: Int = 0, of capture: any AudioCapture, seenBy number: () -> Int
+    ) throws -> Bool {
+        try waitFor(count, "chunk", after: before, of: capture, seen: number)
+    }
+
+    /// The chunks of several starts, `count` of each.
+    private func record(starts: Int, chunks: Int) throws -> (capture: any AudioCapture, starts: [[AudioChunk]]) {
+        let recorder = RecordingAudioConsumer()
+        let capture = try make(recorder)
+        var result: [[AudioChunk]] = []
+        for _ in 0..<starts {
+            let before = recorder.count
+            try start(capture)
+            try awaitChunks(chunks, after: before, of: capture) { recorder.count }
+            try stop(capture)
+            result.append(Array(recorder.chunks.dropFirst(before)))
+        }
+        return (capture, result)
+    }
+}
+
 /// The sentences about chunks, which pictures do not have.
-extension AudioTrial {
+extension ConformanceTrial<SoundMedium> {
     func checkNumbersIncrease() throws {
         let chunks = try record(starts: 3, chunks: 4).starts.flatMap { $0 }
         for (earlier, later) in zip(chunks, chunks.dropFirst()) {
@@ -15,12 +48,7 @@ extension AudioTrial {
     /// Losses are provoked: by a slow consumer, by taking the consumer away, and by restarts. The counts are read
     /// with each chunk.
     func checkLossesAreCounted() throws {
-        struct Sample: Sendable {
-            var first: Int64
-            var end: Int64
-            var lost: UInt64
-        }
-        let samples = Locked<[Sample]>([])
+        let samples = Locked<[(first: Int64, end: Int64, lost: UInt64)]>([])
         let held = Locked<(any AudioCapture)?>(nil)
         defer { held.withLock { $0 = nil } }
         let probe = AudioProbe { chunk, number in
@@ -28,7 +56,7 @@ extension AudioTrial {
             let counts = capture.statistics.framesLost
             // Repeated sound has no number.
             let lost = counts.total - counts.overlapping
-            samples.withLock { $0.append(Sample(first: chunk.firstFrame, end: chunk.endFrame, lost: lost)) }
+            samples.withLock { $0.append((chunk.firstFrame, chunk.endFrame, lost)) }
             if number == 2 { pause(.milliseconds(300)) }
         }
         let capture = try make(probe)
@@ -70,7 +98,7 @@ extension AudioTrial {
             if capture.isCaptureStarted { _ = try? awaitChunks(2, after: probe.count, of: capture) { probe.count } }
             try stop(capture)
         }
-        let chunks = probe.chunks
+        let chunks = probe.items
         for (earlier, later) in zip(chunks, chunks.dropFirst()) where later.discontinuity == nil {
             try require(
                 later.firstFrame == earlier.endFrame,
@@ -121,7 +149,7 @@ extension AudioTrial {
         let kept = Locked<(chunks: [AudioChunk], digests: [String])>(([], []))
         let probe = AudioProbe { chunk, number in
             guard number < 6 else { return }
-            let digest = AudioTrial.digest(chunk.buffer)
+            let digest = chunk.buffer.digest
             kept.withLock { kept in
                 kept.chunks.append(chunk)
                 kept.digests.append(digest)
@@ -131,7 +159,7 @@ extension AudioTrial {
         func requireUnchanged(_ moment: String) throws {
             let (chunks, digests) = kept.withLock { $0 }
             for (chunk, digest) in zip(chunks, digests) {
-                try require(AudioTrial.digest(chunk.buffer) == digest, "A chunk that was kept changed \(moment).")
+                try require(chunk.buffer.digest == digest, "A chunk that was kept changed \(moment).")
             }
         }
         try start(capture)
@@ -141,15 +169,8 @@ extension AudioTrial {
         try stop(capture)
         try start(capture)
         try awaitChunks(1, after: probe.count, of: capture) { probe.count }
-        note("releaseCapture")
-        capture.releaseCapture()
+        release(capture)
         try requireUnchanged("at the restart or the release")
-    }
-
-    private static func digest(_ buffer: AudioBuffer) -> String {
-        var digest = MD5()
-        buffer.withUnsafeBytes { digest.update($0) }
-        return digest.hexDigest
     }
 
     func checkSettingsAreTrue() throws {
@@ -172,68 +193,37 @@ extension AudioTrial {
 
     func checkIsDestroyed() throws {
         let probe = AudioProbe()
-        weak var observed: (any AudioCapture)?
-        do {
-            note("making the capture")
-            let capture = try suite.makeCapture()
-            observed = capture
+        try checkIsDestroyed { capture in
             capture.audioCaptureConsumer = probe
-            note("initCapture")
-            try capture.initCapture()
+            try initialize(capture)
             try start(capture)
             try awaitChunks(1, of: capture) { probe.count }
-            note("releaseCapture")
-            capture.releaseCapture()
         }
-        note("waiting until the capture is destroyed")
-        let limit = now.advanced(by: suite.chunkDeadline)
-        while observed != nil, now < limit { pause(.milliseconds(1)) }
-        try require(
-            observed == nil, "The capture lives on after release, although there is no other reference to it.")
     }
 
     func checkConsumerIsWeak() throws {
-        let placeholder = AudioProbe()
-        let capture = try make(placeholder)
-        weak var observed: AudioProbe?
-        do {
+        let capture = try make(AudioProbe())
+        try checkIsReleased {
             let probe = AudioProbe()
-            observed = probe
             capture.audioCaptureConsumer = probe
             try start(capture)
             try awaitChunks(2, of: capture) { probe.count }
+            return probe
         }
-        // The capture may hold it for the length of a call.
-        note("waiting until the consumer is released")
-        let limit = now.advanced(by: suite.chunkDeadline)
-        while observed != nil, now < limit { pause(.milliseconds(1)) }
-        try require(observed == nil, "The consumer lives although only the capture can hold it.")
         try require(capture.audioCaptureConsumer == nil, "The consumer is gone, but the capture names one.")
     }
 }
 
-/// Keeps what it is given, without the samples' memory where asked, and does something with each.
-final class AudioProbe: AudioCaptureConsumer {
-    private let contents = Locked<(chunks: [AudioChunk], count: Int)>(([], 0))
-    private let action: (@Sendable (AudioChunk, Int) -> Void)?
-    /// Beyond it chunks are only counted.
-    private static let limit = 4000
+typealias AudioProbe = MediaProbe<AudioChunk>
 
-    /// - Parameter action: done within each call, with the number of the call from 0.
-    init(action: (@Sendable (AudioChunk, Int) -> Void)? = nil) {
-        self.action = action
-    }
+extension AudioProbe: AudioCaptureConsumer {
+    func consumeAudio(_ chunk: AudioChunk) { consume(chunk) }
+}
 
-    var chunks: [AudioChunk] { contents.withLock { $0.chunks } }
-    /// Calls that have done their work.
-    var count: Int { contents.withLock { $0.count } }
-
-    func consumeAudio(_ chunk: AudioChunk) {
-        action?(chunk, count)
-        contents.withLock { contents in
-            contents.count += 1
-            if contents.chunks.count < AudioProbe.limit { contents.chunks.append(chunk) }
-        }
-        if count > AudioProbe.limit { pause(.milliseconds(1)) }
+extension AudioBuffer {
+    fileprivate var digest: String {
+        var digest = MD5()
+        withUnsafeBytes { digest.update($0) }
+        return digest.hexDigest
     }
 }

@@ -1,6 +1,14 @@
-extension ConformanceSuite {
+public import VideoCapturing
+
+/// Checks the contract of `VideoCapture`.
+public typealias ConformanceSuite = CaptureConformanceSuite<PictureMedium>
+
+/// Captures of pictures.
+public enum PictureMedium: ConformanceMedium {
+    public static func life(of capture: any VideoCapture) -> any CaptureLifeCycle { capture }
+
     /// The rules of the contract, in its order.
-    public enum Rule: String, Sendable, Hashable, CaseIterable {
+    public enum Rule: String, ConformanceRule {
         // Order
         case lifeInOrder, startBlocksUntilStreaming
         case releaseLeadsToIdle, startBeforeInit, startAfterRelease, stopBeforeInit
@@ -71,58 +79,55 @@ extension ConformanceSuite {
             }
         }
     }
-}
 
-extension ConformanceTrial {
-    /// Finds the check of a rule.
-    func apply(_ rule: ConformanceSuite.Rule) throws {
+    public static func check(_ rule: Rule, in trial: ConformanceTrial<Self>) throws {
         switch rule {
-        case .lifeInOrder: try checkLifeInOrder()
-        case .startBlocksUntilStreaming: try checkStartBlocksUntilStreaming()
-        case .releaseLeadsToIdle: try checkReleaseLeadsToIdle()
-        case .startBeforeInit: try checkStartBeforeInit()
-        case .startAfterRelease: try checkStartAfterRelease()
-        case .stopBeforeInit: try checkStopBeforeInit()
-        case .repeatedInit: try checkRepeatedInit()
-        case .repeatedStart: try checkRepeatedStart()
-        case .repeatedStop: try checkRepeatedStop()
-        case .repeatedRelease: try checkRepeatedRelease()
-        case .releaseStopsFirst: try checkReleaseStopsFirst()
-        case .restart: try checkRestart()
-        case .restartAfterOwnEnd: try checkRestartAfterOwnEnd()
-        case .quickRestarts: try checkQuickRestarts()
-        case .anyThread: try checkAnyThread()
-        case .serialDelivery: try checkSerialDelivery()
-        case .ownThread: try checkOwnThread()
-        case .notMainThread: try checkNotMainThread()
-        case .notCooperativePool: try checkNotCooperativePool()
-        case .stopEndsDelivery: try checkStopEndsDelivery()
-        case .stopByManyThreads: try checkStopByManyThreads()
-        case .stopIsPrompt: try checkStopIsPrompt()
-        case .stopInsideConsumer: try checkStopInsideConsumer()
-        case .monotonicClock: try checkMonotonicClock()
-        case .timestampsIncrease: try checkTimestampsIncrease()
-        case .timestampsOverRestarts: try checkTimestampsOverRestarts()
-        case .sequenceIncreases: try checkSequenceIncreases()
-        case .gapsAreCounted: try checkGapsAreCounted()
-        case .planesFit: try checkPlanesFit()
-        case .trueFormat: try checkTrueFormat()
-        case .trueColor: try checkTrueColor()
-        case .trueFrameRate: try checkTrueFrameRate()
-        case .keptFramesStay: try checkKeptFramesStay()
-        case .legalStates: try checkLegalStates()
-        case .everyStreamSeesAll: try checkEveryStreamSeesAll()
-        case .streamEnds: try checkStreamEnds()
-        case .firstErrorWins: try checkFirstErrorWins()
-        case .consumerIsWeak: try checkConsumerIsWeak()
-        case .consumerSwap: try checkConsumerSwap()
-        case .withoutConsumer: try checkWithoutConsumer()
-        case .contentHintIsKept: try checkContentHintIsKept()
-        case .isStartedAgreesWithState: try checkIsStartedAgreesWithState()
-        case .settingsAreStable: try checkSettingsAreStable()
-        case .wantsInAnyState: try checkWantsInAnyState()
-        case .statisticsCount: try checkStatisticsCount()
-        case .givesBackDevice: try checkGivesBackDevice()
+        case .lifeInOrder: try trial.checkLifeInOrder()
+        case .startBlocksUntilStreaming: try trial.checkStartBlocksUntilStreaming()
+        case .releaseLeadsToIdle: try trial.checkReleaseLeadsToIdle()
+        case .startBeforeInit: try trial.checkStartBeforeInit()
+        case .startAfterRelease: try trial.checkStartAfterRelease()
+        case .stopBeforeInit: try trial.checkStopBeforeInit()
+        case .repeatedInit: try trial.checkRepeatedInit()
+        case .repeatedStart: try trial.checkRepeatedStart()
+        case .repeatedStop: try trial.checkRepeatedStop()
+        case .repeatedRelease: try trial.checkRepeatedRelease()
+        case .releaseStopsFirst: try trial.checkReleaseStopsFirst()
+        case .restart: try trial.checkRestart()
+        case .restartAfterOwnEnd: try trial.checkRestartAfterOwnEnd()
+        case .quickRestarts: try trial.checkQuickRestarts()
+        case .anyThread: try trial.checkAnyThread()
+        case .serialDelivery: try trial.checkSerialDelivery()
+        case .ownThread: try trial.checkOwnThread()
+        case .notMainThread: try trial.checkNotMainThread()
+        case .notCooperativePool: try trial.checkNotCooperativePool()
+        case .stopEndsDelivery: try trial.checkStopEndsDelivery()
+        case .stopByManyThreads: try trial.checkStopByManyThreads()
+        case .stopIsPrompt: try trial.checkStopIsPrompt()
+        case .stopInsideConsumer: try trial.checkStopInsideConsumer()
+        case .monotonicClock: try trial.checkMonotonicClock()
+        case .timestampsIncrease: try trial.checkTimestampsIncrease()
+        case .timestampsOverRestarts: try trial.checkTimestampsOverRestarts()
+        case .sequenceIncreases: try trial.checkSequenceIncreases()
+        case .gapsAreCounted: try trial.checkGapsAreCounted()
+        case .planesFit: try trial.checkPlanesFit()
+        case .trueFormat: try trial.checkTrueFormat()
+        case .trueColor: try trial.checkTrueColor()
+        case .trueFrameRate: try trial.checkTrueFrameRate()
+        case .keptFramesStay: try trial.checkKeptFramesStay()
+        case .legalStates: try trial.checkLegalStates()
+        case .everyStreamSeesAll: try trial.checkEveryStreamSeesAll()
+        case .streamEnds: try trial.checkStreamEnds()
+        case .firstErrorWins: try trial.checkFirstErrorWins()
+        case .consumerIsWeak: try trial.checkConsumerIsWeak()
+        case .consumerSwap: try trial.checkConsumerSwap()
+        case .withoutConsumer: try trial.checkWithoutConsumer()
+        case .contentHintIsKept: try trial.checkContentHintIsKept()
+        case .isStartedAgreesWithState: try trial.checkIsStartedAgreesWithState()
+        case .settingsAreStable: try trial.checkSettingsAreStable()
+        case .wantsInAnyState: try trial.checkWantsInAnyState()
+        case .statisticsCount: try trial.checkStatisticsCount()
+        case .givesBackDevice: try trial.checkGivesBackDevice()
         }
     }
 }

@@ -1,13 +1,14 @@
 import VideoCapturing
 
 /// One check under way: the captures it has made, and how far it has come.
-final class ConformanceTrial: Sendable {
-    let suite: ConformanceSuite
-    private let made = Locked<[any VideoCapture]>([])
-    private let step = Locked("making the capture")
+public final class ConformanceTrial<Medium: ConformanceMedium>: Sendable {
+    let suite: CaptureConformanceSuite<Medium>
+    private let made = Locked<[Medium.Capture]>([])
+    private let step: Locked<String>
 
-    init(_ suite: ConformanceSuite) {
+    init(_ suite: CaptureConformanceSuite<Medium>, step: Locked<String> = Locked("making the capture")) {
         self.suite = suite
+        self.step = step
     }
 
     /// The current step, for the report of a check that hangs.
@@ -16,10 +17,10 @@ final class ConformanceTrial: Sendable {
     func note(_ name: String) { step.withLock { $0 = name } }
 
     /// Runs the check, and releases what it has made whatever the outcome.
-    func perform(_ rule: ConformanceSuite.Rule) -> ConformanceSuite.Check.Outcome {
-        let outcome: ConformanceSuite.Check.Outcome
+    func perform(_ rule: Medium.Rule) -> ConformanceOutcome {
+        let outcome: ConformanceOutcome
         do {
-            try apply(rule)
+            try Medium.check(rule, in: self)
             outcome = .passed
         } catch Finding.broken(let reason) {
             outcome = .failed(reason)
@@ -29,93 +30,129 @@ final class ConformanceTrial: Sendable {
             outcome = .failed("While \(currentStep): \(error)")
         }
         note("giving back after the check")
-        for capture in made.withLock({ $0 }) { capture.releaseCapture() }
+        for capture in made.withLock({ $0 }) { Medium.life(of: capture).releaseCapture() }
         return outcome
+    }
+
+    /// Checks a rule of pictures, in the shape of which the captures are put.
+    ///
+    /// - Parameters:
+    ///   - asFrames: does that.
+    ///   - words: puts a sentence about frames into the words of this medium.
+    func checkShared(
+        _ rule: ConformanceSuite.Rule, _ asFrames: @escaping @Sendable (Medium.Capture) -> any VideoCapture,
+        words: (String) -> String
+    ) throws {
+        switch ConformanceTrial<PictureMedium>(suite.lifeSuite(asFrames), step: step).perform(rule) {
+        case .passed: break
+        case .failed(let reason): throw Finding.broken(words(reason))
+        case .notApplicable(let reason): throw Finding.notApplicable(words(reason))
+        }
     }
 
     // MARK: Captures
 
     /// A new capture, which is released after the check.
-    func make() throws -> any VideoCapture {
+    func make() throws -> Medium.Capture {
         let capture = try makeUnheld()
         made.withLock { $0.append(capture) }
         return capture
     }
 
     /// A new capture, which the trial does not keep.
-    func makeUnheld() throws -> any VideoCapture {
+    func makeUnheld() throws -> Medium.Capture {
         note("making the capture")
         return try suite.makeCapture()
     }
 
-    /// A new capture with a consumer, started.
-    func makeStarted(_ consumer: any VideoCaptureConsumer) throws -> any VideoCapture {
-        let capture = try make()
-        capture.videoCaptureConsumer = consumer
-        try initialize(capture)
-        try start(capture)
-        return capture
-    }
-
-    func initialize(_ capture: any VideoCapture) throws {
+    func initialize(_ capture: Medium.Capture) throws {
         note("initCapture")
-        try capture.initCapture()
+        try Medium.life(of: capture).initCapture()
     }
 
-    func start(_ capture: any VideoCapture) throws {
+    func start(_ capture: Medium.Capture) throws {
         note("startCapture")
-        try capture.startCapture()
+        try Medium.life(of: capture).startCapture()
     }
 
-    func stop(_ capture: any VideoCapture) throws {
+    func stop(_ capture: Medium.Capture) throws {
         note("stopCapture")
-        try capture.stopCapture()
+        try Medium.life(of: capture).stopCapture()
     }
 
-    func release(_ capture: any VideoCapture) {
+    func release(_ capture: Medium.Capture) {
         note("releaseCapture")
-        capture.releaseCapture()
+        Medium.life(of: capture).releaseCapture()
     }
 
     // MARK: Waiting
 
-    /// Blocks until `count` more frames have come than `before`; false when the source came to its end first,
-    /// having given at least one. Each frame may take the suite's deadline.
+    /// Blocks until `count` more have come than `before`; false when the source came to its end first, having given at
+    /// least one. Each may take the suite's deadline.
+    ///
+    /// - Parameters:
+    ///   - noun: what the capture delivers: frame, chunk, packet.
+    ///   - seen: how many have come.
+    ///   - sleep: waits for the next one, not for long.
     @discardableResult
-    func awaitFrames(
-        _ count: Int, after before: Int = 0, at probe: ProbeConsumer, of capture: any VideoCapture
+    func waitFor(
+        _ count: Int, _ noun: String, after before: Int, of capture: Medium.Capture, seen: () -> Int,
+        sleep: () -> Void = { pause(.milliseconds(1)) }
     ) throws -> Bool {
-        note("waiting for \(count) frames")
-        var seen = probe.count
-        var limit = now.advanced(by: suite.frameDeadline)
+        note("waiting for \(count) \(noun)s")
+        let life = Medium.life(of: capture)
+        var last = seen()
+        var limit = now.advanced(by: suite.deadline)
         while true {
-            // The state is read first: frames that come before the end are seen after it.
-            let state = capture.state
-            if probe.count >= before + count { return true }
+            // The state is read first: data that come before the end are seen after it.
+            let state = life.state
+            let number = seen()
+            if number >= before + count { return true }
             if case .stopped(let reason) = state {
                 try require(reason == .endOfStream, "It stopped on its own account: \(reason).")
-                try require(probe.count > before, "The stream ended without a frame.")
+                try require(number > before, "The stream ended without a \(noun).")
                 return false
             }
-            if probe.count > seen {
-                seen = probe.count
-                limit = now.advanced(by: suite.frameDeadline)
+            if number > last {
+                last = number
+                limit = now.advanced(by: suite.deadline)
             }
-            try require(
-                now < limit, "No frame came for \(suite.frameDeadline), after \(seen - before) of \(count).")
-            _ = probe.waitForFrames(before + count, until: now.advanced(by: .milliseconds(20)))
+            try require(now < limit, "No \(noun) came for \(suite.deadline), after \(last - before) of \(count).")
+            sleep()
         }
     }
 
     /// Blocks until `condition` is true; false when the suite's deadline has passed.
     func eventually(_ what: String, within limit: Duration? = nil, _ condition: () -> Bool) -> Bool {
         note("waiting until \(what)")
-        let limit = now.advanced(by: limit ?? suite.frameDeadline)
+        let limit = now.advanced(by: limit ?? suite.deadline)
         while !condition() {
             if now >= limit { return false }
             pause(.milliseconds(1))
         }
         return true
+    }
+
+    /// - Parameter use: uses a capture once, which nothing else holds.
+    func checkIsDestroyed(_ use: (Medium.Capture) throws -> Void) throws {
+        weak var observed: (any CaptureLifeCycle)?
+        do {
+            let capture = try makeUnheld()
+            observed = Medium.life(of: capture)
+            try use(capture)
+            release(capture)
+        }
+        try require(
+            eventually("the capture is destroyed") { observed == nil },
+            "The capture lives on after release, although there is no other reference to it.")
+    }
+
+    /// - Parameter use: uses a consumer that only the capture can hold, for the length of a call.
+    func checkIsReleased(_ use: () throws -> AnyObject) throws {
+        weak let observed = try use()
+        try require(
+            eventually("the consumer is released") { observed == nil },
+            "The consumer lives although only the capture can hold it.")
     }
 
     /// For measurements in real time: a busy machine delays some of `attempts`, but not all, and a capture that is
@@ -130,6 +167,27 @@ final class ConformanceTrial: Sendable {
             if fault == nil { return }
         }
         if let fault { throw Finding.broken("\(attempts) times in a row, the last time: \(fault)") }
+    }
+}
+
+extension ConformanceTrial<PictureMedium> {
+    /// A new capture with a consumer, started.
+    func makeStarted(_ consumer: any VideoCaptureConsumer) throws -> any VideoCapture {
+        let capture = try make()
+        capture.videoCaptureConsumer = consumer
+        try initialize(capture)
+        try start(capture)
+        return capture
+    }
+
+    /// Waits for frames; see ``waitFor(_:_:after:of:seen:sleep:)``.
+    @discardableResult
+    func awaitFrames(
+        _ count: Int, after before: Int = 0, at probe: ProbeConsumer, of capture: any VideoCapture
+    ) throws -> Bool {
+        try waitFor(
+            count, "frame", after: before, of: capture, seen: { probe.count },
+            sleep: { _ = probe.waitForFrames(before + count, until: now.advanced(by: .milliseconds(20))) })
     }
 
     /// The time between two frames as the settings state it; 33 ms where they don't.
@@ -157,4 +215,29 @@ enum Finding: Error {
 /// Throws a broken rule unless `condition` holds.
 func require(_ condition: Bool, _ seen: @autoclosure () -> String) throws {
     if !condition { throw Finding.broken(seen()) }
+}
+
+/// Keeps what it is given, and does something with each.
+final class MediaProbe<Item: Sendable>: Sendable {
+    private let contents = Locked<(items: [Item], count: Int)>(([], 0))
+    private let action: (@Sendable (Item, Int) -> Void)?
+
+    /// - Parameter action: done within each call, with the number of the call from 0.
+    init(action: (@Sendable (Item, Int) -> Void)? = nil) { self.action = action }
+
+    var items: [Item] { contents.withLock { $0.items } }
+    /// Calls that have done their work.
+    var count: Int { contents.withLock { $0.count } }
+
+    func consume(_ item: Item) {
+        // More are only counted.
+        let limit = 4000
+        action?(item, count)
+        let count = contents.withLock { contents in
+            contents.count += 1
+            if contents.items.count < limit { contents.items.append(item) }
+            return contents.count
+        }
+        if count > limit { pause(.milliseconds(1)) }
+    }
 }

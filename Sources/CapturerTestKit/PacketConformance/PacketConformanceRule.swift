@@ -1,9 +1,19 @@
-import PacketCapturing
+public import PacketCapturing
 import VideoCapturing
 
-extension PacketConformanceSuite {
+/// Checks the contract of `PacketCapture`. The suite for pictures checks the sentences that both contracts share.
+///
+/// ```swift
+/// let suite = PacketConformanceSuite(name: "film", timestampsMayRunAhead: true) { PacketFileCapturer(path: "film.mp4") }
+/// ```
+public typealias PacketConformanceSuite = CaptureConformanceSuite<PacketMedium>
+
+/// Captures of packets.
+public enum PacketMedium: ConformanceMedium {
+    public static func life(of capture: any PacketCapture) -> any CaptureLifeCycle { capture }
+
     /// The rules of the contract, in its order. Those that the contract of pictures has too have its names.
-    public enum Rule: String, Sendable, Hashable, CaseIterable {
+    public enum Rule: String, ConformanceRule {
         // Order
         case lifeInOrder, startBlocksUntilStreaming
         case releaseLeadsToIdle, startBeforeInit, startAfterRelease, stopBeforeInit
@@ -63,25 +73,34 @@ extension PacketConformanceSuite {
             }
         }
     }
+
+    public static func check(_ rule: Rule, in trial: ConformanceTrial<Self>) throws {
+        if let shared = rule.shared { try trial.checkShared(shared, CaptureAsFrames.packets) { $0.inWordsOfPackets } }
+        switch rule {
+        case .tracksAreDescribed: try trial.checkTracksAreDescribed()
+        case .packetsFit: try trial.checkPacketsFit()
+        case .decodeTimesIncrease: try trial.checkDecodeTimesIncrease()
+        case .presentedAfterDecoding: try trial.checkPresentedAfterDecoding()
+        case .numbersIncrease: try trial.checkNumbersIncrease()
+        case .lossesAreCounted: try trial.checkLossesAreCounted()
+        case .lossesEndAtKeyFrames: try trial.checkLossesEndAtKeyFrames()
+        case .byteStreams: try trial.checkByteStreams()
+        case .keptPacketsStay: try trial.checkKeptPacketsStay()
+        case .settingsAreTrue: try trial.checkSettingsAreTrue()
+        case .consumerIsWeak: try trial.checkConsumerIsWeak()
+        // The adapter hides a capture that lives on.
+        case .givesBackDevice: try trial.checkIsDestroyed()
+        default:
+            if rule.shared == nil { throw Finding.broken("No check is written for \(rule.rawValue).") }
+        }
+    }
 }
 
-extension PacketTrial {
-    /// Finds the check of a rule.
-    func apply(_ rule: PacketConformanceSuite.Rule) throws {
-        switch rule {
-        case .tracksAreDescribed: try checkTracksAreDescribed()
-        case .packetsFit: try checkPacketsFit()
-        case .decodeTimesIncrease: try checkDecodeTimesIncrease()
-        case .presentedAfterDecoding: try checkPresentedAfterDecoding()
-        case .numbersIncrease: try checkNumbersIncrease()
-        case .lossesAreCounted: try checkLossesAreCounted()
-        case .lossesEndAtKeyFrames: try checkLossesEndAtKeyFrames()
-        case .byteStreams: try checkByteStreams()
-        case .keptPacketsStay: try checkKeptPacketsStay()
-        case .settingsAreTrue: try checkSettingsAreTrue()
-        case .consumerIsWeak: try checkConsumerIsWeak()
-        case .givesBackDevice: try checkIsDestroyed()
-        default: throw Finding.broken("No check is written for \(rule.rawValue).")
+extension String {
+    /// The sentence about frames of a video capture as one about packets.
+    fileprivate var inWordsOfPackets: String {
+        [("consumeFrame", "consumePacket"), ("frame", "packet"), ("Frame", "Packet")].reduce(self) { text, word in
+            text.split(separator: word.0, omittingEmptySubsequences: false).joined(separator: word.1)
         }
     }
 }

@@ -1,8 +1,42 @@
 import Digests
 import PacketCapturing
 
+extension ConformanceTrial<PacketMedium> {
+    /// A new capture with a consumer, initialized, which is released after the check.
+    private func make(_ consumer: any PacketCaptureConsumer) throws -> any PacketCapture {
+        let capture = try make()
+        capture.packetCaptureConsumer = consumer
+        try initialize(capture)
+        return capture
+    }
+
+    /// Waits for packets; see ``waitFor(_:_:after:of:seen:sleep:)``.
+    @discardableResult
+    private func awaitPackets(
+        _ count: Int, after before: Int = 0, of capture: any PacketCapture, at probe: PacketProbe
+    ) throws -> Bool {
+        try waitFor(count, "packet", after: before, of: capture, seen: { probe.count })
+    }
+
+    /// The packets of several starts, at least `count` of each.
+    private func record(starts: Int, packets count: Int) throws -> (capture: any PacketCapture, starts: [[MediaPacket]])
+    {
+        let probe = PacketProbe()
+        let capture = try make(probe)
+        var result: [[MediaPacket]] = []
+        for _ in 0..<starts {
+            let before = probe.count
+            try start(capture)
+            try awaitPackets(count, after: before, of: capture, at: probe)
+            try stop(capture)
+            result.append(Array(probe.items.dropFirst(before)))
+        }
+        return (capture, result)
+    }
+}
+
 /// The sentences about tracks and packets, which pictures do not have.
-extension PacketTrial {
+extension ConformanceTrial<PacketMedium> {
     func checkTracksAreDescribed() throws {
         let capture = try make(PacketProbe())
         let tracks = capture.captureSettings().tracks
@@ -60,19 +94,15 @@ extension PacketTrial {
 
     /// Losses are provoked: by taking the consumer away, and by restarts. The counts are read with each packet.
     func checkLossesAreCounted() throws {
-        struct Sample: Sendable {
-            var number: UInt64
-            var lost: UInt64
-        }
-        let samples = Locked<[TrackID: [Sample]]>([:])
+        let samples = Locked<[TrackID: [(number: UInt64, lost: UInt64)]]>([:])
         let held = Locked<(any PacketCapture)?>(nil)
         defer { held.withLock { $0 = nil } }
         let probe = PacketProbe { packet, number in
             guard number < 400, let capture = held.withLock({ $0 }),
                 let track = capture.statistics.tracks.first(where: { $0.id == packet.track })
             else { return }
-            let sample = Sample(number: packet.sequenceNumber, lost: track.packetsLost.total)
-            samples.withLock { $0[packet.track, default: []].append(sample) }
+            let lost = track.packetsLost.total
+            samples.withLock { $0[packet.track, default: []].append((packet.sequenceNumber, lost)) }
         }
         let capture = try make(probe)
         held.withLock { $0 = capture }
@@ -92,7 +122,7 @@ extension PacketTrial {
         let probe = PacketProbe()
         let capture = try make(probe)
         let starts = try provokeLosses(capture, probe)
-        let packets = probe.packets
+        let packets = probe.items
         let pictures = Set(capture.captureSettings().tracks.filter(\.isVideo).map(\.id))
         for start in starts {
             for track in pictures {
@@ -150,7 +180,7 @@ extension PacketTrial {
         let kept = Locked<(packets: [MediaPacket], digests: [String])>(([], []))
         let probe = PacketProbe { packet, number in
             guard number < 6 else { return }
-            let digest = PacketTrial.digest(packet.data)
+            let digest = ConformanceTrial.digest(packet.data)
             kept.withLock { kept in
                 kept.packets.append(packet)
                 kept.digests.append(digest)
@@ -164,7 +194,7 @@ extension PacketTrial {
         capture.releaseCapture()
         let (packets, digests) = kept.withLock { $0 }
         for (packet, digest) in zip(packets, digests) {
-            try require(PacketTrial.digest(packet.data) == digest, "A packet that was kept changed.")
+            try require(ConformanceTrial.digest(packet.data) == digest, "A packet that was kept changed.")
         }
     }
 
@@ -188,7 +218,7 @@ extension PacketTrial {
         try require(seen() == settled, "The settings after init were \(settled), and after stop \(seen()).")
         for track in capture.captureSettings().tracks {
             guard case .video(let video) = track.media else { continue }
-            let sizes = probe.packets.filter { $0.track == track.id && $0.isKeyFrame }.map { ($0.width, $0.height) }
+            let sizes = probe.items.filter { $0.track == track.id && $0.isKeyFrame }.map { ($0.width, $0.height) }
             guard let first = sizes.first else { continue }
             try require(
                 first == (video.width, video.height),
@@ -198,42 +228,23 @@ extension PacketTrial {
 
     func checkIsDestroyed() throws {
         let probe = PacketProbe()
-        weak var observed: (any PacketCapture)?
-        do {
-            note("making the capture")
-            let capture = try suite.makeCapture()
-            observed = capture
+        try checkIsDestroyed { capture in
             capture.packetCaptureConsumer = probe
-            note("initCapture")
-            try capture.initCapture()
+            try initialize(capture)
             try start(capture)
             try awaitPackets(1, of: capture, at: probe)
-            note("releaseCapture")
-            capture.releaseCapture()
         }
-        note("waiting until the capture is destroyed")
-        let limit = now.advanced(by: suite.packetDeadline)
-        while observed != nil, now < limit { pause(.milliseconds(1)) }
-        try require(
-            observed == nil, "The capture lives on after release, although there is no other reference to it.")
     }
 
     func checkConsumerIsWeak() throws {
-        let placeholder = PacketProbe()
-        let capture = try make(placeholder)
-        weak var observed: PacketProbe?
-        do {
+        let capture = try make(PacketProbe())
+        try checkIsReleased {
             let probe = PacketProbe()
-            observed = probe
             capture.packetCaptureConsumer = probe
             try start(capture)
             try awaitPackets(2, of: capture, at: probe)
+            return probe
         }
-        // The capture may hold it for the length of a call.
-        note("waiting until the consumer is released")
-        let limit = now.advanced(by: suite.packetDeadline)
-        while observed != nil, now < limit { pause(.milliseconds(1)) }
-        try require(observed == nil, "The consumer lives although only the capture can hold it.")
         try require(capture.packetCaptureConsumer == nil, "The consumer is gone, but the capture names one.")
     }
 
@@ -248,4 +259,10 @@ extension PacketTrial {
 
 extension MediaPacket {
     fileprivate var decodeTime: MediaTime { decodeTimestamp ?? timestamp }
+}
+
+typealias PacketProbe = MediaProbe<MediaPacket>
+
+extension PacketProbe: PacketCaptureConsumer {
+    func consumePacket(_ packet: MediaPacket) { consume(packet) }
 }

@@ -23,7 +23,7 @@
 ///
 /// **States.** Every change is seen by every ``stateChanges()`` stream, in order, none left out. The first
 /// error wins; a restart clears it.
-public protocol VideoCapture: AnyObject, Sendable {
+public protocol VideoCapture: CaptureLifeCycle {
     /// Where frames go; held weakly. Set before start; a change while running takes effect with the next
     /// frame. Frames without a consumer are dropped and counted.
     var videoCaptureConsumer: (any VideoCaptureConsumer)? { get set }

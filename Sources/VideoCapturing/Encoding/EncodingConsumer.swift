@@ -7,19 +7,31 @@
 /// Requests made there take effect when they have returned.
 public final class EncodingConsumer: FeedbackConsumer {
     /// A sink or the encoder that has failed.
-    public struct Failure: Sendable {
-        /// The sink's name; nil when the encoder itself failed, which ends all of them.
-        public var sink: String?
-        /// Why.
-        public var error: any Error
+    public typealias Failure = EncodingFailure
+
+    private struct State {
+        var isKeyFrameRequested = false
+        /// Whether a frame has been encoded; the first one is a key frame anyway.
+        var hasEncoded = false
+        /// As configured, without the limits of sinks; nil where the encoder has none.
+        var bitrate: Int?
+        /// What the encoder was given last.
+        var appliedBitrate: Int?
+        /// Until when the last picture is shown; nil for its own duration.
+        var end: MediaTime?
+        var feedback: CaptureFeedback?
+        /// Reported last.
+        var wants = CaptureWants()
+        var encoderWants = CaptureWants()
+        /// Whether it works only while there are sinks; see ``serveReceivers(layerCount:)``.
+        var isOnDemand = false
     }
 
+    private let sinks: SinkGroup
     private let state = Locked(State())
     private let counts = Locked(EncodingCounts())
     private let lastPicture = Locked(LastPicture())
     private let encoder: Confined<any VideoEncoder>
-    /// The track of its packets.
-    public let track: TrackID
     private let clock: any CaptureClock
     private let onFailure: @Sendable (Failure) -> Void
     private let onNotice: @Sendable (String) -> Void
@@ -39,18 +51,19 @@ public final class EncodingConsumer: FeedbackConsumer {
     ) {
         let bitrate = encoder.bitrate
         self.encoder = Confined(encoder)
-        self.track = track
         self.clock = clock
         self.onFailure = onFailure
         self.onNotice = onNotice
+        self.sinks = SinkGroup(track: track, beginsWithKeyFrame: true, onFailure: onFailure)
         state.withLock { state in
-            state.outputs = sinks.enumerated().map { Output(number: $0, name: $1.name, sink: $1.sink) }
-            state.outputsMade = sinks.count
             state.bitrate = bitrate
             state.appliedBitrate = bitrate
         }
-        for (number, (_, sink)) in sinks.enumerated() { connectFeedback(of: sink, number: number) }
+        for (name, sink) in sinks { add(sink, name: name) }
     }
+
+    /// The track of its packets.
+    public var track: TrackID { sinks.track }
 
     // MARK: Sinks
 
@@ -61,48 +74,31 @@ public final class EncodingConsumer: FeedbackConsumer {
     ///   - sink: takes the packets, on the encoding thread.
     ///   - name: unique among the sinks; for failures and ``remove(_:)``.
     public func add(_ sink: any PacketSink, name: String) {
-        let number = state.withLock { state in
-            defer { state.outputsMade += 1 }
-            return state.outputsMade
+        let isAdded = sinks.add(sink, name: name) { number in
+            PacketFeedback(
+                onKeyFrame: { [weak self] in self?.requestKeyFrame() },
+                onBitrate: { [weak self] limit in
+                    guard let self else { return }
+                    sinks.limitBitrate(of: number, to: limit, configured: state.withLock { $0.bitrate })
+                },
+                maximumBitrate: { [weak self] in self?.state.withLock { $0.bitrate } })
         }
-        connectFeedback(of: sink, number: number)
-        let (isAdded, isLate) = state.withLock { state in
-            guard !state.hasFinished else { return (false, false) }
-            state.outputs.append(Output(number: number, name: name, sink: sink))
-            state.allocation?.setReceivers(state.outputs.map(\.name))
-            return (true, state.hasEncoded || state.isOnDemand)
-        }
-        guard isAdded else { return disconnectFeedback(of: sink) }
+        guard isAdded else { return }
         reportWants()
-        if isLate { requestKeyFrame() }
+        if state.withLock({ $0.hasEncoded || $0.isOnDemand }) { requestKeyFrame() }
     }
 
     /// From here on it works only while there are sinks, and each is a receiver with a separate bandwidth: all share one
     /// bitrate, and a slow one gets fewer temporal layers; see ``LayerAllocation``. Called before anything is connected.
     package func serveReceivers(layerCount: Int) {
-        state.withLock { state in
+        let bitrate = state.withLock { state in
             state.isOnDemand = true
-            state.allocation = state.bitrate.map { LayerAllocation(maximumBitrate: $0, layerCount: layerCount) }
-            state.wants = state.presentWants
+            return state.bitrate
         }
+        if let bitrate { sinks.share(LayerAllocation(maximumBitrate: bitrate, layerCount: layerCount)) }
+        state.withLock { $0.wants = presentWants($0) }
         encoder.withValue { $0.release() }
     }
-
-    private func connectFeedback(of sink: any PacketSink, number: Int) {
-        (sink as? any FeedbackSink)?.connectFeedback(
-            PacketFeedback(
-                onKeyFrame: { [weak self] in self?.requestKeyFrame() },
-                onBitrate: { [weak self] limit in
-                    self?.state.withLock { state in
-                        guard let output = state.outputs.first(where: { $0.number == number }) else { return }
-                        output.bitrateLimit = limit
-                        if let limit = limit ?? state.bitrate { state.allocation?.setBitrate(limit, of: output.name) }
-                    }
-                },
-                maximumBitrate: { [weak self] in self?.state.withLock { $0.bitrate } }))
-    }
-
-    private func disconnectFeedback(of sink: any PacketSink) { (sink as? any FeedbackSink)?.connectFeedback(nil) }
 
     /// Removes and finishes a sink. When it returns, no call of the sink is running and none will come; called from
     /// inside a sink, that holds once the call has returned. Errors of finishing go to the failure handler.
@@ -113,13 +109,11 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     /// - Parameter waits: false to return at once; a frame that is being encoded may still reach the sink.
     package func remove(_ name: String, waits: Bool) {
-        guard state.withLock({ state in state.outputs.contains { $0.name == name } }) else { return }
-        state.withLock { $0.removals.append(name) }
-        work(waits: waits) { _ in }
+        if sinks.requestRemoval(of: name) { work(waits: waits) { _ in } }
     }
 
     /// Whether there is a sink to serve.
-    public var isActive: Bool { state.withLock { !$0.hasFinished && !$0.outputs.isEmpty } }
+    public var isActive: Bool { sinks.isActive }
 
     // MARK: Feedback
 
@@ -152,18 +146,13 @@ public final class EncodingConsumer: FeedbackConsumer {
     public func consumeFrame(_ frame: VideoFrame) {
         work { encoder in
             applyBitrate(encoder)
-            let (isWanted, isKeyFrameRequested) = state.withLock { state in
-                let isWanted = !state.outputs.isEmpty
-                defer {
-                    if isWanted {
-                        state.isKeyFrameRequested = false
-                        state.hasEncoded = true
-                    }
-                }
-                return (isWanted, state.isKeyFrameRequested)
+            guard sinks.isActive else { return }
+            let isKeyFrameRequested = state.withLock { state in
+                state.hasEncoded = true
+                defer { state.isKeyFrameRequested = false }
+                return state.isKeyFrameRequested
             }
-            guard isWanted else { return }
-            let beginsPart = beginsPart(at: frame.timestamp)
+            let beginsPart = sinks.beginsPart(at: frame.timestamp)
             if beginsPart { showLastPicture(until: frame.timestamp, encoder) }
             if isKeyFrameRequested || beginsPart { encoder.requestKeyFrame() }
             encode(frame, encoder)
@@ -172,7 +161,7 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     private func applyBitrate(_ encoder: any VideoEncoder) {
         let (target, applied, isLimited) = state.withLock { state in
-            let target = state.targetBitrate
+            let target = state.bitrate.map(sinks.limited)
             defer { state.appliedBitrate = target }
             return (target, state.appliedBitrate, target != state.bitrate)
         }
@@ -188,12 +177,6 @@ public final class EncodingConsumer: FeedbackConsumer {
             }
             onFailure(Failure(sink: nil, error: error))
         }
-    }
-
-    /// Asks each sink, since each has its own parts.
-    private func beginsPart(at time: MediaTime) -> Bool {
-        let sinks = state.withLock { state in state.outputs.compactMap { $0.hasBegun ? $0.splitting : nil } }
-        return sinks.reduce(false) { $1.beginsPart(at: time) || $0 }
     }
 
     /// Encodes the last picture again, where it would not be shown up to `end`.
@@ -216,7 +199,13 @@ public final class EncodingConsumer: FeedbackConsumer {
                     $0.add(
                         packet, isRefinement: frame.isRepeat, encodeTime: now - begin, latency: now - frame.timestamp)
                 }
-                deliver(packet, of: encoder.track, until: packet.timestamp == frame.timestamp ? end : nil)
+                if let end, packet.timestamp == frame.timestamp {
+                    var packet = packet
+                    packet.duration = end - packet.timestamp
+                    sinks.deliver(packet, of: encoder.track)
+                } else {
+                    sinks.deliver(packet, of: encoder.track)
+                }
             }
             report(encoder.wants)
             if let notice = encoder.takeNotice() { onNotice(notice) }
@@ -224,7 +213,7 @@ public final class EncodingConsumer: FeedbackConsumer {
             // An encoder that has failed is sent no more repeats.
             report(CaptureWants())
             onFailure(Failure(sink: nil, error: error))
-            state.withLock { $0.isFinishRequested = true }
+            sinks.requestFinish()
         }
         let unchanged = encoder.framesUnchanged - unchangedBefore
         lastPicture.withLock { $0.add(frame) }
@@ -240,12 +229,19 @@ public final class EncodingConsumer: FeedbackConsumer {
         reportWants()
     }
 
+    private func isIdle(_ state: State) -> Bool { state.isOnDemand && !sinks.isActive }
+
+    /// Of an idle one: frames that others want, and next to none of them.
+    private func presentWants(_ state: State) -> CaptureWants {
+        isIdle(state) ? CaptureWants(maximumFrameRate: FrameRate(1, per: 3600), isPassive: true) : state.encoderWants
+    }
+
     /// Reports the wants where they have changed, and again while sinks come and go on other threads.
     private func reportWants(after reported: CaptureWants? = nil) {
         var reported = reported
         while true {
             let change = state.withLock { state -> (CaptureFeedback?, CaptureWants)? in
-                let wants = state.presentWants
+                let wants = presentWants(state)
                 guard wants != reported ?? state.wants else { return nil }
                 state.wants = wants
                 return (state.feedback, wants)
@@ -253,35 +249,6 @@ public final class EncodingConsumer: FeedbackConsumer {
             guard let (feedback, wants) = change else { return }
             feedback?.updateWants(wants)
             reported = wants
-        }
-    }
-
-    /// On the thread that has the encoder.
-    private func deliver(
-        _ packet: consuming MediaPacket, of description: TrackDescription?, until end: MediaTime? = nil
-    ) {
-        packet.track = track
-        if let end { packet.duration = end - packet.timestamp }
-        let (outputs, allocation) = state.withLock { ($0.outputs, $0.allocation) }
-        for output in outputs {
-            // A layer is only resumed at a frame of the base layer.
-            if let allocation, packet.temporalLayer == 0 { output.layer = allocation.layer(of: output.name) }
-            guard packet.temporalLayer <= output.layer else { continue }
-            do {
-                if !output.hasBegun {
-                    guard packet.isKeyFrame, var description else { continue }
-                    description.id = track
-                    output.hasBegun = true
-                    try output.sink.begin([description])
-                }
-                try output.sink.write(packet)
-            } catch {
-                state.withLock { state in state.outputs.removeAll { $0 === output } }
-                // Its first error is the one to report; the bytes written so far are closed as well as possible.
-                try? output.sink.finish()
-                disconnectFeedback(of: output.sink)
-                onFailure(Failure(sink: output.name, error: error))
-            }
         }
     }
 
@@ -294,10 +261,8 @@ public final class EncodingConsumer: FeedbackConsumer {
     /// - Parameter end: the time up to which the last picture is shown: it is encoded again where its packet would end
     ///   earlier. Nil for the packet's duration.
     public func finish(at end: MediaTime? = nil) {
-        state.withLock { state in
-            state.isFinishRequested = true
-            state.end = end
-        }
+        state.withLock { $0.end = end }
+        sinks.requestFinish()
         work { _ in }
     }
 
@@ -306,53 +271,16 @@ public final class EncodingConsumer: FeedbackConsumer {
         counts.withLock { $0.statistics }
     }
 
-    /// Runs `body` and then the requests made meanwhile, while no other thread does; from inside itself, or after the
-    /// end, it does nothing.
+    /// Runs `body` while no other thread does; see ``SinkGroup/work(waits:didRemove:flush:_:)``.
     private func work(waits: Bool = true, _ body: (any VideoEncoder) -> Void) {
-        let thread = CaptureThread.currentIdentifier
-        let mayWork = state.wait { state -> Bool? in
-            if state.worker == thread || state.hasFinished { return false }
-            guard state.worker == nil else { return waits ? nil : false }
-            state.worker = thread
-            return true
-        }
-        guard mayWork == true else { return }
-        encoder.withValue(body)
-        while let task = nextTask() {
-            switch task {
-            case .remove(let output):
-                finish(output)
-                releaseIfIdle()
-            case .finish: finishAll()
-            }
-        }
-        state.wakeAll()
-    }
-
-    private enum Task {
-        case remove(Output)
-        case finish
-    }
-
-    /// The next request to serve before the worker ends; nil when it has ended.
-    private func nextTask() -> Task? {
-        state.withLock { state in
-            while let name = state.removals.popLast() {
-                guard let index = state.outputs.firstIndex(where: { $0.name == name }) else { continue }
-                let output = state.outputs.remove(at: index)
-                state.allocation?.setReceivers(state.outputs.map(\.name))
-                return .remove(output)
-            }
-            if state.isFinishRequested, !state.hasFinished { return .finish }
-            state.worker = nil
-            return nil
-        }
+        sinks.work(waits: waits, didRemove: releaseIfIdle, flush: flush) { encoder.withValue(body) }
     }
 
     private func releaseIfIdle() {
         let isIdle = state.withLock { state in
-            if state.isIdle { state.encoderWants = CaptureWants() }
-            return state.isIdle
+            let isIdle = isIdle(state)
+            if isIdle { state.encoderWants = CaptureWants() }
+            return isIdle
         }
         guard isIdle else { return }
         lastPicture.withLock { $0 = LastPicture() }
@@ -360,40 +288,18 @@ public final class EncodingConsumer: FeedbackConsumer {
         reportWants()
     }
 
-    private func finishAll() {
+    private func flush() {
         encoder.withValue { encoder in
             if let end = state.withLock({ $0.end }) {
-                _ = beginsPart(at: end)  // So that the picture does not begin another part.
+                _ = sinks.beginsPart(at: end)  // So that the picture does not begin another part.
                 showLastPicture(until: end, encoder)
             }
             lastPicture.withLock { $0 = LastPicture() }
             do {
-                try encoder.flush { deliver($0, of: encoder.track) }
+                try encoder.flush { sinks.deliver($0, of: encoder.track) }
             } catch {
                 onFailure(Failure(sink: nil, error: error))
             }
         }
-        let outputs = state.withLock { state in
-            state.hasFinished = true
-            defer { state.outputs = [] }
-            return state.outputs
-        }
-        for output in outputs { finish(output) }
     }
-
-    private func finish(_ output: Output) {
-        do { try output.sink.finish() } catch { onFailure(Failure(sink: output.name, error: error)) }
-        disconnectFeedback(of: output.sink)
-    }
-}
-
-/// A value that one thread at a time uses, which its owner ensures.
-///
-/// `@unchecked Sendable`: `EncodingConsumer.work` lets one thread in, and hands over through its lock.
-private final class Confined<Value>: @unchecked Sendable {
-    @exclusivity(unchecked) private var value: Value
-
-    init(_ value: sending Value) { self.value = value }
-
-    func withValue<Result>(_ body: (Value) -> Result) -> Result { body(value) }
 }

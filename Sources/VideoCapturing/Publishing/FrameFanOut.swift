@@ -3,18 +3,16 @@
 /// Two locks. `settings` guards what callers change and is held for moments only. `emission` puts frames and
 /// their repeats in one order and is held while they are pushed, which may block on a queue that waits; so
 /// nothing that a caller does needs it.
-final class FrameFanOut: Sendable {
+final class FrameFanOut: CaptureFanOut {
+    static let noun = "video"
+
+    let gate = InletGate()
     let clock: any CaptureClock
 
     private struct Settings {
         var subscriptions: [PublisherSubscription] = []
         var mute: VideoPublisher.MuteMode?
         var minimumFrameRate: FrameRate?
-        /// Where frames are taken from; nil while the publisher is stopped. The publisher holds the inlet; an inlet holds this
-        /// fan-out.
-        var inlet: ObjectIdentifier?
-        /// Takes over with its first frame.
-        var nextInlet: ObjectIdentifier?
         var repeats: UInt64 = 0
     }
 
@@ -42,14 +40,16 @@ final class FrameFanOut: Sendable {
     /// On the capture's thread.
     func accept(_ frame: VideoFrame, from inlet: CaptureInlet) {
         emission.withLock { emission in
+            let inlet = ObjectIdentifier(inlet)
             // Asked for under the emission lock, so that no frame of an old capture follows one of the new.
-            guard let mute = admit(inlet) else { return }
-            if emission.inlet != ObjectIdentifier(inlet) {
-                emission.inlet = ObjectIdentifier(inlet)
+            guard gate.admits(inlet) else { return }
+            if emission.inlet != inlet {
+                emission.inlet = inlet
                 emission.sequencer.beginCapture()
                 emission.accumulator.invalidate()
             }
             var frame = frame
+            let (mute, subscriptions) = settings.withLock { ($0.mute, $0.subscriptions) }
             if let mute {
                 // The first picture after the mute differs everywhere from the last one.
                 emission.accumulator.invalidate()
@@ -58,23 +58,8 @@ final class FrameFanOut: Sendable {
                 emission.accumulator.flush(into: &frame)
             }
             emission.sequencer.place(&frame)
-            send(frame, emission: &emission)
+            send(frame, to: subscriptions, emission: &emission)
         }
-    }
-
-    /// How to show a frame of this inlet; nil to leave it out. An expected inlet takes over.
-    private func admit(_ inlet: CaptureInlet) -> VideoPublisher.MuteMode?? {
-        let (mode, hasTakenOver) = settings.withLock { settings -> (VideoPublisher.MuteMode??, Bool) in
-            let inlet = ObjectIdentifier(inlet)
-            let takesOver = settings.nextInlet == inlet
-            if takesOver {
-                settings.inlet = inlet
-                settings.nextInlet = nil
-            }
-            return (settings.inlet == inlet ? .some(settings.mute) : nil, takesOver)
-        }
-        if hasTakenOver { settings.wakeAll() }
-        return mode
     }
 
     /// Sends the last frame again if it is older than `interval`; on the repeater's thread. Gives the time of
@@ -85,20 +70,21 @@ final class FrameFanOut: Sendable {
             let now = clock.now
             guard now - last.timestamp >= interval else { return last.timestamp }
             var frame = last.repeated(at: now)
-            if settings.withLock({ $0.mute == .black }) {
+            let (mute, subscriptions) = settings.withLock { ($0.mute, $0.subscriptions) }
+            if mute == .black {
                 emission.accumulator.invalidate()
                 guard FrameFanOut.hide(&frame, mode: .black, emission: &emission) else { return last.timestamp }
             }
             emission.sequencer.placeRepeat(&frame)
             settings.withLock { $0.repeats += 1 }
-            send(frame, emission: &emission)
+            send(frame, to: subscriptions, emission: &emission)
             return frame.timestamp
         }
     }
 
-    private func send(_ frame: VideoFrame, emission: inout Emission) {
+    private func send(_ frame: VideoFrame, to subscriptions: [PublisherSubscription], emission: inout Emission) {
         emission.lastFrame = frame
-        for subscription in settings.withLock({ $0.subscriptions }) { subscription.push(frame) }
+        for subscription in subscriptions { subscription.push(frame) }
     }
 
     /// Puts another picture in place of the frame's own. False when there is no memory for one; the frame must
@@ -142,7 +128,7 @@ final class FrameFanOut: Sendable {
 
     // MARK: Consumers
 
-    var subscriptions: [PublisherSubscription] { settings.withLock { $0.subscriptions } }
+    var places: [PublisherSubscription] { settings.withLock { $0.subscriptions } }
 
     func add(_ subscription: PublisherSubscription) {
         settings.withLock { $0.subscriptions.append(subscription) }
@@ -161,57 +147,24 @@ final class FrameFanOut: Sendable {
 
     /// What a capture can do to satisfy every consumer.
     var mergedWants: CaptureWants {
-        let all = subscriptions.map { subscription in subscription.wants.withLock { $0.forCapture } }
+        let all = places.map { subscription in subscription.wants.withLock { $0.forCapture } }
         guard let first = all.first else { return CaptureWants() }
         return all.dropFirst().reduce(first) { $0.merged(with: $1) }
     }
 
     // MARK: The capture
 
-    /// Takes frames from this inlet only, and ends a hand-over.
-    func setInlet(_ inlet: CaptureInlet) {
-        settings.withLock { settings in
-            settings.inlet = ObjectIdentifier(inlet)
-            settings.nextInlet = nil
-        }
+    func connect(_ capture: any VideoCapture) -> any AnyObject & Sendable {
+        let inlet = CaptureInlet(self)
+        capture.videoCaptureConsumer = inlet
+        // Without consumers there is nothing to ask for: a capture keeps its own wants until the first one comes.
+        if !places.isEmpty { capture.adapt(to: mergedWants) }
+        return inlet
     }
 
-    /// Lets the first frame of `inlet` take over. Called before its capture starts, which may give but one frame.
-    func expect(_ inlet: CaptureInlet) {
-        settings.withLock { $0.nextInlet = ObjectIdentifier(inlet) }
-    }
-
-    /// Takes frames from this inlet, unless another one has taken over.
-    func open(_ inlet: CaptureInlet) {
-        settings.withLock { $0.inlet = $0.inlet ?? ObjectIdentifier(inlet) }
-    }
-
-    /// Takes no more frames, and ends a hand-over.
-    func closeInlet() {
-        settings.withLock { settings in
-            settings.inlet = nil
-            settings.nextInlet = nil
-        }
-        settings.wakeAll()
-    }
-
-    /// Blocks until the first frame of `inlet` has taken over.
-    func awaitHandOver(to inlet: CaptureInlet, timeout: Duration) throws(CaptureError) {
-        let deadline = MonotonicClock().now.advanced(by: timeout)
-        let hasTakenOver = settings.wait(until: deadline) { settings -> Bool? in
-            if settings.inlet == ObjectIdentifier(inlet) { return true }
-            return settings.nextInlet == ObjectIdentifier(inlet) ? nil : false
-        }
-        guard hasTakenOver != true else { return }
-        guard hasTakenOver == nil else {
-            throw CaptureError(
-                .invalidState, operation: "replace the capture",
-                message: "The publisher was stopped before the new capture had taken over.")
-        }
-        throw CaptureError(
-            .stalled, operation: "replace the capture",
-            message: "The new capture has delivered no frame within \(timeout); the old one goes on.")
-    }
+    func life(of capture: any VideoCapture) -> any CaptureLifeCycle { capture }
+    func didStart() { startRepeating() }
+    func willStop() { repeater.withLock { $0.take() }?.stop() }
 
     // MARK: Mute and repeats
 
@@ -237,10 +190,6 @@ final class FrameFanOut: Sendable {
             // Without a thread there are no repeats, but the capture's own frames go on.
             repeater = try? FrameRepeater(interval: rate.frameInterval, clock: clock, fanOut: self)
         }
-    }
-
-    func stopRepeating() {
-        repeater.withLock { $0.take() }?.stop()
     }
 }
 

@@ -3,7 +3,7 @@ import Synchronization
 /// The subscription of one consumer to a ``VideoPublisher``: its queue, its thread, its statistics.
 ///
 /// Safe to use from any thread.
-public final class PublisherSubscription: Sendable {
+public final class PublisherSubscription: ConsumerPlace {
     /// The consumer's name, for statistics and its thread.
     public let name: String
 
@@ -153,16 +153,22 @@ public final class PublisherSubscription: Sendable {
             CaptureFeedback(onWants: { [weak self] in self?.updateWants($0) }, onRefresh: onRefresh))
     }
 
+    package func setStopping(_ isStopping: Bool) { queue.setStopping(isStopping) }
+
+    package func discardLive() {
+        if queue.policy == .dropOldest { queue.discardWaitingFrames() }
+    }
+
     /// Blocks until the consumer has worked through what waits; not on its own thread, where it returns at once. False
     /// when the consumer is stalled; what waited is then dropped.
-    func awaitRest(since start: MediaTime) -> Bool {
+    package func awaitRest(since start: MediaTime) -> Bool {
         isOnOwnThread || queue.awaitRest(since: start)
     }
 
     /// Ends the supply. When it returns, no call of the consumer is running and none will come, unless it was
     /// called from inside one or the consumer is stalled: then its thread ends when the call returns.
-    func end(discardingWaitingFrames: Bool, since start: MediaTime) {
-        queue.close(discardingWaitingFrames: discardingWaitingFrames)
+    package func end(since start: MediaTime) {
+        queue.close(discardingWaitingFrames: queue.policy == .dropOldest)
         immediate.withLock { $0 = nil }
         feedbackConsumer.withLock { $0.take() }?.connectFeedback(nil)
         guard !isOnOwnThread, queue.awaitRest(since: start) else { return }

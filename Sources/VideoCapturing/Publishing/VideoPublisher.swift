@@ -17,30 +17,13 @@ public final class VideoPublisher: Sendable {
     /// A consumer's queue: how many frames may wait, and what happens when it is full.
     public typealias QueueSettings = CaptureCore.QueueSettings
 
-    private let fanOut: FrameFanOut
-    private let current: Locked<Current>
-
-    private struct Current {
-        var capture: any VideoCapture
-        /// Held here, since a capture holds its consumer weakly.
-        var inlet: CaptureInlet
-        var isReplacing = false
-        /// The one that is to take over.
-        var incoming: (any VideoCapture)?
-        /// Between start and stop, even when the capture has ended on its own account.
-        var isStarted = false
-        var isClosed = false
-    }
+    private let core: PublisherCore<FrameFanOut>
 
     /// - Parameters:
     ///   - capture: the source of the frames; the publisher sets its consumer, and releases it in the end.
     ///   - clock: the clock for ages and repeats.
     public init(_ capture: any VideoCapture, clock: any CaptureClock = MonotonicClock()) {
-        fanOut = FrameFanOut(clock: clock)
-        let inlet = CaptureInlet(fanOut)
-        fanOut.setInlet(inlet)
-        capture.videoCaptureConsumer = inlet
-        current = Locked(Current(capture: capture, inlet: inlet))
+        core = PublisherCore(capture, FrameFanOut(clock: clock))
     }
 
     deinit {
@@ -48,23 +31,14 @@ public final class VideoPublisher: Sendable {
     }
 
     /// The capture that is published now.
-    public var capture: any VideoCapture { current.withLock { $0.capture } }
+    public var capture: any VideoCapture { core.capture }
 
     // MARK: Life
 
     /// Initializes the capture if necessary, and starts it.
     ///
     /// - Throws: the capture's errors, and `invalidState` once the publisher is closed.
-    public func start() throws(CaptureError) {
-        try checkIsOpen("start the publisher")
-        let capture = self.capture
-        for subscription in fanOut.subscriptions { subscription.queue.setStopping(false) }
-        try capture.initCapture()
-        fanOut.open(current.withLock { $0.inlet })
-        try capture.startCapture()
-        current.withLock { $0.isStarted = true }
-        fanOut.startRepeating()
-    }
+    public func start() throws(CaptureError) { try core.start() }
 
     /// Stops the capture. When it returns, no call of a consumer is running. The frames in queues with the policy
     /// `block` (files) have been delivered; those in other queues are dropped and counted as abandoned. Consumers stay
@@ -72,60 +46,11 @@ public final class VideoPublisher: Sendable {
     ///
     /// - Throws: the capture's errors; `stalled` when a consumer has not returned within the timeout of its queue. The
     ///   frames that waited for it are dropped, and its call may still be running.
-    public func stop() throws(CaptureError) {
-        current.withLock { $0.isStarted = false }
-        // The capture may wait for room in a queue whose consumer is the one that calls this.
-        for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
-        fanOut.stopRepeating()
-        let stopped = Result { () throws(CaptureError) in try stopCaptures() }
-        let subscriptions = fanOut.subscriptions
-        let start = MonotonicClock().now
-        // First of all, so that no live queue is worked through while a file is waited for.
-        for subscription in subscriptions where subscription.queue.policy == .dropOldest {
-            subscription.queue.discardWaitingFrames()
-        }
-        let stalled = subscriptions.filter { !$0.awaitRest(since: start) }
-        try stopped.get()
-        guard !stalled.isEmpty else { return }
-        throw CaptureError(
-            .stalled, operation: "stop", subject: stalled.map(\.name).joined(separator: ", "),
-            message: "The consumer has not returned within its timeout, and the waiting frames were dropped; "
-                + "check its destination.")
-    }
+    public func stop() throws(CaptureError) { try core.stop() }
 
     /// Stops, releases the capture, and ends every subscription. Harmless when called twice. A consumer that does not
     /// return within the timeout of its queue is left behind: its thread ends when the call returns.
-    public func close() {
-        current.withLock { current in
-            current.isStarted = false
-            current.isClosed = true
-        }
-        for subscription in fanOut.subscriptions { subscription.queue.setStopping(true) }
-        fanOut.stopRepeating()
-        try? stopCaptures()
-        capture.releaseCapture()
-        let start = MonotonicClock().now
-        for subscription in fanOut.removeAll() {
-            subscription.end(discardingWaitingFrames: subscription.queue.policy == .dropOldest, since: start)
-        }
-    }
-
-    /// - Throws: `invalidState` once it is closed: no consumer would get anything.
-    private func checkIsOpen(_ operation: String) throws(CaptureError) {
-        guard current.withLock({ $0.isClosed }) else { return }
-        throw CaptureError(
-            .invalidState, operation: operation, message: "The publisher is closed; make another one.")
-    }
-
-    /// Stops the capture, and one that is about to take over: then it does not.
-    private func stopCaptures() throws(CaptureError) {
-        let (capture, incoming) = current.withLock { ($0.capture, $0.incoming) }
-        defer {
-            fanOut.closeInlet()
-            try? incoming?.stopCapture()
-        }
-        try capture.stopCapture()
-    }
+    public func close() { core.close() }
 
     // MARK: Consumers
 
@@ -140,14 +65,14 @@ public final class VideoPublisher: Sendable {
     public func add(
         _ consumer: any VideoCaptureConsumer, name: String = "consumer", queue: QueueSettings = QueueSettings()
     ) throws(CaptureError) -> PublisherSubscription {
-        try checkIsOpen("add \(name)")
+        try core.checkIsOpen("add \(name)")
         let subscription = try PublisherSubscription(
             consumer, name: name,
             queue: FrameQueue(queue),
-            clock: fanOut.clock,
+            clock: core.fanOut.clock,
             onWants: { [weak self] in self?.passWantsOn() })
         subscription.connectFeedback { [weak self] in self?.requestRefreshFrame() }
-        fanOut.add(subscription)
+        core.fanOut.add(subscription)
         passWantsOn()
         return subscription
     }
@@ -157,9 +82,8 @@ public final class VideoPublisher: Sendable {
     /// with the policy `dropOldest`. A consumer that does not return within the timeout of its queue
     /// is left behind: its thread ends when the call returns.
     public func remove(_ subscription: PublisherSubscription) {
-        fanOut.remove(subscription)
-        subscription.end(
-            discardingWaitingFrames: subscription.queue.policy == .dropOldest, since: MonotonicClock().now)
+        core.fanOut.remove(subscription)
+        subscription.end(since: MonotonicClock().now)
         passWantsOn()
     }
 
@@ -167,22 +91,22 @@ public final class VideoPublisher: Sendable {
     public func requestRefreshFrame() { capture.requestRefreshFrame() }
 
     private func passWantsOn() {
-        capture.adapt(to: fanOut.mergedWants)
+        capture.adapt(to: core.fanOut.mergedWants)
     }
 
     // MARK: Pictures
 
     /// Sends other pictures in place of the capture's until ``unmute()``; timestamps go on.
-    public func mute(_ mode: VideoPublisher.MuteMode = .black) { fanOut.setMute(mode) }
+    public func mute(_ mode: VideoPublisher.MuteMode = .black) { core.fanOut.setMute(mode) }
 
     /// Ends ``mute(_:)``.
-    public func unmute() { fanOut.setMute(nil) }
+    public func unmute() { core.fanOut.setMute(nil) }
 
     /// The rate below which the last picture is sent again, so that viewers of a static source keep getting
     /// frames; nil, the default, for never.
     public var minimumFrameRate: FrameRate? {
-        get { fanOut.minimumFrameRate }
-        set { fanOut.setMinimumFrameRate(newValue, isRunning: capture.isCaptureStarted) }
+        get { core.fanOut.minimumFrameRate }
+        set { core.fanOut.setMinimumFrameRate(newValue, isRunning: capture.isCaptureStarted) }
     }
 
     /// Replaces the capture by another one, without a gap: the new one is started, its first frame takes over, then the
@@ -197,62 +121,13 @@ public final class VideoPublisher: Sendable {
     ///   another replacement is under way, and when the publisher is stopped or closed
     ///   meanwhile. The old capture then stays.
     public func replaceCapture(with new: any VideoCapture, timeout: Duration = .seconds(10)) throws(CaptureError) {
-        let old = current.withLock { current -> (any VideoCapture)? in
-            guard !current.isReplacing else { return nil }
-            current.isReplacing = true
-            return current.capture
-        }
-        guard let old else {
-            throw CaptureError(
-                .invalidState, operation: "replace the capture",
-                message: "Another replacement is under way; wait for its end.")
-        }
-        defer {
-            current.withLock { current in
-                current.isReplacing = false
-                current.incoming = nil
-            }
-        }
-        guard new !== old else { return }
-        let inlet = CaptureInlet(fanOut)
-        new.videoCaptureConsumer = inlet
-        new.adapt(to: fanOut.mergedWants)
-        let isStarted = current.withLock { current in
-            current.incoming = new
-            // With the lock held, so that a stop comes before and is seen, or afterwards and ends it.
-            if current.isStarted { fanOut.expect(inlet) }
-            return current.isStarted
-        }
-        do {
-            if isStarted {
-                try new.initCapture()
-                try new.startCapture()
-                try fanOut.awaitHandOver(to: inlet, timeout: timeout)
-            } else {
-                fanOut.setInlet(inlet)
-            }
-            try current.withLock { current throws(CaptureError) in
-                guard current.isStarted == isStarted else {
-                    throw CaptureError(
-                        .invalidState, operation: "replace the capture",
-                        message: "The publisher was \(isStarted ? "stopped" : "started") meanwhile; the old one stays.")
-                }
-                current.capture = new
-                current.inlet = inlet
-            }
-        } catch {
-            fanOut.setInlet(current.withLock { $0.inlet })
-            if new.isCaptureStarted { try? new.stopCapture() }
-            new.releaseCapture()
-            throw error
-        }
-        old.releaseCapture()
+        try core.replaceCapture(with: new, timeout: timeout)
     }
 
     /// Statistics of the capture and of each consumer.
     public var statistics: VideoPublisher.Statistics {
         VideoPublisher.Statistics(
-            capture: capture.statistics, consumers: fanOut.subscriptions.map(\.statistics), repeats: fanOut.repeats)
+            capture: capture.statistics, consumers: core.fanOut.places.map(\.statistics), repeats: core.fanOut.repeats)
     }
 }
 

@@ -3,8 +3,8 @@
 /// `@unchecked Sendable`: `source` and `timeline` are used on the capture thread only. There is one at a time,
 /// and each begins after the one before has said, through the control's lock, that it has ended. So Swift need not
 /// check accesses to them at run time, for each frame.
-final class SourceLoop: @unchecked Sendable {
-    private let control: VideoControl
+final class SourceLoop: CaptureLoop, @unchecked Sendable {
+    let control: VideoControl
     private let context: FrameContext
     @exclusivity(unchecked) private var source: any FrameSource
     @exclusivity(unchecked) private var timeline = FrameTimeline()
@@ -19,38 +19,14 @@ final class SourceLoop: @unchecked Sendable {
         context = FrameContext(control: control)
     }
 
-    /// The thread's whole life, from open to close.
-    func run() {
-        control.begin()
-        do {
-            try source.open(context)
-        } catch {
-            control.failOpening(captureError(error, operation: "open"))
-            return
-        }
-        control.didOpen { [settings = source.settings] in $0.settings = settings }
-        while control.awaitStart() { runSession() }
-        source.close()
-        control.didClose()
-    }
+    var sourceName: String? { source.settings.sourceName }
+    var adopt: (inout VideoMedia) -> Void { { [settings = source.settings] in $0.settings = settings } }
+    func open() throws { try source.open(context) }
+    func start() throws { try source.start(context) }
+    func stop() { source.stop() }
+    func close() { source.close() }
 
-    /// From start to stop.
-    private func runSession() {
-        var ending: CaptureState.StopReason
-        do {
-            try source.start(context)
-            control.didStart { [settings = source.settings] in $0.settings = settings }
-            context.waiter.beginSession()
-            ending = try deliverFrames()
-        } catch {
-            ending = control.endingOfSession(after: captureError(error, operation: "capture"))
-        }
-        // A source that runs out or fails is stopped before anyone is notified.
-        source.stop()
-        control.didStop(ending)
-    }
-
-    private func deliverFrames() throws -> CaptureState.StopReason {
+    func deliverUntilStopped() throws -> CaptureState.StopReason {
         var session = Session(pacer: FramePacer(pacing: source.pacing, context: context, after: timeline.lastTimestamp))
         timeline.beginSession()
         while !context.isStopping {
@@ -190,12 +166,6 @@ final class SourceLoop: @unchecked Sendable {
             contents.media.settings = settings
             contents.media.statistics.requestedFrameRate = rate
         }
-    }
-
-    private func captureError(_ error: any Error, operation: String) -> CaptureError {
-        if let error = error as? CaptureError { return error }
-        return CaptureError(
-            .system, operation: operation, subject: source.settings.sourceName, message: "\(error)")
     }
 }
 

@@ -11,7 +11,7 @@ import VideoCapturing
     /// - Parameter isToFail: whether the rule is expected to fail: only then is a deadline waited for, and a short one right.
     private func suite(_ flaw: Flaw?, isToFail: Bool = false) -> ConformanceSuite {
         var suite = ConformanceSuite(
-            name: flaw?.rawValue ?? "no flaw", frameDeadline: isToFail ? .milliseconds(500) : .seconds(30),
+            name: flaw?.rawValue ?? "no flaw", deadline: isToFail ? .milliseconds(500) : .seconds(30),
             stopDeadline: .milliseconds(400), ruleDeadline: isToFail ? .seconds(30) : .seconds(300),
             makeFailingCapture: {
                 BrokenCapture(
@@ -27,7 +27,7 @@ import VideoCapturing
                 default: BrokenCapture(flaw, inner: FaultInjectingCapturer())
                 }
             })
-        if flaw == .stopIsSlow { suite.frameDeadline = .seconds(30) }
+        if flaw == .stopIsSlow { suite.deadline = .seconds(30) }
         suite.ownEndTimeout = flaw == .restartAfterEndThrows ? .seconds(30) : .milliseconds(500)
         return suite
     }

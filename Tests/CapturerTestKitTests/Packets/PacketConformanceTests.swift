@@ -16,7 +16,7 @@ import VideoCapturing
     func isCaught(flaw: Flaw) async throws {
         let rule = try #require(PacketConformanceSuite.Rule(rawValue: flaw.rule.rawValue))
         let suite = PacketConformanceSuite(
-            name: flaw.rawValue, packetDeadline: .milliseconds(500), ruleDeadline: .seconds(30)
+            name: flaw.rawValue, deadline: .milliseconds(500), ruleDeadline: .seconds(30)
         ) { FramesAsPackets(BrokenCapture(flaw, inner: FaultInjectingCapturer())) }
         let check = await suite.checkDetached(rule)
         #expect(check.isFailure, "\(flaw): \(check)")
@@ -25,7 +25,7 @@ import VideoCapturing
     @Test(arguments: PacketFlaw.allCases)
     func isCaught(flaw: PacketFlaw) async {
         let suite = PacketConformanceSuite(
-            name: flaw.rawValue, packetDeadline: .milliseconds(500), ruleDeadline: .seconds(30)
+            name: flaw.rawValue, deadline: .milliseconds(500), ruleDeadline: .seconds(30)
         ) { SpoiledPackets(flaw) }
         let check = await suite.checkDetached(flaw.rule)
         #expect(check.isFailure, "\(flaw): \(check)")

@@ -17,7 +17,7 @@ import VideoCapturing
     private func suite(_ flaw: Flaw?) -> AudioConformanceSuite {
         // Only where a rule is to fail is a deadline waited for.
         var suite = AudioConformanceSuite(
-            name: flaw?.rawValue ?? "no flaw", chunkDeadline: flaw == nil ? .seconds(30) : .milliseconds(500),
+            name: flaw?.rawValue ?? "no flaw", deadline: flaw == nil ? .seconds(30) : .milliseconds(500),
             stopDeadline: .milliseconds(400), ruleDeadline: flaw == nil ? .seconds(300) : .seconds(30),
             makeFailingCapture: {
                 try FramesAsSound(
@@ -32,7 +32,7 @@ import VideoCapturing
                     flaw == .restartAfterEndThrows ? SourceCapturer(FiniteSource()) : FaultInjectingCapturer()
                 return try FramesAsSound(BrokenCapture(flaw, inner: inner))
             })
-        if flaw == .stopIsSlow { suite.chunkDeadline = .seconds(30) }
+        if flaw == .stopIsSlow { suite.deadline = .seconds(30) }
         suite.ownEndTimeout = flaw == .restartAfterEndThrows ? .seconds(30) : .milliseconds(500)
         return suite
     }
@@ -47,7 +47,7 @@ import VideoCapturing
     @Test(arguments: SoundFlaw.allCases)
     func isCaught(flaw: SoundFlaw) async {
         let suite = AudioConformanceSuite(
-            name: flaw.rawValue, chunkDeadline: .milliseconds(500), ruleDeadline: .seconds(30)
+            name: flaw.rawValue, deadline: .milliseconds(500), ruleDeadline: .seconds(30)
         ) { SpoiledSound(flaw) }
         let check = await suite.checkDetached(flaw.rule)
         #expect(check.isFailure, "\(flaw): \(check)")

@@ -2,7 +2,7 @@ import Digests
 import VideoCapturing
 
 /// Each frame is complete: planes and strides fit the buffer, size, pixel format and colour are true.
-extension ConformanceTrial {
+extension ConformanceTrial<PictureMedium> {
     func checkPlanesFit() throws {
         let recorder = RecordingConsumer(limit: 4)
         for frame in try frames(recorder) {
@@ -115,7 +115,7 @@ extension ConformanceTrial {
             if case .stopped = capture.state { return true }
             return recorder.count >= recorder.limit
         }
-        try require(hasCome && recorder.count > 0, "No frame came for \(suite.frameDeadline).")
+        try require(hasCome && recorder.count > 0, "No frame came for \(suite.deadline).")
         try stop(capture)
         return recorder.frames
     }

@@ -1,7 +1,7 @@
 import VideoCapturing
 
 /// What the other members of `VideoCapture` promise.
-extension ConformanceTrial {
+extension ConformanceTrial<PictureMedium> {
     func checkContentHintIsKept() throws {
         let capture = try make()
         for hint in VideoContentHint.allCases {
@@ -159,7 +159,7 @@ extension ConformanceTrial {
 }
 
 /// What the capture does with its consumer.
-extension ConformanceTrial {
+extension ConformanceTrial<PictureMedium> {
     func checkConsumerIsWeak() throws {
         let capture = try make()
         weak var observed: ProbeConsumer?

@@ -1,7 +1,7 @@
 import VideoCapturing
 
 /// init → (start → stop)* → release.
-extension ConformanceTrial {
+extension ConformanceTrial<PictureMedium> {
     func checkLifeInOrder() throws {
         let probe = ProbeConsumer()
         let capture = try make()

@@ -1,12 +1,12 @@
 import VideoCapturing
 
 /// Every change is seen by every ``stateChanges()`` stream, in order, none left out.
-extension ConformanceTrial {
+extension ConformanceTrial<PictureMedium> {
     func checkLegalStates() throws {
         let capture = try make()
         let collector = StateCollector(capture.stateChanges())
         try liveOneLife(capture)
-        let limit = suite.frameDeadline
+        let limit = suite.deadline
         let isWhole = collector.wait(limit) { $0.last?.new == .idle && $0.last?.old != .idle }
         let changes = collector.changes
         if let fault = changes.fault(from: .idle) { throw Finding.broken("\(fault) All: \(describe(changes))") }
@@ -28,7 +28,7 @@ extension ConformanceTrial {
         let late = StateCollector(unread)
         let collectors = [early, second, late]
         for (number, collector) in collectors.enumerated() {
-            let isWhole = collector.wait(suite.frameDeadline) { $0.last?.new == .idle }
+            let isWhole = collector.wait(suite.deadline) { $0.last?.new == .idle }
             try require(
                 isWhole, "Stream \(number + 1) of 3 did not tell the whole life, but: \(describe(collector.changes))")
         }
@@ -47,7 +47,7 @@ extension ConformanceTrial {
         }
         note("waiting for the stream to end")
         try require(
-            collector.waitForEnd(suite.frameDeadline), "The stream goes on although the capture is released.")
+            collector.waitForEnd(suite.deadline), "The stream goes on although the capture is released.")
     }
 
     func checkFirstErrorWins() throws {
@@ -79,7 +79,7 @@ extension ConformanceTrial {
         try require(failure() != first, "After a restart the state is still \(capture.state).")
         try awaitFrames(1, after: before, at: probe, of: capture)
         try require(
-            collector.wait(suite.frameDeadline) { !$0.isEmpty }, "The restart was not told as a change of state.")
+            collector.wait(suite.deadline) { !$0.isEmpty }, "The restart was not told as a change of state.")
         if let fault = collector.changes.fault(from: collector.changes[0].old) { throw Finding.broken(fault) }
     }
 

@@ -1,7 +1,7 @@
 import VideoCapturing
 
 /// A capture can be restarted after it was stopped, or after it stopped on its own account, any number of times.
-extension ConformanceTrial {
+extension ConformanceTrial<PictureMedium> {
     func checkRestart() throws {
         let probe = ProbeConsumer()
         let capture = try make()
@@ -76,7 +76,7 @@ extension ConformanceTrial {
 }
 
 /// When ``stopCapture()`` has returned, no call of the consumer is running and none will come.
-extension ConformanceTrial {
+extension ConformanceTrial<PictureMedium> {
     func checkStopEndsDelivery() throws {
         let probe = ProbeConsumer(delay: .milliseconds(4))
         let capture = try make()

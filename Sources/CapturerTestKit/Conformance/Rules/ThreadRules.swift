@@ -1,7 +1,7 @@
 import VideoCapturing
 
 /// On which threads the capture may be called, and on which it calls.
-extension ConformanceTrial {
+extension ConformanceTrial<PictureMedium> {
     func checkAnyThread() throws {
         let probe = ProbeConsumer()
         let capture = try makeStarted(probe)

@@ -1,7 +1,7 @@
 import VideoCapturing
 
 /// Timestamps are of the monotonic clock, strictly increase, and go on increasing over restarts.
-extension ConformanceTrial {
+extension ConformanceTrial<PictureMedium> {
     func checkMonotonicClock() throws {
         let probe = ProbeConsumer()
         let capture = try makeStarted(probe)
@@ -58,11 +58,7 @@ extension ConformanceTrial {
     /// Losses are provoked: by a slow consumer, by taking the consumer away, and by restarts. The counts are read
     /// with each frame.
     func checkGapsAreCounted() throws {
-        struct Sample: Sendable {
-            var sequenceNumber: UInt64
-            var dropped: UInt64
-        }
-        let samples = Locked<[Sample]>([])
+        let samples = Locked<[(sequenceNumber: UInt64, dropped: UInt64)]>([])
         let held = Locked<(any VideoCapture)?>(nil)
         let capture = try make()
         held.withLock { $0 = capture }
@@ -71,7 +67,7 @@ extension ConformanceTrial {
         let probe = ProbeConsumer { frame, number in
             guard number < 200, let capture = held.withLock({ $0 }) else { return }
             let dropped = capture.statistics.framesDropped.total
-            samples.withLock { $0.append(Sample(sequenceNumber: frame.sequenceNumber, dropped: dropped)) }
+            samples.withLock { $0.append((frame.sequenceNumber, dropped)) }
             if number == 2 { pause(interval * 3) }
         }
         capture.videoCaptureConsumer = probe

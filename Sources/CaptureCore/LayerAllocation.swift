@@ -3,7 +3,7 @@
 /// The receivers whose networks are about the same get all layers, at what the slowest of them can take; a clearly slower one
 /// gets fewer frames rather than slow the others down. Only where it cannot take the base layer alone the bitrate follows it.
 /// A receiver keeps what it had within some limits, so that nothing swings. A value without clock or threads.
-struct LayerAllocation {
+package struct LayerAllocation {
     private struct Member {
         let name: String
         /// What the way to it can take; nil while that is not known.
@@ -14,7 +14,7 @@ struct LayerAllocation {
     }
 
     /// The bitrate of the encoder, in bits per second.
-    private(set) var bitrate: Int
+    package private(set) var bitrate: Int
 
     private let maximumBitrate: Int
     /// The part of the bitrate that each layer and those below it have.
@@ -29,7 +29,7 @@ struct LayerAllocation {
     /// - Parameters:
     ///   - maximumBitrate: in bits per second.
     ///   - layerCount: the temporal layers of the encoder, 1 to 3.
-    init(maximumBitrate: Int, layerCount: Int) {
+    package init(maximumBitrate: Int, layerCount: Int) {
         self.maximumBitrate = maximumBitrate
         bitrate = maximumBitrate
         shares =
@@ -41,7 +41,7 @@ struct LayerAllocation {
     }
 
     /// Changes the receivers; those that stay keep their state.
-    mutating func setReceivers(_ names: [String]) {
+    package mutating func setReceivers(_ names: [String]) {
         members = names.map { name in
             members.first { $0.name == name } ?? Member(name: name, layer: shares.count - 1)
         }
@@ -49,14 +49,14 @@ struct LayerAllocation {
     }
 
     /// Sets what the way to a receiver can take, in bits per second; ignored for one that is not there.
-    mutating func setBitrate(_ bitrate: Int, of name: String) {
+    package mutating func setBitrate(_ bitrate: Int, of name: String) {
         guard let index = members.firstIndex(where: { $0.name == name }) else { return }
         members[index].bitrate = bitrate
         update()
     }
 
     /// The highest layer that a receiver gets.
-    func layer(of name: String) -> Int { members.first { $0.name == name }?.layer ?? shares.count - 1 }
+    package func layer(of name: String) -> Int { members.first { $0.name == name }?.layer ?? shares.count - 1 }
 
     private mutating func update() {
         let known = members.compactMap(\.bitrate)
