@@ -266,7 +266,8 @@ let package = Package(
         .target(name: "StreamTransport", dependencies: ["CaptureCore"], swiftSettings: strict),
         // Connections of WebRTC (ICE, DTLS, SRTP), for this package alone.
         .target(
-            name: "WebRTCTransport", dependencies: ["CaptureCore", "CNice", "COpenSSL"], swiftSettings: strict),
+            name: "WebRTCTransport", dependencies: ["CaptureCore", "StreamTransport", "CNice", "COpenSSL"],
+            swiftSettings: strict),
         // RTP, RTCP and session descriptions, for this package alone. No Foundation, no C library.
         .target(name: "RTP", dependencies: ["CaptureCore", "H264Bitstream"], swiftSettings: strict),
         // HTTP by libcurl, for what captures from servers; for this package alone, but for credentials and certificates.
@@ -396,7 +397,8 @@ let package = Package(
                 "VideoCapturing",
             ], swiftSettings: strict),
         .testTarget(
-            name: "WebRTCTransportTests", dependencies: ["WebRTCTransport", "CaptureCore", "CSRTP", "TestTools"],
+            name: "WebRTCTransportTests",
+            dependencies: ["WebRTCTransport", "CaptureCore", "CSRTP", "StreamTransport", "TestTools"],
             swiftSettings: strict),
         .testTarget(
             name: "StreamOutputTests",

@@ -16,6 +16,8 @@ final class ICEAgent: @unchecked Sendable {
         var gathered: @Sendable () -> Void
         /// On any thread.
         var stateChanged: @Sendable (NiceComponentState) -> Void
+        /// Another pair was chosen. On any thread.
+        var pairChanged: @Sendable () -> Void
         /// The bytes of a datagram, which may be changed in place.
         var received: @Sendable (UnsafeMutableRawBufferPointer) -> Void
     }
@@ -61,6 +63,8 @@ final class ICEAgent: @unchecked Sendable {
             agent, { _, _, context in ICEAgent.of(context).handlers.gathered() },
             { _, _, _, state, context in ICEAgent.of(context).handlers.stateChanged(NiceComponentState(state)) },
             context)
+        nice_shim_connect_pair_signal(
+            agent, { _, _, _, _, _, context in ICEAgent.of(context).handlers.pairChanged() }, context)
         nice_agent_attach_recv(
             agent, stream, ICEAgent.component, thread.context,
             { _, _, _, count, bytes, context in
@@ -196,6 +200,13 @@ final class ICEAgent: @unchecked Sendable {
             }
         }
         return "\(name(local)), \(name(remote))"
+    }
+
+    /// The path past the agent to the peer; nil by a relay of this side.
+    var directPath: DirectPath? {
+        var (peer, length) = (sockaddr_storage(), socklen_t(0))
+        let descriptor = nice_shim_direct_path(agent, stream, ICEAgent.component, &peer, &length)
+        return descriptor < 0 ? nil : DirectPath(descriptor, peer: peer, length: Int(length))
     }
 
     // MARK: Data

@@ -1,6 +1,12 @@
 import CNice
 import CaptureCore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// Memory for the packets that go to one peer in one system call. For one thread.
 ///
 /// Each slot has room for a packet of RTP at the largest size that is sent, and for the tag of SRTP.
@@ -60,6 +66,11 @@ package final class PacketBatch {
         let isKept = body(memory.baseAddress! + index * PacketBatch.slotSize, &length)
         vectors[index].size = isKept ? gsize(length) : 0
         return isKept
+    }
+
+    /// The packets as the kernel takes them: `GOutputVector` is an `iovec`.
+    func withVectors<Result>(_ body: (UnsafeBufferPointer<iovec>) -> Result) -> Result {
+        UnsafeBufferPointer(rebasing: vectors[..<count]).withMemoryRebound(to: iovec.self, body)
     }
 
     /// The length of a packet.

@@ -23,11 +23,6 @@ package final class PeerConnection: @unchecked Sendable {
         var statistics = Statistics()
     }
 
-    private struct Outbound {
-        let srtp: SRTPSession
-        let agent: ICEAgent
-    }
-
     let configuration: Configuration
     private let handlers: Handlers
     let thread: ConnectThread
@@ -109,6 +104,7 @@ package final class PeerConnection: @unchecked Sendable {
                     gathered: { self.didGather() },
                     // It may come from any thread, and with the agent's lock held elsewhere.
                     stateChanged: { state in self.thread.perform { self.iceStateChanged(state) } },
+                    pairChanged: { self.thread.perform { self.pathChanged() } },
                     received: { self.received($0) }))
             self.agent = agent
             setState(.gathering)
@@ -214,12 +210,19 @@ package final class PeerConnection: @unchecked Sendable {
     private func iceStateChanged(_ new: NiceComponentState) {
         switch new {
         case NICE_COMPONENT_STATE_CONNECTED, NICE_COMPONENT_STATE_READY:
-            let pair = agent?.selectedPair
-            shared.withLock { $0.statistics.path = pair }
+            pathChanged()
             isICEConnected = true
             if case .disconnected = state { setState(.ready) } else { startEncryption() }
         case NICE_COMPONENT_STATE_FAILED: pathFailed()
         default: break
+        }
+    }
+
+    private func pathChanged() {
+        let (pair, direct) = (agent?.selectedPair, agent?.directPath)
+        shared.withLock { shared in
+            shared.statistics.path = pair
+            shared.outbound?.direct = direct
         }
     }
 
@@ -274,7 +277,9 @@ package final class PeerConnection: @unchecked Sendable {
                 let sessions = try dtls.makeSRTP()
                 inbound = sessions.inbound
                 timer = nil
-                shared.withLock { $0.outbound = Outbound(srtp: sessions.outbound, agent: agent) }
+                shared.withLock {
+                    $0.outbound = Outbound(srtp: sessions.outbound, agent: agent, direct: agent.directPath)
+                }
                 setState(.ready)
             } catch {
                 finish(error)
@@ -338,12 +343,14 @@ package final class PeerConnection: @unchecked Sendable {
         defer { batch.removeAll() }
         shared.withLock { shared in
             guard let outbound = shared.outbound, shared.state == .ready, batch.count > 0 else { return }
-            for index in 0..<batch.count { _ = batch.withPacket(index) { outbound.srtp.protect($0, &$1) } }
-            // The first ones.
-            let taken = outbound.agent.send(batch.messages.baseAddress!, count: batch.count)
-            shared.statistics.packetsSent += UInt64(taken)
-            shared.statistics.bytesSent += (0..<taken).reduce(0) { $0 + UInt64(batch.length($1)) }
-            shared.statistics.packetsUnsent += UInt64(batch.count - taken)
+            var isProtected = true
+            for index in 0..<batch.count {
+                isProtected = batch.withPacket(index) { outbound.srtp.protect($0, &$1) } && isProtected
+            }
+            let sent = isProtected ? outbound.send(batch) : (count: 0, bytes: 0)
+            shared.statistics.packetsSent += UInt64(sent.count)
+            shared.statistics.bytesSent += UInt64(sent.bytes)
+            shared.statistics.packetsUnsent += UInt64(batch.count - sent.count)
         }
     }
 

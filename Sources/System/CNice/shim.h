@@ -1,7 +1,11 @@
 #ifndef CNICE_SHIM_H
 #define CNICE_SHIM_H
 
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <nice/agent.h>
+#include <string.h>
+#include <sys/socket.h>
 
 // Swift has no functions of variable arguments, and no casts between types of functions.
 
@@ -34,6 +38,32 @@ static inline void nice_shim_connect_signals(
 
 static inline void nice_shim_disconnect_signals(NiceAgent *agent, void *context) {
     g_signal_handlers_disconnect_by_data(agent, context);
+}
+
+typedef void (*nice_shim_pair_function)(
+    NiceAgent *agent, guint stream, guint component, NiceCandidate *local, NiceCandidate *remote, gpointer context);
+
+static inline void nice_shim_connect_pair_signal(NiceAgent *agent, nice_shim_pair_function changed, void *context) {
+    g_signal_connect(agent, "new-selected-pair-full", G_CALLBACK(changed), context);
+}
+
+/// A duplicate of the socket of the chosen pair, and the address of the peer there; -1 where the pair is none, goes by a
+/// relay of this side, or no descriptor is left.
+static inline int nice_shim_direct_path(
+    NiceAgent *agent, guint stream, guint component, struct sockaddr_storage *peer, socklen_t *length) {
+    NiceCandidate *local = NULL, *remote = NULL;
+    if (!nice_agent_get_selected_pair(agent, stream, component, &local, &remote)
+        || local->type == NICE_CANDIDATE_TYPE_RELAYED || local->transport != NICE_CANDIDATE_TRANSPORT_UDP
+        || remote->transport != NICE_CANDIDATE_TRANSPORT_UDP)
+        return -1;
+    GSocket *socket = nice_agent_get_selected_socket(agent, stream, component);
+    if (!socket) return -1;
+    memset(peer, 0, sizeof *peer);
+    nice_address_copy_to_sockaddr(&remote->addr, (struct sockaddr *)peer);
+    *length = peer->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    int descriptor = fcntl(g_socket_get_fd(socket), F_DUPFD_CLOEXEC, 0);
+    g_object_unref(socket);
+    return descriptor;
 }
 
 /// Takes the path in use as one that the peer consents to, which libnice does not know of.

@@ -278,7 +278,7 @@ public final class EncodingConsumer: FeedbackConsumer {
 
     private func releaseIfIdle() {
         let isIdle = state.withLock { state in
-            let isIdle = isIdle(state)
+            let isIdle = self.isIdle(state)
             if isIdle { state.encoderWants = CaptureWants() }
             return isIdle
         }

@@ -2,6 +2,8 @@ import CaptureCore
 import NIOCore
 import NIOPosix
 
+import struct StreamTransport.DatagramRuns
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -108,15 +110,10 @@ final class DatagramSender: @unchecked Sendable {
 final class DatagramPort: @unchecked Sendable {
     let number: Int
     private let descriptor: CInt
-    /// Whether the kernel cuts a run of packets itself.
-    private var cutsRuns = true
+    private var runs = DatagramRuns()
     private var isOpen = true
     /// Whether it closes the socket, which otherwise NIO does.
     private let isOwner: Bool
-
-    /// The maximum number of packets in a run (`UDP_MAX_SEGMENTS`), and of their bytes.
-    private static let maximumRun = 60
-    private static let maximumRunSize = 60_000
 
     private init(_ descriptor: CInt, number: Int, isOwner: Bool = false) {
         self.descriptor = descriptor
@@ -132,70 +129,19 @@ final class DatagramPort: @unchecked Sendable {
     /// Sends the packets of a range. Returns the number that was not sent.
     func send(_ packets: FramedPackets, _ range: Range<Int>, to address: SocketAddress) -> Int {
         guard isOpen else { return range.count }
-        var lost = 0
-        withUnsafeTemporaryAllocation(of: iovec.self, capacity: DatagramPort.maximumRun) { run in
-            var (count, size, bytes) = (0, 0, 0)
-            func flush() {
-                guard count > 0 else { return }
-                if !send(UnsafeMutableBufferPointer(rebasing: run[..<count]), size: size, to: address) { lost += count }
-                (count, bytes) = (0, 0)
-            }
+        return withUnsafeTemporaryAllocation(of: iovec.self, capacity: range.count) { datagrams in
             var index = 0
             packets.forEachPacket { packet in
-                defer { index += 1 }
-                guard range.contains(index) else { return }
-                // All but the last one of a run have the same size.
-                let ends = count > 0 && (packet.count > size || run[count - 1].iov_len != size)
-                if ends || count == DatagramPort.maximumRun || bytes + packet.count > DatagramPort.maximumRunSize
-                    || !cutsRuns
-                {
-                    flush()
+                if range.contains(index) {
+                    datagrams[index - range.lowerBound] = iovec(
+                        iov_base: UnsafeMutableRawPointer(mutating: packet.baseAddress), iov_len: packet.count)
                 }
-                if count == 0 { size = packet.count }
-                run[count] = iovec(
-                    iov_base: UnsafeMutableRawPointer(mutating: packet.baseAddress), iov_len: packet.count)
-                count += 1
-                bytes += packet.count
+                index += 1
             }
-            flush()
-        }
-        return lost
-    }
-
-    private func send(_ run: UnsafeMutableBufferPointer<iovec>, size: Int, to address: SocketAddress) -> Bool {
-        address.withSockAddr { name, length in
-            // A `cmsghdr` with 16 bits of data: 18 bytes, which take 24.
-            withUnsafeTemporaryAllocation(byteCount: 24, alignment: 8) { control in
-                var message = msghdr()
-                message.msg_name = UnsafeMutableRawPointer(mutating: UnsafeRawPointer(name))
-                message.msg_namelen = socklen_t(length)
-                message.msg_iov = run.baseAddress
-                message.msg_iovlen = numericCast(run.count)
-                if run.count > 1 {
-                    control.initializeMemory(as: UInt8.self, repeating: 0)
-                    control.storeBytes(of: 18, as: Int.self)
-                    control.storeBytes(of: CInt(IPPROTO_UDP), toByteOffset: 8, as: CInt.self)
-                    control.storeBytes(of: 103, toByteOffset: 12, as: CInt.self)  // UDP_SEGMENT
-                    control.storeBytes(of: UInt16(size), toByteOffset: 16, as: UInt16.self)
-                    message.msg_control = control.baseAddress
-                    message.msg_controllen = numericCast(control.count)
+            return range.count
+                - address.withSockAddr {
+                    runs.send(UnsafeBufferPointer(datagrams), by: descriptor, to: $0, length: $1).count
                 }
-                if sendmsg(descriptor, &message, CInt(MSG_DONTWAIT)) >= 0 { return true }
-                guard run.count > 1, [EINVAL, EIO, ENOPROTOOPT, EOPNOTSUPP, EMSGSIZE].contains(errno) else {
-                    return false
-                }
-                // A kernel or a network device that cannot: one by one from now on.
-                cutsRuns = false
-                message.msg_control = nil
-                message.msg_controllen = 0
-                var isSent = true
-                for index in run.indices {
-                    message.msg_iov = run.baseAddress.map { $0 + index }
-                    message.msg_iovlen = 1
-                    if sendmsg(descriptor, &message, CInt(MSG_DONTWAIT)) < 0 { isSent = false }
-                }
-                return isSent
-            }
         }
     }
 }

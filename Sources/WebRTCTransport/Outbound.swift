@@ -1,0 +1,53 @@
+import CaptureCore
+import StreamTransport
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// What sends to a peer: its keys, and the paths to it.
+struct Outbound {
+    let srtp: SRTPSession
+    let agent: ICEAgent
+    var direct: DirectPath?
+
+    /// Sends a batch of protected packets. Returns how many were taken, and their bytes.
+    func send(_ batch: PacketBatch) -> (count: Int, bytes: Int) {
+        if let direct { return direct.send(batch) }
+        // The first ones.
+        let taken = agent.send(batch.messages.baseAddress!, count: batch.count)
+        return (taken, (0..<taken).reduce(0) { $0 + batch.length($1) })
+    }
+}
+
+/// The socket of a chosen pair, for datagrams that need nothing else of the agent: its lock and a system call for each of
+/// them cost more than encryption. A duplicate, so that it can never be another file's descriptor.
+///
+/// `@unchecked Sendable`: used under the lock of its peer.
+final class DirectPath: @unchecked Sendable {
+    private let descriptor: CInt
+    private let peer: sockaddr_storage
+    private let length: Int
+    private var runs = DatagramRuns()
+
+    init(_ descriptor: CInt, peer: sockaddr_storage, length: Int) {
+        self.descriptor = descriptor
+        self.peer = peer
+        self.length = length
+    }
+
+    deinit { _ = systemClose(descriptor) }
+
+    /// Sends the packets of a batch. Returns how many were taken, and their bytes.
+    func send(_ batch: PacketBatch) -> (count: Int, bytes: Int) {
+        withUnsafePointer(to: peer) { peer in
+            peer.withMemoryRebound(to: sockaddr.self, capacity: 1) { peer in
+                batch.withVectors { runs.send($0, by: descriptor, to: peer, length: length) }
+            }
+        }
+    }
+}
+
+private func systemClose(_ descriptor: CInt) -> CInt { close(descriptor) }
