@@ -108,6 +108,28 @@ import Testing
         }
     }
 
+    @Test func aDamagedPacketIsALoss() async throws {
+        let path = try film("a.mp4")
+        let whole = try await packets(of: path)
+        let listed = try run(
+            "ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=pos", "-of", "csv=p=0", path)
+        // The sixth picture states a length beyond its packet.
+        let position = try #require(Int(listed.split(whereSeparator: \.isNewline)[5].prefix { $0.isNumber }))
+        var bytes = try readBytes(path)
+        bytes.replaceSubrange(position..<position + 4, with: [0x7F, 0xFF, 0xFF, 0xFF])
+        try writeBytes(bytes, to: path)
+        let (left, tracks) = try await packets(of: path)
+        let pictures = left.filter { $0.track == tracks[0].id }
+        // The first five, then from the second key frame on.
+        let expected = whole.packets.filter { $0.track == tracks[0].id }
+        let numbers = Array(0..<5) + Array(10..<expected.count)
+        #expect(
+            pictures.map { $0.timestamp - pictures[0].timestamp }
+                == numbers.map { expected[$0].timestamp - expected[0].timestamp })
+        #expect(pictures[5].isKeyFrame)
+        #expect(left.count - pictures.count == whole.packets.count - expected.count)
+    }
+
     @Test func aCutFileGivesItsPacketsAndThenAnError() async throws {
         let whole = try readBytes(try film("a.mkv"))
         let path = folder.file("cut.mkv")

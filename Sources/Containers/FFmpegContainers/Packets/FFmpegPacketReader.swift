@@ -19,6 +19,8 @@ final class FFmpegPacketReader {
     private var ready: [MediaPacket] = []
     private var returned = 0
     private var end: Int32?
+    /// The packets of each track that were too damaged to be passed on, since the last call of ``takeLosses()``.
+    private var lost: [TrackID: Int] = [:]
 
     /// How many packets are read ahead for the description of a track.
     private static let maximumReadAhead = 512
@@ -130,8 +132,21 @@ final class FFmpegPacketReader {
                 throw .unsupported(path, "The file is encrypted; decrypt it first, with the program it is meant for.")
             }
             guard let number = demuxer.indices.firstIndex(of: packet.pointee.stream_index) else { continue }
-            return try streams[number].filter(packet, pool, into: &ready)
+            do throws(MediaFileError) {
+                return try streams[number].filter(packet, pool, into: &ready)
+            } catch {
+                // A decoder goes on after a damaged packet too.
+                guard error.code == .corruptData else { throw error }
+                lost[streams[number].description.id, default: 0] += 1
+            }
         }
+    }
+
+    /// How many packets of each track were too damaged to be passed on, since the last call.
+    func takeLosses() -> [TrackID: Int] {
+        guard !lost.isEmpty else { return [:] }
+        defer { lost = [:] }
+        return lost
     }
 
     /// What the end of reading means; nil when it is the file's.

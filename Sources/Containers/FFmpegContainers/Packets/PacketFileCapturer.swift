@@ -12,7 +12,8 @@ public import PacketCapturing
 /// no name in `Codec` has the library's, such as `hevc`, `vp9` or `av1`.
 ///
 /// A restart goes on with the next key frame, and after the end of the file from its beginning; a pipe ends at once then.
-/// A damaged or truncated file gives its packets, then the capture stops with `corruptData`.
+/// A packet that is too damaged to be passed on is a loss, and the pictures go on with the next key frame. A truncated file
+/// gives its packets, then the capture stops with `corruptData`.
 public final class PacketFileCapturer: ForwardingPacketCapture {
     public let forwardedCapture: PacketSourceCapturer
 
@@ -74,7 +75,9 @@ private struct PacketFileSource: PacketSource {
     mutating func nextPacket(_ context: PacketContext) throws -> MediaPacket? {
         guard !hasEnded, let reader else { return nil }
         do {
-            if let packet = try reader.next() { return packet }
+            let packet = try reader.next()
+            for (track, count) in reader.takeLosses() { context.reportLoss(count, of: track) }
+            if let packet { return packet }
             hasEnded = true
             return nil
         } catch  where error.code == .interrupted && context.isStopping {

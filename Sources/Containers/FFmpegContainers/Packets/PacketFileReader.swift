@@ -49,6 +49,8 @@ public final class PacketFileReader {
 
     /// The next packet; nil at the end.
     ///
-    /// - Throws: `MediaFileError` with the code `corruptData` where the file is damaged or cut off, after the packets of before.
+    /// Packets that are too damaged to be passed on are left out.
+    ///
+    /// - Throws: `MediaFileError` with the code `corruptData` where the file is cut off, after the packets of before.
     public func next() throws -> MediaPacket? { try reader.next() }
 }
