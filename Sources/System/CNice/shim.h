@@ -47,7 +47,7 @@ static inline void nice_shim_connect_pair_signal(NiceAgent *agent, nice_shim_pai
     g_signal_connect(agent, "new-selected-pair-full", G_CALLBACK(changed), context);
 }
 
-/// A duplicate of the socket of the chosen pair, and the address of the peer there; -1 where the pair is none, goes by a
+/// A duplicate of the socket of the chosen pair, and the address of the peer there; -1 without a pair, where it goes by a
 /// relay of this side, or no descriptor is left.
 static inline int nice_shim_direct_path(
     NiceAgent *agent, guint stream, guint component, struct sockaddr_storage *peer, socklen_t *length) {
