@@ -78,7 +78,7 @@ enum ToolOptions {
                 default: "off"),
             OptionDescription(
                 "split-at", .choice(["start", "clock"]),
-                "with --split 1h: files end by the time since the start, or at full hours of local time",
+                "files of --split 1h last an hour, or end at full hours",
                 default: "start"),
             OptionDescription(
                 "keep", .text("N|SIZE|AGE"),
