@@ -56,6 +56,22 @@ import VideoCapturing
         #expect(try folder.read("large") == large)
     }
 
+    /// The outputs of a run write their stills at the same time, into the same folder.
+    @Test func manyAreWrittenAtOnce() async throws {
+        let patterns = (0..<4).map { folder.file("\($0)-%03d.jpg") }
+        let pictures = (1...400).map { still($0, [UInt8(truncatingIfNeeded: $0)]) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for pattern in patterns {
+                group.addTask {
+                    let file = try StillFile(pattern, overwrites: true)
+                    for picture in pictures { try file.write(picture) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try names.count == 1600)
+    }
+
     /// Whatever exists, and however many are taken in a second, none is replaced.
     @Test(arguments: [false, true]) func namesMayHaveTheTime(overwrites: Bool) throws {
         var fields = tm()

@@ -80,7 +80,8 @@ extension CapturePlan {
         recorder = try RecorderPlan(values)
         let mayHaveOwn = source.mayHaveSound && values["audio"] == nil
         packets = try PacketPlan(values, catalog, source, outputs)
-        if packets?.input.decoders.isEmpty == true, recorder?.kinds.contains(.motion) == true {
+        // Packets that are not passed on at their times would be ahead of the motion that is seen.
+        if let packets, packets.input.decoders.isEmpty || !packets.isPaced, recorder?.kinds.contains(.motion) == true {
             throw OptionError(
                 "record-on", values["record-on"],
                 "motion needs frames, and --codec \(PacketPlan.codecName) passes packets on as they are; leave one out."

@@ -154,11 +154,13 @@ public struct StillFile: Sendable, Hashable {
             return try StillFile.write(bytes, descriptor, path)
         }
         let (descriptor, temporary) = try StillFile.makeTemporary(beside: path)
-        // Nothing is left of what could not be written or renamed.
-        defer { unlink(temporary) }
+        // Nothing is left of what could not be written or renamed. After a rename the name may be another still's.
+        var isRenamed = false
+        defer { if !isRenamed { unlink(temporary) } }
         try StillFile.write(bytes, descriptor, path)
         if overwrites {
-            guard rename(temporary, path) == 0 else { throw StillFile.failure(errno, path) }
+            isRenamed = rename(temporary, path) == 0
+            guard isRenamed else { throw StillFile.failure(errno, path) }
         } else {
             // Unlike a rename it never replaces a file.
             if link(temporary, path) == 0 { return }
@@ -166,7 +168,8 @@ public struct StillFile: Sendable, Hashable {
             // There are no links on FAT, on which cameras' cards are.
             guard code == EPERM || code == ENOTSUP || code == ENOSYS else { throw StillFile.failure(code, path) }
             guard access(path, F_OK) != 0 else { throw StillFile.failure(EEXIST, path) }
-            guard rename(temporary, path) == 0 else { throw StillFile.failure(errno, path) }
+            isRenamed = rename(temporary, path) == 0
+            guard isRenamed else { throw StillFile.failure(errno, path) }
         }
     }
 
