@@ -76,7 +76,7 @@ class WebcamTests(unittest.TestCase):
         for pixels, size, rate in (("MJPG", (640, 480), 30), ("YUYV", (640, 480), 30), ("MJPG", (1280, 720), 15)):
             frames = stream(self.node, pixels, size, 30, rate)
             self.assertEqual(len(frames), 30)
-            self.assertAlmostEqual(rate_of(frames), rate, delta=rate * 0.05)
+            self.assertAlmostEqual(rate_of_driver(frames), rate, delta=rate * 0.05)
             self.assertEqual(frames[-1][1] - frames[0][1], 29, "no frame is lost")
 
     def test_pictures_arrive_as_they_were_sent(self):
@@ -100,9 +100,9 @@ class WebcamTests(unittest.TestCase):
     def test_darkness_halves_the_rate_of_automatic_exposure(self):
         self.webcam("dark", 1)
         self.addCleanup(self.webcam, "dark", 0)
-        self.assertAlmostEqual(rate_of(stream(self.node, "MJPG", (320, 240), 20)), 15, delta=1)
+        self.assertAlmostEqual(rate_of_driver(stream(self.node, "MJPG", (320, 240), 20)), 15, delta=1)
         v4l2.set_control(self.node, "exposure_dynamic_framerate", 0)
-        self.assertAlmostEqual(rate_of(stream(self.node, "MJPG", (320, 240), 20)), 30, delta=2)
+        self.assertAlmostEqual(rate_of_driver(stream(self.node, "MJPG", (320, 240), 20)), 30, delta=2)
 
     def test_error_bit_is_a_gap(self):
         self.webcam("error", 3)
