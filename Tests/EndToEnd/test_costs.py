@@ -55,7 +55,7 @@ class CostTests(ToolTestCase):
         # Before the builds that run at the same time, where that is allowed: sound is made by the clock.
         result = media.command(
             "nice", "-n", "-10", "valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={output}",
-            path(), *arguments, "--force", "--quiet")
+            path(), *arguments, "--force", "--quiet", limit=300)
         self.assertEqual(result.returncode, 0, result.stderr.decode(errors="replace")[-2000:])
         return profile(output.read_text())
 

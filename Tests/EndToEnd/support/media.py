@@ -8,10 +8,10 @@ import subprocess
 LIMIT = 60
 
 
-def command(*arguments):
+def command(*arguments, limit=LIMIT):
     return subprocess.run(
         [str(argument) for argument in arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, timeout=LIMIT)
+        stderr=subprocess.PIPE, timeout=limit)
 
 
 def probe(file):
