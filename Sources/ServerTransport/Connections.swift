@@ -68,6 +68,17 @@ package final class Connections: Sendable {
         }
     }
 
+    /// Counts a connection in, and out when it closes.
+    ///
+    /// - Throws: where it is dropped, so that SwiftNIO closes it.
+    package func enter(_ channel: any Channel) throws -> (peer: Peer, admission: Admission) {
+        let peer = Peer(channel.remoteAddress)
+        let admission = enter(peer)
+        guard admission != .dropped else { throw ChannelError.operationUnsupported }
+        channel.closeFuture.whenComplete { _ in self.leave(peer) }
+        return (peer, admission)
+    }
+
     /// Counts a connection out.
     package func leave(_ peer: Peer) {
         state.withLock { state in

@@ -89,10 +89,7 @@ final class Listener: Sendable {
             }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let peer = Peer(channel.remoteAddress)
-                    let admission = service.connections.enter(peer)
-                    guard admission != .dropped else { throw ChannelError.operationUnsupported }
-                    channel.closeFuture.whenComplete { _ in service.connections.leave(peer) }
+                    let (peer, admission) = try service.connections.enter(channel)
                     let pipeline = channel.pipeline.syncOperations
                     let transport = Transport()
                     try pipeline.addHandler(transport)

@@ -143,10 +143,7 @@ final class RTSPListener: Sendable {
             }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let peer = Peer(channel.remoteAddress)
-                    let admission = connections.enter(peer)
-                    guard admission != .dropped else { throw ChannelError.operationUnsupported }
-                    channel.closeFuture.whenComplete { _ in connections.leave(peer) }
+                    let (peer, admission) = try connections.enter(channel)
                     try channel.pipeline.syncOperations.addHandler(
                         ConnectionHandler(service.value, peer: peer, admission: admission))
                 }

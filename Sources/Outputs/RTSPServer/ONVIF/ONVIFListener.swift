@@ -51,10 +51,7 @@ final class ONVIFListener: Sendable {
             }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let peer = Peer(channel.remoteAddress)
-                    let admission = connections.enter(peer)
-                    guard admission != .dropped else { throw ChannelError.operationUnsupported }
-                    channel.closeFuture.whenComplete { _ in connections.leave(peer) }
+                    let (peer, admission) = try connections.enter(channel)
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
                     try pipeline.addHandler(ONVIFHandler(shared.value, peer: peer, admission: admission))
