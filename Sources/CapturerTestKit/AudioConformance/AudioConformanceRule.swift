@@ -12,6 +12,11 @@ public typealias AudioConformanceSuite = CaptureConformanceSuite<SoundMedium>
 public enum SoundMedium: ConformanceMedium {
     public static func life(of capture: any AudioCapture) -> any CaptureLifeCycle { capture }
 
+    /// Those of a sentence about frames, and those of one about sound.
+    private static let words = [
+        ("consumeFrame", "consumeAudio"), ("frame", "chunk"), ("Frame", "Chunk"), ("video", "audio"),
+    ]
+
     /// The rules of the contract, in its order. Those that the contract of pictures has too have its names.
     public enum Rule: String, ConformanceRule {
         // Order
@@ -61,13 +66,13 @@ public enum SoundMedium: ConformanceMedium {
             case .consumerIsWeak: "Where chunks go; held weakly."
             case .consumerSwap: "Set before start; a change while running takes effect with the next chunk."
             case .givesBackDevice: "Stops if necessary, and releases the device."
-            default: ConformanceSuite.Rule(rawValue: rawValue)?.sentence.inWordsOfSound ?? rawValue
+            default: ConformanceSuite.Rule(rawValue: rawValue)?.sentence.replacing(SoundMedium.words) ?? rawValue
             }
         }
     }
 
     public static func check(_ rule: Rule, in trial: ConformanceTrial<Self>) throws {
-        if let shared = rule.shared { try trial.checkShared(shared, CaptureAsFrames.sound) { $0.inWordsOfSound } }
+        if let shared = rule.shared { try trial.checkShared(shared, CaptureAsFrames.sound, words) }
         switch rule {
         case .numbersIncrease: try trial.checkNumbersIncrease()
         case .lossesAreCounted: try trial.checkLossesAreCounted()
@@ -81,16 +86,6 @@ public enum SoundMedium: ConformanceMedium {
         case .givesBackDevice: try trial.checkIsDestroyed()
         default:
             if rule.shared == nil { throw Finding.broken("No check is written for \(rule.rawValue).") }
-        }
-    }
-}
-
-extension String {
-    /// The sentence about frames of a video capture as one about sound.
-    fileprivate var inWordsOfSound: String {
-        [("consumeFrame", "consumeAudio"), ("frame", "chunk"), ("Frame", "Chunk"), ("video", "audio")].reduce(self) {
-            text, word in
-            text.split(separator: word.0, omittingEmptySubsequences: false).joined(separator: word.1)
         }
     }
 }

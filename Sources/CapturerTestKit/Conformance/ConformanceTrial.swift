@@ -38,15 +38,15 @@ public final class ConformanceTrial<Medium: ConformanceMedium>: Sendable {
     ///
     /// - Parameters:
     ///   - asFrames: does that.
-    ///   - words: puts a sentence about frames into the words of this medium.
+    ///   - words: those of a sentence about frames, and those of one about this medium.
     func checkShared(
         _ rule: ConformanceSuite.Rule, _ asFrames: @escaping @Sendable (Medium.Capture) -> any VideoCapture,
-        words: (String) -> String
+        _ words: [(String, String)]
     ) throws {
         switch ConformanceTrial<PictureMedium>(suite.lifeSuite(asFrames), step: step).perform(rule) {
         case .passed: break
-        case .failed(let reason): throw Finding.broken(words(reason))
-        case .notApplicable(let reason): throw Finding.notApplicable(words(reason))
+        case .failed(let reason): throw Finding.broken(reason.replacing(words))
+        case .notApplicable(let reason): throw Finding.notApplicable(reason.replacing(words))
         }
     }
 
@@ -239,5 +239,14 @@ final class MediaProbe<Item: Sendable>: Sendable {
             return contents.count
         }
         if count > limit { pause(.milliseconds(1)) }
+    }
+}
+
+extension String {
+    /// The text with each first word of a pair replaced by the second.
+    func replacing(_ words: [(String, String)]) -> String {
+        words.reduce(self) { text, word in
+            text.split(separator: word.0, omittingEmptySubsequences: false).joined(separator: word.1)
+        }
     }
 }

@@ -12,6 +12,9 @@ public typealias PacketConformanceSuite = CaptureConformanceSuite<PacketMedium>
 public enum PacketMedium: ConformanceMedium {
     public static func life(of capture: any PacketCapture) -> any CaptureLifeCycle { capture }
 
+    /// Those of a sentence about frames, and those of one about packets.
+    private static let words = [("consumeFrame", "consumePacket"), ("frame", "packet"), ("Frame", "Packet")]
+
     /// The rules of the contract, in its order. Those that the contract of pictures has too have its names.
     public enum Rule: String, ConformanceRule {
         // Order
@@ -69,13 +72,13 @@ public enum PacketMedium: ConformanceMedium {
             case .consumerSwap:
                 "Set before start; a change while running takes effect with the next packet, or with the next key frame."
             case .givesBackDevice: "Stops if need be, and returns the device."
-            default: ConformanceSuite.Rule(rawValue: rawValue)?.sentence.inWordsOfPackets ?? rawValue
+            default: ConformanceSuite.Rule(rawValue: rawValue)?.sentence.replacing(PacketMedium.words) ?? rawValue
             }
         }
     }
 
     public static func check(_ rule: Rule, in trial: ConformanceTrial<Self>) throws {
-        if let shared = rule.shared { try trial.checkShared(shared, CaptureAsFrames.packets) { $0.inWordsOfPackets } }
+        if let shared = rule.shared { try trial.checkShared(shared, CaptureAsFrames.packets, words) }
         switch rule {
         case .tracksAreDescribed: try trial.checkTracksAreDescribed()
         case .packetsFit: try trial.checkPacketsFit()
@@ -92,15 +95,6 @@ public enum PacketMedium: ConformanceMedium {
         case .givesBackDevice: try trial.checkIsDestroyed()
         default:
             if rule.shared == nil { throw Finding.broken("No check is written for \(rule.rawValue).") }
-        }
-    }
-}
-
-extension String {
-    /// The sentence about frames of a video capture as one about packets.
-    fileprivate var inWordsOfPackets: String {
-        [("consumeFrame", "consumePacket"), ("frame", "packet"), ("Frame", "Packet")].reduce(self) { text, word in
-            text.split(separator: word.0, omittingEmptySubsequences: false).joined(separator: word.1)
         }
     }
 }
