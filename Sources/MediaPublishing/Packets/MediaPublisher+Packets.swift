@@ -37,8 +37,8 @@ extension MediaPublisher {
     /// Codecs of pictures that outputs get as they are without being asked to. Others are meant for single pictures, or are large.
     private static let commonCodecs: [Codec] = [.h264, .vp8] + ["hevc", "vp9", "av1"].map { Codec(rawValue: $0) }
 
-    /// Why outputs would lack something without ``Settings/mayEncode`` frames of another capture; nil where each gets its packets,
-    /// or decoded frames where it has no sound anyhow. Known once the capture is initialized.
+    /// Why the packets do not suit the outputs, in a sentence; nil where each output gets its packets, or takes no sound and gets
+    /// decoded frames. Known once the capture is initialized.
     package var reasonToDecode: String? {
         guard let passing else { return nil }
         let records = state.withLock { $0.records }
