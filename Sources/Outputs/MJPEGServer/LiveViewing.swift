@@ -1,8 +1,8 @@
 /// Shows a server's capture to browsers in another way than MJPEG, on the server's own port: `WebRTCViewing` does so by WebRTC,
 /// which takes a fraction of the bandwidth.
 ///
-/// One that is a `MediaOutput` too is the companion of its server at a publisher, from which it gets what it shows. Apart from ``MJPEGServer``, so that a program which wants JPEG alone links none of what the other way needs. Safe to use
-/// from any thread.
+/// A viewing that is a `MediaOutput` too is the companion of its server at a publisher, and gets its packets from there. It is
+/// apart from ``MJPEGServer``, so that a program for JPEG alone links no other library. Safe to use from any thread.
 public protocol LiveViewing: AnyObject, Sendable {
     /// The number of viewers.
     var viewerCount: Int { get }
