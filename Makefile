@@ -199,10 +199,11 @@ address-sanitizer: setup-tests ## run the unit tests, HTTPS too, under AddressSa
 	@$(ASAN) $(STEP) "the tool, address sanitizer" scripts/sanitized-run .build-asan
 
 .PHONY: https
-https: setup-tests ## run the end-to-end tests of serving HTTPS
+https: setup-tests ## run the end-to-end tests of serving HTTPS and RTSP over TLS
 	@$(STEP) "build (HTTPS)" $(BUILD_ASAN)
 	@$(ASAN) CAPTURER_DEMO="$(CURDIR)/.build-asan/debug/capturer-demo" \
-		$(STEP) "end-to-end tests, HTTPS" Tests/EndToEnd/run test_mjpeg_server.HTTPSTests.test_https
+		$(STEP) "end-to-end tests, HTTPS" Tests/EndToEnd/run test_mjpeg_server.HTTPSTests.test_https \
+		test_rtsp.SecureTests
 
 .PHONY: fuzz
 fuzz: setup ## feed the parsers with broken input, FUZZ_SECONDS for each

@@ -54,7 +54,7 @@ let package = Package(
     ],
     traits: [
         // Off unless asked for: BoringSSL takes longer to build than all the rest.
-        .trait(name: "TLS", description: "HTTPS in MJPEGServer. Builds BoringSSL, which takes minutes.")
+        .trait(name: "TLS", description: "HTTPS and RTSP over TLS. Builds BoringSSL, which takes minutes.")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -171,6 +171,7 @@ let package = Package(
             name: "ServerTransport",
             dependencies: [
                 "CaptureCore", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
             ], swiftSettings: strict),
         // Any capture, live in any browser.
         .target(
@@ -180,7 +181,6 @@ let package = Package(
                 "ServerTransport",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
             ], path: "Sources/Outputs/MJPEGServer",
             // The page is compiled into the library, so that programs need no file of it at run time.
             resources: [

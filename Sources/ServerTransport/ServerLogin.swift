@@ -4,6 +4,14 @@ extension OptionDescription {
     /// The name and the password that clients of a server need; see `OptionValues.serverLogin()`.
     package static let serveLogin = OptionDescription(
         "serve-login", .secret("NAME:PW|@FILE"), "the name and password that viewers need", default: "none")
+
+    /// The certificate of a server and its key; see `OptionValues.serverCertificate()`.
+    package static let serveCertificate = [
+        OptionDescription(
+            "serve-certificate", .file, "certificate for https and rtsps, in PEM", default: "without encryption"),
+        OptionDescription(
+            "serve-key", .file, "key of the certificate, in PEM", default: "in the file of the certificate"),
+    ]
 }
 
 extension OptionValues {
@@ -18,5 +26,16 @@ extension OptionValues {
                 "the password is empty, which anyone can guess; give NAME:PASSWORD.")
         }
         return login
+    }
+
+    /// The paths that `--serve-certificate` and `--serve-key` name; nil without a certificate.
+    ///
+    /// - Throws: `OptionError` for a key without a certificate.
+    package func serverCertificate() throws(OptionError) -> (chain: String, key: String)? {
+        switch (self["serve-certificate"], self["serve-key"]) {
+        case (let path?, let keyPath): return (path, keyPath ?? path)
+        case (nil, _?): throw OptionError("serve-key", nil, "there is no certificate; add --serve-certificate FILE.")
+        case (nil, nil): return nil
+        }
     }
 }

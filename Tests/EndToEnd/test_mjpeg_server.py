@@ -205,4 +205,4 @@ class HTTPSTests(MJPEGTestCase):
     def test_a_tool_without_https_says_how_to_get_it(self):
         if self.trial.code == OK:
             self.skipTest("the tool was built with HTTPS")
-        self.assertRefused(self.trial, NO_INPUT, "cert.pem", "without HTTPS", "make release TLS=1")
+        self.assertRefused(self.trial, NO_INPUT, "cert.pem", "without TLS", "make release TLS=1")

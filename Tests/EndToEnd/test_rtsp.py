@@ -9,10 +9,10 @@ import time
 
 from support import media, network, numbered
 from support.stream import StreamTestCase
-from support.tool import OK, USAGE
+from support.tool import NO_INPUT, OK, USAGE
 
 WIDTH, HEIGHT = 160, 120
-SERVING = re.compile(r'"url":"rtsp://127\.0\.0\.1:(\d+)/cam"')
+SERVING = re.compile(r'"url":"rtsps?://127\.0\.0\.1:(\d+)/cam"')
 RAW = ("-fps_mode", "passthrough", "-pix_fmt", "gray", "-f", "rawvideo")
 
 
@@ -121,6 +121,63 @@ class PlayerTests(RTSPTestCase):
         self.assertEqual(player.returncode, 0, stderr.decode(errors="replace"))
         self.assertInOrder(numbered.read(stdout, WIDTH, HEIGHT), 10)
         self.end(server)
+
+
+class SecureTests(RTSPTestCase):
+    """RTSP over TLS, of a tool built with the trait TLS, and what one without it says."""
+
+    def setUp(self):
+        super().setUp()
+        self.run_program(
+            "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.folder / "key.pem", "-out",
+            self.folder / "cert.pem", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+        self.certificate = ("--serve-certificate", "cert.pem", "--serve-key", "key.pem")
+        self.trial = self.run_tool(
+            "--source", "noise", "--frames", "1", "-o", "rtsps://127.0.0.1:0/cam?listen", *self.certificate)
+
+    def run_program(self, *command):
+        run = media.command(*command)
+        self.assertEqual(run.returncode, 0, run.stderr.decode(errors="replace")[-2000:])
+        return run.stdout
+
+    def test_players(self):
+        if self.trial.code != OK:
+            self.skipTest("the tool was built without TLS; make release TLS=1 brings it")
+        server, url = self.serve(*self.certificate)
+        port = int(url.split(":")[2].split("/")[0])
+        url = url.replace("rtsp:", "rtsps:")
+        trusted = ("-tls_verify", "1", "-ca_file", self.folder / "cert.pem")
+        # Neither a client that does not speak TLS, nor one that says nothing, does any harm.
+        self.assertNotIn("RTSP/1.0", self.ask(url, "OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n"))
+        silent = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.addCleanup(silent.close)
+        pictures = self.run_program(
+            "ffmpeg", "-v", "error", "-nostdin", *trusted, "-rtsp_transport", "tcp", "-i", url, "-frames:v", "30", *RAW,
+            "-")
+        self.assertInOrder(numbered.read(pictures, WIDTH, HEIGHT), 30)
+        gstreamer = self.folder / "gst.gray"
+        subprocess.run(
+            ["gst-launch-1.0", "-q", "rtspsrc", f"location={url}", "tls-validation-flags=0", "!", "rtph264depay", "!",
+             "h264parse", "!", "avdec_h264", "!", "videoconvert", "!", "video/x-raw,format=GRAY8", "!", "identity",
+             "eos-after=31", "!", "filesink", f"location={gstreamer}"], capture_output=True, timeout=60)
+        self.assertInOrder(numbered.read(gstreamer.read_bytes(), WIDTH, HEIGHT), 30)
+        # Datagrams would not be encrypted.
+        self.assertNotEqual(
+            media.command("ffprobe", "-v", "error", *trusted, "-rtsp_transport", "udp", url).returncode, 0)
+        self.assertNotEqual(self.run_tool("--input", url, "--frames", "3", "-o", "null").code, OK)
+        self.succeed("--input", url, "--frames", "3", "-o", "null", "--ca-file", "cert.pem")
+        report = self.output(self.end(server))
+        self.assertEqual((report["sessions"], report["url"]), (3, url), report)
+
+    def test_refusals(self):
+        address = "rtsps://127.0.0.1:0/cam?listen"
+        if self.trial.code != OK:
+            self.assertRefused(self.trial, NO_INPUT, "cert.pem", "without TLS", "make release TLS=1")
+        for more, words in (((), "--serve-certificate"), (("--serve-key", "key.pem"), "--serve-certificate")):
+            self.assertRefused(self.run_tool("--source", "noise", "-o", address, *more), USAGE, words)
+        self.assertRefused(
+            self.run_tool("--source", "noise", "-o", f"{address}&multicast=239.255.42.1", *self.certificate), USAGE,
+            "not encrypted")
 
 
 class MulticastTests(RTSPTestCase):

@@ -98,12 +98,9 @@ extension OutputEntry {
                     "serve-host", .text("NAME"), "a further name that requests may use, such as that of a proxy here",
                     default: "none", isRepeatable: true),
                 OptionDescription("serve-title", .text("TEXT"), "what the page calls the picture", default: "none"),
-                OptionDescription("serve-certificate", .file, "certificate for https, in PEM", default: "http"),
-                OptionDescription(
-                    "serve-key", .file, "key of the certificate, in PEM", default: "in the file of the certificate"),
                 OptionDescription(
                     "drop-same-frames", .text("N"), "leaves out up to N unchanged frames in a row", default: "0"),
-            ] + options, firesTriggers: true,
+            ] + OptionDescription.serveCertificate + options, firesTriggers: true,
             make: { request throws(OptionError) in
                 MJPEGServer(configuration: try MJPEGServer.Configuration(request), viewing: try viewing(request))
             })
@@ -119,11 +116,8 @@ extension MJPEGServer.Configuration {
         if let login = try options.serverLogin() {
             authentication = MJPEGServer.Configuration.Authentication(user: login.name, password: login.password)
         }
-        switch (options["serve-certificate"], options["serve-key"]) {
-        case (let path?, let keyPath):
-            tls = MJPEGServer.Configuration.TLS(certificateChain: path, privateKey: keyPath ?? path)
-        case (nil, _?): throw OptionError("serve-key", nil, "there is no certificate; add --serve-certificate FILE.")
-        case (nil, nil): break
+        if let certificate = try options.serverCertificate() {
+            tls = MJPEGServer.Configuration.TLS(certificateChain: certificate.chain, privateKey: certificate.key)
         }
         title = options["serve-title"] ?? ""
         allowedHosts = try options.all("serve-host").map { (name) throws(OptionError) in

@@ -65,7 +65,8 @@ extension RTSPServer: MediaOutput {
 }
 
 extension OutputEntry {
-    /// The server, as `serve-rtsp://[ADDRESS:]PORT`, or `rtsp://ADDRESS:PORT/PATH?listen`; see ``RTSPServer``.
+    /// The server, as `serve-rtsp://[ADDRESS:]PORT`, or `rtsp://ADDRESS:PORT/PATH?listen`, and with `rtsps` if it has a
+    /// certificate; see ``RTSPServer``.
     public static let rtspServer: OutputEntry = {
         var entry = OutputEntry(
             name: "serve-rtsp", summary: "live to players and recorders, by RTSP", schemes: ["serve-rtsp"],
@@ -77,9 +78,14 @@ extension OutputEntry {
                 OptionDescription(
                     "onvif-snapshot", .text("URL"), "its image, such as http://*:8080/snapshot of --serve 8080",
                     default: "none"),
-            ],
+            ] + OptionDescription.serveCertificate,
             make: { request throws(OptionError) in
                 let login = try request.options.serverLogin()
+                let certificate = try request.options.serverCertificate()
+                guard certificate != nil || !request.target.lowercased().hasPrefix("rtsps:") else {
+                    throw OptionError(
+                        "output", request.target, "rtsps needs a certificate; add --serve-certificate FILE.")
+                }
                 let port = try request.options.count("onvif", in: 0...65_535)
                 let snapshot = request.options["onvif-snapshot"]
                 guard port != nil || snapshot == nil else {
@@ -88,6 +94,7 @@ extension OutputEntry {
                 do throws(CaptureError) {
                     var configuration = try RTSPServer.Configuration(request.target)
                     configuration.authentication = login.map { .init(user: $0.name, password: $0.password) }
+                    configuration.tls = certificate.map { .init(certificateChain: $0.chain, privateKey: $0.key) }
                     configuration.onvif = port.map { .init(port: $0, snapshotURL: snapshot) }
                     return try RTSPServer(configuration: configuration)
                 } catch {
@@ -96,7 +103,7 @@ extension OutputEntry {
             })
         entry.claimsURL = { url in
             let parts = url.split(separator: "?", maxSplits: 1)
-            return parts[0].lowercased().hasPrefix("rtsp://") && parts.count > 1
+            return ["rtsp://", "rtsps://"].contains { parts[0].lowercased().hasPrefix($0) } && parts.count > 1
                 && parts[1].split(separator: "&").contains { ["listen", "listen=1", "listen=true"].contains($0) }
         }
         return entry

@@ -17,6 +17,9 @@ public import VideoCapturing
 /// **Beginning.** A client begins with a key frame at once: with the packets since the last one where it was just now,
 /// otherwise with one that the encoder is asked for. A description is answered once the first packet is known.
 ///
+/// **Encryption.** With a certificate it speaks RTSP over TLS (`rtsps://`), and packets go on the connection alone: datagrams
+/// would not be encrypted.
+///
 /// **Slow clients.** Each client on TCP has a queue, limited in time and bytes. One that takes too little loses whole groups
 /// of pictures, and one that takes nothing is disconnected; no other client and no encoder waits for it.
 ///
@@ -118,7 +121,9 @@ public final class RTSPServer: FeedbackSink {
     /// The address at which it listens, or has listened; that of the configuration before.
     var lastAddress: RTSPServer.Address {
         state.withLock { $0.address }
-            ?? Address(host: configuration.address, port: configuration.port, path: configuration.path ?? "")
+            ?? Address(
+                host: configuration.address, port: configuration.port, path: configuration.path ?? "",
+                isSecure: configuration.tls != nil)
     }
 
     /// The port of the ONVIF device, also after the end; nil without one.
@@ -136,7 +141,7 @@ public final class RTSPServer: FeedbackSink {
                     + "program Configuration.authentication), or listen at 127.0.0.1."
             ]
         }
-        return authentication.schemes.contains(.basic)
+        return authentication.schemes.contains(.basic) && !address.isSecure
             ? [
                 "\(address.url) takes the password unencrypted, so everyone who can read the network's traffic can read it. "
                     + "Offer Digest alone."

@@ -34,6 +34,8 @@ extension RTSPServer {
         public var multicast: Multicast?
         /// The ONVIF device by which recorders find the stream; nil, the default, for none.
         public var onvif: ONVIF?
+        /// The certificate for RTSP over TLS; nil, the default, for no encryption.
+        public var tls: TLS?
         /// The title that players show.
         public var title = "capturer"
         /// The name and password that clients need; nil, the default, for none.
@@ -118,6 +120,21 @@ extension RTSPServer.Configuration {
         }
     }
 
+    /// The files that a server needs to speak TLS. Only programs built with the package's trait `TLS` can; it is off by
+    /// default, since BoringSSL takes minutes to build.
+    public struct TLS: Sendable, Hashable {
+        /// The path of the certificate in PEM, followed by its intermediate certificates.
+        public var certificateChain: String
+        /// The path of its private key in PEM, without a pass phrase.
+        public var privateKey: String
+
+        /// Makes it from two paths; ``RTSPServer/start()`` reads the files.
+        public init(certificateChain: String, privateKey: String) {
+            self.certificateChain = certificateChain
+            self.privateKey = privateKey
+        }
+    }
+
     /// Limits for one client, or for all of them, of a server.
     public struct Limits: Sendable, Hashable {
         /// The maximum number of simultaneous connections; further ones are answered with 503. It is lowered, with a warning, where
@@ -147,6 +164,9 @@ extension RTSPServer.Configuration {
     }
 
     /// The codecs of pictures and of sound that are carried.
+    /// The transports that clients may choose: with TLS the connection alone.
+    var offeredTransports: Set<Transport> { tls == nil ? transports : [.tcp] }
+
     static let knownCodecs = ["h264", "hevc", "vp8", "vp9", "jpeg"].map(Codec.init(rawValue:))
     static let knownAudioCodecs = ["aac", "opus", "pcm_mulaw", "pcm_alaw"].map(Codec.init(rawValue:))
 
@@ -166,6 +186,9 @@ extension RTSPServer.Configuration {
         if let problem = onvif?.problem { try check(false, problem) }
         if let problem = multicast?.problem { try check(false, problem) }
         try check(!transports.isEmpty, "There is no transport; allow tcp or udp.")
+        try check(
+            tls == nil || (transports.contains(.tcp) && multicast == nil),
+            "Datagrams are not encrypted; allow tcp and no multicast, or leave the certificate out.")
         try check(
             !codecs.isEmpty && codecs.allSatisfy(Self.knownCodecs.contains),
             "RTSP carries the pictures as \(Self.knownCodecs.map(\.rawValue).joined(separator: ", ")).")

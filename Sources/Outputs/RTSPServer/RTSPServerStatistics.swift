@@ -9,6 +9,8 @@ extension RTSPServer {
         public var port: Int
         /// The path of the stream; empty where any path leads to it.
         public var path: String
+        /// Whether clients speak TLS with it.
+        public var isSecure = false
 
         /// The URL of the stream, for players.
         public var url: String { url(host) }
@@ -20,7 +22,7 @@ extension RTSPServer {
         }
 
         private func url(_ host: String) -> String {
-            "rtsp://\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)/\(path)"
+            "\(isSecure ? "rtsps" : "rtsp")://\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)/\(path)"
         }
     }
 

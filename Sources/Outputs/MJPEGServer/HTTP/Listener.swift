@@ -26,7 +26,16 @@ final class Listener: Sendable {
     init(
         _ configuration: MJPEGServer.Configuration, broadcaster: Broadcaster, connections: Connections
     ) throws(MJPEGServerError) {
-        let tls = try configuration.tls.map { (tls) throws(MJPEGServerError) in try TransportSecurity(tls) }
+        let tls: TransportSecurity?
+        do throws(CaptureError) {
+            tls = try configuration.tls.map { (tls) throws(CaptureError) in
+                try TransportSecurity(
+                    certificateChain: tls.certificateChain, privateKey: tls.privateKey, protocols: ["http/1.1"])
+            }
+        } catch {
+            throw MJPEGServerError(
+                .certificate, operation: error.operation, subject: error.subject, message: error.message)
+        }
         // Before there are threads: SwiftNIO crashes when it gets no descriptor for one.
         let descriptors = DescriptorLimit()
         let wanted = configuration.limits.connections

@@ -1,4 +1,5 @@
 import NIOCore
+import ServerTransport
 import VideoCapturing
 
 /// Sends a stream to one viewer: one frame in flight at a time, and then the newest. On its event loop only.

@@ -9,6 +9,7 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
     typealias OutboundOut = ByteBuffer
 
     private let service: ConnectionService
+    private let transport: Transport
     private let peer: Peer
     private let admission: Connections.Admission
     private var context: ChannelHandlerContext?
@@ -33,8 +34,9 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
     /// The maximum number of bytes that wait while a request does.
     private static let maximumWaitingInput = 65_536
 
-    init(_ service: ConnectionService, peer: Peer, admission: Connections.Admission) {
+    init(_ service: ConnectionService, transport: Transport, peer: Peer, admission: Connections.Admission) {
         self.service = service
+        self.transport = transport
         self.peer = peer
         self.admission = admission
         parser = RTSPParser(headLimit: service.hub.configuration.limits.headBytes)
@@ -72,7 +74,7 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { abandon() }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         guard context.channel.isWritable else { return }
@@ -87,7 +89,7 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
         let bytes = unwrapInboundIn(data)
         parser.append(bytes.readableBytesView)
         guard !isWaiting else {
-            if parser.waitingBytes > ConnectionHandler.maximumWaitingInput { context.close(promise: nil) }
+            if parser.waitingBytes > ConnectionHandler.maximumWaitingInput { abandon() }
             return
         }
         readEvents()
@@ -214,7 +216,7 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
         guard !context.channel.isWritable else { return }
         unsentResponses += bytes.readableBytes
-        if unsentResponses > ConnectionHandler.maximumUnsentResponses { context.close(promise: nil) }
+        if unsentResponses > ConnectionHandler.maximumUnsentResponses { abandon() }
     }
 
     /// Ends the connection once the last response was taken.
@@ -224,20 +226,23 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
         endSession()
         // Not at once, and with the input read to the end: otherwise the kernel would discard the response.
         context.close(mode: .output, promise: nil)
-        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        context.eventLoop.scheduleTask(in: .seconds(1)) { bound.value.close(promise: nil) }
+        let bound = NIOLoopBound(transport, eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: .seconds(1)) { bound.value.close() }
     }
+
+    /// Ends the connection at once.
+    func abandon() { transport.close() }
 
     func disconnect(_ reason: String) {
         service.warnOnce(reason)
-        context?.close(promise: nil)
+        abandon()
     }
 
     // MARK: Times
 
     /// Ends the connection of a client that is silent or takes nothing; called a few times per second.
     func check(at now: MediaTime) {
-        guard !isClosing, let context else { return }
+        guard !isClosing, context != nil else { return }
         let limits = service.hub.configuration.limits
         func isOver(_ since: MediaTime, _ limit: Duration) -> Bool { now - since > limit }
         if !hasAsked
@@ -257,7 +262,7 @@ final class ConnectionHandler: ChannelInboundHandler, PlaybackConnection {
             disconnect(
                 "\(playback.client) has taken nothing for \(Int(limits.sendTimeout.seconds)) s and was disconnected.")
         } else if playback.multicast == nil, isOver(playback.lastSign, service.sessionLimit) {
-            context.close(promise: nil)
+            abandon()
         }
     }
 }

@@ -18,6 +18,7 @@ final class RTSPListener: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let server: any Channel
     private let connections: Connections
+    private let service: NIOLoopBoundBox<ConnectionService>
     /// The ONVIF device; nil without one.
     let onvif: ONVIFListener?
 
@@ -27,11 +28,14 @@ final class RTSPListener: Sendable {
     /// Listens. Blocks until the port is open.
     ///
     /// - Throws: `deviceBusy` for a port in use, `deviceNotFound` for an address that is not one of this machine,
-    ///   `permissionDenied`, `system`.
+    ///   `permissionDenied`, `system`; `deviceNotFound` for a certificate that cannot be used.
     init(
         _ configuration: RTSPServer.Configuration, statistics: Locked<RTSPServer.Statistics>, connections: Connections,
         warn: @escaping @Sendable (String) -> Void
     ) throws(CaptureError) {
+        let tls = try configuration.tls.map { (tls) throws(CaptureError) in
+            try TransportSecurity(certificateChain: tls.certificateChain, privateKey: tls.privateKey)
+        }
         // Before there is a thread: SwiftNIO crashes when it gets no descriptor for one.
         let descriptors = DescriptorLimit()
         let wanted = configuration.limits.connections
@@ -49,7 +53,7 @@ final class RTSPListener: Sendable {
         do {
             let place = try SocketAddress.makeAddressResolvingHost(configuration.address, port: configuration.port)
             var ports: (packets: Int, reports: Int)?
-            if configuration.transports.contains(.udp) {
+            if configuration.offeredTransports.contains(.udp) {
                 let (media, reports) = try DatagramPort.openPair(
                     at: place, first: configuration.datagramPort, group: group
                 ) { DatagramHandler(hub, isReports: $0) }
@@ -61,15 +65,17 @@ final class RTSPListener: Sendable {
                 try loop.submit { hub.datagrams = sender }.wait()
             }
             let settings = RTSPConversation.Settings(
-                path: configuration.path, transports: configuration.transports, datagramPorts: ports,
+                path: configuration.path, transports: configuration.offeredTransports, datagramPorts: ports,
                 multicast: configuration.multicast, sessionTimeout: Int(configuration.sessionTimeout.components.seconds)
             )
             let service = NIOLoopBoundBox.makeBoxSendingValue(
                 ConnectionService(hub, settings, connections: connections, warn: warn), eventLoop: loop)
-            server = try RTSPListener.bind(place, configuration, group, service, connections, warn)
+            self.service = service
+            server = try RTSPListener.bind(place, configuration, group, service, connections, tls, warn)
             let address = RTSPServer.Address(
                 host: server.localAddress?.ipAddress ?? configuration.address,
-                port: server.localAddress?.port ?? configuration.port, path: configuration.path ?? "")
+                port: server.localAddress?.port ?? configuration.port, path: configuration.path ?? "",
+                isSecure: tls != nil)
             self.address = address
             onvif = try RTSPListener.openDevice(configuration, group, service, address, connections, warn)
             try loop.submit {
@@ -109,9 +115,10 @@ final class RTSPListener: Sendable {
         // First, so that no connection is handed to a thread that has ended.
         try? server.close().wait()
         onvif?.close()
-        let hub = hub
+        let (hub, service) = (hub, service)
         try? hub.loop.submit {
             hub.sayGoodbye()
+            for handler in Array(service.value.handlers.values) { handler.abandon() }
             hub.datagrams?.close()
             // It holds the connections, which hold the hub.
             hub.onBegin = {}
@@ -122,7 +129,7 @@ final class RTSPListener: Sendable {
 
     private static func bind(
         _ place: SocketAddress, _ configuration: RTSPServer.Configuration, _ group: any EventLoopGroup,
-        _ service: NIOLoopBoundBox<ConnectionService>, _ connections: Connections,
+        _ service: NIOLoopBoundBox<ConnectionService>, _ connections: Connections, _ tls: TransportSecurity?,
         _ warn: @escaping @Sendable (String) -> Void
     ) throws -> any Channel {
         var bootstrap = ServerBootstrap(group: group)
@@ -144,8 +151,12 @@ final class RTSPListener: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let (peer, admission) = try connections.enter(channel)
-                    try channel.pipeline.syncOperations.addHandler(
-                        ConnectionHandler(service.value, peer: peer, admission: admission))
+                    let pipeline = channel.pipeline.syncOperations
+                    let transport = Transport()
+                    try pipeline.addHandler(transport)
+                    try tls?.secure(pipeline)
+                    try pipeline.addHandler(
+                        ConnectionHandler(service.value, transport: transport, peer: peer, admission: admission))
                 }
             }
         if configuration.sendBufferSize > 0 {
