@@ -5,8 +5,11 @@ import bisect
 import re
 import subprocess
 
+from microphone.sound import BEEP
+
 RATE = 48_000
 LIGHT, LOUD, QUIET = 125, 6000, 2400  # luma, level of 32767, samples
+WHOLE = (BEEP - 0.004) * RATE  # samples
 
 
 def ffmpeg(file, since, length, *arguments):
@@ -31,7 +34,8 @@ def flashes(file, since, length):
 
 
 def beeps(file, since, length):
-    """When beeps begin, by the times that the file states."""
+    """When beeps begin, by the times that the file states. One that is cut, as where a microphone came back within it, is
+    left out: its beginning is missing."""
     data, told = ffmpeg(
         file, since, length, "-map", "0:a:0", "-af", "pan=mono|c0=c0,ashowinfo", "-f", "s16le")
     places, starts, place = [], [], 0
@@ -39,17 +43,14 @@ def beeps(file, since, length):
         places.append(place)
         starts.append(int(time) / RATE)
         place += int(count)
-    samples = array.array("h", data)
-    found, quiet = [], 2 * QUIET
-    for number, sample in enumerate(samples):
+    found = []
+    for number, sample in enumerate(array.array("h", data)):
         if abs(sample) > LOUD:
-            if quiet >= QUIET:
-                part = bisect.bisect_right(places, number) - 1
-                found.append(starts[part] + (number - places[part]) / RATE)
-            quiet = 0
-        else:
-            quiet += 1
-    return found
+            if not found or number - found[-1][1] > QUIET:
+                found.append([number, number])
+            found[-1][1] = number
+    parts = [(bisect.bisect_right(places, first) - 1, first) for first, last in found if last - first > WHOLE]
+    return [starts[part] + (first - places[part]) / RATE for part, first in parts]
 
 
 def offsets(file, since=0, length=None):
