@@ -103,6 +103,9 @@ class Icecast:
 
     def source(self, mount, file, name="Test Radio"):
         """Feeds a mount until `end`."""
+        return self.despite_crashes(lambda: self.feed(mount, file, name))
+
+    def feed(self, mount, file, name):
         source = subprocess.Popen(
             ["ffmpeg", "-v", "error", "-re", "-stream_loop", "-1", "-i", str(file), "-c", "copy", "-map", "0:a",
              "-id3v2_version", "0", "-write_xing", "0", "-f", "mp3", "-content_type", "audio/mpeg", "-ice_name", name,
@@ -112,12 +115,17 @@ class Icecast:
         return source
 
     def begin_again(self, come_back):
-        """After `kill`: begins the server, and does what is to follow. Icecast 2.4.4 may crash (of a null pointer) while it
-        starts and others connect already; it is started once more then, as a machine's init would."""
+        """After `kill`: begins the server, and does what is to follow."""
+        return self.despite_crashes(come_back)
+
+    def despite_crashes(self, act):
+        """Does something while the server runs. Icecast 2.4.4 may crash (of a null pointer) while it starts and others connect
+        already; it is started once more then, as a machine's init would."""
         for _ in range(5):
             try:
-                self.begin()
-                return come_back()
+                if self.process.poll() is not None:
+                    self.begin()
+                return act()
             except AssertionError:
                 if self.process.poll() != -signal.SIGSEGV:
                     raise
