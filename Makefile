@@ -25,7 +25,7 @@ LATER := $(HOURS)|CongestionTests/aDownload|AudioSynchronizerTests/theClockOfThe
 # something: ThreadSanitizer those with threads, but for PipeWire's, which it cannot see.
 # Reports name functions; their lines too with `make thread-sanitizer SANITIZED_LINES=dwarf`, which builds for longer.
 SANITIZED_LINES := none
-BUILD_TSAN := CAPTURER_TESTS="$(addsuffix Tests,VideoCapturing AudioCapturing PacketCapturing MediaPublishing AudioRendering \
+BUILD_TSAN := env CAPTURER_TESTS="$(addsuffix Tests,VideoCapturing AudioCapturing PacketCapturing MediaPublishing AudioRendering \
 	CameraCapturer FileCapturer MicrophoneCapturer MJPEGCapturer RadioCapturer RadioPlayer ScreenCapturer StreamCapturer \
 	IcecastOutput MJPEGServer RTPOutput RTSPServer StillCapture StreamOutput WebRTCPublisher WebRTCTransport WebRTCViewing \
 	WindowPreview)" \
@@ -34,7 +34,7 @@ TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '[.](A
 TSAN := TSAN_OPTIONS="halt_on_error=1"
 # AddressSanitizer those that share memory with a library in C, or keep their own. Its build is the only one with HTTPS.
 # libavformat 5.1 keeps the buffer of a segment of HLS whose file it may not open.
-BUILD_ASAN := CAPTURER_TESTS="$(addsuffix Tests,VideoCapturing FrameProcessing MediaContainers FFmpegContainers FFmpegMuxing \
+BUILD_ASAN := env CAPTURER_TESTS="$(addsuffix Tests,VideoCapturing FrameProcessing MediaContainers FFmpegContainers FFmpegMuxing \
 	FFmpegCodec H264Bitstream H264Codec JPEGCodec MP3Codec OpusCodec V4L2Codec VP8Codec AudioResampling MotionDetection \
 	MicrophoneCapturer PipeWireCapturer RadioPlayer ScreenCapturer MJPEGServer WebRTCTransport)" \
 	swift build --build-tests --sanitize=address --scratch-path .build-asan -debug-info-format $(SANITIZED_LINES) --traits TLS
