@@ -1,12 +1,11 @@
 import CaptureCore
 
 extension OptionDescription {
-    /// The name and the password that clients of a server need; see `OptionValues.serverLogin()`.
-    package static let serveLogin = OptionDescription(
-        "serve-login", .secret("NAME:PW|@FILE"), "the name and password that viewers need", default: "none")
-
-    /// The certificate of a server and its key; see `OptionValues.serverCertificate()`.
-    package static let serveCertificate = [
+    /// What the clients of a server need, and by what they know it; see `OptionValues.serverLogin()` and
+    /// `OptionValues.serverCertificate()`.
+    package static let serverAccess = [
+        OptionDescription(
+            "serve-login", .secret("NAME:PW|@FILE"), "the name and password that viewers need", default: "none"),
         OptionDescription(
             "serve-certificate", .file, "certificate for https and rtsps, in PEM", default: "without encryption"),
         OptionDescription(
@@ -19,10 +18,10 @@ extension OptionValues {
     ///
     /// - Throws: `OptionError` for a value without a name or a password, and for a file that cannot be read.
     package func serverLogin() throws(OptionError) -> (name: String, password: String)? {
-        guard let login = try login(OptionDescription.serveLogin.name) else { return nil }
+        guard let login = try login("serve-login") else { return nil }
         guard !login.password.isEmpty else {
             throw OptionError(
-                OptionDescription.serveLogin.name, nil,
+                "serve-login", nil,
                 "the password is empty, which anyone can guess; give NAME:PASSWORD.")
         }
         return login

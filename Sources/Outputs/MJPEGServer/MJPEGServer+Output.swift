@@ -92,15 +92,15 @@ extension OutputEntry {
         OutputEntry(
             name: "serve", summary: "live to browsers: a page, and MJPEG over HTTP", schemes: ["serve"],
             options: [
-                OptionDescription("jpeg-quality", .text("N"), "quality of JPEG images, 1 to 100", default: "80"),
-                .serveLogin,
+                OptionDescription("jpeg-quality", .text("N"), "quality of JPEG images, 1 to 100", default: "80")
+            ] + OptionDescription.serverAccess + [
                 OptionDescription(
                     "serve-host", .text("NAME"), "a further name that requests may use, such as that of a proxy here",
                     default: "none", isRepeatable: true),
                 OptionDescription("serve-title", .text("TEXT"), "what the page calls the picture", default: "none"),
                 OptionDescription(
                     "drop-same-frames", .text("N"), "leaves out up to N unchanged frames in a row", default: "0"),
-            ] + OptionDescription.serveCertificate + options, firesTriggers: true,
+            ] + options, firesTriggers: true,
             make: { request throws(OptionError) in
                 MJPEGServer(configuration: try MJPEGServer.Configuration(request), viewing: try viewing(request))
             })

@@ -70,15 +70,14 @@ extension OutputEntry {
     public static let rtspServer: OutputEntry = {
         var entry = OutputEntry(
             name: "serve-rtsp", summary: "live to players and recorders, by RTSP", schemes: ["serve-rtsp"],
-            options: [
-                .serveLogin,
+            options: OptionDescription.serverAccess + [
                 OptionDescription(
                     "onvif", .text("PORT"), "an ONVIF device at this HTTP port, for recorders",
                     default: "off"),
                 OptionDescription(
                     "onvif-snapshot", .text("URL"), "its image, such as http://*:8080/snapshot of --serve 8080",
                     default: "none"),
-            ] + OptionDescription.serveCertificate,
+            ],
             make: { request throws(OptionError) in
                 let login = try request.options.serverLogin()
                 let certificate = try request.options.serverCertificate()
