@@ -101,6 +101,8 @@ private struct FlashAndBeep {
                 chunk += 1
             }
             if let newCamera, index == newCamera * 30 {
+                // What still waits in the queue of a camera is lost when another one takes over.
+                #expect(eventually { publisher.statistics.framesPublished == index })
                 let new = makeVideo()
                 let (buffer, time) = try pattern.video(index)
                 try CaptureThread(name: "pusher") {
