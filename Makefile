@@ -30,7 +30,7 @@ BUILD_TSAN := env CAPTURER_TESTS="$(addsuffix Tests,VideoCapturing AudioCapturin
 	IcecastOutput MJPEGServer RTPOutput RTSPServer StillCapture StreamOutput WebRTCPublisher WebRTCTransport WebRTCViewing \
 	WindowPreview)" \
 	swift build --build-tests --sanitize=thread --scratch-path .build-tsan -debug-info-format $(SANITIZED_LINES)
-TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '[.](AudioSynchronizer|MultipartParser)Tests/|$(HOURS)|$(SYNC)'
+TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '[.](AudioSynchronizer|MultipartParser)Tests/|/soundAndPictureStayTogether|$(HOURS)|$(SYNC)'
 TSAN := TSAN_OPTIONS="halt_on_error=1"
 # AddressSanitizer those that share memory with a library in C, or keep their own. Its build is the only one with HTTPS.
 # libavformat 5.1 keeps the buffer of a segment of HLS whose file it may not open.
