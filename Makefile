@@ -27,8 +27,8 @@ LATER := $(HOURS)|CongestionTests/aDownload|AudioSynchronizerTests/theClockOfThe
 SANITIZED_LINES := none
 BUILD_TSAN := env CAPTURER_TESTS="$(addsuffix Tests,VideoCapturing AudioCapturing PacketCapturing MediaPublishing AudioRendering \
 	CameraCapturer FileCapturer MicrophoneCapturer MJPEGCapturer RadioCapturer RadioPlayer ScreenCapturer StreamCapturer \
-	IcecastOutput MJPEGServer RTPOutput RTSPServer StillCapture StreamOutput WebRTCPublisher WebRTCTransport WebRTCViewing \
-	WindowPreview)" \
+	FFmpegContainers FFmpegMuxing VP8Codec IcecastOutput MJPEGServer RTPOutput RTSPServer StillCapture StreamOutput \
+	WebRTCPublisher WebRTCTransport WebRTCViewing WindowPreview)" \
 	swift build --build-tests --sanitize=thread --scratch-path .build-tsan -debug-info-format $(SANITIZED_LINES)
 TSAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-tsan --skip '[.](AudioSynchronizer|MultipartParser)Tests/|/soundAndPictureStayTogether|$(HOURS)|$(SYNC)'
 TSAN := TSAN_OPTIONS="halt_on_error=1"
@@ -36,7 +36,8 @@ TSAN := TSAN_OPTIONS="halt_on_error=1"
 # libavformat 5.1 keeps the buffer of a segment of HLS whose file it may not open.
 BUILD_ASAN := env CAPTURER_TESTS="$(addsuffix Tests,VideoCapturing FrameProcessing MediaContainers FFmpegContainers FFmpegMuxing \
 	FFmpegCodec H264Bitstream H264Codec JPEGCodec MP3Codec OpusCodec V4L2Codec VP8Codec AudioResampling MotionDetection \
-	MicrophoneCapturer PipeWireCapturer RadioPlayer ScreenCapturer MJPEGServer WebRTCTransport)" \
+	FileCapturer MicrophoneCapturer PipeWireCapturer RadioPlayer ScreenCapturer StreamCapturer StillCapture MJPEGServer \
+	WebRTCTransport)" \
 	swift build --build-tests --sanitize=address --scratch-path .build-asan -debug-info-format $(SANITIZED_LINES) --traits TLS
 ASAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-asan --skip '[.]FalseAlarmTests/|/hlsReplacesNoFile|$(HOURS)' -- $(CURDIR)/scripts/leak-checked
 ASAN := ASAN_OPTIONS="detect_leaks=1:quarantine_size_mb=16" \

@@ -1,8 +1,8 @@
 import CaptureCore
 
 extension OptionDescription {
-    /// What the clients of a server need, and by what they know it; see `OptionValues.serverLogin()` and
-    /// `OptionValues.serverCertificate()`.
+    /// The login that clients of a server need, and the certificate that shows them which server it is; see
+    /// `OptionValues.serverLogin()` and `OptionValues.serverCertificate()`.
     package static let serverAccess = [
         OptionDescription(
             "serve-login", .secret("NAME:PW|@FILE"), "the name and password that viewers need", default: "none"),

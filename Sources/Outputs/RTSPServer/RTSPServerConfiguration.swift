@@ -163,10 +163,10 @@ extension RTSPServer.Configuration {
         public init() {}
     }
 
-    /// The codecs of pictures and of sound that are carried.
     /// The transports that clients may choose: with TLS the connection alone.
     var offeredTransports: Set<Transport> { tls == nil ? transports : [.tcp] }
 
+    /// The codecs of pictures and of sound that are carried.
     static let knownCodecs = ["h264", "hevc", "vp8", "vp9", "jpeg"].map(Codec.init(rawValue:))
     static let knownAudioCodecs = ["aac", "opus", "pcm_mulaw", "pcm_alaw"].map(Codec.init(rawValue:))
 
