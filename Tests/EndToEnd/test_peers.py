@@ -2,7 +2,10 @@
 
 import json
 import signal
+import socket
+import ssl
 import subprocess
+import threading
 import time
 
 from support import media
@@ -274,3 +277,44 @@ class MuxedOutputTests(StreamTestCase):
         run = self.end(sender)
         last = json.loads(run.stderr.splitlines()[-1])
         self.assertEqual(len(media.times(self.folder / "a.webm")), last["capture"]["frames"])
+
+
+class CertificateTests(StreamTestCase):
+    """Servers that nobody has vouched for."""
+
+    WAITS = True
+    LATER = True
+
+    def test_the_key_of_a_stream_is_for_a_trusted_server_alone(self):
+        made = media.command(
+            "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.folder / "key.pem", "-out",
+            self.folder / "cert.pem", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+        self.assertEqual(made.returncode, 0, made.stderr.decode(errors="replace"))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.folder / "cert.pem", self.folder / "key.pem")
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        heard, attempts = [], []
+
+        def listen():
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                attempts.append(1)
+                try:
+                    with context.wrap_socket(connection, server_side=True) as secure:
+                        heard.append(secure.recv(4096))
+                except OSError:
+                    connection.close()
+
+        threading.Thread(target=listen, daemon=True).start()
+        url = f"rtmps://127.0.0.1:{listener.getsockname()[1]}/live/KEY"
+        for arguments in (("--source", "noise", "--frames", "30", "-o", url), ("--input", url, "--frames", "3", "-o", "null")):
+            with self.subTest(arguments=arguments):
+                run = self.run_tool(*arguments)
+                self.assertNotEqual(run.code, OK, str(run))
+                self.assertIn("certificate is not trusted", run.stderr)
+        self.assertGreaterEqual(len(attempts), 2)
+        self.assertEqual(b"".join(heard), b"")

@@ -70,6 +70,12 @@ extension MediaFileError {
             case EADDRINUSE: (.system, "The port is in use; choose another.")
             case EINVAL:
                 (.formatUnsupported, "The URL or the tracks do not fit the protocol; check both.")
+            case EIO where target.url.lowercased().hasPrefix("rtmps:"):
+                (
+                    .unreachable,
+                    "The server cannot be reached, or its certificate is not trusted; check the address, and that this "
+                        + "machine trusts who signed it (update-ca-certificates)."
+                )
             default: (.unreachable, "The peer cannot be reached, or has closed the connection; check its address.")
             }
         self = .muxing(kind, operation, target.name, message, errno: code)

@@ -187,6 +187,8 @@ struct OutputTarget: @unchecked Sendable {
             options["hls_flags"] = "independent_segments+temp_file"
         default: break
         }
+        // The URL has the key of the stream, which is for the server of that name alone. FFmpeg does not check it by default.
+        if scheme == "rtmps" { options["tls_verify"] = "1" }
         // Whole packets of a transport stream in each datagram.
         if scheme == "udp", container == "mpegts" { options["pkt_size"] = "1316" }
         return options

@@ -164,6 +164,7 @@ final class LiveDemuxer: StreamDemuxer {
                 av_dict_set(&options, "tls_verify", "1", 0)
             } else {
                 av_dict_set(&options, "protocol_whitelist", protocols, 0)
+                if scheme == "rtmps" { av_dict_set(&options, "tls_verify", "1", 0) }
             }
             // Where the camera can; packets are lost otherwise.
             av_dict_set(&options, "rtsp_flags", "prefer_tcp", 0)
@@ -336,6 +337,11 @@ final class LiveInput {
         case -EIO where request.url.lowercased().hasPrefix("srt:"):
             error(
                 .deviceNotFound, "No server answers there, or it refuses; check the address, its port and passphrase.")
+        case -EIO where request.url.lowercased().hasPrefix("rtmps:"):
+            error(
+                .deviceNotFound,
+                "No server answers there, or its certificate is not trusted; check the address, and that this machine "
+                    + "trusts who signed it (update-ca-certificates).")
         case -ETIMEDOUT: error(.stalled, "The server does not answer; check that it is on and reachable.")
         case -EACCES, -EPERM: error(.permissionDenied, "The server does not allow this (\(describeAV(code))).")
         case -EADDRINUSE: error(.deviceBusy, "Another program has this port; choose another.")
