@@ -171,14 +171,14 @@ class DefaultTests(ToolTestCase):
         return self.run_tool(*arguments, env=environment(**variables))
 
     def test_the_environment(self):
-        run = self.run_with("--source", "noise", CAPTURER_FRAMES="3", CAPTURER_SIZE="64x48", CAPTURER_OUTPUT="a.y4m",
-                            CAPTURER_FORCE="no", CAPTURER_QUIET="yes", CAPTURER_NOTHING_OF_OURS="x")
+        run = self.run_with("--source", "noise", CAPTURER_FRAMES="3", CAPTURER_FPS="max", CAPTURER_SIZE="64x48",
+                            CAPTURER_OUTPUT="a.y4m", CAPTURER_FORCE="no", CAPTURER_QUIET="yes", CAPTURER_NOTHING_OF_OURS="x")
         self.assertEqual((run.code, run.stderr), (OK, ""))
         self.assertEqual(len(media.y4m_frames(self.folder / "a.y4m")[1]), 3)
 
     def test_a_file(self):
         (self.folder / "tool.conf").write_text(
-            "# a comment\n\nsource = noise\npreset=64x48\nframes = 3\noutput = a.y4m\noutput = b.webm,fps=10\nkeep-going\n")
+            "# a comment\n\nsource = noise\npreset=64x48\nfps = max\nframes = 3\noutput = a.y4m\noutput = b.webm,fps=10\nkeep-going\n")
         self.succeed("--config", "tool.conf")
         self.assertEqual(len(media.y4m_frames(self.folder / "a.y4m")[1]), 3)
         self.assertTrue((self.folder / "b.webm").exists())
