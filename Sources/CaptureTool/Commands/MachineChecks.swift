@@ -20,8 +20,7 @@ enum MachineChecks {
         func text(_ field: some Any) -> String {
             withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         }
-        let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-        let detail = "\(text(name.sysname)) \(text(name.release)) \(text(name.machine)), \(cores) cores"
+        let detail = "\(text(name.sysname)) \(text(name.release)) \(text(name.machine)), \(Machine.processorCount) cores"
         return [Finding("system", "kernel", .ok, detail)]
     }
 

@@ -219,10 +219,9 @@ extension EncoderContext {
         context.pointee.max_b_frames = 0
         // Threads that work on slices; those on frames would each hold one back.
         context.pointee.thread_type = FF_THREAD_SLICE
-        let processors = Int32(clamping: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         context.pointee.thread_count =
             configuration.threads.map { Int32($0) }
-            ?? (shape.width * shape.height > 640 * 480 ? min(max(processors, 1), 4) : 1)
+            ?? (shape.width * shape.height > 640 * 480 ? Int32(min(Machine.processorCount, 4)) : 1)
         // So that JPEG takes full range in a layout whose name does not say so.
         context.pointee.strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL
         let maximum = QualityOptions(encoder: configuration.encoder)

@@ -40,7 +40,7 @@ final class VP8EncoderLibrary {
             isContextMade: false)
         apply(configuration)
         settings.pointee.g_threads = UInt32(
-            configuration.threads.map { min($0, VP8EncoderLibrary.coreCount) }
+            configuration.threads.map { min($0, Machine.processorCount) }
                 ?? VP8EncoderLibrary.suggestedThreads(width: width, height: height))
         try check(
             vpx_codec_enc_init_ver(context, vpx_codec_vp8_cx(), settings, 0, clibvpx_encoder_abi_version),
@@ -218,11 +218,9 @@ final class VP8EncoderLibrary {
         }
     }
 
-    private static var coreCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
-
     /// libwebrtc's choice, never more than the machine has cores: libvpx's rows wait for each other by spinning.
     private static func suggestedThreads(width: Int, height: Int) -> Int {
-        let cores = coreCount
+        let cores = Machine.processorCount
         let pixels = width * height
         if pixels >= 1920 * 1080, cores > 8 { return 8 }
         if pixels > 1280 * 960, cores >= 6 { return 3 }

@@ -167,7 +167,7 @@ extension MJPEGServer.Configuration {
     /// Two, or one on a machine with one processor. Each loop that has viewers is woken for each frame, which costs as much
     /// as sending it to five of them, so more loops serve a few viewers at a higher cost; with two, a TLS handshake or a
     /// large response delays only one half of the viewers.
-    static var defaultThreadCount: Int { min(2, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))) }
+    static var defaultThreadCount: Int { min(2, Machine.processorCount) }
 
     /// The path after `unix:`; nil for TCP.
     var socketPath: String? {

@@ -321,8 +321,7 @@ final class StreamDecoder {
 
     /// More than eight threads cost memory and gain little.
     private static func threadCount(_ asked: Int?) -> Int {
-        let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-        return min(max(asked ?? min(processors, 8), 1), 16)
+        min(max(asked ?? min(Machine.processorCount, 8), 1), 16)
     }
 }
 
