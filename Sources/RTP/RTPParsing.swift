@@ -141,8 +141,10 @@ public enum RTPParsing {
         parser.parse(bytes, at: .zero) { event in
             if case .nack(_, let list) = event { named += list.reduce(0) { count, _ in count + 1 } }
             _ = sender.handle(event, at: .zero) { packet in
-                precondition(packet.bytes.count <= configuration.maximumPacketSize)
-                resent += 1
+                sender.send(packet, at: .zero) { packet in
+                    precondition(packet.bytes.count <= configuration.maximumPacketSize)
+                    resent += 1
+                }
             }
         }
         precondition(parser.datagrams + parser.dropped == 1)

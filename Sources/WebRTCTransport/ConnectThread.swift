@@ -1,23 +1,23 @@
 import CNice
 import CaptureCore
 
-/// The thread on which all peers gather, connect, answer checks and receive: one main loop of GLib for the process.
+/// A thread on which peers gather, connect, answer checks and receive: a main loop of GLib. There is one for each processor,
+/// and a peer stays with its own.
 ///
-/// It is started with the first peer and stays: an idle one costs its stack. What runs on it must not wait.
+/// They are started with the first peers and stay: an idle one costs its stack. What runs on them must not wait.
 ///
 /// `@unchecked Sendable`: GLib's contexts and sources are safe to use from any thread.
 final class ConnectThread: @unchecked Sendable {
-    private static let instance = Locked<ConnectThread?>(nil)
+    private static let threads = Locked<(all: [ConnectThread], next: Int)>(([], 0))
 
-    /// The thread of the process.
+    /// The threads in turn.
     ///
     /// - Throws: `system` when the machine has no thread left.
-    static func shared() throws(CaptureError) -> ConnectThread {
-        try instance.withLock { (instance) throws(CaptureError) in
-            if let instance { return instance }
-            let made = try ConnectThread()
-            instance = made
-            return made
+    static func next() throws(CaptureError) -> ConnectThread {
+        try threads.withLock { (threads) throws(CaptureError) in
+            if threads.all.count < Machine.processorCount { threads.all.append(try ConnectThread()) }
+            threads.next = (threads.next + 1) % threads.all.count
+            return threads.all[threads.next]
         }
     }
 

@@ -7,8 +7,8 @@ import CaptureCore
 /// → ``PeerConnection/State/ready`` → ``send(_:)`` … → ``close(goodbyes:)``, which must come, since the connection holds
 /// itself until then.
 ///
-/// **Threads.** Safe to use from any thread. Handlers are called on the one thread that connects all peers, so they must not
-/// wait. One thread at a time may call ``send(_:)``.
+/// **Threads.** Safe to use from any thread. Handlers are called on the thread that connects the peer and others, so they must
+/// not wait. One thread at a time may call ``send(_:)``.
 ///
 /// **Security.** The certificate of the peer is compared with its description before a key exists. Packets that are not
 /// authentic are dropped and counted. Once the peer no longer answers checks, nothing is sent (RFC 7675).
@@ -47,7 +47,7 @@ package final class PeerConnection: @unchecked Sendable {
         self.configuration = configuration
         self.handlers = handlers
         try ICEAgent.checkDescriptors()
-        thread = try ConnectThread.shared()
+        thread = try ConnectThread.next()
     }
 
     // MARK: State

@@ -1,65 +1,92 @@
 import CaptureCore
+import Synchronization
 
-/// What sends paced packets: called on the one thread that sends for all peers.
+/// What sends paced packets: called on the one thread that sends for it.
 package protocol SendClient: AnyObject, Sendable {
     /// Sends the due packets. It must not wait.
     ///
     /// - Parameters:
     ///   - now: the present time.
     ///   - batch: memory for packets, empty; the client leaves it empty.
-    /// - Returns: the latest time of the next call; nil when none is due before ``SendThread/wake()``.
+    /// - Returns: the latest time of the next call; nil when none is due before ``SendPlace/wake()``.
     func sendDue(at now: MediaTime, using batch: PacketBatch) -> MediaTime?
 }
 
-/// The thread that packetizes, protects and sends for all peers of the process. Safe to use from any thread.
-///
-/// It is started with the first client and stays, asleep while there are no clients.
-package final class SendThread: Sendable {
+/// The place of a client on one of the threads that packetize, protect and send for the peers of the process: one for each
+/// processor. A peer stays with its thread, and shares no lock with those of others. Safe to use from any thread.
+package final class SendPlace: Sendable {
+    private let thread: SendThread
+    private let client: any SendClient
+    fileprivate let isWoken = Atomic(true)
+    /// In nanoseconds of the monotonic clock; of the thread.
+    fileprivate let due = Atomic<Int64>(.max)
+
+    /// Adds a client to the thread that has the fewest; it is called at once, and held by the place.
+    ///
+    /// - Throws: `system` when the machine has no thread left.
+    package init(_ client: any SendClient) throws(CaptureError) {
+        thread = try SendThread.leastBusy()
+        self.client = client
+        thread.add(self)
+    }
+
+    /// Removes the client. A call that is running is not waited for.
+    package func leave() { thread.remove(self) }
+
+    /// Makes the client look for due packets.
+    package func wake() {
+        guard !isWoken.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        thread.wake()
+    }
+
+    /// Calls the client if it was woken, or its time has come.
+    fileprivate func sendDue(at now: MediaTime, using batch: PacketBatch) {
+        // First a look, which leaves the value in the caches of all processors.
+        guard isWoken.load(ordering: .relaxed) || due.load(ordering: .relaxed) <= now.nanoseconds else { return }
+        _ = isWoken.exchange(false, ordering: .acquiringAndReleasing)
+        due.store(client.sendDue(at: now, using: batch)?.nanoseconds ?? .max, ordering: .relaxed)
+    }
+}
+
+/// One of the threads that send. It is started with the first peers and stays, asleep while there are none.
+private final class SendThread: Sendable {
     private struct State {
-        var clients: [any SendClient] = []
+        var places: [SendPlace] = []
         var generation: UInt64 = 0
         var isWoken = false
     }
 
-    private static let instance = Locked<SendThread?>(nil)
+    private static let threads = Locked<[SendThread]>([])
 
-    /// The thread of the process.
-    ///
-    /// - Throws: `system` when the machine has no thread left.
-    package static func shared() throws(CaptureError) -> SendThread {
-        try instance.withLock { (instance) throws(CaptureError) in
-            if let instance { return instance }
+    static func leastBusy() throws(CaptureError) -> SendThread {
+        try threads.withLock { (threads) throws(CaptureError) in
+            let idlest = threads.min { $0.count < $1.count }
+            if let idlest, idlest.count == 0 || threads.count >= Machine.processorCount { return idlest }
             let made = SendThread()
             try CaptureThread(name: "webrtc send") { made.run() }
-            instance = made
+            threads.append(made)
             return made
         }
     }
 
     private let state = Locked(State())
 
-    /// Adds a client, which is called at once, and held until it is removed.
-    package func add(_ client: any SendClient) {
+    private var count: Int { state.withLock { $0.places.count } }
+
+    func add(_ place: SendPlace) { change { $0.append(place) } }
+
+    func remove(_ place: SendPlace) { change { places in places.removeAll { $0 === place } } }
+
+    private func change(_ body: (inout [SendPlace]) -> Void) {
         state.withLock { state in
-            state.clients.append(client)
+            body(&state.places)
             state.generation &+= 1
             state.isWoken = true
         }
         state.wakeOne()
     }
 
-    /// Removes a client. A call that is running is not waited for.
-    package func remove(_ client: any SendClient) {
-        state.withLock { state in
-            state.clients.removeAll { $0 === client }
-            state.generation &+= 1
-            state.isWoken = true
-        }
-        state.wakeOne()
-    }
-
-    /// Makes all clients look for due packets.
-    package func wake() {
+    func wake() {
         let isFirst = state.withLock { state in
             defer { state.isWoken = true }
             return !state.isWoken
@@ -69,25 +96,26 @@ package final class SendThread: Sendable {
 
     private func run() {
         let batch = PacketBatch()
-        var clients: [any SendClient] = []
+        var places: [SendPlace] = []
         var generation: UInt64 = 0
         var deadline: MediaTime?
         while true {
             // A copy of the list is made only when it has changed.
-            let changed: [any SendClient]?? = state.wait(until: deadline) { state -> [any SendClient]?? in
+            let changed: [SendPlace]?? = state.wait(until: deadline) { state -> [SendPlace]?? in
                 guard state.isWoken else { return nil }
                 state.isWoken = false
                 guard state.generation != generation else { return .some(nil) }
                 generation = state.generation
-                return .some(state.clients)
+                return .some(state.places)
             }
-            if case .some(.some(let list)) = changed { clients = list }
+            if case .some(.some(let list)) = changed { places = list }
             let now = MonotonicClock().now
-            deadline = nil
-            for client in clients {
-                guard let next = client.sendDue(at: now, using: batch) else { continue }
-                deadline = deadline.map { min($0, next) } ?? next
+            var next = Int64.max
+            for place in places {
+                place.sendDue(at: now, using: batch)
+                next = min(next, place.due.load(ordering: .relaxed))
             }
+            deadline = next == .max ? nil : MediaTime(nanoseconds: next)
         }
     }
 }

@@ -53,8 +53,8 @@ import Testing
         var memory = [UInt8](repeating: 0, count: 1200)
         func padding(at milliseconds: Int64) -> [UInt8]? {
             memory.withUnsafeMutableBytes { memory in
-                guard let (size, stamps) = sender.writePadding(into: memory, at: time(milliseconds)) else { return nil }
-                return stamps.transportNumberIndex > 0 ? Array(memory[..<size]) : []
+                guard let packet = sender.writePadding(into: memory, at: time(milliseconds)) else { return nil }
+                return packet.stamps.transportNumberIndex > 0 ? Array(packet.bytes) : []
             }
         }
         #expect(padding(at: 0) == nil)
@@ -76,29 +76,6 @@ import Testing
         let sender = sender(.plain)
         let packets = sender.packets(of: frame(numbered(3000)), at: time(0))
         #expect(sender.resent([0x7FFF, 0x7FFE], at: time(5)) == [packets[1], packets[0]])
-    }
-
-    @Test func protectedBytesAreNotTouched() {
-        let sender = sender(.protected)
-        var flags: [Bool] = []
-        sender.send(frame(numbered(3000)), at: time(0)) { packet in
-            let wire = Array(packet.bytes.reversed())
-            wire.withUnsafeBytes { sender.storeProtected($0, sequenceNumber: packet.sequenceNumber, at: time(0)) }
-            flags.append(packet.isProtected)
-        }
-        #expect(flags == [false, false, false])
-        let event = RTCPBytes.nack(ssrc: 0x1122_3344, [0x7FFF])
-        var parser = RTCPParser()
-        var found: [[UInt8]] = []
-        event.withUnsafeBytes { bytes in
-            parser.parse(bytes, at: time(5)) { event in
-                _ = sender.handle(event, at: time(5)) { packet in
-                    #expect(packet.isProtected && packet.isResent)
-                    found.append(Array(packet.bytes))
-                }
-            }
-        }
-        #expect(found.count == 1 && found[0].suffix(4) == [0xFF, 0x7F, 0x60, 0x80])
     }
 
     @Test func nothingIsStoredUnlessAsked() {
@@ -163,33 +140,65 @@ import Testing
         #expect(later <= 53_000 && later > 45_000, "\(later)")
     }
 
-    @Test func theHistoryKeepsASecondOfTheBitrate() {
-        for bitrate in [0, 300_000, 2_500_000, 50_000_000] {
-            let history = RTPHistory(bitrate: bitrate, maximumPacketSize: 1200)
-            #expect(history.capacity >= bitrate / 8 / 1080 && history.capacity <= 8192)
+    /// Whatever the bitrate: the history grows with what is sent within a second. Over the overflow of the numbers, too.
+    @Test(arguments: [1, 40, 600]) func theHistoryKeepsASecond(packets: Int) {
+        let sender = sender(.plain, bitrate: 1_000_000_000) { $0.start.sequenceNumber = 0xFFF0 }
+        let bytes = numbered(1182 * packets - packets / 2)
+        var sent: [(number: UInt16, bytes: [UInt8])] = []
+        for tick in 0..<30 {
+            let found = sender.packets(of: frame(bytes, isKeyFrame: false), at: time(Int64(tick) * 100))
+            #expect(found.count == packets)
+            sent = sent.suffix(11 * packets) + found.map { (UInt16($0[2]) << 8 | UInt16($0[3]), $0) }
         }
-        #expect(RTPHistory(bitrate: .max, maximumPacketSize: 1200).capacity == 8192)
-        // The oldest packets make room, over the overflow of the numbers too.
-        let history = RTPHistory(bitrate: 0, maximumPacketSize: 200)
-        for number in 0..<70_000 {
-            let number = UInt16(truncatingIfNeeded: number)
-            history.reserve(number).write(number, at: 0)
-            history.commit(size: 2, headerSize: 0, isKeyFrame: false, at: time(0))
+        for (age, packet) in sent.reversed().enumerated() where age % 97 < 3 {
+            let again = sender.resent([packet.number], at: time(2900))
+            // The frames of a second are eleven.
+            let isRight = again == (age / packets <= 10 ? [packet.bytes] : [])
+            #expect(isRight, "packet \(age) of \(sent.count), from the end")
         }
-        let last = UInt16(truncatingIfNeeded: 69_999)
-        for age in 0..<300 {
-            let number = last &- UInt16(age)
-            let found = history.takeForResending(number, at: time(1), interval: .zero) { _ in true }
-            #expect((found != nil) == (age < history.capacity))
-            if let found { #expect(found.bytes.bigEndian16(at: 0) == number) }
+    }
+
+    /// A packet that waits, for the first time or again, is held however long that takes; it leaves once.
+    @Test func whatWaitsIsHeld() throws {
+        let sender = sender(.plain)
+        var waiting: [OutgoingPacket] = []
+        let first = numbered(100_000)
+        sender.enqueue(frame(first), at: time(0)) { waiting.append($0) }
+        #expect(waiting.count > 64)
+        for tick in 1...50 { _ = sender.packets(of: frame([1]), at: time(Int64(tick) * 100)) }
+        var depacketizer = Depacketizer(.vp8)
+        for packet in waiting {
+            var count = 0
+            sender.send(packet, at: time(6000)) { sent in
+                count += 1
+                #expect(sent.bytes.count == packet.bytes)
+                if let read = ReadPacket(Array(sent.bytes)) { try? depacketizer.add(read) }
+            }
+            sender.send(packet, at: time(6000)) { _ in count += 1 }
+            #expect(count == 1)
         }
-        // Numbers that were skipped are not those that stood in their place before.
-        _ = history.reserve(last &+ 3)
-        history.commit(size: 2, headerSize: 0, isKeyFrame: false, at: time(0))
-        for skipped in 1...2 {
-            let found = history.takeForResending(last &+ UInt16(skipped), at: time(1), interval: .zero) { _ in true }
-            #expect(found == nil)
+        #expect(depacketizer.frames == [first])
+        // A retransmission that waits for longer than a packet can be asked for.
+        var again: [OutgoingPacket] = []
+        RTCPBytes.nack(ssrc: 0x1122_3344, [waiting[3].number]).withUnsafeBytes { bytes in
+            var parser = RTCPParser()
+            parser.parse(bytes, at: time(6500)) { _ = sender.handle($0, at: time(6500)) { again.append($0) } }
         }
+        for tick in 70...90 { _ = sender.packets(of: frame([1]), at: time(Int64(tick) * 100)) }
+        var numbers: [UInt16] = []
+        for packet in again { sender.send(packet, at: time(9000)) { numbers.append($0.sequenceNumber) } }
+        #expect(numbers == [waiting[3].number])
+    }
+
+    /// More than any network has in flight: the oldest make room, and the process does not grow.
+    @Test func theHistoryHasALimit() {
+        let sender = sender(.plain)
+        var waiting: [OutgoingPacket] = []
+        for _ in 0..<10 { sender.enqueue(frame(numbered(1_500_000)), at: time(0)) { waiting.append($0) } }
+        var written = 0
+        for packet in waiting { sender.send(packet, at: time(1)) { _ in written += 1 } }
+        #expect(waiting.count > RTPHistory.maximumPackets && written <= RTPHistory.maximumPackets)
+        #expect(written > RTPHistory.maximumPackets / 2)
     }
 
     @Test func keyFrames() {

@@ -156,7 +156,7 @@ import VideoCapturing
         try output.begin([OutputTests.track])
         #expect(eventually { output.state == .live })
         var packet = OutputTests.packet(0, at: MonotonicClock().now, isKeyFrame: true)
-        packet.data = [UInt8](repeating: 1, count: 6_000_000).withUnsafeBytes { PacketBuffer(copying: $0) }
+        packet.data = [UInt8](repeating: 1, count: 12_000_000).withUnsafeBytes { PacketBuffer(copying: $0) }
         try output.write(packet)
         #expect(eventually { output.statistics.packetsDropped > 0 })
         let details = output.outputStatistics.details

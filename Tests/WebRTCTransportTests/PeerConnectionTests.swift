@@ -150,12 +150,13 @@ import Testing
         let pair = try PeerPair()
         try pair.exchange()
         #expect(pair.areReady)
-        let parameters = Locked<[PeerConnection.Parameters?]>([])
-        for side in [pair.offering, pair.answering] {
-            side.peer.restart { new in parameters.withLock { $0.append(new) } }
+        func restart(_ side: PeerPair.Side) throws -> PeerConnection.Parameters {
+            let parameters = Locked<PeerConnection.Parameters?>(nil)
+            side.peer.restart { new in parameters.withLock { $0 = new } }
+            #expect(eventually { parameters.withLock { $0 } != nil })
+            return try #require(parameters.withLock { $0 })
         }
-        #expect(eventually { parameters.withLock { $0.count } == 2 })
-        let (offer, answer) = (try #require(parameters.withLock { $0[0] }), try #require(parameters.withLock { $0[1] }))
+        let (offer, answer) = (try restart(pair.offering), try restart(pair.answering))
         pair.answering.peer.connect(to: offer, isServer: false)
         pair.offering.peer.connect(to: answer, isServer: true)
         var number: UInt16 = 0

@@ -121,8 +121,8 @@ final class ReportLoop {
         }
         for index in state.channels.indices {
             let channel = state.channels[index]
-            let isAsked = channel.sender.handle(event, at: now) {
-                hub.send($0.bytes, on: channel.sockets.media, &state)
+            let isAsked = channel.sender.handle(event, at: now) { packet in
+                channel.sender.send(packet, at: now) { hub.send($0.bytes, on: channel.sockets.media, &state) }
             }
             let isVideo = channel.sender.configuration.format != .opus
             if isAsked, isVideo, state.limiter.request(at: now) { wishes.isKeyFrameNeeded = true }

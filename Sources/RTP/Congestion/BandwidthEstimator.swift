@@ -53,8 +53,8 @@ package struct BandwidthEstimator: Sendable {
         package var decreases: UInt64 = 0
     }
 
-    /// The configuration; its maximum can be changed while it runs.
-    package var configuration: Configuration
+    /// The configuration.
+    package let configuration: Configuration
     /// The bitrate that can be sent, all streams and resends together, in bits per second.
     package private(set) var target: Int
     package private(set) var statistics = Statistics()
@@ -77,7 +77,7 @@ package struct BandwidthEstimator: Sendable {
     private static let drainTime = 1.2
     private static let calmTime = 2.0
 
-    private var sent = SentPackets()
+    private var sent: SentPackets
     private var groups = ArrivalGroups()
     private var detector = OveruseDetector()
     private var received = WindowedRate()
@@ -95,6 +95,7 @@ package struct BandwidthEstimator: Sendable {
 
     package init(_ configuration: Configuration) {
         self.configuration = configuration
+        sent = SentPackets(bitrate: configuration.maximum)
         let start = Double(min(max(configuration.start, configuration.minimum), configuration.maximum))
         target = Int(start)
         delay = DelayController(start: start)

@@ -3,8 +3,8 @@ import CaptureCore
 /// Spreads packets over time: at the estimator's pacing rate, in bursts of at most 5 ms.
 ///
 /// Without it a key frame is 50 packets at once, of which a short queue loses most. Sound goes first and at once, then
-/// resends, then video, then the padding of a probe. The packets themselves stay with the caller, which gives each a number;
-/// nothing is allocated once the queues have their length.
+/// resends, then video, then the padding of a probe. The packets themselves stay with their senders; nothing is allocated
+/// once the queues have their length.
 ///
 /// A value for one thread; times come in.
 package struct Pacer: Sendable {
@@ -15,14 +15,14 @@ package struct Pacer: Sendable {
 
     /// A packet that waits.
     package struct Entry: Hashable, Sendable {
-        /// The caller's number for it.
-        package var token: UInt64
-        /// Its size without IP and UDP.
-        package var bytes: Int
+        /// The packet, with its size without IP and UDP.
+        package var packet: OutgoingPacket
+        /// The index of its stream.
+        package var stream: Int
 
-        package init(token: UInt64, bytes: Int) {
-            self.token = token
-            self.bytes = bytes
+        package init(_ packet: OutgoingPacket, ofStream stream: Int) {
+            self.packet = packet
+            self.stream = stream
         }
     }
 
@@ -103,7 +103,7 @@ package struct Pacer: Sendable {
 
     private mutating func output(_ entry: Entry, _ priority: Priority, _ now: MediaTime) -> Output {
         let number = probe?.probe.number ?? 0
-        account(entry.bytes, now)
+        account(entry.packet.bytes, now)
         return .packet(entry, priority, probe: number)
     }
 
@@ -117,7 +117,8 @@ package struct Pacer: Sendable {
 
 /// A queue that grows as need be, and is never made smaller.
 private struct PacketRing {
-    private var entries = [Pacer.Entry](repeating: Pacer.Entry(token: 0, bytes: 0), count: 64)
+    private static let none = Pacer.Entry(OutgoingPacket(number: 0, isResent: false, bytes: 0), ofStream: 0)
+    private var entries = [Pacer.Entry](repeating: PacketRing.none, count: 64)
     private var first = 0
     private(set) var count = 0
     private(set) var bytes = 0
@@ -129,7 +130,7 @@ private struct PacketRing {
         }
         entries[(first + count) % entries.count] = entry
         count += 1
-        bytes += entry.bytes
+        bytes += entry.packet.bytes
     }
 
     mutating func pop() -> Pacer.Entry? {
@@ -137,7 +138,7 @@ private struct PacketRing {
         let entry = entries[first]
         first = (first + 1) % entries.count
         count -= 1
-        bytes -= entry.bytes
+        bytes -= entry.packet.bytes
         return entry
     }
 }

@@ -20,25 +20,32 @@ enum JPEGPacketizer {
             let tables = index == 0 ? tableHeaderSize + image.tables.count : 0
             let part = index..<min(image.scan.count, index + room - fixed - tables)
             index = part.upperBound
-            output(index == image.scan.count, fixed + tables + part.count) { payload in
-                payload.write(UInt32(part.lowerBound), at: 0)
-                payload[4] = image.type + (restarts ? 64 : 0)
-                // The tables are in each image.
-                payload[5] = 255
-                payload[6] = UInt8((image.width + 7) / 8)
-                payload[7] = UInt8((image.height + 7) / 8)
-                if restarts {
-                    payload.write(image.restartInterval, at: 8)
-                    // F and L, and the count that says that packets do not begin with intervals.
-                    payload.write(UInt16.max, at: 10)
-                }
-                if tables > 0 {
-                    // Of 8 bits.
-                    payload.write(UInt16(0), at: fixed)
-                    payload.write(UInt16(image.tables.count), at: fixed + 2)
-                    payload.write(image.tables, at: fixed + tableHeaderSize)
-                }
-                payload.write(image.scan.slice(part), at: fixed + tables)
+            var payload = Payload(image.scan.slice(part))
+            payload.append(UInt16(part.lowerBound >> 16))
+            payload.append(UInt16(part.lowerBound & 0xFFFF))
+            payload.append(image.type + (restarts ? 64 : 0))
+            // The tables are in each image.
+            payload.append(255 as UInt8)
+            payload.append(UInt8((image.width + 7) / 8))
+            payload.append(UInt8((image.height + 7) / 8))
+            if restarts {
+                payload.append(image.restartInterval)
+                // F and L, and the count that says that packets do not begin with intervals.
+                payload.append(UInt16.max)
+            }
+            guard tables > 0 else {
+                output(index == image.scan.count, payload)
+                continue
+            }
+            withUnsafeTemporaryAllocation(byteCount: tables + part.count, alignment: 1) { memory in
+                // Of 8 bits.
+                memory.write(UInt16(0), at: 0)
+                memory.write(UInt16(image.tables.count), at: 2)
+                memory.write(image.tables, at: tableHeaderSize)
+                memory.write(payload.body, at: tables)
+                payload.body = UnsafeRawBufferPointer(memory)
+                payload.isComposed = true
+                output(index == image.scan.count, payload)
             }
         }
     }

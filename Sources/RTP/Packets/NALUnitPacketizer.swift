@@ -71,16 +71,19 @@ struct NALUnitPacketizer {
     private mutating func writeSets(isLast: Bool, _ output: Packetizer.Output) {
         guard let first = sets.first else { return }
         if sets.count == 1 {
-            output(isLast, first.bytes.count) { $0.write(first.bytes, at: 0) }
+            output(isLast, Payload(first.bytes))
         } else {
-            output(isLast, setsSize) { payload in
+            withUnsafeTemporaryAllocation(byteCount: setsSize, alignment: 1) { memory in
                 var index = headerSize
                 for set in sets {
-                    payload.write(UInt16(set.bytes.count), at: index)
-                    payload.write(set.bytes, at: index + 2)
+                    memory.write(UInt16(set.bytes.count), at: index)
+                    memory.write(set.bytes, at: index + 2)
                     index += 2 + set.bytes.count
                 }
-                writeAggregateHeader(payload)
+                writeAggregateHeader(memory)
+                var payload = Payload(UnsafeRawBufferPointer(memory))
+                payload.isComposed = true
+                output(isLast, payload)
             }
         }
         sets.removeAll(keepingCapacity: true)
@@ -101,27 +104,26 @@ struct NALUnitPacketizer {
     private func write(_ unit: NALUnit, isLast: Bool, room: Int, _ output: Packetizer.Output) {
         let bytes = unit.bytes
         guard bytes.count > room else {
-            output(isLast, bytes.count) { $0.write(bytes, at: 0) }
+            output(isLast, Payload(bytes))
             return
         }
         let content = bytes.slice(headerSize..<bytes.count)
         for part in EqualParts(content.count, limit: room - headerSize - 1) {
             let isEnd = part.upperBound == content.count
-            output(isLast && isEnd, headerSize + 1 + part.count) { payload in
-                let type: UInt8
-                switch syntax {
-                case .h264:
-                    payload[0] = bytes[0] & 0xE0 | 28
-                    type = bytes[0] & 0x1F
-                case .h265:
-                    payload[0] = bytes[0] & 0x81 | 49 << 1
-                    payload[1] = bytes[1]
-                    type = H265.type(of: unit)
-                }
-                // S and E, and the type of the unit.
-                payload[headerSize] = type | (part.lowerBound == 0 ? 0x80 : 0) | (isEnd ? 0x40 : 0)
-                payload.write(content.slice(part), at: headerSize + 1)
+            var payload = Payload(content.slice(part))
+            let type: UInt8
+            switch syntax {
+            case .h264:
+                payload.append(bytes[0] & 0xE0 | 28)
+                type = bytes[0] & 0x1F
+            case .h265:
+                payload.append(bytes[0] & 0x81 | 49 << 1)
+                payload.append(bytes[1])
+                type = H265.type(of: unit)
             }
+            // S and E, and the type of the unit.
+            payload.append(type | (part.lowerBound == 0 ? 0x80 : 0) | (isEnd ? 0x40 : 0))
+            output(isLast && isEnd, payload)
         }
     }
 }

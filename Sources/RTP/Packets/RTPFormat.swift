@@ -122,8 +122,8 @@ extension TrackDescription {
 
 /// Cuts encoded frames into the payloads of packets. A value for one thread at a time.
 struct Packetizer {
-    /// Takes a payload: whether it is the last one of its frame, its size, and what writes it.
-    typealias Output = (_ isLast: Bool, _ size: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) -> Void
+    /// Takes a payload, and whether it is the last one of its frame.
+    typealias Output = (_ isLast: Bool, Payload) -> Void
 
     private let format: RTPFormat
     private var vp8: VP8Packetizer
@@ -169,14 +169,14 @@ struct Packetizer {
             } catch {
                 imageProblem = error
             }
-        case .g711: output(marksBeginning(), bytes.count) { $0.write(bytes, at: 0) }
+        case .g711: output(marksBeginning(), Payload(bytes))
         case .opus:
             guard bytes.count <= room else {
                 oversized += 1
                 return
             }
             // RFC 7587, 4.1: the marker is for the first packet after silence that was not sent.
-            output(marksBeginning(), bytes.count) { $0.write(bytes, at: 0) }
+            output(marksBeginning(), Payload(bytes))
         case .aac:
             guard bytes.count < 1 << 13 else {
                 oversized += 1
@@ -195,11 +195,10 @@ enum AACPacketizer {
     /// - Parameter unit: less than 2¹³ bytes. One that is larger than a packet is cut; each part states the size of the whole.
     static func packetize(_ unit: UnsafeRawBufferPointer, room: Int, output: Packetizer.Output) {
         for part in EqualParts(unit.count, limit: room - headerSize) {
-            output(part.upperBound == unit.count, headerSize + part.count) { payload in
-                payload.write(UInt16(16), at: 0)
-                payload.write(UInt16(unit.count << 3), at: 2)
-                payload.write(unit.slice(part), at: headerSize)
-            }
+            var payload = Payload(unit.slice(part))
+            payload.append(UInt16(16))
+            payload.append(UInt16(unit.count << 3))
+            output(part.upperBound == unit.count, payload)
         }
     }
 }

@@ -1,27 +1,29 @@
 import CaptureCore
 
-/// One RTP packet, as an ``RTPSender`` hands it to a transport.
-///
-/// The bytes lie in the sender's memory and are valid during the call: a transport that queues, stamps or protects them
-/// copies them first.
+/// A packet that waits to be sent, for the first time or again.
+package struct OutgoingPacket: Sendable, Hashable {
+    /// The number of the packet within its stream.
+    package var number: UInt16
+    /// Whether the receiver has asked for it again.
+    package var isResent: Bool
+    /// Its size; of one that is sent again, a few bytes more.
+    package var bytes: Int
+
+    package init(number: UInt16, isResent: Bool, bytes: Int) {
+        (self.number, self.isResent, self.bytes) = (number, isResent, bytes)
+    }
+}
+
+/// A packet that leaves.
 package struct RTPPacket {
-    /// Header, extensions and payload.
+    /// Header, extensions and payload, valid as long as the memory in which they were written.
     package let bytes: UnsafeRawBufferPointer
-    /// The source: that of the stream, or of its retransmissions.
-    package let ssrc: UInt32
-    /// The number within the source.
+    /// The number within its source.
     package let sequenceNumber: UInt16
     /// The bytes of ``bytes`` that follow the header and its extensions.
     package let payloadSize: Int
     /// Whether it is the last one of its frame (the marker bit).
     package let isLastOfFrame: Bool
-    /// Whether it belongs to a key frame.
-    package let isKeyFrame: Bool
-    /// Whether the receiver has asked for it again.
-    package let isResent: Bool
-    /// Whether the bytes are those that ``RTPSender/storeProtected(_:sequenceNumber:at:)`` was given: they are sent as they
-    /// are, and are never protected a second time.
-    package let isProtected: Bool
     /// The places of the fields that the transport writes when the packet leaves.
     package let stamps: RTPPacket.Stamps
 
@@ -41,7 +43,7 @@ package struct RTPPacket {
         ///   - transportNumber: new for each packet that leaves, retransmissions included; one counter for all streams of
         ///     a transport.
         ///   - ntp: the time, as ``NTPClock/time(at:)`` has it.
-        ///   - packet: the transport's copy of ``RTPPacket/bytes``.
+        ///   - packet: the memory of ``RTPPacket/bytes``.
         package func write(
             transportNumber: UInt16, ntp: UInt64, into packet: UnsafeMutableRawBufferPointer
         ) {
@@ -93,10 +95,15 @@ struct RTPHeader {
 
     /// The bytes of a header with all that `identifiers` allow.
     static func maximumSize(_ identifiers: RTPExtensionIDs, midLength: Int) -> Int {
+        size(identifiers, midLength: midLength, hasOrientation: true)
+    }
+
+    /// The bytes that ``write(into:_:mid:orientation:)`` writes; `midLength` is 0 where there is none.
+    static func size(_ identifiers: RTPExtensionIDs, midLength: Int, hasOrientation: Bool) -> Int {
         var size = 0
         if identifiers.transportNumber != nil { size += 3 }
         if identifiers.absoluteSendTime != nil { size += 4 }
-        if identifiers.videoOrientation != nil { size += 2 }
+        if identifiers.videoOrientation != nil, hasOrientation { size += 2 }
         if identifiers.mid != nil, midLength > 0 { size += 1 + midLength }
         return size == 0 ? fixedSize : fixedSize + 4 + (size + 3) & ~3
     }

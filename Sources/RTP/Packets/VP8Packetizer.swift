@@ -21,23 +21,21 @@ struct VP8Packetizer {
     mutating func packetize(
         _ packet: MediaPacket, _ frame: UnsafeRawBufferPointer, room: Int, output: Packetizer.Output
     ) {
-        let size = VP8Packetizer.descriptorSize
         // X; N for what no other frame refers to.
         let first: UInt8 = packet.isDroppable ? 0xA0 : 0x80
         let number = 0x8000 | pictureID
         let layer = placeLayer(UInt8(clamping: min(max(packet.temporalLayer, 0), 3)))
         let index = baseLayerIndex
-        for part in EqualParts(frame.count, limit: room - size) {
-            output(part.upperBound == frame.count, size + part.count) { payload in
-                // S at the beginning of the frame's one partition.
-                payload[0] = part.lowerBound == 0 ? first | 0x10 : first
-                // I, L and T.
-                payload[1] = 0xE0
-                payload.write(number, at: 2)
-                payload[4] = index
-                payload[5] = layer
-                payload.write(frame.slice(part), at: size)
-            }
+        for part in EqualParts(frame.count, limit: room - VP8Packetizer.descriptorSize) {
+            var payload = Payload(frame.slice(part))
+            // S at the beginning of the frame's one partition.
+            payload.append(part.lowerBound == 0 ? first | 0x10 : first)
+            // I, L and T.
+            payload.append(0xE0 as UInt8)
+            payload.append(number)
+            payload.append(index)
+            payload.append(layer)
+            output(part.upperBound == frame.count, payload)
         }
         pictureID = (pictureID &+ 1) & 0x7FFF
     }

@@ -13,18 +13,16 @@ struct VP9Packetizer {
     mutating func packetize(
         _ packet: MediaPacket, _ frame: UnsafeRawBufferPointer, room: Int, output: Packetizer.Output
     ) {
-        let size = VP9Packetizer.descriptorSize
         // I; P for what refers to earlier frames.
         let first: UInt8 = packet.isKeyFrame ? 0x80 : 0xC0
         let number = 0x8000 | pictureID
-        for part in EqualParts(frame.count, limit: room - size) {
+        for part in EqualParts(frame.count, limit: room - VP9Packetizer.descriptorSize) {
             let isEnd = part.upperBound == frame.count
-            output(isEnd, size + part.count) { payload in
-                // B and E: the beginning and the end of the frame.
-                payload[0] = first | (part.lowerBound == 0 ? 8 : 0) | (isEnd ? 4 : 0)
-                payload.write(number, at: 1)
-                payload.write(frame.slice(part), at: size)
-            }
+            var payload = Payload(frame.slice(part))
+            // B and E: the beginning and the end of the frame.
+            payload.append(first | (part.lowerBound == 0 ? 8 : 0) | (isEnd ? 4 : 0))
+            payload.append(number)
+            output(isEnd, payload)
         }
         pictureID = (pictureID &+ 1) & 0x7FFF
     }

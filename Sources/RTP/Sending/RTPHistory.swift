@@ -1,115 +1,192 @@
 import CaptureCore
 
-/// The packets of the last second, for receivers that ask for lost ones again.
+/// The frames of which packets wait to be sent, or can be asked for again, and how each was cut.
 ///
-/// Its memory is made once: for a second and a quarter of the maximum bitrate. A class, because its memory has one
-/// owner; for one thread at a time.
-package final class RTPHistory {
-    /// How long a packet can be asked for.
-    package static let maximumAge = Duration.seconds(1)
+/// A frame is held by reference, once for all receivers, and a packet as 56 bytes. A value for one thread at a time.
+struct RTPHistory {
+    /// How long after it was sent a packet can be asked for.
+    static let maximumAge = Duration.seconds(1)
     /// The shortest time between two retransmissions of a packet.
-    package static let minimumInterval = Duration.milliseconds(20)
+    static let minimumInterval = Duration.milliseconds(20)
+    /// The maximum number of packets that are held: more wait for no network.
+    static let maximumPackets = 8192
 
-    /// The values stored next to a packet.
-    struct Entry {
+    /// A packet, as it was cut. The members stand in an order that leaves no gaps.
+    struct Packet {
+        fileprivate var sentAt = MediaTime.zero
+        fileprivate var resentAt = MediaTime.zero
+        var timestamp: UInt32 = 0
+        fileprivate var frame: UInt32 = 0
+        /// Where its body begins, in the frame or in what was composed.
+        fileprivate var start: UInt32 = 0
+        fileprivate var count: UInt16 = 0
         var sequenceNumber: UInt16 = 0
-        /// 0 for none.
+        /// The whole size; 0 for none.
         var size: UInt16 = 0
-        var headerSize: UInt16 = 0
+        fileprivate var header = Payload.Header()
+        fileprivate var isComposed = false
+        fileprivate var (isSent, isResent) = (false, false)
+        var isLastOfFrame = false
         var isKeyFrame = false
-        var isProtected = false
-        var sentAt = MediaTime.zero
-        var resentAt: MediaTime?
+        var carriesMID = false
+        /// Nil when it is not sent with this packet.
+        var orientation: VideoOrientation?
     }
 
-    private let memory: UnsafeMutableRawBufferPointer
-    private var entries: [Entry]
-    private let slotSize: Int
-    /// The slot and the number of the newest packet.
-    private var newest: (slot: Int, number: UInt16)?
-
-    /// - Parameters:
-    ///   - bitrate: the maximum, in bits per second.
-    ///   - maximumPacketSize: in bytes.
-    package init(bitrate: Int, maximumPacketSize: Int) {
-        slotSize = maximumPacketSize
-        // Packets are about nine tenths full; small frames make smaller ones, for which the constant stands.
-        let count = min(max(bitrate, 0) / 8 * 5 / 4 / (maximumPacketSize * 9 / 10) + 96, 8192)
-        entries = Array(repeating: Entry(), count: count)
-        memory = .allocate(byteCount: count * slotSize, alignment: 16)
+    private struct Frame {
+        let data: PacketBuffer
+        /// The bodies that are not a part of the data.
+        var composed: [UInt8] = []
+        /// The packets that are still to be sent, or sent again.
+        var waiting = 0
+        var lastUse: MediaTime
     }
 
-    deinit { memory.deallocate() }
+    /// How long a frame is held after its last use.
+    private let age: Duration
+    /// By the lowest bits of their numbers.
+    private var packets = [Packet](repeating: Packet(), count: 64)
+    /// By the lowest bits of their numbers; nil outside of ``first`` and ``end``.
+    private var frames = [Frame?](repeating: nil, count: 32)
+    private var first: UInt32 = 0
+    private var end: UInt32 = 0
+    private var newestSent: UInt16?
 
-    /// The number of packets that it holds at most.
-    package var capacity: Int { entries.count }
+    /// - Parameter isKept: whether packets can be asked for again.
+    init(isKept: Bool) { age = isKept ? RTPHistory.maximumAge : .zero }
 
-    /// The memory in which the packet of a number is written; it takes the place of the oldest one.
-    func reserve(_ number: UInt16) -> UnsafeMutableRawBufferPointer {
-        var slot = 0
-        if let newest {
-            let step = Int(number &- newest.number)
-            // A skipped packet was never sent; a number before the newest one is not expected.
-            for skipped in 1..<max(1, min(step, entries.count)) {
-                entries[(newest.slot + skipped) % entries.count].size = 0
+    // MARK: Adding
+
+    /// Holds a frame, to which the next packets belong, and forgets those that are no longer needed.
+    mutating func begin(_ data: PacketBuffer, at now: MediaTime) {
+        while let oldest = self[frame: first], oldest.waiting == 0,
+            now.nanoseconds(since: oldest.lastUse) > age.nanoseconds
+        { forgetOldest() }
+        if end &- first == frames.count {
+            var larger = [Frame?](repeating: nil, count: frames.count * 2)
+            for number in sequence(first: first, next: { $0 &+ 1 }).prefix(frames.count) {
+                larger[Int(number) % larger.count] = self[frame: number]
             }
-            slot = (newest.slot + step) % entries.count
+            frames = larger
         }
-        newest = (slot, number)
-        entries[slot] = Entry(sequenceNumber: number)
-        return self[memory: slot]
+        frames[Int(end) % frames.count] = Frame(data: data, lastUse: now)
+        end &+= 1
     }
 
-    /// Completes what ``reserve(_:)`` began.
-    func commit(size: Int, headerSize: Int, isKeyFrame: Bool, isProtected: Bool = false, at time: MediaTime) {
-        guard let slot = newest?.slot else { return }
-        entries[slot].size = UInt16(size)
-        entries[slot].headerSize = UInt16(headerSize)
-        entries[slot].isKeyFrame = isKeyFrame
-        entries[slot].isProtected = isProtected
-        entries[slot].sentAt = time
+    /// Adds a packet of the last frame, whose number follows that of the one before.
+    ///
+    /// - Parameters:
+    ///   - payload: the payload of the packet.
+    ///   - bytes: those of the frame.
+    mutating func add(_ packet: Packet, _ payload: Payload, of bytes: UnsafeRawBufferPointer) {
+        let slot = Int(end &- 1) % frames.count
+        var packet = packet
+        packet.frame = end &- 1
+        packet.header = payload.header
+        packet.isComposed = payload.isComposed
+        packet.count = UInt16(payload.body.count)
+        if payload.isComposed {
+            packet.start = UInt32(frames[slot]?.composed.count ?? 0)
+            frames[slot]?.composed.append(contentsOf: payload.body)
+        } else if let start = payload.body.baseAddress, let base = bytes.baseAddress {
+            packet.start = UInt32(start - base)
+        }
+        frames[slot]?.waiting += 1
+        // The one in its place is needed for as long as its frame is.
+        while self[frame: packets[index(packet.sequenceNumber)].frame] != nil,
+            packets[index(packet.sequenceNumber)].size > 0
+        {
+            if packets.count < RTPHistory.maximumPackets { grow() } else { forgetOldest() }
+        }
+        packets[index(packet.sequenceNumber)] = packet
     }
 
-    /// Finds a packet to send again, and records that.
+    private mutating func grow() {
+        let old = packets
+        packets = [Packet](repeating: Packet(), count: old.count * 2)
+        for packet in old where packet.size > 0 { packets[index(packet.sequenceNumber)] = packet }
+    }
+
+    private mutating func forgetOldest() {
+        frames[Int(first) % frames.count] = nil
+        first &+= 1
+    }
+
+    private func index(_ number: UInt16) -> Int { Int(number) & (packets.count - 1) }
+
+    private subscript(frame number: UInt32) -> Frame? {
+        number &- first < end &- first ? frames[Int(number) % frames.count] : nil
+    }
+
+    // MARK: Reading
+
+    /// Hands out a packet that is sent now; nil for one that is no longer held.
+    ///
+    /// - Parameter isResent: whether ``prepareResend(_:at:interval:permits:)`` has allowed it.
+    mutating func send<Result>(
+        _ number: UInt16, isResent: Bool, at now: MediaTime, _ body: (Packet, Payload) -> Result
+    ) -> Result? {
+        let index = index(number)
+        guard holds(number), isResent == packets[index].isSent else { return nil }
+        if !isResent {
+            packets[index].isSent = true
+            packets[index].sentAt = now
+            newestSent = number
+        }
+        let slot = Int(packets[index].frame) % frames.count
+        frames[slot]?.waiting -= 1
+        frames[slot]?.lastUse = now
+        return read(packets[index], body)
+    }
+
+    /// Hands out the packet that was sent last; nil for one that is too old.
+    func last<Result>(at now: MediaTime, _ body: (Packet, Payload) -> Result) -> Result? {
+        guard let number = newestSent, isRecent(number, at: now) else { return nil }
+        return read(packets[index(number)], body)
+    }
+
+    /// Finds a packet to send again, and holds it until ``send(_:isResent:at:_:)``.
     ///
     /// - Parameters:
     ///   - number: the one that was asked for.
     ///   - now: the time.
     ///   - interval: the round trip: asked for again within it, a packet is still in flight.
     ///   - permits: whether this number of bytes may be sent again now.
-    /// - Returns: nil for a packet that is too old, unknown, or still in flight, or that may not be sent.
-    func takeForResending(
+    /// - Returns: its size; nil for a packet that is too old, unknown, or still in flight, or that may not be sent.
+    mutating func prepareResend(
         _ number: UInt16, at now: MediaTime, interval: Duration, permits: (Int) -> Bool
-    ) -> (bytes: UnsafeRawBufferPointer, entry: Entry)? {
-        guard let newest else { return nil }
-        let age = Int(newest.number &- number)
-        guard age < entries.count else { return nil }
-        let slot = (newest.slot - age + entries.count) % entries.count
-        let entry = entries[slot]
-        guard entry.size > 0, entry.sequenceNumber == number,
-            now.nanoseconds(since: entry.sentAt) <= RTPHistory.maximumAge.nanoseconds
-        else { return nil }
-        if let last = entry.resentAt {
+    ) -> Int? {
+        guard isRecent(number, at: now) else { return nil }
+        let index = index(number)
+        if packets[index].isResent {
             let least = max(interval, RTPHistory.minimumInterval)
-            guard now.nanoseconds(since: last) >= least.nanoseconds else { return nil }
+            guard now.nanoseconds(since: packets[index].resentAt) >= least.nanoseconds else { return nil }
         }
-        guard permits(Int(entry.size)) else { return nil }
-        entries[slot].resentAt = now
-        return (UnsafeRawBufferPointer(rebasing: self[memory: slot][..<Int(entry.size)]), entry)
+        let size = Int(packets[index].size)
+        guard permits(size) else { return nil }
+        packets[index].isResent = true
+        packets[index].resentAt = now
+        frames[Int(packets[index].frame) % frames.count]?.waiting += 1
+        return size
     }
 
-    /// The newest packet; nil for one that is too old.
-    func last(at now: MediaTime) -> (bytes: UnsafeRawBufferPointer, entry: Entry)? {
-        guard let slot = newest?.slot else { return nil }
-        let entry = entries[slot]
-        guard entry.size > 0, now.nanoseconds(since: entry.sentAt) <= RTPHistory.maximumAge.nanoseconds else {
-            return nil
-        }
-        return (UnsafeRawBufferPointer(rebasing: self[memory: slot][..<Int(entry.size)]), entry)
+    private func isRecent(_ number: UInt16, at now: MediaTime) -> Bool {
+        let packet = packets[index(number)]
+        return holds(number) && packet.isSent && now.nanoseconds(since: packet.sentAt) <= age.nanoseconds
     }
 
-    private subscript(memory slot: Int) -> UnsafeMutableRawBufferPointer {
-        UnsafeMutableRawBufferPointer(rebasing: memory[slot * slotSize..<(slot + 1) * slotSize])
+    private func holds(_ number: UInt16) -> Bool {
+        let packet = packets[index(number)]
+        return packet.size > 0 && packet.sequenceNumber == number && self[frame: packet.frame] != nil
+    }
+
+    private func read<Result>(_ packet: Packet, _ body: (Packet, Payload) -> Result) -> Result? {
+        guard let frame = self[frame: packet.frame] else { return nil }
+        let range = Int(packet.start)..<Int(packet.start) + Int(packet.count)
+        func hand(_ bytes: UnsafeRawBufferPointer) -> Result {
+            body(packet, Payload(packet.header, bytes.slice(range)))
+        }
+        return packet.isComposed ? frame.composed.withUnsafeBytes(hand) : frame.data.withUnsafeBytes(hand)
     }
 }
 

@@ -4,13 +4,14 @@ import CaptureCore
 ///
 /// ```swift
 /// let sender = RTPSender(.init(format: .vp8, payloadType: 96), clock: NTPClock())
-/// sender.send(frame, at: clock.now) { packet in transport.enqueue(packet) }      // nothing is allocated
+/// sender.enqueue(frame, at: clock.now) { pacer.push($0) }
 /// parser.parse(datagram, at: clock.now) { event in
-///     if sender.handle(event, at: clock.now, output: { transport.enqueue($0) }) { feedback.requestKeyFrame() }
+///     if sender.handle(event, at: clock.now, output: { pacer.push($0) }) { feedback.requestKeyFrame() }
 /// }
+/// let packet = sender.write(pacer.next(), into: buffer, at: clock.now)            // when it leaves; nothing is allocated
 /// let size = sender.writeReport(into: buffer, at: clock.now)                      // each second
 /// ```
-/// It sends nothing itself: packets go to a closure, so it serves plain RTP and a transport that paces and protects alike.
+/// It sends nothing itself. A packet that waits is a number; its bytes are written once, into the memory from which it is sent.
 ///
 /// For one thread at a time, as the lock of its owner has it (`@unchecked Sendable` for that).
 package final class RTPSender: @unchecked Sendable {
@@ -43,9 +44,7 @@ package final class RTPSender: @unchecked Sendable {
     var counters = RTPSender.Statistics()
     var reports: ReportState
     private var packetizer: Packetizer
-    private let history: RTPHistory?
-    /// Where a packet is written that is not in the history, or leaves under another number.
-    private let scratch: UnsafeMutableRawBufferPointer
+    private var history: RTPHistory
     private var budget: ResendBudget
     private var sequenceNumber: UInt16
     private var resendNumber: UInt16
@@ -82,105 +81,130 @@ package final class RTPSender: @unchecked Sendable {
         }
         let header = RTPHeader.maximumSize(configuration.extensions, midLength: mid?.count ?? 0)
         overhead = header + resendOverhead + configuration.trailerSize
-        scratch = .allocate(byteCount: configuration.maximumPacketSize, alignment: 16)
-        history =
-            configuration.resending == .none
-            ? nil
-            : RTPHistory(bitrate: configuration.maximumBitrate, maximumPacketSize: configuration.maximumPacketSize)
+        history = RTPHistory(isKept: configuration.resending != .none)
         targetBitrate = configuration.maximumBitrate
         budget = ResendBudget(bitrate: configuration.maximumBitrate / 2)
     }
 
-    deinit { scratch.deallocate() }
-
     // MARK: Frames
 
-    /// Sends a frame: hands its packets out in their order. An empty frame is ignored.
+    /// Cuts a frame into packets, in their order. An empty frame is ignored.
     ///
     /// - Parameters:
-    ///   - frame: of the codec of the format.
+    ///   - frame: of the codec of the format. Its bytes are held until its packets can no longer be asked for.
     ///   - now: the time, for the history.
-    ///   - output: takes each packet.
-    package func send(_ frame: MediaPacket, at now: MediaTime, output: (RTPPacket) -> Void) {
+    ///   - output: takes each packet, which waits for ``write(_:into:at:)``.
+    package func enqueue(_ frame: MediaPacket, at now: MediaTime, output: (OutgoingPacket) -> Void) {
         guard frame.data.count > 0 else { return }
         counters.frames += 1
         if frame.isKeyFrame { counters.keyFrames += 1 }
-        let timestamp = timeline.timestamp(at: frame.timestamp)
         let isVideo = !configuration.format.isAudio
-        let isKeyFrame = isVideo && frame.isKeyFrame
+        var packet = RTPHistory.Packet()
+        packet.timestamp = timeline.timestamp(at: frame.timestamp)
+        packet.isKeyFrame = isVideo && frame.isKeyFrame
         // 3GPP TS 26.114, 7.4.5: on the last packet of a key frame, and when it changes.
-        let orientation = isKeyFrame || frame.orientation != orientation ? frame.orientation : nil
+        let orientation =
+            isVideo && (packet.isKeyFrame || frame.orientation != orientation) ? frame.orientation : nil
         self.orientation = frame.orientation
         let room = configuration.maximumPacketSize - overhead
+        history.begin(frame.data, at: now)
         frame.data.withUnsafeBytes { bytes in
             if case .g711(_, let rate, let channels) = configuration.format {
-                return sendSamples(
-                    frame, bytes, size: channels, limit: max(1, min(room / channels, rate / 50)), timestamp, now, output
-                )
+                let limit = max(1, min(room / channels, rate / 50))
+                return enqueueSamples(frame, bytes, size: channels, limit: limit, packet, output)
             }
-            packetizer.packetize(frame, bytes, room: room) { isLast, size, write in
-                let packet = makePacket(
-                    timestamp: timestamp, isLast: isLast, isKeyFrame: isKeyFrame,
-                    orientation: isLast && isVideo ? orientation : nil, payloadSize: size, at: now, write)
-                output(packet)
+            packetizer.packetize(frame, bytes, room: room) { isLast, payload in
+                packet.isLastOfFrame = isLast
+                packet.orientation = isLast ? orientation : nil
+                output(add(packet, payload, of: bytes))
             }
         }
     }
 
-    /// Sends samples in packets of 20 ms at most (RFC 3551, 4.2), each with its time.
-    private func sendSamples(
-        _ frame: MediaPacket, _ bytes: UnsafeRawBufferPointer, size: Int, limit: Int, _ timestamp: UInt32,
-        _ now: MediaTime, _ output: (RTPPacket) -> Void
+    /// Samples go in packets of 20 ms at most (RFC 3551, 4.2), each with its time.
+    private func enqueueSamples(
+        _ frame: MediaPacket, _ bytes: UnsafeRawBufferPointer, size: Int, limit: Int, _ first: RTPHistory.Packet,
+        _ output: (OutgoingPacket) -> Void
     ) {
+        var packet = first
         for part in EqualParts(bytes.count / size, limit: limit) {
+            packet.timestamp = first.timestamp &+ UInt32(truncatingIfNeeded: part.lowerBound)
             let samples = bytes.slice(part.lowerBound * size..<part.upperBound * size)
-            packetizer.packetize(frame, samples, room: samples.count) { isLast, size, write in
-                output(
-                    makePacket(
-                        timestamp: timestamp &+ UInt32(truncatingIfNeeded: part.lowerBound), isLast: isLast,
-                        isKeyFrame: false, orientation: nil, payloadSize: size, at: now, write))
+            packetizer.packetize(frame, samples, room: samples.count) { isLast, payload in
+                packet.isLastOfFrame = isLast
+                output(add(packet, payload, of: bytes))
             }
         }
     }
 
-    private func makePacket(
-        timestamp: UInt32, isLast: Bool, isKeyFrame: Bool, orientation: VideoOrientation?, payloadSize: Int,
-        at now: MediaTime, _ write: (UnsafeMutableRawBufferPointer) -> Void
-    ) -> RTPPacket {
-        let number = sequenceNumber
+    private func add(
+        _ packet: RTPHistory.Packet, _ payload: Payload, of bytes: UnsafeRawBufferPointer
+    ) -> OutgoingPacket {
+        var packet = packet
+        packet.sequenceNumber = sequenceNumber
         sequenceNumber &+= 1
-        let stored = configuration.resending.storesPlainPackets ? history : nil
-        let memory = stored?.reserve(number) ?? scratch
-        let header = RTPHeader(
-            payloadType: configuration.payloadType, isMarked: isLast, sequenceNumber: number, timestamp: timestamp,
-            ssrc: configuration.ssrc)
-        let needsMID = isKeyFrame || counters.packets < RTPSender.packetsWithMID
-        let (size, stamps) = header.write(
-            into: memory, configuration.extensions, mid: needsMID ? mid : nil, orientation: orientation)
-        write(UnsafeMutableRawBufferPointer(rebasing: memory[size..<size + payloadSize]))
-        let count = size + payloadSize
-        stored?.commit(size: count, headerSize: size, isKeyFrame: isKeyFrame, at: now)
+        packet.carriesMID = packet.isKeyFrame || counters.packets < RTPSender.packetsWithMID
+        let header = RTPHeader.size(
+            configuration.extensions, midLength: packet.carriesMID ? mid?.count ?? 0 : 0,
+            hasOrientation: packet.orientation != nil)
+        packet.size = UInt16(header + payload.size)
+        history.add(packet, payload, of: bytes)
         counters.packets += 1
-        counters.bytes += UInt64(count)
-        counters.payloadBytes += UInt64(payloadSize)
-        return RTPPacket(
-            bytes: UnsafeRawBufferPointer(rebasing: memory[..<count]), ssrc: configuration.ssrc,
-            sequenceNumber: number, payloadSize: payloadSize, isLastOfFrame: isLast, isKeyFrame: isKeyFrame,
-            isResent: false, isProtected: false, stamps: stamps)
+        counters.bytes += UInt64(packet.size)
+        counters.payloadBytes += UInt64(payload.size)
+        return OutgoingPacket(number: packet.sequenceNumber, isResent: false, bytes: Int(packet.size))
     }
 
-    /// Keeps a packet as it went over the wire, for ``Resending/protected``.
+    /// Writes a packet that leaves now.
     ///
     /// - Parameters:
-    ///   - bytes: at most as many as the maximum of a packet; larger ones are not kept.
-    ///   - sequenceNumber: the number of the packet.
+    ///   - packet: of ``enqueue(_:at:output:)`` or ``handle(_:at:output:)``; once.
+    ///   - memory: takes it; of the maximum size of a packet.
     ///   - now: the time.
-    package func storeProtected(_ bytes: UnsafeRawBufferPointer, sequenceNumber: UInt16, at now: MediaTime) {
-        guard configuration.resending == .protected, bytes.count <= configuration.maximumPacketSize, let history
-        else { return }
-        history.reserve(sequenceNumber).write(bytes, at: 0)
-        history.commit(
-            size: bytes.count, headerSize: 0, isKeyFrame: false, isProtected: true, at: now)
+    /// - Returns: nil for one that has waited for so long that it is no longer held.
+    package func write(
+        _ packet: OutgoingPacket, into memory: UnsafeMutableRawBufferPointer, at now: MediaTime
+    ) -> RTPPacket? {
+        let written = history.send(packet.number, isResent: packet.isResent, at: now) { entry, payload in
+            if packet.isResent, case .rtx(let type, let ssrc) = configuration.resending {
+                return writeRetransmission(of: entry, payload, payloadType: type, ssrc: ssrc, into: memory)
+            }
+            let header = RTPHeader(
+                payloadType: configuration.payloadType, isMarked: entry.isLastOfFrame,
+                sequenceNumber: entry.sequenceNumber, timestamp: entry.timestamp, ssrc: configuration.ssrc)
+            let (size, stamps) = header.write(
+                into: memory, configuration.extensions, mid: entry.carriesMID ? mid : nil,
+                orientation: entry.orientation)
+            payload.write(into: memory, at: size)
+            return RTPPacket(
+                bytes: UnsafeRawBufferPointer(rebasing: memory[..<(size + payload.size)]),
+                sequenceNumber: entry.sequenceNumber, payloadSize: payload.size, isLastOfFrame: entry.isLastOfFrame,
+                stamps: stamps)
+        }
+        if packet.isResent, let written { counters.bytesResent += UInt64(written.bytes.count) }
+        return written
+    }
+
+    /// Sends a frame at once: hands its packets out in their order.
+    ///
+    /// - Parameters:
+    ///   - frame: as for ``enqueue(_:at:output:)``.
+    ///   - now: the time.
+    ///   - output: takes each packet.
+    package func send(_ frame: MediaPacket, at now: MediaTime, output: (RTPPacket) -> Void) {
+        enqueue(frame, at: now) { send($0, at: now, output: output) }
+    }
+
+    /// Sends a packet at once.
+    ///
+    /// - Parameters:
+    ///   - packet: as for ``write(_:into:at:)``.
+    ///   - now: the time.
+    ///   - output: takes its bytes.
+    package func send(_ packet: OutgoingPacket, at now: MediaTime, output: (RTPPacket) -> Void) {
+        withUnsafeTemporaryAllocation(byteCount: configuration.maximumPacketSize, alignment: 16) { memory in
+            if let packet = write(packet, into: memory, at: now) { output(packet) }
+        }
     }
 
     // MARK: Feedback
@@ -190,9 +214,9 @@ package final class RTPSender: @unchecked Sendable {
     /// - Parameters:
     ///   - event: of any stream; those of others are ignored.
     ///   - now: the time.
-    ///   - output: takes the packets that are sent again.
+    ///   - output: takes the packets that are sent again, which wait for ``write(_:into:at:)``.
     /// - Returns: whether the receiver asks for a key frame.
-    package func handle(_ event: RTCPEvent, at now: MediaTime, output: (RTPPacket) -> Void) -> Bool {
+    package func handle(_ event: RTCPEvent, at now: MediaTime, output: (OutgoingPacket) -> Void) -> Bool {
         switch event {
         case .reception(let report) where report.ssrc == configuration.ssrc:
             counters.reports += 1
@@ -222,55 +246,37 @@ package final class RTPSender: @unchecked Sendable {
         ssrc == configuration.ssrc || ssrc == 0 || ssrc == retransmissionSSRC
     }
 
-    private func resend(_ number: UInt16, at now: MediaTime, _ output: (RTPPacket) -> Void) {
+    private func resend(_ number: UInt16, at now: MediaTime, _ output: (OutgoingPacket) -> Void) {
         counters.packetsAsked += 1
-        let found = history?.takeForResending(
-            number, at: now, interval: roundTripTime ?? .zero,
-            permits: { size in
-                guard budget.take(size, at: now) else {
-                    counters.resendsWithheld += 1
-                    return false
-                }
-                return true
-            })
-        guard let (bytes, entry) = found else { return }
-        counters.packetsResent += 1
-        guard case .rtx(let payloadType, let ssrc) = configuration.resending else {
-            counters.bytesResent += UInt64(bytes.count)
-            output(
-                RTPPacket(
-                    bytes: bytes, ssrc: configuration.ssrc, sequenceNumber: number,
-                    payloadSize: max(0, bytes.count - Int(entry.headerSize)), isLastOfFrame: bytes[1] & 0x80 != 0,
-                    isKeyFrame: entry.isKeyFrame, isResent: true, isProtected: entry.isProtected,
-                    stamps: RTPPacket.Stamps()))
-            return
+        guard configuration.resending != .none else { return }
+        let size = history.prepareResend(number, at: now, interval: roundTripTime ?? .zero) { size in
+            guard budget.take(size, at: now) else {
+                counters.resendsWithheld += 1
+                return false
+            }
+            return true
         }
-        let resent = resendNumber
-        let (headerSize, count, stamps) = writeRetransmission(
-            of: bytes, entry, payloadType: payloadType, ssrc: ssrc, into: scratch)
-        counters.bytesResent += UInt64(count)
-        output(
-            RTPPacket(
-                bytes: UnsafeRawBufferPointer(rebasing: scratch[..<count]), ssrc: ssrc,
-                sequenceNumber: resent, payloadSize: count - headerSize,
-                isLastOfFrame: bytes[1] & 0x80 != 0, isKeyFrame: entry.isKeyFrame, isResent: true, isProtected: false,
-                stamps: stamps))
+        guard let size else { return }
+        counters.packetsResent += 1
+        output(OutgoingPacket(number: number, isResent: true, bytes: size))
     }
 
     /// RFC 4588, 4: the original number stands before the payload.
     private func writeRetransmission(
-        of bytes: UnsafeRawBufferPointer, _ entry: RTPHistory.Entry, payloadType: UInt8, ssrc: UInt32,
+        of packet: RTPHistory.Packet, _ payload: Payload, payloadType: UInt8, ssrc: UInt32,
         into memory: UnsafeMutableRawBufferPointer
-    ) -> (headerSize: Int, size: Int, stamps: RTPPacket.Stamps) {
+    ) -> RTPPacket {
         let header = RTPHeader(
-            payloadType: payloadType, isMarked: bytes[1] & 0x80 != 0, sequenceNumber: resendNumber,
-            timestamp: bytes.bigEndian32(at: 4), ssrc: ssrc)
+            payloadType: payloadType, isMarked: packet.isLastOfFrame, sequenceNumber: resendNumber,
+            timestamp: packet.timestamp, ssrc: ssrc)
         resendNumber &+= 1
         let (size, stamps) = header.write(into: memory, configuration.extensions, mid: mid, orientation: nil)
-        let payload = bytes.slice(Int(entry.headerSize)..<bytes.count)
-        memory.write(entry.sequenceNumber, at: size)
-        memory.write(payload, at: size + 2)
-        return (size, size + 2 + payload.count, stamps)
+        memory.write(packet.sequenceNumber, at: size)
+        payload.write(into: memory, at: size + 2)
+        return RTPPacket(
+            bytes: UnsafeRawBufferPointer(rebasing: memory[..<(size + 2 + payload.size)]),
+            sequenceNumber: header.sequenceNumber, payloadSize: 2 + payload.size,
+            isLastOfFrame: packet.isLastOfFrame, stamps: stamps)
     }
 
     /// Writes a packet that the receiver has, or will soon have, and leaves out: the newest one, in the stream of
@@ -279,16 +285,13 @@ package final class RTPSender: @unchecked Sendable {
     /// - Parameters:
     ///   - memory: takes it; of the maximum size of a packet.
     ///   - now: the time.
-    /// - Returns: its size, and the places of the fields to write when it leaves; nil without such a stream, or before a packet.
-    package func writePadding(
-        into memory: UnsafeMutableRawBufferPointer, at now: MediaTime
-    ) -> (size: Int, stamps: RTPPacket.Stamps)? {
-        guard case .rtx(let payloadType, let ssrc) = configuration.resending,
-            let (bytes, entry) = history?.last(at: now)
-        else { return nil }
-        let (_, size, stamps) = writeRetransmission(
-            of: bytes, entry, payloadType: payloadType, ssrc: ssrc, into: memory)
-        counters.paddingPackets += 1
-        return (size, stamps)
+    /// - Returns: nil without such a stream, or before a packet.
+    package func writePadding(into memory: UnsafeMutableRawBufferPointer, at now: MediaTime) -> RTPPacket? {
+        guard case .rtx(let type, let ssrc) = configuration.resending else { return nil }
+        let written = history.last(at: now) { packet, payload in
+            writeRetransmission(of: packet, payload, payloadType: type, ssrc: ssrc, into: memory)
+        }
+        if written != nil { counters.paddingPackets += 1 }
+        return written
     }
 }

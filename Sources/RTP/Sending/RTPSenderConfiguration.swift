@@ -21,7 +21,7 @@ extension RTPSender {
         package var maximumPacketSize = 1200
         /// The bytes that a transport adds to each packet: 16 for AES-GCM, 10 for AES-CM with SHA-1.
         package var trailerSize = 0
-        /// The maximum bitrate in bits per second, for which the history is made.
+        /// The maximum bitrate in bits per second, of which retransmissions get half.
         package var maximumBitrate = 2_500_000
         /// The values with which the stream begins.
         package var start = Start()
@@ -45,18 +45,8 @@ extension RTPSender {
         case none
         /// The same packet is sent again, as plain RTP does it.
         case plain
-        /// As ``plain``, with the bytes that a transport has protected and handed to
-        /// ``RTPSender/storeProtected(_:sequenceNumber:at:)``: nothing may be protected twice under one number.
-        case protected
         /// In a separate stream (RFC 4588), with its payload type and source.
         case rtx(payloadType: UInt8, ssrc: UInt32)
-
-        var storesPlainPackets: Bool {
-            switch self {
-            case .plain, .rtx: true
-            case .none, .protected: false
-            }
-        }
     }
 
     /// The values with which a stream begins; random, but for tests.

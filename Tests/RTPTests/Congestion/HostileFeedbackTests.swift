@@ -10,7 +10,7 @@ import Testing
     @Test func `A probe at no rate is sent all the same`() {
         var pacer = Pacer(bitrate: 1_000_000)
         pacer.begin(BandwidthProbe(number: 1, bitrate: 1e-9))
-        for number in 0..<8 { pacer.push(Pacer.Entry(token: UInt64(number), bytes: 1200), .video) }
+        for number in 0..<8 { pacer.push(Pacer.Entry(token: UInt16(number), bytes: 1200), .video) }
         var now = start
         var sent = 0
         while sent < 8, now < start.advanced(by: .seconds(5)) {
@@ -46,7 +46,7 @@ import Testing
         var arrival = 0
         for round in 0..<3000 {
             now = now.advanced(by: .milliseconds(Int.random(in: 1...40, using: &generator)))
-            for number in 0..<4 { pacer.push(Pacer.Entry(token: UInt64(number), bytes: 1200), .video) }
+            for number in 0..<4 { pacer.push(Pacer.Entry(token: UInt16(number), bytes: 1200), .video) }
             while let output = pacer.next(at: now) {
                 let probe: UInt8
                 switch output {

@@ -24,7 +24,7 @@ import Testing
 
     @Test func aKeyFrameIsSpreadInBurstsOfFiveMilliseconds() {
         var pacer = Pacer(bitrate: 2_500_000)
-        for token in 0..<50 { pacer.push(.init(token: UInt64(token), bytes: 1172), .video) }
+        for token in 0..<50 { pacer.push(.init(token: UInt16(token), bytes: 1172), .video) }
         let outputs = PacerTests.drain(&pacer)
         #expect(outputs.count == 50)
         // 50 packets of 1200 bytes are 480 kbit.
@@ -38,13 +38,13 @@ import Testing
 
     @Test func soundGoesFirstAndResendsBeforeVideo() {
         var pacer = Pacer(bitrate: 1_000_000)
-        for token in 0..<3 { pacer.push(.init(token: UInt64(token), bytes: 1000), .video) }
+        for token in 0..<3 { pacer.push(.init(token: UInt16(token), bytes: 1000), .video) }
         pacer.push(.init(token: 10, bytes: 1000), .resend)
         pacer.push(.init(token: 20, bytes: 100), .audio)
         pacer.push(.init(token: 21, bytes: 100), .audio)
         let outputs = PacerTests.drain(&pacer)
         let tokens = outputs.map { output in
-            if case .packet(let entry, _, _) = output.output { entry.token } else { UInt64.max }
+            if case .packet(let entry, _, _) = output.output { entry.token } else { UInt16.max }
         }
         #expect(tokens == [20, 21, 10, 0, 1, 2])
         // Sound waits for nothing.
@@ -53,7 +53,7 @@ import Testing
 
     @Test func soundPassesVideoThatWaits() {
         var pacer = Pacer(bitrate: 100_000)
-        for token in 0..<10 { pacer.push(.init(token: UInt64(token), bytes: 1200), .video) }
+        for token in 0..<10 { pacer.push(.init(token: UInt16(token), bytes: 1200), .video) }
         while pacer.next(at: PacerTests.time(0)) != nil {}
         pacer.push(.init(token: 20, bytes: 100), .audio)
         #expect(pacer.nextTime(after: PacerTests.time(1)) == PacerTests.time(1))
@@ -62,7 +62,7 @@ import Testing
 
     @Test func aQueueThatIsTooLongIsSentFaster() {
         var pacer = Pacer(bitrate: 100_000)
-        for token in 0..<100 { pacer.push(.init(token: UInt64(token), bytes: 1200), .video) }
+        for token in 0..<100 { pacer.push(.init(token: UInt16(token), bytes: 1200), .video) }
         #expect(pacer.queueDuration <= .milliseconds(2001))
         var dropped = 0
         pacer.removeAll(.video) { _ in dropped += 1 }

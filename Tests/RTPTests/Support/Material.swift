@@ -44,7 +44,7 @@ extension RTPSender {
         var parser = RTCPParser()
         bytes.withUnsafeBytes { bytes in
             parser.parse(bytes, at: time) { event in
-                _ = handle(event, at: time) { found.append(Array($0.bytes)) }
+                _ = handle(event, at: time) { send($0, at: time) { found.append(Array($0.bytes)) } }
             }
         }
         return found
@@ -57,6 +57,16 @@ extension RTPSender {
             return Array(buffer[..<size])
         }
     }
+}
+
+extension Pacer.Entry {
+    /// A packet of one stream, for tests of the order.
+    init(token: UInt16, bytes: Int) {
+        self.init(OutgoingPacket(number: token, isResent: false, bytes: bytes), ofStream: 0)
+    }
+
+    var token: UInt16 { packet.number }
+    var bytes: Int { packet.bytes }
 }
 
 /// RTCP as receivers write it.

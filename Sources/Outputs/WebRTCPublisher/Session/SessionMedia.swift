@@ -23,7 +23,6 @@ final class SessionMedia {
     private(set) var streams: [Stream]
     private var estimator: BandwidthEstimator
     private var pacer: Pacer
-    private let store = PacketStore()
     private var parser = RTCPParser()
     private var keyFrames: KeyFrameLimiter
     private var transportNumber = UInt16.random(in: .min ... .max)
@@ -69,10 +68,10 @@ final class SessionMedia {
         if now >= nextUpdate { update(at: now) }
         while let output = pacer.next(at: now) {
             batch.add { memory in
-                let (size, stamps, probe) = write(output, into: memory, at: now)
-                guard size > 0 else { return 0 }
-                stamps.write(transportNumber: transportNumber, ntp: clock.time(at: now), into: memory)
-                if stamps.transportNumberIndex > 0 {
+                guard let (packet, probe) = write(output, into: memory, at: now) else { return 0 }
+                let size = packet.bytes.count
+                packet.stamps.write(transportNumber: transportNumber, ntp: clock.time(at: now), into: memory)
+                if packet.stamps.transportNumberIndex > 0 {
                     estimator.didSend(transportNumber, bytes: size, at: now, probe: probe)
                     transportNumber &+= 1
                 }
@@ -88,38 +87,36 @@ final class SessionMedia {
     /// Writes a packet that waited, or one that is sent only to see whether the link takes more.
     private func write(
         _ output: Pacer.Output, into memory: UnsafeMutableRawBufferPointer, at now: MediaTime
-    ) -> (size: Int, stamps: RTPPacket.Stamps, probe: UInt8) {
+    ) -> (packet: RTPPacket, probe: UInt8)? {
         switch output {
         case .packet(let entry, _, let probe):
-            let (size, stamps) = store.take(entry.token, into: memory)
-            return (size, stamps, probe)
+            guard let packet = streams[entry.stream].sender.write(entry.packet, into: memory, at: now) else {
+                counts.packetsDropped += 1
+                return nil
+            }
+            return (packet, probe)
         case .padding(_, let probe):
-            guard let stream = streams.first(where: \.isVideo),
-                let (size, stamps) = stream.sender.writePadding(into: memory, at: now)
-            else { return (0, RTPPacket.Stamps(), 0) }
-            return (size, stamps, probe)
+            let sender = streams.first(where: \.isVideo)?.sender
+            return sender?.writePadding(into: memory, at: now).map { ($0, probe) }
         }
     }
 
     private func packetize(_ packet: MediaPacket, at now: MediaTime) {
-        guard let stream = streams.first(where: { $0.track == packet.track }) else { return }
+        guard let index = streams.firstIndex(where: { $0.track == packet.track }) else { return }
+        let stream = streams[index]
         if stream.isVideo, packet.isKeyFrame { keyFrames.didSendKeyFrame() }
-        stream.sender.send(packet, at: now) { push($0, stream.isVideo ? .video : .audio) }
-    }
-
-    private func push(_ packet: RTPPacket, _ priority: Pacer.Priority) {
-        guard let token = store.add(packet) else {
-            counts.packetsDropped += 1
-            return
+        stream.sender.enqueue(packet, at: now) {
+            pacer.push(Pacer.Entry($0, ofStream: index), stream.isVideo ? .video : .audio)
         }
-        pacer.push(Pacer.Entry(token: token, bytes: packet.bytes.count), priority)
     }
 
     /// Whether no packet waits for its time.
     var hasSentAll: Bool { pacer.count == 0 }
 
     private func update(at now: MediaTime) {
-        nextUpdate = now.advanced(by: SessionMedia.updateInterval)
+        // At the same moments for all peers, so that they are one reason to wake, and not one each.
+        let interval = SessionMedia.updateInterval.nanoseconds
+        nextUpdate = MediaTime(nanoseconds: (now.nanoseconds / interval + 1) * interval)
         estimator.update(at: now)
         pacer.bitrate = estimator.pacingRate(at: now)
         if canPad, let probe = estimator.takeProbe() { pacer.begin(probe) }
@@ -163,11 +160,17 @@ final class SessionMedia {
     }
 
     /// Takes a report of the peer.
-    func receive(_ report: UnsafeRawBufferPointer, at now: MediaTime) {
+    ///
+    /// - Returns: whether there is something to do before the next call of ``sendDue(from:at:using:send:)`` that is due.
+    func receive(_ report: UnsafeRawBufferPointer, at now: MediaTime) -> Bool {
+        let waiting = pacer.count
         var asksForKeyFrame = false
         parser.parse(report, at: now) { event in
-            for stream in streams where stream.sender.handle(event, at: now, output: { push($0, .resend) }) {
-                asksForKeyFrame = asksForKeyFrame || stream.isVideo
+            for (index, stream) in streams.enumerated() {
+                let isAsked = stream.sender.handle(event, at: now) {
+                    pacer.push(Pacer.Entry($0, ofStream: index), .resend)
+                }
+                if isAsked, stream.isVideo { asksForKeyFrame = true }
             }
             switch event {
             case .transportFeedback(let packet): estimator.handleFeedback(packet, at: now)
@@ -186,6 +189,7 @@ final class SessionMedia {
             }
         }
         if asksForKeyFrame { requestKeyFrame(at: now) }
+        return isKeyFrameNeeded || pacer.count > waiting
     }
 
     /// Restarts the estimate: that of the old path may not hold for the new one.

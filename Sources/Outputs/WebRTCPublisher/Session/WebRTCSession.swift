@@ -75,7 +75,8 @@ package final class WebRTCSession: SendClient {
     /// What waits to be cut into packets: a peer that is too slow loses whole groups of pictures.
     private let queue: PacketQueue
     private let peerBox = Locked<PeerConnection?>(nil)
-    private let sender: SendThread
+    /// Where it is called to send; nil unless it is live.
+    private let place = Locked<SendPlace?>(nil)
 
     private static let queueLimits = PacketQueue.Limits(packets: 128, bytes: 4 << 20, duration: .seconds(1))
 
@@ -86,7 +87,6 @@ package final class WebRTCSession: SendClient {
         self.configuration = configuration
         self.handlers = handlers
         queue = PacketQueue(WebRTCSession.queueLimits)
-        sender = try SendThread.shared()
         for track in configuration.tracks where RTPFormat(track.codec) == nil {
             throw CaptureError(
                 .formatUnsupported, operation: "publish by WebRTC",
@@ -270,11 +270,17 @@ package final class WebRTCSession: SendClient {
                 shared.state = .live
                 shared.media?.requestKeyFrame(at: now)
             }
-            sender.add(self)
+            do throws(CaptureError) {
+                let entered = try SendPlace(self)
+                place.withLock { $0 = entered }
+            } catch {
+                peer?.close()
+                return end(error)
+            }
             handlers.stateChanged(.live)
         case .disconnected(let reason):
             shared.withLock { $0.state = .interrupted(reason) }
-            sender.remove(self)
+            leavePlace()
             handlers.stateChanged(.interrupted(reason))
         case .closed(let reason): end(reason)
         }
@@ -284,11 +290,11 @@ package final class WebRTCSession: SendClient {
     package func write(_ packet: MediaPacket) {
         guard shared.withLock({ $0.state == .live }) else { return }
         switch queue.push(packet) {
-        case .accepted: sender.wake()
+        case .accepted: wake()
         case .needsKeyFrame:
             let now = MonotonicClock().now
             shared.withLock { $0.media?.requestKeyFrame(at: now) }
-            sender.wake()
+            wake()
         case .awaitsKeyFrame, .closed: break
         }
     }
@@ -312,8 +318,7 @@ package final class WebRTCSession: SendClient {
 
     private func receive(_ report: UnsafeRawBufferPointer) {
         let now = MonotonicClock().now
-        shared.withLock { $0.media?.receive(report, at: now) }
-        sender.wake()
+        if shared.withLock({ $0.media?.receive(report, at: now) }) == true { wake() }
     }
 
     // MARK: The end
@@ -322,7 +327,7 @@ package final class WebRTCSession: SendClient {
     package func drain(for timeout: Duration) {
         let deadline = MonotonicClock().now.advanced(by: timeout)
         shared.withLock { $0.isDraining = true }
-        sender.wake()
+        wake()
         _ = shared.wait(until: deadline) { shared in
             guard shared.state == .live, let media = shared.media else { return true }
             return queue.isEmpty && media.hasSentAll ? true : nil
@@ -350,9 +355,13 @@ package final class WebRTCSession: SendClient {
         guard isFirst else { return }
         shared.wakeAll()
         queue.close(discardingWaitingPackets: true)
-        sender.remove(self)
+        leavePlace()
         handlers.stateChanged(.closed(reason))
     }
+
+    private func wake() { place.withLock { $0 }?.wake() }
+
+    private func leavePlace() { place.withLock { $0.take() }?.leave() }
 
     // MARK: Statistics
 
