@@ -67,4 +67,16 @@ import Testing
         #expect(
             places.enter("5", from: "b", at: later.advanced(by: .seconds(60))) == .refused(limit: 4, isOfAddress: true))
     }
+
+    @Test func `A machine serves as many as its processors, memory and files allow`() {
+        let hall = ViewerCost(bitrate: 600_000), film = ViewerCost(bitrate: 2_600_000)
+        func viewers(_ cost: ViewerCost, processors: Int = 2, memory: Int = 8 << 30, descriptors: Int = 4096) -> Int {
+            cost.viewers(processors: processors, memory: memory, descriptors: descriptors)
+        }
+        #expect(viewers(hall) >= 500 && viewers(film) >= 200)
+        #expect(viewers(film, processors: 4) == 2 * viewers(film) || viewers(film, processors: 4) == 4096 / 6)
+        #expect(viewers(film, memory: 256 << 20) * (300 << 10) <= 32 << 20)
+        #expect(viewers(film, descriptors: 300) == 50)
+        #expect(viewers(film, processors: 1, memory: 0, descriptors: 0) == 4)
+    }
 }

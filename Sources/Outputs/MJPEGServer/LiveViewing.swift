@@ -10,6 +10,9 @@ public protocol LiveViewing: AnyObject, Sendable {
     /// What viewers are shown; zero, the default, where that is not counted.
     var statistics: LiveViewingStatistics { get }
 
+    /// The maximum number of viewers; nil, the default, where it is not stated.
+    var maximumViewerCount: Int? { get }
+
     /// The files and sockets that viewers may need at the most; 0, the default, for none.
     var descriptorCount: Int { get }
 
@@ -32,6 +35,7 @@ public protocol LiveViewing: AnyObject, Sendable {
 extension LiveViewing {
     public var hasSound: Bool { false }
     public var statistics: LiveViewingStatistics { LiveViewingStatistics() }
+    public var maximumViewerCount: Int? { nil }
     public var descriptorCount: Int { 0 }
 }
 

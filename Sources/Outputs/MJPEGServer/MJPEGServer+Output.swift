@@ -52,6 +52,7 @@ extension MJPEGServer: MediaOutput {
         result.announcement =
             "Serving \(urls.joined(separator: " and ")) to browsers\(reach); the MJPEG stream is \(url)stream, a JPEG image "
             + "\(url)snapshot."
+            + (broadcaster.viewing?.maximumViewerCount.map { " At most \($0) viewers get WebRTC." } ?? "")
         func counted(_ count: UInt64, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
         let isUnused = report.framesSent == 0 && report.snapshotsSent == 0 && live.framesSent == 0
         result.summary =

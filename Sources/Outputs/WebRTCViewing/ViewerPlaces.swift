@@ -1,5 +1,29 @@
 import VideoCapturing
 
+/// What a viewer costs, from which follows how many a machine can serve.
+struct ViewerCost {
+    /// The files and sockets of a viewer: ICE's socket, and those of libnice and GLib.
+    static let descriptors = 3
+    /// Some 0.2 MiB (docs/benchmarks.md), and half as much again for packets that wait.
+    private static let memory = 300 << 10
+
+    /// In bits per second.
+    let bitrate: Int
+
+    /// The seconds of a processor that a viewer takes in each second: twice of what docs/benchmarks.md has of a fast server, since
+    /// many are slower. A part is for frames and reports, and one for the bits.
+    private var processorTime: Double { 0.0015 + 0.4e-9 * Double(bitrate) }
+
+    /// How many viewers half of the processors, an eighth of the memory and half of the free descriptors serve.
+    func viewers(processors: Int, memory: Int, descriptors: Int) -> Int {
+        max(
+            4,
+            min(
+                Int(Double(processors) / 2 / processorTime), memory / 8 / ViewerCost.memory,
+                descriptors / 2 / ViewerCost.descriptors))
+    }
+}
+
 /// The places of viewers: a total, and a maximum for each address.
 ///
 /// A viewer that connects keeps its place. One that was answered and has not connected within ``connectTime`` gives it up for
@@ -19,7 +43,7 @@ struct ViewerPlaces {
         case refused(limit: Int, isOfAddress: Bool)
     }
 
-    private let maximum: Int
+    var maximum: Int
     private var places: [String: Place] = [:]
 
     /// Viewers in the same network connect within a fraction.

@@ -6,7 +6,7 @@ import WebRTCPublisher
 import WebRTCTransport
 
 /// Shows the capture of an `MJPEGServer` to browsers by WebRTC, at the server's own port (`/whep`): with a fraction of the
-/// bandwidth of MJPEG, for some tens of viewers.
+/// bandwidth of MJPEG, for as many viewers as the machine can serve: some hundreds.
 ///
 /// ```swift
 /// let publisher = MediaPublisher(video: capture, settings: .init(encoders: [.vp8]))
@@ -27,8 +27,9 @@ public final class WebRTCViewing: LiveViewing, MediaOutput {
     /// Limits of viewing.
     public struct Configuration: Sendable, Hashable {
         /// The maximum number of viewers; others are answered with 503, and see MJPEG. A quarter of them, and at least four, may
-        /// come from one address; programs on the same machine are exempt.
-        public var maximumViewers = 20
+        /// come from one address; programs on the same machine are exempt. Nil, the default, for as many as half of the
+        /// processors, an eighth of the memory and half of the open files serve, at the bitrate of the encoder.
+        public var maximumViewers: Int?
         /// The maximum bitrate of the encoder, in bits per second; nil for that of the publisher's settings.
         public var bitrate: Int?
         /// Whether viewers get the sound, where there is some.
@@ -61,7 +62,14 @@ public final class WebRTCViewing: LiveViewing, MediaOutput {
     /// - Parameter configuration: the limits.
     public init(configuration: WebRTCViewing.Configuration = WebRTCViewing.Configuration()) {
         self.configuration = configuration
-        state = Locked(State(places: ViewerPlaces(maximum: configuration.maximumViewers)))
+        state = Locked(State(places: ViewerPlaces(maximum: WebRTCViewing.maximum(of: configuration, nil))))
+    }
+
+    /// The limit of viewers where the encoder has a bitrate.
+    private static func maximum(of configuration: Configuration, _ bitrate: Int?) -> Int {
+        configuration.maximumViewers
+            ?? ViewerCost(bitrate: bitrate ?? configuration.bitrate ?? 2_500_000).viewers(
+                processors: Machine.processorCount, memory: Machine.memory, descriptors: DescriptorUsage().free)
     }
 
     deinit { close(at: nil) }
@@ -94,7 +102,11 @@ public final class WebRTCViewing: LiveViewing, MediaOutput {
 
     /// Accepts viewers.
     public func open(_ context: OutputContext) -> OutputContext.Destination {
-        state.withLock { $0.context = context }
+        let maximum = WebRTCViewing.maximum(of: configuration, context.encoder?.bitrate)
+        state.withLock { state in
+            state.context = context
+            state.places.maximum = maximum
+        }
         return .receivers
     }
 
@@ -126,10 +138,12 @@ public final class WebRTCViewing: LiveViewing, MediaOutput {
         return result
     }
 
-    public var descriptorCount: Int { configuration.maximumViewers * WebRTCViewing.descriptorsPerViewer }
+    public var maximumViewerCount: Int? {
+        // Before it is open the limit of open files may still be raised.
+        state.withLock { $0.context == nil ? WebRTCViewing.maximum(of: configuration, nil) : $0.places.maximum }
+    }
 
-    /// The descriptors of a viewer: ICE's socket, and those of libnice and GLib.
-    private static let descriptorsPerViewer = 3
+    public var descriptorCount: Int { (maximumViewerCount ?? 0) * ViewerCost.descriptors }
 
     public var hasSound: Bool { state.withLock { $0.context?.audioFormat != nil } }
 
@@ -307,8 +321,8 @@ extension OutputEntry {
         return .mjpegServer(
             options: [
                 OptionDescription(
-                    "serve-webrtc", .text("N"), "maximum number of WebRTC viewers, 0 to 100; others see MJPEG",
-                    default: "\(configuration.maximumViewers)"),
+                    "serve-webrtc", .text("N"), "maximum number of WebRTC viewers; others see MJPEG",
+                    default: "what the machine can serve"),
                 .flag("serve-silent", "shows the pictures without the sound"),
                 OptionDescription(
                     "serve-webrtc-bitrate", .text("BITS"), "maximum bitrate of WebRTC video: 800k, 1.5M",
@@ -316,7 +330,7 @@ extension OutputEntry {
             ],
             viewing: { request throws(OptionError) in
                 var configuration = configuration
-                if let count = try request.options.count("serve-webrtc", in: 0...100) {
+                if let count = try request.options.count("serve-webrtc", in: 0...10_000) {
                     guard count > 0 else { return nil }
                     configuration.maximumViewers = count
                 }
