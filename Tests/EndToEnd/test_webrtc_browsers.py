@@ -1,12 +1,7 @@
 """Publishing by WebRTC to browsers, through a WHIP endpoint of the test's own; under loss; by relay only; and to Pion."""
 
-import pathlib
-import subprocess
-
-from support import network
+from support import network, pion
 from support.webrtc import LIMIT, Endpoint, Process, Viewer, WebRTCTestCase, free_port
-
-PION = pathlib.Path(__file__).parent / "support" / "whip_pion.go"
 
 
 class BrowserTests(WebRTCTestCase):
@@ -111,23 +106,14 @@ class PionTests(WebRTCTestCase):
     LATER = True
 
     def test_pion_receives_frames(self):
-        # Debian's packages lie in a GOPATH, where the major version of an import is understood beside a go.mod only.
-        source = self.folder / "go" / "src" / "peer"
-        source.mkdir(parents=True)
-        (source / "main.go").write_bytes(PION.read_bytes())
-        (source / "go.mod").write_text("module peer\n")
-        program = self.folder / "pion"
-        subprocess.run(
-            ["go", "build", "-o", program, "."], check=True, stdin=subprocess.DEVNULL, timeout=600, cwd=source,
-            env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "GO111MODULE": "off",
-                 "GOPATH": f"{self.folder / 'go'}:/usr/share/gocode"})
+        program = pion.build("whip_pion", self.folder)
         port = free_port()
-        pion = self.ended(Process(program, f"{network.ADDRESS}:{port}"))
-        pion.answers(port)
+        peer = self.ended(Process(program, f"{network.ADDRESS}:{port}"))
+        peer.answers(port)
         running = self.publish("-o", f"whip:http://{network.ADDRESS}:{port}/whip", "--plain-http")
-        self.wait("frames", lambda: pion.last("stats").get("frames", 0) >= 60, running)
+        self.wait("frames", lambda: peer.last("stats").get("frames", 0) >= 60, running)
         # It asks for a key frame each second.
-        self.assertGreater(pion.last("stats")["keys"], 1)
+        self.assertGreater(peer.last("stats")["keys"], 1)
         output = next(output for output in self.end(running)["outputs"] if output["format"] == "whip")
         self.assertGreater(output["keyFrameRequests"], 0)
-        self.wait("the end", lambda: pion.all("delete"))
+        self.wait("the end", lambda: peer.all("delete"))
