@@ -48,7 +48,7 @@ package final class SendPlace: Sendable {
     }
 }
 
-/// One of the threads that send. It is started with the first peers and stays, asleep while there are none.
+/// One of the threads that send. It is started with the first peers and stays; without peers it sleeps.
 private final class SendThread: Sendable {
     private struct State {
         var places: [SendPlace] = []

@@ -140,7 +140,7 @@ import Testing
         #expect(later <= 53_000 && later > 45_000, "\(later)")
     }
 
-    /// Whatever the bitrate: the history grows with what is sent within a second. Over the overflow of the numbers, too.
+    /// Whatever the bitrate: the history grows with the packets of a second. Over the overflow of the numbers, too.
     @Test(arguments: [1, 40, 600]) func theHistoryKeepsASecond(packets: Int) {
         let sender = sender(.plain, bitrate: 1_000_000_000) { $0.start.sequenceNumber = 0xFFF0 }
         let bytes = numbered(1182 * packets - packets / 2)

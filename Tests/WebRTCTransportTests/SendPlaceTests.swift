@@ -1,6 +1,6 @@
 import CaptureCore
-import Testing
 import TestTools
+import Testing
 
 @testable import WebRTCTransport
 
@@ -39,7 +39,6 @@ import TestTools
         place.wake()
         #expect(eventually { client.count == 3 })
         #expect(client.calls.withLock { $0.times[2] } >= due)
-        // Nobody else had a reason.
         #expect(other.count == 1)
         place.leave()
         place.wake()

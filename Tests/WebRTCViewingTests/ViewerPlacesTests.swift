@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func `A machine serves as many as its processors, memory and files allow`() {
-        let hall = ViewerCost(bitrate: 600_000), film = ViewerCost(bitrate: 2_600_000)
+        let (hall, film) = (ViewerCost(bitrate: 600_000), ViewerCost(bitrate: 2_600_000))
         func viewers(_ cost: ViewerCost, processors: Int = 2, memory: Int = 8 << 30, descriptors: Int = 4096) -> Int {
             cost.viewers(processors: processors, memory: memory, descriptors: descriptors)
         }

@@ -20,7 +20,8 @@ enum MachineChecks {
         func text(_ field: some Any) -> String {
             withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         }
-        let detail = "\(text(name.sysname)) \(text(name.release)) \(text(name.machine)), \(Machine.processorCount) cores"
+        let kernel = "\(text(name.sysname)) \(text(name.release)) \(text(name.machine))"
+        let detail = "\(kernel), \(Machine.processorCount) cores"
         return [Finding("system", "kernel", .ok, detail)]
     }
 

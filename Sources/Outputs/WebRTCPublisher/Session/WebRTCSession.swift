@@ -378,31 +378,6 @@ package final class WebRTCSession: SendClient {
     }
 }
 
-extension LocalSession.Stream {
-    /// The stream of a track: with retransmissions for video. Nil for a codec that is not carried.
-    fileprivate init?(_ track: TrackDescription) {
-        guard let format = RTPFormat(track.codec) else { return nil }
-        switch format {
-        case .opus:
-            var opus = LocalSession.Format(.opus, payloadType: 111)
-            if case .audio(let audio) = track.media { opus.isStereo = audio.channelCount == 2 }
-            self.init(formats: [opus])
-        case .aac, .h265, .vp9, .jpeg, .g711: return nil
-        case .vp8, .h264:
-            var profile = "42e01f"
-            // Bytes 1 to 3 of `avcC`; a Baseline profile is offered as the one that all receivers take.
-            track.decoderConfiguration?.withUnsafeBytes { bytes in
-                guard format == .h264, bytes.count >= 4, bytes[1] != 66 else { return }
-                profile = bytes[1...3].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-            }
-            self.init(
-                formats: [
-                    LocalSession.Format(format, payloadType: 96, retransmissionType: 97, profileLevelID: profile)
-                ], retransmissionSSRC: .random(in: 1 ... .max))
-        }
-    }
-}
-
 extension CaptureError {
     static let closedSession = CaptureError(
         .invalidState, operation: "publish by WebRTC", message: "The session was closed; make another one.")
