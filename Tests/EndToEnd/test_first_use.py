@@ -202,3 +202,37 @@ class ServiceTests(ToolTestCase):
             "usr/share/bash-completion/completions/capturer-demo", "usr/share/zsh/site-functions/_capturer-demo",
             "usr/share/fish/vendor_completions.d/capturer-demo.fish"})
         self.assertTrue(all((self.folder / file).stat().st_size for file in installed))
+
+
+class StartTests(ToolTestCase):
+    """Large libraries are loaded when they are first used."""
+
+    NEEDS = pathlib.Path(f"{path()}.needs.so")
+
+    def setUp(self):
+        super().setUp()
+        if not self.NEEDS.exists():
+            self.skipTest("this tool was not built by scripts/tool, and loads all at the start")
+
+    def late(self):
+        """The names of the libraries."""
+        text = media.command("objdump", "-p", self.NEEDS).stdout.decode()
+        return {line.split()[1] for line in text.splitlines() if "NEEDED" in line and "libc." not in line}
+
+    def test_a_recording_loads_what_it_uses(self):
+        running = self.start("--source", "noise", "--size", "64x48", "-o", "a.webm")
+        running.wait_for_file(self.folder / "a.webm", 1000)
+        loaded = {line.split("/")[-1].strip() for line in open(f"/proc/{running.process.pid}/maps") if ".so" in line}
+        running.send(2)
+        self.assertEqual(running.finish().code, OK)
+        self.assertGreater(len(self.late()), 10)
+        names = [name for name in self.late() if any(found.startswith(name.split(".so")[0] + ".") for found in loaded)]
+        self.assertEqual(names, [])
+
+    def test_a_library_that_is_missing_is_named(self):
+        name = next(name for name in self.late() if name.startswith("libavformat"))
+        (self.folder / name).write_bytes(b"")
+        (self.folder / "film.mp4").write_bytes(b"\0\0\0\x18ftypisom" + bytes(1000))
+        run = self.run_tool("-i", "film.mp4", "-o", "a.webm", env=environment(LD_LIBRARY_PATH=str(self.folder)))
+        self.assertEqual(run.code, 69, run)
+        self.assertSentence(run, name, "Install the package")

@@ -2,7 +2,8 @@ public import VideoCapturing
 
 extension EncoderEntry {
     /// The encoders of FFmpeg that suit live video: in software x264, in hardware those of VA-API, NVENC, Quick Sync and
-    /// V4L2, as far as this FFmpeg has them. Whether they work on a machine is another matter: see `EncoderEntry.problem`.
+    /// V4L2. Whether FFmpeg has them and they work on a machine is another matter: see `EncoderEntry.problem`. To list them asks
+    /// FFmpeg nothing, so that a program that loads it late need not load it for that.
     public static var ffmpeg: [EncoderEntry] {
         let known: [(name: String, summary: String)] = [
             ("libx264", "H.264 by x264, in software"), ("h264_vaapi", "H.264 by VA-API, in Intel's and AMD's graphics"),
@@ -10,8 +11,7 @@ extension EncoderEntry {
             ("h264_qsv", "H.264 by Quick Sync, in Intel's graphics"),
             ("h264_v4l2m2m", "H.264 by V4L2, as of a Raspberry Pi 4"),
         ]
-        let present = Set(FFmpegVideoEncoder.names(of: .h264))
-        return known.filter { present.contains($0.name) }.map { ffmpeg($0.name, $0.summary) }
+        return known.map { ffmpeg($0.name, $0.summary) }
     }
 
     private static func ffmpeg(_ name: String, _ summary: String) -> EncoderEntry {
