@@ -45,6 +45,8 @@ package final class RTPSender: @unchecked Sendable {
     var reports: ReportState
     private var packetizer: Packetizer
     private var history: RTPHistory
+    /// The memory of packets that are sent at once; nil before the first.
+    private var scratch: UnsafeMutableRawBufferPointer?
     private var budget: ResendBudget
     private var sequenceNumber: UInt16
     private var resendNumber: UInt16
@@ -85,6 +87,8 @@ package final class RTPSender: @unchecked Sendable {
         targetBitrate = configuration.maximumBitrate
         budget = ResendBudget(bitrate: configuration.maximumBitrate / 2)
     }
+
+    deinit { scratch?.deallocate() }
 
     // MARK: Frames
 
@@ -200,11 +204,11 @@ package final class RTPSender: @unchecked Sendable {
     /// - Parameters:
     ///   - packet: as for ``write(_:into:at:)``.
     ///   - now: the time.
-    ///   - output: takes its bytes.
+    ///   - output: takes its bytes, which the next packet overwrites.
     package func send(_ packet: OutgoingPacket, at now: MediaTime, output: (RTPPacket) -> Void) {
-        withUnsafeTemporaryAllocation(byteCount: configuration.maximumPacketSize, alignment: 16) { memory in
-            if let packet = write(packet, into: memory, at: now) { output(packet) }
-        }
+        let memory = scratch ?? .allocate(byteCount: configuration.maximumPacketSize, alignment: 16)
+        scratch = memory
+        if let packet = write(packet, into: memory, at: now) { output(packet) }
     }
 
     // MARK: Feedback
