@@ -33,6 +33,8 @@ public struct TrackDescription: Sendable {
         public var pixelAspect: PixelAspect
         /// The nominal frame rate; nil when frames come at no fixed rate, or it is unknown.
         public var frameRate: FrameRate?
+        /// Whether left and right are exchanged for display, after the orientation is applied.
+        public var isMirrored = false
 
         /// Pictures of a size.
         public init(

@@ -15,9 +15,11 @@ extension MediaPublisher {
     }
 
     /// Ends an output that has failed, so that no frames are counted as written. The first error counts.
-    func fail(_ record: OutputRecord, _ error: any Error) {
+    ///
+    /// - Parameter isReported: whether the output reports it itself, maybe on a thread for which its end waits.
+    func fail(_ record: OutputRecord, _ error: any Error, isReported: Bool = false) {
         guard record.markFailed() else { return }
-        disconnect(record)
+        disconnect(record, isApart: isReported)
         post(.outputsFailed([record.id], error))
     }
 
@@ -47,8 +49,12 @@ extension MediaPublisher {
 
     /// Ends the supply of an output; on a separate thread where the caller delivers to outputs, since such a one must not
     /// wait for another one, which may be waiting for it.
-    func disconnect(_ record: OutputRecord, then next: @escaping @Sendable () -> Void = {}) {
-        guard isCalledByOutput else {
+    ///
+    /// - Parameter isApart: whether the caller is a thread that the end of the output may wait for.
+    func disconnect(
+        _ record: OutputRecord, isApart: Bool = false, then next: @escaping @Sendable () -> Void = {}
+    ) {
+        guard isApart || isCalledByOutput else {
             endSupply(of: record)
             return next()
         }

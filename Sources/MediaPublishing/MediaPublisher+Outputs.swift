@@ -179,7 +179,9 @@ extension MediaPublisher {
             orientation: record.frames.changesPictures ? .up : settings.orientation,
             pacing: settings.pacing, maximumDuration: settings.maximumDuration, adjustable: capture.adjustable,
             isStopRequested: { [weak self] in self?.isStopRequested ?? true },
-            fail: { [weak self, weak record] error in if let record { self?.fail(record, error) } },
+            fail: { [weak self, weak record] error in
+                if let record { self?.fail(record, error, isReported: true) }
+            },
             warn: { [weak self] in self?.post(.warning($0)) },
             complete: { [weak self, weak record] in if let record { self?.complete(record) } },
             requestStill: { [weak self] in self?.takeStill() })

@@ -7,7 +7,7 @@ import VideoCapturing
 @Suite struct NamesElsewhereTests {
     @Test(
         arguments: [
-            ("-ss 5", "--start"), ("-an", "without --audio"), ("-vf scale=1:2", "-o a.webm,size=…"),
+            ("-ss 5", "--start"), ("-an", "--audio none"), ("-vf scale=1:2", "-o a.webm,size=…"),
             ("-crf 23", "--quality"), ("-c copy", "--codec copy"), ("-c:v libx264", "--codec"),
             ("-preset slow", "--speed"), ("--preset slow", "--speed"), ("-framerate 30", "--fps"),
             ("-filter_complex x", "-o a.webm,size=…"), ("-fps 30", "Did you mean --fps?"), ("-b:v 2M", "--bitrate"),

@@ -261,6 +261,13 @@ class AutomaticTests(CopyTestCase):
         media.command("ffmpeg", "-v", "error", "-i", film, "-c", "copy", "-metadata:s:v", "rotate=90", rotated)
         passed, _, lines = self.passed(rotated, "-o", "a.ts")
         self.assertIn("the pictures have a rotation", lines[0])
+        # The matrix of the track's header: 40 bytes after its version; -1 as 16.16 mirrors.
+        data = bytearray(film.read_bytes())
+        place = data.index(b"tkhd") + 44
+        data[place:place + 4] = (0xFFFF0000).to_bytes(4, "big")
+        (self.folder / "mirrored.mp4").write_bytes(data)
+        passed, _, lines = self.passed(self.folder / "mirrored.mp4", "-o", "m.mp4")
+        self.assertIn("the pictures are mirrored", lines[0])
         jpeg = self.film("c.avi", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-c:a", "pcm_s16le")
         self.assertIn("the pictures are jpeg", self.passed(jpeg, "-o", "a.mkv")[2][0])
         with open(film, "rb") as bytes:

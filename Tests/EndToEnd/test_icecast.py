@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 
+from support import media
 from support.icecast import Icecast
 from support.tool import BUSY, NO_INPUT, OK, PERMISSION, USAGE, ToolTestCase
 
@@ -131,6 +132,12 @@ class PublishingTests(IcecastTestCase):
         run = self.run_tool(*noise, "-o", self.address(password="hunter2"))
         self.assertRefused(run, PERMISSION, "password")
         self.assertNotIn("hunter2", run.stderr)
+        # Where peers are tried again, the sending thread is refused; the file goes on, and the end is at once.
+        run = self.run_tool(*noise, "-o", self.address(password="hunter2"), "-o", "beside.webm", "--keep-going")
+        self.assertEqual(run.code, PERMISSION, run)
+        self.assertIn("password", run.stderr)
+        self.assertLess(run.seconds, 8)
+        self.assertGreater(float(media.probe(self.folder / "beside.webm")["format"]["duration"]), 1.5)
         nameless = f"icecast://127.0.0.1:{self.server.port}/live.webm"
         self.assertRefused(self.run_tool(*noise, "-o", nameless), PERMISSION, "asks for a password")
         running = self.publish()

@@ -59,6 +59,38 @@ import VideoCapturing
         #expect(publisher.statistics.outputs[1].statistics.bytes == 50 * 16 * 8 * 3 / 2)
     }
 
+    /// As one that sends on a thread of its own, which finds that the server refuses for good; the end waits for it.
+    private final class RefusedSink: PacketSink {
+        let context = Locked<OutputContext?>(nil)
+        private let thread = Locked<CaptureThread?>(nil)
+
+        func begin(_ tracks: [TrackDescription]) throws {
+            let context = context.withLock { $0 }
+            let sender = try CaptureThread(name: "sender") {
+                context?.fail(CaptureError(.permissionDenied, operation: "send", message: "It refuses."))
+            }
+            thread.withLock { $0 = sender }
+        }
+        func write(_ packet: MediaPacket) {}
+        func finish() { thread.withLock { $0 }?.join() }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func oneThatFailsOnAThreadForWhichItsEndWaits() throws {
+        let publisher = noisePublisher(frames: 100)
+        let log = RunLog(publisher)
+        let sink = RefusedSink()
+        try publisher.add(ProbeOutput(sink, .init(codecs: [.vp8])) { context in sink.context.withLock { $0 = context } })
+        let other = ProbeSink()
+        try publisher.add(ProbeOutput(other, .init(codecs: [.vp8])))
+        try publisher.start()
+        #expect(try log.waitForEnd() == .limitReached)
+        try log.waitForFailures(1)
+        try publisher.stop()
+        #expect(log.failures.map(\.outputs) == [[0]])
+        #expect((log.failures.first?.error as? CaptureError)?.code == .permissionDenied)
+        #expect(other.packets.count == 100)
+    }
+
     /// Nothing is left behind by a run that cannot begin.
     @Test func oneThatCannotBeOpened() throws {
         let folder = TemporaryFolder()

@@ -83,6 +83,9 @@ import VideoCapturing
         try sink.finish()
         #expect(throws: DiskFull.self) { try output.close(at: nil) }
         #expect(pictures.count == 1)
+        // Those of the outage that has no end.
+        let summary = output.outputStatistics.summary
+        #expect(summary.contains("failed once; 8.0 s are lost"), "\(summary)")
     }
 
     /// A file that is converted has no time to lose.

@@ -84,7 +84,7 @@ enum NamesElsewhere {
         (["b"], "--bitrate"), (["crf", "qp", "q:v", "global_quality"], "--quality"),
         (["qmin"], "--min-quantizer"), (["qmax"], "--max-quantizer"),
         (["preset", "cpu-used", "deadline"], "--speed, from 1 (slow and good) to 16 (fast)"),
-        (["pix_fmt", "pix-fmt"], "--pixel-format"), (["an"], "the default: there is no sound without --audio"),
+        (["pix_fmt", "pix-fmt"], "--pixel-format"), (["an"], "--audio none"),
         (["vn"], "an output for sound alone, such as -o voice.wav"), (["vframes", "frames:v"], "--frames"),
         (
             ["vf", "filter", "filter_complex", "lavfi"],

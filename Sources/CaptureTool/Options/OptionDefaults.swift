@@ -135,7 +135,8 @@ struct OptionDefaults {
                 throw ExitError(.usage, "\(place): no '=' in the line; write \(option.name) = \(example).")
             }
             guard let option = options.first(where: { $0.isNamed(name) }), option.name != "config" else {
-                let guess = nearestName(to: name, in: options.map(\.name)).map { " Did you mean \($0)?" } ?? ""
+                let names = options.map(\.name).filter { $0 != "config" }
+                let guess = nearestName(to: name, in: names).map { " Did you mean \($0)?" } ?? ""
                 // What follows the first word may be a password.
                 let word = String(name.prefix { $0.isLetter || $0.isNumber || $0 == "-" })
                 throw ExitError(.usage, "\(place): there is no option \(printable(word, limit: 60)).\(guess)")

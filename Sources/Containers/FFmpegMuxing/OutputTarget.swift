@@ -74,7 +74,8 @@ struct OutputTarget: @unchecked Sendable {
     ///
     /// - Parameter options: the user's.
     func isListener(_ options: [String: String]) -> Bool {
-        guard kind == .network else { return false }
+        // The library's RTMP calls, whatever an address says.
+        guard kind == .network, !url.hasPrefix("rtmp") else { return false }
         let query = url.drop { $0 != "?" }.dropFirst().split(separator: "&")
         return options["mode"] == "listener" || options["listen"].map { $0 != "0" } ?? false
             || query.contains { $0 == "mode=listener" || $0 == "listen" || $0.hasPrefix("listen=") && $0 != "listen=0" }

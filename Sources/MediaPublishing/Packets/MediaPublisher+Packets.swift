@@ -187,6 +187,8 @@ extension MediaPublisher {
                     "the pictures are \(track.codec)"
                 } else if video.orientation != .up {
                     "the pictures have a rotation"
+                } else if video.isMirrored {
+                    "the pictures are mirrored"
                 } else if !video.pixelAspect.isSquare {
                     "the pixels are not square"
                 } else {

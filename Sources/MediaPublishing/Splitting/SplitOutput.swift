@@ -340,6 +340,9 @@ public final class SplitOutput: MediaOutput {
         context?.warn("\(path): the recording goes on; \(fixed(lost.seconds, 1)) s are lost.")
     }
 
+    /// The disk took no file again until the end.
+    func didStayAway(lost: Duration) { state.withLock { $0.timeLost += lost } }
+
     /// Seconds since 1970.
     private static var now: Int64 { Int64(time(nil)) }
 

@@ -42,6 +42,8 @@ final class SplitSink: FeedbackSink, SplittingSink {
         var retry: MediaTime
         /// The time of the first packet of the file that has been begun since; nil without one.
         var resumption: MediaTime?
+        /// The end of the last packet that no file has.
+        var end: MediaTime
     }
 
     private let state: Locked<State>
@@ -83,6 +85,7 @@ final class SplitSink: FeedbackSink, SplittingSink {
         let (outage, leading) = state.withLock { ($0.outage, $0.leading) }
         do {
             if let outage, outage.resumption == nil {
+                state.withLock { $0.outage?.end = max(outage.end, packet.timestamp + packet.duration) }
                 try resume(with: packet, outage)
             } else {
                 try add(packet)
@@ -96,7 +99,9 @@ final class SplitSink: FeedbackSink, SplittingSink {
             try output.abandon(error, isAgain: outage != nil)
             state.withLock { state in
                 let retry = MonotonicClock().now + output.retryInterval
-                state.outage = Outage(begin: outage?.begin ?? packet.timestamp, retry: retry)
+                state.outage = Outage(
+                    begin: outage?.begin ?? packet.timestamp, retry: retry,
+                    end: max(outage?.end ?? packet.timestamp, packet.timestamp + packet.duration))
                 state.hasAsked = false
                 state.nextStart = nil
             }
@@ -190,7 +195,7 @@ final class SplitSink: FeedbackSink, SplittingSink {
     func finish() throws {
         let outage = state.withLock { $0.outage }
         // The output reports the failure at its end.
-        if let outage, outage.resumption == nil { return }
+        if let outage, outage.resumption == nil { return output.didStayAway(lost: outage.end - outage.begin) }
         try finishFile()
         recover()
     }

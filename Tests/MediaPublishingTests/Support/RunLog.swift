@@ -75,10 +75,13 @@ final class ProbeOutput: MediaOutput {
         self.onOpen = onOpen
     }
 
-    init(_ sink: any PacketSink, _ feed: OutputContext.Feed.PacketFeed) {
+    init(
+        _ sink: any PacketSink, _ feed: OutputContext.Feed.PacketFeed,
+        onOpen: @escaping @Sendable (OutputContext) throws -> Void = { _ in }
+    ) {
         destination = .sink(sink)
         self.feed = .packets(feed)
-        onOpen = { _ in }
+        self.onOpen = onOpen
     }
 
     var name: String { "probe" }

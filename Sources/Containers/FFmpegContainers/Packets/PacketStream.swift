@@ -53,10 +53,12 @@ final class PacketStream {
         let rate = FrameRate(stream.pointee.avg_frame_rate)
         interval = (rate?.frameInterval ?? .milliseconds(40)).nanoseconds
         if parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO {
-            let video = TrackDescription.Video(
+            let display = clibav_stream_matrix(stream).map { DisplayMatrix($0) } ?? .upright
+            var video = TrackDescription.Video(
                 width: Int(parameters.pointee.width), height: Int(parameters.pointee.height),
-                orientation: clibav_stream_matrix(stream).map { DisplayMatrix($0).orientation } ?? .up,
+                orientation: display.orientation,
                 color: PacketStream.color(of: parameters.pointee), pixelAspect: pixelAspect, frameRate: rate)
+            video.isMirrored = display.isMirrored
             self.video = video
             description = TrackDescription(
                 id: id, codec: PacketStream.codec(of: parameters.pointee.codec_id), media: .video(video))

@@ -62,6 +62,7 @@ struct Reply {
         case 406: "Not Acceptable"
         case 408: "Request Timeout"
         case 409: "Conflict"
+        case 411: "Length Required"
         case 413: "Content Too Large"
         case 415: "Unsupported Media Type"
         case 422: "Unprocessable Content"

@@ -25,9 +25,10 @@ enum RequestCheck {
         let lengths = head.headers["content-length"]
         if head.headers.contains(name: "transfer-encoding") {
             // Two statements of where a body ends are how a request is smuggled past a proxy.
-            return lengths.isEmpty
+            guard lengths.isEmpty else { return Reply(400, "The request states the length of its body in two ways.") }
+            return bodyLimit == 0
                 ? Reply(413, "Requests to this server have no body.")
-                : Reply(400, "The request states the length of its body in two ways.")
+                : Reply(411, "State the length of the body by Content-Length; it is not taken in chunks.")
         }
         if let length = lengths.first {
             guard lengths.count == 1, length.utf8.allSatisfy({ 48...57 ~= $0 }), !length.isEmpty else {
