@@ -79,7 +79,8 @@ import VideoCapturing
         let publisher = noisePublisher(frames: 100)
         let log = RunLog(publisher)
         let sink = RefusedSink()
-        try publisher.add(ProbeOutput(sink, .init(codecs: [.vp8])) { context in sink.context.withLock { $0 = context } })
+        try publisher.add(
+            ProbeOutput(sink, .init(codecs: [.vp8])) { context in sink.context.withLock { $0 = context } })
         let other = ProbeSink()
         try publisher.add(ProbeOutput(other, .init(codecs: [.vp8])))
         try publisher.start()
