@@ -72,7 +72,7 @@ __asm__(".text\n"
     "lazy_first_" #name ":\n  adrp x16, lazy_data_" #name "\n  add x16, x16, :lo12:lazy_data_" #name "\n  b lazy_call\n"
 #endif
 
-// Each in sections of its own, of which the linker keeps those that are called. (`@` begins a comment on 32-bit ARM alone.)
+// Each in separate sections, of which the linker keeps those that are called.
 #define LAZY(name)                                                                                                       \
     __asm__(".section .text.lazy." #name ",\"ax\",%progbits\n.globl " #name "\n.hidden " #name "\n"                      \
             ".type " #name ", %function\n"                                                                               \

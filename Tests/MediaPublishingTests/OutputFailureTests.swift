@@ -59,7 +59,7 @@ import VideoCapturing
         #expect(publisher.statistics.outputs[1].statistics.bytes == 50 * 16 * 8 * 3 / 2)
     }
 
-    /// As one that sends on a thread of its own, which finds that the server refuses for good; the end waits for it.
+    /// It sends on a separate thread, which finds that the server refuses for good; the end waits for that thread.
     private final class RefusedSink: PacketSink {
         let context = Locked<OutputContext?>(nil)
         private let thread = Locked<CaptureThread?>(nil)

@@ -17,7 +17,7 @@ struct RTPHistory {
         fileprivate var resentAt = MediaTime.zero
         var timestamp: UInt32 = 0
         fileprivate var frame: UInt32 = 0
-        /// Where its body begins, in the frame or in what was composed.
+        /// Where its body begins, in the frame or in the composed bodies.
         fileprivate var start: UInt32 = 0
         fileprivate var count: UInt16 = 0
         var sequenceNumber: UInt16 = 0
@@ -57,7 +57,7 @@ struct RTPHistory {
 
     // MARK: Adding
 
-    /// Holds a frame, to which the next packets belong, and forgets those that are no longer needed.
+    /// Holds a frame, to which the next packets belong, and forgets those that have served.
     mutating func begin(_ data: PacketBuffer, at now: MediaTime) {
         while let oldest = self[frame: first], oldest.waiting == 0,
             now.nanoseconds(since: oldest.lastUse) > age.nanoseconds
@@ -120,7 +120,7 @@ struct RTPHistory {
 
     // MARK: Reading
 
-    /// Hands out a packet that is sent now; nil for one that is no longer held.
+    /// Hands out a packet that is sent now; nil for one that was forgotten.
     ///
     /// - Parameter isResent: whether ``prepareResend(_:at:interval:permits:)`` has allowed it.
     mutating func send<Result>(

@@ -165,7 +165,7 @@ package final class RTPSender: @unchecked Sendable {
     ///   - packet: of ``enqueue(_:at:output:)`` or ``handle(_:at:output:)``; once.
     ///   - memory: takes it; of the maximum size of a packet.
     ///   - now: the time.
-    /// - Returns: nil for one that has waited for so long that it is no longer held.
+    /// - Returns: nil for one that was forgotten, as it waited for so long.
     package func write(
         _ packet: OutgoingPacket, into memory: UnsafeMutableRawBufferPointer, at now: MediaTime
     ) -> RTPPacket? {

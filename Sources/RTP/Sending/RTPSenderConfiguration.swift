@@ -9,7 +9,7 @@ extension RTPSender {
         package var payloadType: UInt8
         /// The source.
         package var ssrc = UInt32.random(in: 1 ... .max)
-        /// What is done when a receiver lacks a packet.
+        /// The reaction to a packet that a receiver lacks.
         package var resending = Resending.none
         /// The header extensions that were agreed on.
         package var extensions = RTPExtensionIDs()
@@ -39,7 +39,7 @@ extension RTPSender {
         }
     }
 
-    /// What is done when a receiver lacks a packet.
+    /// The reaction to a packet that a receiver lacks.
     package enum Resending: Sendable, Hashable {
         /// Nothing.
         case none
