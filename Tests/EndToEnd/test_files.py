@@ -142,7 +142,8 @@ class FileSourceTests(ToolTestCase):
 
     def test_ivf_decodes_as_vpxdec_decodes_it(self):
         ivf, y4m = self.folder / "a.ivf", self.folder / "b.y4m"
-        self.succeed(*NOISE, "--frames", 15, "--output", ivf)
+        # Without gaps, which Y4M fills.
+        self.succeed("--source", "noise", "--preset", "320x240", "--fps", "max", "--frames", 15, "--output", ivf)
         self.succeed("--source", "file", "--input", ivf, "--fps", "max", "--output", y4m)
         self.assertEqual(media.md5(media.y4m_frames(y4m)[1]), media.decoded_md5(ivf))
 
