@@ -26,7 +26,8 @@ extension MediaPublisher {
     /// Ends the supply of an output that needs nothing more.
     func complete(_ record: OutputRecord) {
         guard record.markCompleted() else { return }
-        disconnect(record)
+        // The output reports it, too.
+        disconnect(record, isApart: true)
         post(.outputCompleted(record.id))
     }
 

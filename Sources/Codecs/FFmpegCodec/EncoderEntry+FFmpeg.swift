@@ -2,8 +2,8 @@ public import VideoCapturing
 
 extension EncoderEntry {
     /// The encoders of FFmpeg that suit live video: in software x264, in hardware those of VA-API, NVENC, Quick Sync and
-    /// V4L2. Whether FFmpeg has them and they work on a machine is another matter: see `EncoderEntry.problem`. To list them asks
-    /// FFmpeg nothing, so that a program that loads it late need not load it for that.
+    /// V4L2. `EncoderEntry.problem` says whether this FFmpeg has one of them, and whether it works on this machine. The list
+    /// itself makes no call of FFmpeg, so a program that loads FFmpeg late does not load it for the list.
     public static var ffmpeg: [EncoderEntry] {
         let known: [(name: String, summary: String)] = [
             ("libx264", "H.264 by x264, in software"), ("h264_vaapi", "H.264 by VA-API, in Intel's and AMD's graphics"),
