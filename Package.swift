@@ -19,7 +19,8 @@ let toolModules = [
     "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
     "FFmpegContainers", "FFmpegMuxing", "JPEGCodec", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
     "NoiseCapturer", "PatternCapturer", "PipeWireCapturer", "PipeWireOutput", "ScreenCapturer", "StillCapture",
-    "StreamCapturer", "StreamOutput", "RTPOutput", "IcecastOutput", "SDLPreview", "V4L2Codec", "WindowPreview",
+    "StreamCapturer", "StreamOutput", "RTPOutput", "IcecastOutput", "SDLPreview", "V4L2Codec", "V4L2Output",
+    "WindowPreview",
     "AudioRendering", "Loudspeaker", "LoudspeakerOutput", "MotionDetection", "RadioCapturer", "RadioPlayer",
     "RTSPServer", "WebRTCPublisher",
     "WebRTCViewing",
@@ -42,7 +43,7 @@ let libraries = [
     "FileCapturer", "LibcameraCapturer", "Loudspeaker", "LoudspeakerOutput",
     "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "PipeWireCapturer", "PipeWireOutput",
     "ScreenCapturer",
-    "StreamCapturer", "ToneCapturer", "V4L2Codec", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
+    "StreamCapturer", "ToneCapturer", "V4L2Codec", "V4L2Output", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
     "RTSPServer", "WebRTCPublisher", "WebRTCViewing", "MotionDetection",
 ]
 
@@ -225,6 +226,11 @@ let package = Package(
             name: "PipeWireOutput",
             dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "PipeWireSupport", "CPipeWire"],
             path: "Sources/Outputs/PipeWireOutput", swiftSettings: strict),
+        // The same for programs that read no PipeWire, by v4l2loopback.
+        .target(
+            name: "V4L2Output",
+            dependencies: ["VideoCapturing", "MediaPublishing", "FrameProcessing", "V4L2Support", "CLibV4L2"],
+            path: "Sources/Outputs/V4L2Output", swiftSettings: strict),
         // Encoded video over TCP, to one receiver or to any number.
         .target(
             name: "StreamOutput",
@@ -239,7 +245,8 @@ let package = Package(
         .target(
             name: "WebRTCPublisher",
             dependencies: [
-                "CaptureCore", "HTTPTransport", "MediaPublishing", "RTP", "VideoCapturing", "WebRTCTransport",
+                "CaptureCore", "HTTPTransport", "MediaPublishing", "RTP", "StreamTransport", "VideoCapturing",
+                "WebRTCTransport",
             ],
             path: "Sources/Outputs/WebRTCPublisher", swiftSettings: strict),
         // Encoded video and sound by RTP, to one receiver or a multicast group.

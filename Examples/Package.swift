@@ -35,6 +35,9 @@ let package = Package(
             "twenty-lines", "VideoCapturing", "MediaPublishing", "FileOutput", "FFmpegMuxing", "MJPEGServer",
             "VP8Codec",
             "H264Codec"),
+        program(
+            "two-cameras", "VideoCapturing", "MediaPublishing", "FFmpegMuxing", "MJPEGServer", "OpusCodec",
+            "PatternCapturer", "ToneCapturer", "VP8Codec"),
         program("watch-motion", "VideoCapturing", "MotionDetection", "PatternCapturer"),
         program("virtual-clock", "VideoCapturing", "CapturerTestKit", "PatternCapturer"),
     ]

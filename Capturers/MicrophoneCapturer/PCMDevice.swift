@@ -66,7 +66,15 @@ final class PCMDevice: RecordingDevice {
             let suffixed = try? PCMDevice("pulse:@DEFAULT_SINK@.monitor", wanted: wanted, period: period)
             if let suffixed { return suffixed }
         }
-        return try PCMDevice(name, wanted: wanted, period: period)
+        do {
+            return try PCMDevice(name, wanted: wanted, period: period)
+        } catch {
+            // A name of the sound server, which ALSA does not know, such as the monitor of an output.
+            guard error.code == .deviceNotFound, !name.contains(":"), name != "default",
+                let source = try? PCMDevice("pulse:\(name)", wanted: wanted, period: period)
+            else { throw error }
+            return source
+        }
     }
 
     deinit {
@@ -235,13 +243,17 @@ final class PCMDevice: RecordingDevice {
                 )
             case ENOENT,
                 ENODEV where operation.hasPrefix("open"), ENXIO:
-                (.deviceNotFound, "There is no such microphone; capturer-demo list shows the microphones.")
+                (
+                    .deviceNotFound,
+                    "There is no such microphone; capturer-demo list shows those of ALSA, and `pactl list short sources` those "
+                        + "of a sound server."
+                )
             case EBUSY:
                 (.deviceBusy, "Another program records from it; close that, or use the default device, which shares.")
             case EACCES, EPERM:
                 (.permissionDenied, "You may not use it; add yourself to the group audio, and log in again.")
             case ENODEV, EBADFD, EIO, EPIPE, ENOTCONN, ECONNREFUSED:
-                (.deviceLost, "It is gone, or no longer answers; plug it in again.")
+                (.deviceLost, "It is gone, or no longer answers; plug it in again, or start the sound server again.")
             case EINVAL: (.formatUnsupported, "It does not record in this format; use plughw in place of hw.")
             case ENOMEM: (.outOfMemory, "The machine has no memory left; close other programs.")
             default: (.system, "ALSA has refused: \(String(cString: snd_strerror(code))).")

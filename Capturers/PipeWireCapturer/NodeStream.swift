@@ -69,10 +69,18 @@ final class NodeStream {
                 UInt32(size.width), UInt32(size.height), UInt32(rate.frames), UInt32(rate.seconds)))
     }
 
-    /// Has the producer send frames, or lets it rest.
-    func setActive(_ isActive: Bool) {
-        pw_stream_set_active(stream.handle, isActive)
-        if !isActive { drop() }
+    /// Has the producer send frames.
+    func activate() {
+        pw_stream_set_active(stream.handle, true)
+        pausedSince = nil
+        // It was kept, since it still shows the screen.
+        newest?.timestamp = MonotonicClock().now
+    }
+
+    /// Lets the producer rest.
+    func rest(keepsNewest: Bool) {
+        pw_stream_set_active(stream.handle, false)
+        if !keepsNewest { drop() }
         pausedSince = nil
     }
 

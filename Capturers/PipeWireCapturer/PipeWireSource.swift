@@ -23,10 +23,16 @@ final class PipeWireSource: FrameSource {
     /// While the node or the server is missing.
     private var recovery: Recovery?
     private var isStalled = false
-    private var frameInterval: Duration
+    /// A shorter one counts from the last frame on.
+    private var frameInterval: Duration {
+        didSet { if frameInterval < oldValue { nextDue -= oldValue - frameInterval } }
+    }
     private var nextDue = MediaTime.zero
     /// Shown again where a consumer needs a whole frame.
     private var last: SourceFrame?
+    /// Whether it lies in a buffer of the node, which can be lent again without it; and the size of the node's pictures then.
+    private var isLastLent = false
+    private var lastSize: PixelSize?
     private var isRefreshDue = false
 
     private struct Recovery {
@@ -74,12 +80,13 @@ final class PipeWireSource: FrameSource {
 
     func start(_ context: FrameContext) {
         maker.invalidate()
-        last = nil
+        isRefreshDue = true
         nextDue = .zero
         isStalled = false
         // What happened meanwhile.
         connection?.run()
-        stream?.setActive(true)
+        if lastSize != stream?.format?.size { last = nil }
+        stream?.activate()
         connection?.run()
     }
 
@@ -127,14 +134,22 @@ final class PipeWireSource: FrameSource {
         let now = MonotonicClock().now
         // Half of an interval, since the times of a node are not exact.
         stream.isRateLimited = now < nextDue
-        guard stream.newest != nil, now >= nextDue, let format = stream.format else { return repeated(context) }
+        guard stream.newest != nil, now >= nextDue || isRefreshDue, let format = stream.format else {
+            return repeated(context)
+        }
         guard let (arrival, lost, corrupt) = stream.take() else { return nil }
+        if isLastLent {
+            last = nil
+            stream.reclaim()
+        }
         let wasLent = arrival.buffer.isLendable
         guard var frame = try maker.frame(arrival, format, stream) else {
             context.countLosses(lost: lost, corrupt: corrupt + 1)
             return nil
         }
-        nextDue = (now - nextDue > frameInterval ? now : nextDue).advanced(by: frameInterval)
+        // A frame that was asked for comes before it is due.
+        let isOnTime = now >= nextDue && now - nextDue <= frameInterval
+        nextDue = (isOnTime ? nextDue : now).advanced(by: frameInterval)
         frame.lostBefore = lost
         frame.corruptBefore = corrupt
         frame.estimatedCaptureDelay = now - arrival.timestamp
@@ -151,7 +166,9 @@ final class PipeWireSource: FrameSource {
             report(.returned)
         }
         isRefreshDue = false
-        last = isLent ? nil : frame
+        last = isLent && screen == nil ? nil : frame
+        isLastLent = isLent
+        lastSize = format.size
         return frame
     }
 
@@ -231,9 +248,10 @@ final class PipeWireSource: FrameSource {
 
     /// Lets the node rest until frames are wanted.
     private func rest() {
-        last = nil
+        // A screen shows its picture still, and many desktops send one again only when it changes.
+        if screen == nil { last = nil }
         stream?.reclaim()
-        stream?.setActive(false)
+        stream?.rest(keepsNewest: screen != nil)
         connection?.run()
     }
 

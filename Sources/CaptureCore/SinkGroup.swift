@@ -12,7 +12,7 @@ public struct EncodingFailure: Sendable {
 }
 
 /// The sinks of one encoder, which come and go while it works, and the turn of the thread that encodes. `EncodingConsumer`
-/// and `AudioEncodingConsumer` stand on it.
+/// and `AudioEncodingConsumer` stand on it, and so do the receivers of packets that are passed on.
 ///
 /// Safe to use from any thread, also from inside a sink and from the failure handler: no lock is held while they run.
 /// Requests made there take effect when they have returned.
@@ -143,9 +143,21 @@ package final class SinkGroup: Sendable {
         return sinks.reduce(false) { $1.beginsPart(at: time) || $0 }
     }
 
-    /// Hands a packet to every sink. One that throws is finished and removed; the others go on.
+    /// Hands a packet of the encoder to every sink. One that throws is finished and removed; the others go on.
     package func deliver(_ packet: consuming MediaPacket, of description: TrackDescription?) {
         packet.track = track
+        deliver(packet) { [track] in
+            guard var description else { return nil }
+            description.id = track
+            return [description]
+        }
+    }
+
+    /// Hands a packet of any track to every sink; sinks begin with a packet of the group's track.
+    ///
+    /// - Parameter tracks: those that a sink begins with; nil where they are not known yet.
+    package func deliver(_ packet: MediaPacket, of tracks: () -> [TrackDescription]?) {
+        let mayBegin = packet.track == track && (packet.isKeyFrame || !beginsWithKeyFrame)
         let (outputs, allocation) = state.withLock { ($0.outputs, $0.allocation) }
         for output in outputs {
             // A layer is only resumed at a frame of the base layer.
@@ -153,10 +165,9 @@ package final class SinkGroup: Sendable {
             guard packet.temporalLayer <= output.layer else { continue }
             do {
                 if !output.hasBegun {
-                    guard packet.isKeyFrame || !beginsWithKeyFrame, var description else { continue }
-                    description.id = track
+                    guard mayBegin, let tracks = tracks() else { continue }
                     output.hasBegun = true
-                    try output.sink.begin([description])
+                    try output.sink.begin(tracks)
                 }
                 try output.sink.write(packet)
             } catch {
@@ -180,7 +191,7 @@ package final class SinkGroup: Sendable {
     ///   - didRemove: called after each removal.
     ///   - flush: delivers what the encoder holds back, before all sinks are finished.
     package func work(
-        waits: Bool = true, didRemove: () -> Void = {}, flush: () -> Void, _ body: () -> Void
+        waits: Bool = true, didRemove: () -> Void = {}, flush: () -> Void = {}, _ body: () -> Void
     ) {
         let thread = CaptureThread.currentIdentifier
         let mayWork = state.wait { state -> Bool? in

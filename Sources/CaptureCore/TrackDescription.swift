@@ -35,6 +35,8 @@ public struct TrackDescription: Sendable {
         public var frameRate: FrameRate?
         /// Whether left and right are exchanged for display, after the orientation is applied.
         public var isMirrored = false
+        /// Whether the source knows that pictures are decoded in another order than they are shown in (B-frames).
+        public var isReordered = false
 
         /// Pictures of a size.
         public init(

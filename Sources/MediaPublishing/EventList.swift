@@ -4,6 +4,9 @@ import VideoCapturing
 final class EventList: Sendable {
     private struct State {
         var handler: (@Sendable (MediaPublisher.Event) -> Void)?
+        /// Of the capture that the publisher is a part of.
+        var observer: (@Sendable (MediaPublisher.Event) -> Void)?
+        var handlers: [@Sendable (MediaPublisher.Event) -> Void] { [observer, handler].compactMap { $0 } }
         var streams: [AsyncStream<MediaPublisher.Event>.Continuation] = []
         var end: MediaPublisher.Event.End?
         var isFinished = false
@@ -13,6 +16,17 @@ final class EventList: Sendable {
 
     func setHandler(_ handler: @escaping @Sendable (MediaPublisher.Event) -> Void) {
         state.withLock { $0.handler = handler }
+    }
+
+    /// False where there is one. It gets an end that has come already.
+    func setObserver(_ observer: @escaping @Sendable (MediaPublisher.Event) -> Void) -> Bool {
+        let (isSet, end) = state.withLock { state in
+            guard state.observer == nil else { return (false, nil as MediaPublisher.Event.End?) }
+            state.observer = observer
+            return (true, state.end)
+        }
+        if let end { observer(.ended(end)) }
+        return isSet
     }
 
     func stream() -> AsyncStream<MediaPublisher.Event> {
@@ -28,21 +42,19 @@ final class EventList: Sendable {
     }
 
     func post(_ event: MediaPublisher.Event) {
-        let (handler, streams) = state.withLock { ($0.handler, $0.streams) }
-        handler?(event)
+        let (handlers, streams) = state.withLock { ($0.handlers, $0.streams) }
+        for handler in handlers { handler(event) }
         for stream in streams { stream.yield(event) }
     }
 
     /// Posts the end; the first one counts.
     func end(_ end: MediaPublisher.Event.End) {
-        let (handler, streams) = state.withLock { state in
-            guard state.end == nil else {
-                return (nil as (@Sendable (MediaPublisher.Event) -> Void)?, state.streams[..<0])
-            }
+        let (handlers, streams) = state.withLock { state in
+            guard state.end == nil else { return (state.handlers[..<0], state.streams[..<0]) }
             state.end = end
-            return (state.handler, state.streams[...])
+            return (state.handlers[...], state.streams[...])
         }
-        handler?(.ended(end))
+        for handler in handlers { handler(.ended(end)) }
         for stream in streams { stream.yield(.ended(end)) }
     }
 

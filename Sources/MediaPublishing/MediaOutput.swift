@@ -139,11 +139,18 @@ extension OutputContext {
             public var purpose: EncodingSettings.Purpose
             /// Whether it has a bandwidth of its own, and so needs an encoder of its own. Its sink is to be a `FeedbackSink`: key
             /// frames are made when it asks for them, rate and size of the frames follow the bitrate that it asks for, and
-            /// VP8 has three temporal layers, unless the settings say otherwise.
+            /// VP8 has three temporal layers, unless the settings say otherwise. Packets that are passed on to it keep their bitrate.
             public var needsOwnEncoder: Bool
             /// The codecs with which players learn the shape of the pixels. With others the output gets square ones. H.264
             /// has a field for it that players obey, but not browsers that receive WebRTC; VP8 has none, and needs a container's.
             public var pixelAspectCodecs: [Codec]
+            /// Whether a live output asks for no key frame when a receiver comes, as a server that gets the whole stream. A program
+            /// may pass packets of a live capture on to it by default.
+            public var takesKeyFramesAsTheyCome = false
+            /// Whether players learn how to rotate and mirror pictures that are passed on.
+            public var statesOrientation = false
+            /// Whether players show pictures that are decoded in another order than they are shown in (B-frames).
+            public var takesReorderedPictures = true
             /// Whether its packets go to receivers that come and go, each with a separate bandwidth; see
             /// ``OutputContext/addReceiver``. The encoder works only while there are any. Where the settings choose an encoder that
             /// makes none of ``codecs``, it has the first one that does.
@@ -221,6 +228,10 @@ public struct OutputContext: Sendable {
     public var requestStill: @Sendable () -> Void
     /// What starts the clips of ``TriggeredOutput``s.
     public var recording = RecordingTrigger()
+    /// The tracks that are passed on to the output as they come; empty where it has an encoder, or gets frames.
+    public var passedTracks: [TrackDescription] = []
+    /// Whether frames are decoded from packets for those who want them, so that many of them cost much.
+    package var areFramesDecoded = false
     /// The codec of the packets, and the bitrate that their encoder is configured for; nil where none is made for the output.
     public var encoder: (codec: Codec, bitrate: Int)?
     /// Adds a sink for one receiver, by a name that is unique at the output: it gets packets of pictures and sound from a key

@@ -171,7 +171,10 @@ extension MediaPublisher {
         }
     }
 
-    func context(of record: OutputRecord) throws(OptionError) -> OutputContext {
+    /// - Parameter passedTracks: those that are passed on to it.
+    func context(
+        of record: OutputRecord, passing passedTracks: [TrackDescription] = []
+    ) throws(OptionError) -> OutputContext {
         let source = capture.captureSettings()
         var context = OutputContext(
             format: try record.frames.format(of: source.format, settings.orientation),
@@ -188,9 +191,13 @@ extension MediaPublisher {
         context.retriesPeers = settings.retriesPeers
         context.recording = recording
         context.encoder = record.stage.map { ($0.codec, $0.bitrate) }
+        context.passedTracks = passedTracks
+        context.areFramesDecoded = passing != nil
         context.addReceiver = { [weak record] sink, name in
-            guard let record, record.takesMore, let stage = record.stage else { return false }
+            guard let record, record.takesMore else { return false }
             let name = "\(record.id.index) \(name)"
+            if let receivers = record.receivers { return receivers.add(sink, name: name) }
+            guard let stage = record.stage else { return false }
             record.state.withLock { _ = $0.sinks.insert(name) }
             record.connect(sink, name: name, to: stage)
             return record.takesMore
@@ -198,6 +205,7 @@ extension MediaPublisher {
         context.removeReceiver = { [weak record] name in
             guard let record else { return }
             let name = "\(record.id.index) \(name)"
+            record.receivers?.remove(name)
             guard record.state.withLock({ $0.sinks.remove(name) }) != nil else { return }
             record.stage?.encoding.remove(name, waits: false)
             record.audio?.encoder?.encoding.remove(name)

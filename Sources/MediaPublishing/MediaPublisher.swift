@@ -69,6 +69,9 @@ public final class MediaPublisher: Sendable {
         /// Of a publisher of packets, whether passing on was not asked for: files get packets where they can carry them; all
         /// other outputs have an encoder, or frames.
         package var mayEncode = false
+        /// Whether the packets come from a device or a network. Their sender chose bitrate and key frames for viewers; those of a
+        /// recording may be far apart.
+        package var isLive = false
         /// How long the disk of one of several outputs may take to answer.
         public var diskTimeout = Duration.seconds(30)
         /// How long an output with a stalled reader is waited for after a stop is requested.
@@ -309,6 +312,7 @@ public final class MediaPublisher: Sendable {
         else { return }
         watchdog.raise()
         let end = endOfLastFrame
+        passing?.flushAfterEnd()
         passing?.hurry()
         let result = Result { () throws(CaptureError) in try video.stop() }
         stopAudio(at: end)

@@ -28,6 +28,8 @@ final class OutputRecord: Sendable {
         var audio: AudioStage?
         /// Of an output that packets are passed on to.
         var relay: PacketRelay?
+        /// Of an output whose receivers get packets that are passed on.
+        var receivers: PacketReceivers?
         /// Of an output that packets are not passed on to, though there are some.
         var reasonToDecode: String?
         /// The names of its sinks at its encoders: its own, and those of receivers.
@@ -52,6 +54,7 @@ final class OutputRecord: Sendable {
     var stage: EncoderStage? { state.withLock { $0.stage } }
     var audio: AudioStage? { state.withLock { $0.audio } }
     var relay: PacketRelay? { state.withLock { $0.relay } }
+    var receivers: PacketReceivers? { state.withLock { $0.receivers } }
     var sinks: Set<String> { state.withLock { $0.sinks } }
     /// Whether what feeds it alone takes nothing.
     var isStalled: Bool { subscription?.statistics.isStalled ?? relay?.isStalled ?? false }

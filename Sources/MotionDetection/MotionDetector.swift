@@ -68,7 +68,8 @@ public final class MotionDetector: FeedbackConsumer {
         return stream
     }
 
-    /// What the detector can use: what the capture delivers for others, and where there are no others, few and small frames.
+    /// What the detector can use: frames that the capture delivers for others, at its rate at least; and where there are no others,
+    /// few and small frames.
     public var wants: CaptureWants {
         CaptureWants(
             maximumPixelCount: 640 * 480, maximumFrameRate: settings.pictureRate, acceptsCompressed: true,

@@ -91,6 +91,9 @@ public struct PacketSettings: Sendable {
     public var tracks: [TrackDescription]
     /// The name of the source, for people: a file, a camera, an address.
     public var sourceName: String?
+    /// The largest step of a track's times that is a pause, where the source has a separate time scale: after a larger one the
+    /// times go on without it. Nil, the default, for any.
+    public var largestStep: Duration?
 
     /// Settings. A name and a password in a URL (`//user:password@`) are masked in the source's name.
     ///

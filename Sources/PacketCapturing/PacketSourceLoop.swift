@@ -27,7 +27,7 @@ final class PacketSourceLoop: CaptureLoop, @unchecked Sendable {
 
     func deliverUntilStopped() throws -> CaptureState.StopReason {
         let pacing = source.pacing
-        timeline.beginSession(at: context.now, source.settings.tracks)
+        timeline.beginSession(at: context.now, source.settings)
         _ = context.takeLosses()
         while !context.isStopping {
             if control.contents.withLock({ $0.media.takeKeyFrameRequest() }) { source.requestKeyFrame() }

@@ -1,8 +1,8 @@
 /// Places the packets of a source on the capture's clock, numbers them, and has losses end at key frames.
 ///
 /// A source with a separate time scale begins a start at the present, or where the last start has ended. A track whose
-/// times go back by more than a second, as in recordings that were joined, goes on where the tracks were by then; the other
-/// tracks follow when they arrive there.
+/// times go back by more than a second, as in recordings that were joined, or go on further than the source says that a pause
+/// lasts, goes on where the tracks were by then; the other tracks follow when they arrive there.
 struct PacketTimeline {
     /// What becomes of a packet.
     enum Place {
@@ -32,6 +32,8 @@ struct PacketTimeline {
     /// The latest end of a packet, of all tracks.
     private var end: MediaTime?
     private var start = MediaTime.zero
+    /// See `PacketSettings`.
+    private var largestStep: Duration?
 
     /// How far times may go back without being a new stretch.
     private static let longestStepBack = Duration.seconds(1)
@@ -39,8 +41,9 @@ struct PacketTimeline {
     private static let longestLead = Duration.seconds(10)
 
     /// Numbers go on, and tracks begin with a key frame.
-    mutating func beginSession(at now: MediaTime, _ descriptions: [TrackDescription]) {
-        for description in descriptions where !tracks.contains(where: { $0.id == description.id }) {
+    mutating func beginSession(at now: MediaTime, _ settings: PacketSettings) {
+        largestStep = settings.largestStep
+        for description in settings.tracks where !tracks.contains(where: { $0.id == description.id }) {
             tracks.append(Track(id: description.id, isVideo: description.isVideo))
         }
         start = now
@@ -97,7 +100,11 @@ struct PacketTimeline {
             tracks[index].offset = current
             return
         }
-        guard last - own > PacketTimeline.longestStepBack, let end else { return }
+        guard let end else { return }
+        // Not where this track alone was silent.
+        let ahead = own.advanced(by: .nanoseconds(tracks[index].offset)) - end
+        let isTooFar = largestStep.map { own - last > $0 && ahead > $0 } ?? false
+        guard isTooFar || last - own > PacketTimeline.longestStepBack else { return }
         let followed = own.advanced(by: .nanoseconds(current))
         let lead = followed - end
         let isFollowing =

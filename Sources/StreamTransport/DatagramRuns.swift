@@ -18,6 +18,18 @@ package struct DatagramRuns {
     private static let maximumCount = 60
     private static let maximumSize = 60_000
 
+    /// What became of datagrams.
+    package struct Sent {
+        /// How many were sent, and their bytes.
+        package var count = 0
+        package var bytes = 0
+        /// The error of a datagram that was not sent, and its bytes; nil where all were sent. `EAGAIN`, for a full buffer, only
+        /// where there was no other error.
+        package var failure: (code: CInt, bytes: Int)?
+        /// Whether nothing had listened at the peer, as a connected socket reports of earlier datagrams.
+        package var isRefused = false
+    }
+
     package init() {}
 
     /// Sends datagrams without waiting; what the kernel does not take is lost.
@@ -25,13 +37,14 @@ package struct DatagramRuns {
     /// - Parameters:
     ///   - datagrams: each of at least one byte.
     ///   - descriptor: the socket.
-    ///   - name: the address to send to, of `length` bytes.
-    /// - Returns: how many were sent, and their bytes.
+    ///   - name: the address to send to, of `length` bytes; nil for a connected socket.
     package mutating func send(
-        _ datagrams: UnsafeBufferPointer<iovec>, by descriptor: CInt, to name: UnsafePointer<sockaddr>, length: Int
-    ) -> (count: Int, bytes: Int) {
-        var sent = (count: 0, bytes: 0)
+        _ datagrams: UnsafeBufferPointer<iovec>, by descriptor: CInt, to name: UnsafePointer<sockaddr>?, length: Int
+    ) -> Sent {
+        var sent = Sent()
         var first = 0
+        // The run that has met what became of an earlier one.
+        var refused = -1
         while first < datagrams.count {
             // All but the last one of a run have the same size.
             let size = datagrams[first].iov_len
@@ -48,10 +61,17 @@ package struct DatagramRuns {
             if DatagramRuns.send(run, size: size, by: descriptor, to: name, length: length) {
                 sent.count += run.count
                 sent.bytes += bytes
+            } else if errno == ECONNREFUSED, refused < first {
+                // Nothing of this run was sent yet.
+                sent.isRefused = true
+                refused = first
+                continue
             } else if run.count > 1, [EINVAL, EIO, ENOPROTOOPT, EOPNOTSUPP, EMSGSIZE].contains(errno) {
                 // A kernel or a network device that cannot: one by one from now on.
                 cutsRuns = false
                 continue
+            } else if sent.failure == nil || sent.failure?.code == EAGAIN {
+                sent.failure = (errno, size)
             }
             first = end
         }
@@ -59,12 +79,13 @@ package struct DatagramRuns {
     }
 
     private static func send(
-        _ run: UnsafeBufferPointer<iovec>, size: Int, by descriptor: CInt, to name: UnsafePointer<sockaddr>, length: Int
+        _ run: UnsafeBufferPointer<iovec>, size: Int, by descriptor: CInt, to name: UnsafePointer<sockaddr>?,
+        length: Int
     ) -> Bool {
         // A `cmsghdr` with 16 bits of data: 18 bytes, which take 24.
         withUnsafeTemporaryAllocation(byteCount: 24, alignment: 8) { control in
             var message = msghdr()
-            message.msg_name = UnsafeMutableRawPointer(mutating: UnsafeRawPointer(name))
+            message.msg_name = name.map { UnsafeMutableRawPointer(mutating: UnsafeRawPointer($0)) }
             message.msg_namelen = socklen_t(length)
             message.msg_iov = UnsafeMutablePointer(mutating: run.baseAddress)
             message.msg_iovlen = numericCast(run.count)
@@ -77,7 +98,10 @@ package struct DatagramRuns {
                 message.msg_control = control.baseAddress
                 message.msg_controllen = numericCast(control.count)
             }
-            return sendmsg(descriptor, &message, CInt(MSG_DONTWAIT)) >= 0
+            while true {
+                if sendmsg(descriptor, &message, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)) >= 0 { return true }
+                if errno != EINTR { return false }
+            }
         }
     }
 }

@@ -102,18 +102,12 @@ package final class DatagramSocket: Sendable {
     /// The port on this machine.
     package var localPort: Int { SocketAddress { getsockname(descriptor, $0, &$1) == 0 }?.port ?? 0 }
 
-    /// Sends one datagram without waiting. Returns the number of bytes, or minus the `errno`: minus `EAGAIN` when the
-    /// kernel has no room, minus `ECONNREFUSED` when nothing listened at the peer a moment ago.
-    package func send(_ bytes: UnsafeRawBufferPointer) -> Int {
-        while true {
-            let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-            let count =
-                isConnected
-                ? systemSend(descriptor, bytes, flags)
-                : peer.withPointer { sendto(descriptor, bytes.baseAddress, bytes.count, flags, $0, $1) }
-            if count >= 0 { return count }
-            if errno != EINTR { return -Int(errno) }
-        }
+    /// Sends datagrams without waiting.
+    ///
+    /// - Parameter runs: of this socket's sender.
+    package func send(_ batch: DatagramBatch, _ runs: inout DatagramRuns) -> DatagramRuns.Sent {
+        guard !isConnected else { return runs.send(batch.datagrams, by: descriptor, to: nil, length: 0) }
+        return peer.withPointer { runs.send(batch.datagrams, by: descriptor, to: $0, length: Int($1)) }
     }
 
     /// Receives one datagram without waiting; of one that is larger than `bytes` the rest is lost. Returns the number of
@@ -137,7 +131,4 @@ private func systemConnect(_ descriptor: Int32, _ address: UnsafePointer<sockadd
 }
 private func systemBind(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
     bind(descriptor, address, length)
-}
-private func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ flags: Int32) -> Int {
-    send(descriptor, bytes.baseAddress, bytes.count, flags)
 }

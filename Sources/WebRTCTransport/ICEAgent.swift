@@ -27,7 +27,11 @@ final class ICEAgent: @unchecked Sendable {
     private let thread: ConnectThread
     fileprivate let handlers: Handlers
     private var isClosed = false
+    /// How many servers of TURN it uses.
+    private var relays = 0
     private static let component: UInt32 = 1
+    /// As many servers of TURN as libnice takes for one peer.
+    private static let maximumRelays = 8
 
     /// - Parameters:
     ///   - addresses: the only addresses of this machine to use; empty for all.
@@ -111,6 +115,8 @@ final class ICEAgent: @unchecked Sendable {
         case .turnUDP: type = NICE_RELAY_TYPE_TURN_UDP
         case .turnTCP: type = NICE_RELAY_TYPE_TURN_TCP
         }
+        guard relays < ICEAgent.maximumRelays else { return }
+        relays += 1
         nice_agent_set_relay_info(
             agent, stream, ICEAgent.component, server.host, UInt32(server.port), server.user, server.password, type)
     }
@@ -221,11 +227,18 @@ final class ICEAgent: @unchecked Sendable {
     /// Sends datagrams by one system call where that is possible.
     ///
     /// - Returns: how many were taken.
-    func send(_ messages: UnsafePointer<NiceOutputMessage>, count: Int) -> Int {
-        max(
-            0,
-            Int(
-                nice_agent_send_messages_nonblocking(
-                    agent, stream, ICEAgent.component, messages, UInt32(count), nil, nil)))
+    func send(_ datagrams: UnsafeBufferPointer<iovec>) -> Int {
+        withUnsafeTemporaryAllocation(of: NiceOutputMessage.self, capacity: datagrams.count) { messages in
+            // As GLib's documentation says of the two types.
+            datagrams.withMemoryRebound(to: GOutputVector.self) { vectors in
+                let vectors = UnsafeMutablePointer(mutating: vectors.baseAddress!)
+                for index in messages.indices {
+                    messages.initializeElement(at: index, to: NiceOutputMessage(buffers: vectors + index, n_buffers: 1))
+                }
+            }
+            let count = nice_agent_send_messages_nonblocking(
+                agent, stream, ICEAgent.component, messages.baseAddress!, UInt32(messages.count), nil, nil)
+            return max(0, Int(count))
+        }
     }
 }

@@ -1,11 +1,16 @@
 import CaptureCore
-import StreamTransport
+package import StreamTransport
 
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
     import Musl
 #endif
+
+extension DatagramBatch {
+    /// One for packets of RTP to peers, with room for the tag of SRTP.
+    package static func ofSRTP() -> DatagramBatch { DatagramBatch(size: 1500, spare: SRTPSession.tagSize) }
+}
 
 /// What sends to a peer: its keys, and the paths to it.
 struct Outbound {
@@ -14,11 +19,11 @@ struct Outbound {
     var direct: DirectPath?
 
     /// Sends a batch of protected packets. Returns how many were taken, and their bytes.
-    func send(_ batch: PacketBatch) -> (count: Int, bytes: Int) {
+    func send(_ batch: DatagramBatch) -> (count: Int, bytes: Int) {
         if let direct { return direct.send(batch) }
         // The first ones.
-        let taken = agent.send(batch.messages.baseAddress!, count: batch.count)
-        return (taken, (0..<taken).reduce(0) { $0 + batch.length($1) })
+        let taken = agent.send(batch.datagrams)
+        return (taken, batch.datagrams[..<taken].reduce(0) { $0 + $1.iov_len })
     }
 }
 
@@ -41,12 +46,13 @@ final class DirectPath: @unchecked Sendable {
     deinit { _ = systemClose(descriptor) }
 
     /// Sends the packets of a batch. Returns how many were taken, and their bytes.
-    func send(_ batch: PacketBatch) -> (count: Int, bytes: Int) {
-        withUnsafePointer(to: peer) { peer in
+    func send(_ batch: DatagramBatch) -> (count: Int, bytes: Int) {
+        let sent = withUnsafePointer(to: peer) { peer in
             peer.withMemoryRebound(to: sockaddr.self, capacity: 1) { peer in
-                batch.withVectors { runs.send($0, by: descriptor, to: peer, length: length) }
+                runs.send(batch.datagrams, by: descriptor, to: peer, length: length)
             }
         }
+        return (sent.count, sent.bytes)
     }
 }
 

@@ -126,6 +126,13 @@ extension PeerConnection {
         package var path: String?
 
         package init() {}
+
+        /// Counts packets of which the system has taken some.
+        mutating func add(_ sent: (count: Int, bytes: Int), of total: Int) {
+            packetsSent += UInt64(sent.count)
+            bytesSent += UInt64(sent.bytes)
+            packetsUnsent += UInt64(total - sent.count)
+        }
     }
 
     /// Candidates of a peer that are looked at.

@@ -1,5 +1,6 @@
 import CNice
 import CaptureCore
+package import StreamTransport
 
 /// A connection to one peer of WebRTC: ICE, then DTLS, then SRTP. It sends media, and receives the reports about it.
 ///
@@ -331,26 +332,25 @@ package final class PeerConnection: @unchecked Sendable {
     private func receivedMedia(_ bytes: UnsafeMutableRawBufferPointer, _ inbound: SRTPSession) {
         guard let handler = handlers.mediaReceived else { return }
         var length = Int32(bytes.count)
-        let isAuthentic = inbound.unprotect(bytes.baseAddress!, &length)
-        if !isAuthentic { return shared.withLock { $0.statistics.rejected += 1 } }
+        guard inbound.unprotect(bytes.baseAddress!, &length) else {
+            return shared.withLock { $0.statistics.rejected += 1 }
+        }
         handler(UnsafeRawBufferPointer(rebasing: bytes[..<Int(length)]))
     }
 
     // MARK: Sending
 
     /// Encrypts and sends all packets of a batch, which is empty afterwards. Nothing is sent unless it is ready.
-    package func send(_ batch: PacketBatch) {
+    package func send(_ batch: DatagramBatch) {
         defer { batch.removeAll() }
         shared.withLock { shared in
             guard let outbound = shared.outbound, shared.state == .ready, batch.count > 0 else { return }
             var isProtected = true
             for index in 0..<batch.count {
-                isProtected = batch.withPacket(index) { outbound.srtp.protect($0, &$1) } && isProtected
+                isProtected = batch.withDatagram(index) { outbound.srtp.protect($0, &$1) } && isProtected
             }
             let sent = isProtected ? outbound.send(batch) : (count: 0, bytes: 0)
-            shared.statistics.packetsSent += UInt64(sent.count)
-            shared.statistics.bytesSent += UInt64(sent.bytes)
-            shared.statistics.packetsUnsent += UInt64(batch.count - sent.count)
+            shared.statistics.add(sent, of: batch.count)
         }
     }
 

@@ -21,6 +21,8 @@ final class SRTPSession: @unchecked Sendable {
     /// Browsers have a few. Of what is received only authentic packets add one.
     private var streams: [Stream] = []
     static let maximumSources = 16
+    /// The bytes that encryption adds to a packet: a tag of at most 16, and for RTCP an index.
+    static let tagSize = 24
 
     /// - Parameters:
     ///   - keys: the master key, and the salt behind it.
@@ -33,7 +35,7 @@ final class SRTPSession: @unchecked Sendable {
 
     // Each changes the length, and returns whether the packet is to be used.
 
-    /// Encrypts a packet of RTP; there must be room for ``PacketBatch/tagSize`` bytes behind it.
+    /// Encrypts a packet of RTP; there must be room for ``SRTPSession/tagSize`` bytes behind it.
     func protect(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
         guard let clear = SRTPSession.headerSize(packet, Int(length)) else { return false }
         let stream = stream(SRTPSession.word(packet, at: 8))
@@ -45,7 +47,7 @@ final class SRTPSession: @unchecked Sendable {
             isReport: false)
     }
 
-    /// Encrypts a packet of RTCP; there must be room for ``PacketBatch/tagSize`` bytes behind it.
+    /// Encrypts a packet of RTCP; there must be room for ``SRTPSession/tagSize`` bytes behind it.
     func protectRTCP(_ packet: UnsafeMutableRawPointer, _ length: inout Int32) -> Bool {
         guard length >= 8 else { return false }
         let stream = stream(SRTPSession.word(packet, at: 4))

@@ -1,4 +1,5 @@
 import CaptureCore
+package import StreamTransport
 import Synchronization
 
 /// What sends paced packets: called on the one thread that sends for it.
@@ -9,7 +10,7 @@ package protocol SendClient: AnyObject, Sendable {
     ///   - now: the present time.
     ///   - batch: memory for packets, empty; the client leaves it empty.
     /// - Returns: the latest time of the next call; nil when none is due before ``SendPlace/wake()``.
-    func sendDue(at now: MediaTime, using batch: PacketBatch) -> MediaTime?
+    func sendDue(at now: MediaTime, using batch: DatagramBatch) -> MediaTime?
 }
 
 /// The place of a client on one of the threads that packetize, protect and send for the peers of the process: one for each
@@ -40,7 +41,7 @@ package final class SendPlace: Sendable {
     }
 
     /// Calls the client if it was woken, or its time has come.
-    fileprivate func sendDue(at now: MediaTime, using batch: PacketBatch) {
+    fileprivate func sendDue(at now: MediaTime, using batch: DatagramBatch) {
         // First a look, which leaves the value in the caches of all processors.
         guard isWoken.load(ordering: .relaxed) || due.load(ordering: .relaxed) <= now.nanoseconds else { return }
         _ = isWoken.exchange(false, ordering: .acquiringAndReleasing)
@@ -95,7 +96,7 @@ private final class SendThread: Sendable {
     }
 
     private func run() {
-        let batch = PacketBatch()
+        let batch = DatagramBatch.ofSRTP()
         var places: [SendPlace] = []
         var generation: UInt64 = 0
         var deadline: MediaTime?

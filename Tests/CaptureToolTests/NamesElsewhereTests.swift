@@ -23,7 +23,7 @@ import VideoCapturing
 
     @Test(
         arguments: [
-            ("v4l2:/dev/video9", "ffmpeg -i -"), ("/dev/video9", "v4l2loopback"), ("v4l2loopback:", "v4l2loopback"),
+            ("/dev/video9", "v4l2:/dev/video20"), ("v4l2loopback:", "v4l2:/dev/video20"), ("camera:a", "pipewire:NAME"),
             ("ndi:studio", "srt://"), ("ndi://studio", "srt://"), ("webrtc:room", "whip:https://"), ("a.gif", "ffmpeg"),
             ("rtsp://0.0.0.0:8554/cam", "?listen"), ("rtmp://[::]/live", "MediaMTX"), ("a.avi", ".mkv"),
             ("film.HEVC", "H.264 and VP8"), ("a.webm,codec=av1", "H.264 and VP8"),

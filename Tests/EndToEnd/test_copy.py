@@ -156,16 +156,34 @@ class CopyTests(CopyTestCase):
         passed = [output["passedOn"] and output["passedOn"]["tracks"] for output in last["outputs"]]
         self.assertEqual(passed, [["h264", "aac"], None, None])
         self.assertEqual([encoder["name"] for encoder in last["encoders"]], ["vp8"])
-        pictures = [
-            media.command(
-                "ffmpeg", "-v", "error", "-i", self.folder / name, "-map", "0:v", "-fps_mode", "passthrough", "-f", "rawvideo",
-                "-").stdout
-            for name in ("a.mkv", "b.y4m")]
+        pictures = [self.pictures(self.folder / name) for name in ("a.mkv", "b.y4m")]
         self.assertEqual(len(pictures[0]), 50 * 128 * 96 * 3 // 2)
         self.assertEqual(pictures[0], pictures[1])
         small = media.probe(self.folder / "c.webm")
         self.assertEqual((small["stream"]["codec_name"], small["stream"]["width"]), ("vp8", 64))
         self.assertEqual(len(small["packets"]), 50)
+
+    def test_frames_of_each_codec(self):
+        """They are those of ffmpeg's decoder, however the stream orders its pictures."""
+        for name, *options in [
+            ("hevc.mkv", "-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:bframes=3:keyint=15"),
+            ("vp9.webm", "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"),
+            ("av1.mkv", "-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8"),
+        ]:
+            with self.subTest(film=name):
+                film = self.film(name, "-pix_fmt", "yuv420p", *options, "-an", seconds=1)
+                run = self.succeed(
+                    "--input", film, "--codec", "copy", "-o", "a.mkv", "-o", "b.y4m", "--stats", "json", "--force")
+                last = json.loads(run.stderr.splitlines()[-1])
+                self.assertEqual([bool(output["passedOn"]) for output in last["outputs"]], [True, False])
+                self.assertEqual(last["encoders"], [])
+                ours, theirs = (self.pictures(file) for file in (self.folder / "b.y4m", film))
+                self.assertEqual(len(theirs), 25 * 128 * 96 * 3 // 2)
+                self.assertEqual(ours, theirs)
+
+    def pictures(self, file):
+        return media.command(
+            "ffmpeg", "-v", "error", "-i", file, "-map", "0:v", "-fps_mode", "passthrough", "-f", "rawvideo", "-").stdout
 
     def test_a_viewer_of_frames_sets_the_pace(self):
         film = self.h264("a.mp4")
@@ -173,7 +191,7 @@ class CopyTests(CopyTestCase):
         run = self.succeed("--input", film, "--codec", "copy", "-o", "a.mkv", "--serve", "0", "--stats", "json")
         self.assertGreater(time.monotonic() - begin, 1.9)
         last = json.loads(run.stderr.splitlines()[-1])
-        # The page, and what it shows by WebRTC.
+        # The page, and what it shows by WebRTC, which has no B-frames.
         self.assertEqual([bool(output["passedOn"]) for output in last["outputs"]], [True, False, False])
         self.assertEqual(len(self.packets(self.folder / "a.mkv")[0]), 50)
 
@@ -181,14 +199,14 @@ class CopyTests(CopyTestCase):
         film = self.h264("a.mp4")
         vp8 = self.film("b.webm", "-c:v", "libvpx", "-deadline", "realtime", "-c:a", "libopus")
         # Of which no decoder of packets is in the program.
-        hevc = self.hevc("h.mp4")
+        rare = self.film("h.mkv", "-c:v", "ffv1", "-c:a", "mp3")
         for words, source, options in [
             ("needs frames", film, ["--size", "64x48"]), ("needs frames", film, ["--fps", "10"]),
             ("needs frames", film, ["--overlay", "text"]), ("needs frames", film, ["--bitrate", "1M"]),
-            ("takes frames", hevc, ["-o", "b.y4m"]), ("need frames", hevc, ["-o", "b.mkv,size=50%"]),
+            ("takes frames", rare, ["-o", "b.y4m"]), ("need frames", rare, ["-o", "b.mkv,size=50%"]),
             ("webm takes pictures as vp8", film, ["-o", "c.webm"]), ("mp4 does not carry vp8", vp8, ["-o", "c.mp4"]),
             ("mov does not carry vp8", vp8, ["-o", "c.mov"]),
-            ("needs its own encoder", hevc, ["-o", "whip:http://127.0.0.1:1/x"]),
+            ("whip takes pictures as vp8, h264", rare, ["-o", "whip:http://127.0.0.1:1/x"]),
         ]:
             with self.subTest(options=options):
                 run = self.run_tool("--input", source, "--codec", "copy", "-o", "a.mkv", *options)
@@ -230,6 +248,9 @@ class AutomaticTests(CopyTestCase):
         self.assertEqual(self.passed(film, "-o", "part-%03d.mkv", "--split", "0.9")[0], [both])
         vp8 = self.film("b.webm", "-c:v", "libvpx", "-deadline", "realtime", "-c:a", "libopus")
         self.assertEqual(self.passed(vp8, "-o", "d.webm")[:2], ([["vp8", "opus"]], []))
+        # A film has no key frames for those who come in mid-stream.
+        self.assertEqual(self.passed(film, "-o", "udp://127.0.0.1:9")[0], [None])
+        self.assertEqual(self.passed(film, "-o", "b.mkv", "-o", "tcp://127.0.0.1:0?listen")[0], [both, None])
 
     def test_an_encoder_shared_by_those_that_cannot(self):
         silent = self.h264("a.mp4", "-an")
@@ -239,6 +260,12 @@ class AutomaticTests(CopyTestCase):
             ([None, ["h264"], None], ["vp8"],
              [f"a.webm: vp8 of encoder 1 (vp8), shared with c.webm: {webm}", "b.mkv: h264, passed on as it comes.",
               f"c.webm: vp8 of encoder 1 (vp8), shared with a.webm: {webm}"]))
+
+    def matrix(self, file):
+        """The first four numbers of how a file's pictures are turned."""
+        [stream] = [stream for stream in media.probe(self.folder / file)["streams"] if stream["codec_type"] == "video"]
+        lines = stream["side_data_list"][0]["displaymatrix"].split("\n")
+        return [line.split(":")[1].split()[:2] for line in lines if ":" in line][:2]
 
     def test_what_is_encoded(self):
         """Where an option asks for frames, or an output would lack something."""
@@ -259,15 +286,27 @@ class AutomaticTests(CopyTestCase):
         self.assertEqual([stream["codec_name"] for stream in media.probe(self.folder / "a.webm")["streams"]], ["vp8", "opus"])
         rotated = self.folder / "rotated.mp4"
         media.command("ffmpeg", "-v", "error", "-i", film, "-c", "copy", "-metadata:s:v", "rotate=90", rotated)
-        passed, _, lines = self.passed(rotated, "-o", "a.ts")
-        self.assertIn("the pictures have a rotation", lines[0])
+        self.assertIn("the pictures are rotated", self.passed(rotated, "-o", "a.ts")[2][0])
         # The matrix of the track's header: 40 bytes after its version; -1 as 16.16 mirrors.
         data = bytearray(film.read_bytes())
         place = data.index(b"tkhd") + 44
         data[place:place + 4] = (0xFFFF0000).to_bytes(4, "big")
         (self.folder / "mirrored.mp4").write_bytes(data)
-        passed, _, lines = self.passed(self.folder / "mirrored.mp4", "-o", "m.mp4")
-        self.assertIn("the pictures are mirrored", lines[0])
+        mirrored = self.folder / "mirrored.mp4"
+        self.assertIn("the pictures are mirrored", self.passed(mirrored, "-o", "a.mkv")[2][0])
+        silent = self.h264("silent.mp4", "-an", seconds=1).read_bytes()
+        place = silent.index(b"tkhd") + 44
+        (self.folder / "silent.mp4").write_bytes(silent[:place] + (0xFFFF0000).to_bytes(4, "big") + silent[place + 4:])
+        self.assertIn("the pictures are mirrored", self.passed(self.folder / "silent.mp4", "-o", "a.mkv")[2][0])
+        # MP4 and MOV state it; of another container the user is told.
+        for source in [rotated, mirrored]:
+            for output in ["turned.mp4", "turned.mov"]:
+                run = self.succeed("--input", source, "-o", output, "--force")
+                self.assertIn("Passing on", run.stderr)
+                self.assertEqual(self.matrix(output), self.matrix(source))
+                self.assertNotIn("turned", run.stderr.replace(output, ""))
+            run = self.succeed("--input", source, "-o", "turned.mkv", "--codec", "copy", "--force")
+            self.assertIn("turned.mkv: matroska does not state how its pictures are turned", run.stderr)
         jpeg = self.film("c.avi", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-c:a", "pcm_s16le")
         self.assertIn("the pictures are jpeg", self.passed(jpeg, "-o", "a.mkv")[2][0])
         with open(film, "rb") as bytes:

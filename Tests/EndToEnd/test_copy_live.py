@@ -1,6 +1,9 @@
 """Packets of network streams that are passed on as they are: those that the sender has sent, over a lost connection too."""
 
 import json
+import socket
+import time
+import urllib.request
 
 from support import media
 from support.mjpeg import free_port, wait_for_listener
@@ -87,6 +90,46 @@ class LiveCopyTests(LiveTestCase):
                     self.assertInOrder(own, their)
                 self.assertPlays(output)
 
+    def test_a_key_frame_that_is_late(self):
+        """Who comes in mid-stream waits for it, and has the sound then, too."""
+        film = self.folder / "film.ts"
+        media.command(
+            "ffmpeg", "-v", "error", *PICTURES[1:5], *SOUND[1:], "-t", "24", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset",
+            "ultrafast", "-g", "100000", "-force_key_frames", "22", "-c:a", "libopus", film)
+        keys = [int(packet["pos"]) for packet in media.probe(film)["packets"] if packet["codec_type"] == "video"
+                and "K" in packet["flags"]]
+        begin = keys[0] + 188 * 500
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            running = self.start(
+                "--input", f"tcp://127.0.0.1:{server.getsockname()[1]}", "--codec", "copy", "-o", "a.mkv", "--duration", "1",
+                "--stats", "json")
+            server.settimeout(60)
+            connection, _ = server.accept()
+            with connection, open(film, "rb") as data:
+                data.seek(begin)
+                connection.sendall(data.read(keys[1] - begin))
+                time.sleep(6)  # longer than sound is waited for
+                connection.sendall(data.read())
+                run = running.finish(60)
+        self.assertEqual(run.code, OK, str(run))
+        self.assertEqual(json.loads(run.stderr.splitlines()[-1])["outputs"][0]["passedOn"]["tracks"], ["h264", "opus"])
+
+    def test_on_to_a_server(self):
+        """A camera's packets, with B-frames beside sound, go to RTMP as they come, without being asked to."""
+        udp, rtmp = free_udp_port(), free_port()
+        self.begin_nginx(rtmp)
+        run = self.start("--input", f"udp://127.0.0.1:{udp}", "-o", f"rtmp://127.0.0.1:{rtmp}/live/on", "--stats", "json")
+        self.begin(
+            "ffmpeg", "-v", "error", *PICTURES[:5], *SOUND, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-bf",
+            "3", "-g", "15", "-c:a", "aac", "-f", "mpegts", f"udp://127.0.0.1:{udp}?pkt_size=1316")
+        self.wait_for_packets(self.folder / "on.flv", 60)
+        last = json.loads(self.end(run).stderr.splitlines()[-1])
+        self.assertEqual(last["outputs"][0]["passedOn"]["tracks"], ["h264", "aac"])
+        self.assertEqual(last["encoders"], [])
+        count, complaints = media.decode(self.folder / "on.flv")
+        self.assertEqual(complaints, "")
+        self.assertGreater(count, 20)
+
     def test_outputs_that_need_frames(self):
         """One connection, and the frames are those of the packets that are passed on."""
         run = self.copy(
@@ -105,6 +148,29 @@ class LiveCopyTests(LiveTestCase):
         self.assertEqual(pictures[0], pictures[1])
         small = media.probe(self.folder / "c.webm")["stream"]
         self.assertEqual((small["codec_name"], small["width"], small["height"]), ("vp8", 80, 60))
+
+    def test_a_page_without_viewers(self):
+        """It has one frame in four seconds; a snapshot still shows the moment."""
+        port = free_port()
+        run = self.copy("tcp://127.0.0.1:0?listen", "a.mkv", "--serve", f"127.0.0.1:{port}")
+        self.send_and_keep("one", f"tcp://127.0.0.1:{self.wait_for_port(run, WAITING)}")
+
+        def rests(status):
+            """Whether no frame has come since the report two before."""
+            counts = [
+                output["consumer"]["delivered"] for line in run.peek().splitlines()[:-1] if line.startswith("{")
+                for output in json.loads(line).get("outputs", []) if output["format"] == "mjpeg"]
+            return counts[-1] > 0 and len(counts) > 2 and counts[-3] == counts[-1]
+
+        for _ in range(2):
+            self.wait_for_status(run, rests)
+            asked = time.time()
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/snapshot", timeout=30) as answer:
+                shown = float(answer.headers["X-Timestamp"])
+            # A key frame of before would be up to four seconds old.
+            self.assertLess(abs(shown - asked), 2)
+        self.end(run)
+        self.assertPlays("a.mkv")
 
     def test_a_live_peer_that_lacks_the_codec(self):
         """It has an encoder, and the tool says so once."""

@@ -83,6 +83,19 @@ class CostTests(ToolTestCase):
             (("--input", self.tone(seconds), "--fps", "max", "-o", self.folder / "a.weba"), 50 * seconds)
             for seconds in (1, 5)))
 
+        # At the pace of the film; each frame has ten packets.
+        self.assertCost("RTP, by the packet", 3400, *(
+            (("--input", self.film(seconds), "--codec", "copy", "-o", "rtp://127.0.0.1:9?codec=vp8"), 300 * seconds)
+            for seconds in (1, 5)))
+
+    def film(self, seconds):
+        file = self.folder / f"{seconds}.ivf"
+        media.command(
+            "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=640x360:r=30,noise=alls=20:allf=t", "-t", str(seconds),
+            "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "2600k", "-minrate", "2600k", "-maxrate",
+            "2600k", "-bufsize", "500k", "-g", "30", file)
+        return file
+
     def source(self):
         file = self.folder / "source.y4m"
         self.succeed(*NOISE, "--frames", 1300, "-o", file)

@@ -8,6 +8,7 @@ import urllib.parse
 
 from support import network
 from support.devtools import DevTools
+from support.stream import free_udp_port
 from support.tool import ToolTestCase
 from support.webrtc import WHEPViewers
 
@@ -68,6 +69,7 @@ SOUND = """(async () => {
   for (const entry of (await peers.at(-1).getStats()).values())
     if (entry.type === 'inbound-rtp' && entry.kind === 'audio') return entry;
 })()"""
+LATENCY = "document.querySelector('#latency .value').textContent"
 BUTTON = "document.querySelector('#sound-button')"
 LIMIT = 90
 
@@ -85,9 +87,9 @@ class WebRTCPageTests(ToolTestCase):
         self.browser = DevTools()
         self.addCleanup(self.browser.close)
 
-    def serve(self, *arguments, source=("noise",)):
-        running = self.start(
-            "--source", *source, "--preset", "320x240", "--bitrate", "2500k", "--serve", f"{network.ADDRESS}:0", *arguments)
+    def serve(self, *arguments, source=("noise",), options=None):
+        options = options or ("--source", *source, "--preset", "320x240", "--bitrate", "2500k")
+        running = self.start(*options, "--serve", f"{network.ADDRESS}:0", *arguments)
         deadline = time.monotonic() + 60
         while not (found := re.search(r"Serving (http://\S+/)", running.peek())):
             if running.process.poll() is not None or time.monotonic() > deadline:
@@ -122,7 +124,7 @@ class WebRTCPageTests(ToolTestCase):
         self.assertFalse(tab.complaints, tab.complaints)
         # No stream of JPEG is read beside it.
         self.assertFalse([url for url in tab.requests if "/stream" in url], tab.requests)
-        self.assertRegex(self.end(running).stderr, r"By WebRTC \d{2,} frames")
+        self.assertRegex(self.end(running).stderr, r"by WebRTC \d{2,} frames")
 
     def test_goes_on_when_no_packet_comes_for_seconds(self):
         running = self.serve()
@@ -231,6 +233,25 @@ class WebRTCPageTests(ToolTestCase):
         self.assertLess(off, 0.1, (said, seen))
         self.assertFalse(tab.complaints, tab.complaints)
         self.end(running)
+
+    def test_packets_as_they_come(self):
+        """Those who come between two key frames, which are nine seconds apart, see what is now, and not what was."""
+        port = free_udp_port()
+        sender = self.start(
+            "--source", "pattern", "--pattern", "ball", "--preset", "320x240", "--fps", "30", "--codec", "h264",
+            "--keyframe-interval", "9", "-o", f"udp://127.0.0.1:{port}")
+        running = self.serve("--codec", "copy", source=None, options=("--input", f"udp://127.0.0.1:{port}"))
+        for _ in range(3):
+            tab = self.open()
+            tab.wait(f"{WAY} === 'WebRTC'", LIMIT)
+            tab.wait(f"{DECODED} > 30", LIMIT)
+            # Next to nothing, or none where the clocks differ by more.
+            tab.wait(f"{LATENCY}.includes('ms') && parseFloat({LATENCY}) < 500", LIMIT)
+            self.assertFalse(tab.complaints, tab.complaints)
+            tab.close()
+        run = self.end(running)
+        self.assertNotIn("encoded again", run.stderr)
+        self.end(sender)
 
     def test_falls_back_where_udp_is_blocked(self):
         network.drop()

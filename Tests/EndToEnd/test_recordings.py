@@ -161,7 +161,9 @@ class RecordingsTests(RecordingsTestCase):
             self.assertEqual(self.ask(path)[0], 401, path)
             self.assertIn(self.ask(path, "Basic dXNlcjpzZWNyZXQ=")[0], (200, 404), path)
         running.send(signal.SIGTERM)
-        self.assertEqual(running.finish().code, OK)
+        run = running.finish()
+        self.assertEqual(run.code, OK)
+        self.assertIn(f"The recordings are at {self.url}recordings.", run.stderr)
 
     def test_there_are_none_without_such_files(self):
         self.serve("-o", "whole.webm")

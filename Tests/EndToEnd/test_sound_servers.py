@@ -164,23 +164,19 @@ class ServerTests:
         self.server.feed(self.tone)
         running = self.start("--audio", "mic", "-o", "voice.wav", "--stats", "json")
         file = self.folder / "voice.wav"
-        running.wait_for_file(file, 2 * 192_000, limit=40)
+        self.wait_until(lambda: file.exists() and self.isTone(self.end(file)), running, "the first server is not heard")
         self.server.kill()
         time.sleep(1.5)
+        before = file.stat().st_size
         self.server.begin()
         self.server.feed(self.tone)
-        before = file.stat().st_size
-        deadline = time.monotonic() + 60
-        while file.stat().st_size < before + 3 * 192_000:
-            self.assertIsNone(running.process.poll(), running.peek())
-            self.assertLess(time.monotonic(), deadline, running.peek()[-2000:])
-            time.sleep(0.05)
+        # The time without a server becomes silence, and a server gives its first sound up to two seconds after its start.
+        self.wait_until(
+            lambda: file.stat().st_size > before + 2 * 192_000 and self.isTone(self.end(file)), running,
+            "the second server is not heard")
         running.send(signal.SIGINT)
         run = running.finish()
         self.assertEqual(run.code, OK, str(run))
-        samples = self.sound(file)
-        self.assertTone(samples)
-        self.assertTone(samples[:4 * 48_000])
         summary = json.loads(run.stderr.splitlines()[-1])
         self.assertGreater(summary["audio"]["secondsOfSilence"], 1, summary["audio"])
 

@@ -158,9 +158,13 @@ class KeyTests(ToolTestCase):
 
     def test_s_takes_a_still_in_the_terminal(self):
         (self.folder / "capture-still-001.jpg").write_bytes(b"dear to somebody")
+        # Of a terminal that no program has changed.
+        untouched = os.openpty()
+        usual = termios.tcgetattr(untouched[0])
+        for descriptor in untouched:
+            os.close(descriptor)
         terminal = Terminal(*NOISE, "--fps", 30, "--duration", 60, "--preview", "-o", "null", folder=self.folder)
         self.addCleanup(terminal.close)
-        usual = termios.tcgetattr(terminal.master)
         deadline = time.monotonic() + 60
         while b"\x1b[?1049h" not in terminal.output and time.monotonic() < deadline:
             terminal.read(0.1)

@@ -3,8 +3,9 @@
 import signal
 
 from support import media, network
+from support.stream import free_udp_port
 from support.tool import IO, OK
-from support.webrtc import LIMIT, Endpoint, WebRTCTestCase, free_port
+from support.webrtc import LIMIT, Endpoint, Process, WebRTCTestCase, free_port
 
 
 class WHIPTests(WebRTCTestCase):
@@ -37,6 +38,23 @@ class WHIPTests(WebRTCTestCase):
         # Later ones are smaller where a busy machine lets the estimate fall.
         self.assertIn("640x360", [stats["size"] for stats in endpoint.all("stats")])
         self.end(running)
+
+    def test_packets_as_they_come(self):
+        """Of a camera whose key frames are fifteen seconds apart, the peer sees the next picture once it is connected."""
+        port = free_udp_port()
+        self.ended(Process(
+            "ffmpeg", "-v", "error", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=5", "-f", "lavfi", "-i",
+            "sine=r=48000", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-g", "75",
+            "-c:a", "libopus", "-f", "mpegts", f"udp://127.0.0.1:{port}?pkt_size=1316"))
+        endpoint = self.ended(Endpoint())
+        running = self.publish(
+            "-o", endpoint.url, "--plain-http", "--codec", "copy", source=("--input", f"udp://127.0.0.1:{port}"))
+        self.wait(
+            "video and sound", lambda: (stats := endpoint.last("stats")) and stats["video"] >= 15 and stats["audio"] >= 50
+            and stats["peak"] > 500, running)
+        self.assertEqual({stats["size"] for stats in endpoint.all("stats") if stats["video"]}, {"320x240"})
+        last = self.end(running)
+        self.assertEqual((last["encoders"], last["outputs"][0]["passedOn"]["tracks"]), ([], ["h264", "opus"]))
 
     def test_tokens(self):
         endpoint = self.ended(Endpoint("--token", "sesame"))

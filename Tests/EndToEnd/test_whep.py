@@ -2,10 +2,12 @@
 works only while there are viewers. The viewers are aiortc's."""
 
 import re
+import time
 
 from support import network
 from support.screen import Screen
-from support.webrtc import WebRTCTestCase, WHEPViewers
+from support.stream import free_udp_port
+from support.webrtc import Process, WebRTCTestCase, WHEPViewers
 
 
 class WHEPTests(WebRTCTestCase):
@@ -60,3 +62,27 @@ class WHEPTests(WebRTCTestCase):
         self.assertIn("H264/90000", seen["answer"])
         encoder = self.end(running)["encoders"][0]
         self.assertEqual((encoder["name"], encoder["constantQuantizer"]), ("openh264", 30))
+
+    def test_packets_as_they_come(self):
+        """A camera whose key frames are nine seconds apart, and that makes none on request: viewers see it at once, and nothing
+        is decoded or encoded."""
+        port = free_udp_port()
+        self.ended(Process(
+            "ffmpeg", "-v", "error", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=10", "-f", "lavfi", "-i",
+            "sine=r=48000", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-g", "90",
+            "-c:a", "libopus", "-f", "mpegts", f"udp://127.0.0.1:{port}?pkt_size=1316"))
+        running, viewers = self.serve("--codec", "copy", "-o", self.folder / "a.mkv", source=("--input", f"udp://127.0.0.1:{port}"))
+        self.wait("the stream", lambda: (self.statistics(running.peek_at_end()) or {}).get("capture", {}).get("frames"), running)
+        waits = []
+        for _ in range(4):
+            begin = time.monotonic()
+            for seen in viewers.view(2):
+                self.assertGreaterEqual(seen["video"], 5, seen)
+                self.assertGreater(seen["peak"], 500, seen)
+                self.assertIn("H264/90000", seen["answer"])
+            waits.append(time.monotonic() - begin)
+        self.assertLess(min(waits), 4, waits)
+        last = self.end(running)
+        self.assertEqual(last["encoders"], [])
+        passed = [output["passedOn"] and output["passedOn"]["tracks"] for output in last["outputs"]]
+        self.assertEqual(passed, [["h264", "opus"], None, ["h264", "opus"]])

@@ -66,6 +66,13 @@ import VideoCapturing
         #expect(packets.count == 1)
     }
 
+    @Test func sizesThatItDoesNotTakeAreLeftToOthers() {
+        for entry in EncoderEntry.ffmpeg {
+            #expect(!entry.acceptsSize(PixelSize(width: 1, height: 9)))
+            #expect(entry.acceptsSize(PixelSize(width: 2, height: 2)))
+        }
+    }
+
     @Test func keyFramesOnRequest() throws {
         let encoder = try makeEncoder { $0.keyFrameInterval = nil }
         let packets = try encode(encoder, try (0..<100).map { try movingFrame(step: $0) }) {

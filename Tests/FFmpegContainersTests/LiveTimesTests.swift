@@ -16,8 +16,10 @@ import Testing
     }
 
     private mutating func place(_ own: Int, at arrival: Int, track: TrackID = 0) -> (time: Int64, isRestart: Bool) {
-        let (placed, isRestart) = times.place(packet(own, track: track), arrival: .zero + .milliseconds(arrival))
-        return (placed.timestamp.nanoseconds / 1_000_000, isRestart)
+        let arrival = MediaTime.zero + .milliseconds(arrival)
+        let (placed, isRestart) = times.place(
+            packet(own, track: track), arrival: arrival, now: arrival, isVideo: track == 0)
+        return (placed!.timestamp.nanoseconds / 1_000_000, isRestart)
     }
 
     @Test mutating func intervalsAreThoseOfTheStream() {
@@ -29,20 +31,48 @@ import Testing
     }
 
     @Test mutating func decodeTimesMoveAlong() {
-        let (placed, _) = times.place(packet(700, shownAfter: 80), arrival: .zero + .milliseconds(100))
-        #expect(placed.decodeTimestamp == .zero + .milliseconds(100))
-        #expect(placed.timestamp == .zero + .milliseconds(180))
+        let arrival = MediaTime.zero + .milliseconds(100)
+        let (placed, _) = times.place(packet(700, shownAfter: 80), arrival: arrival, now: arrival, isVideo: true)
+        #expect(placed?.decodeTimestamp == .zero + .milliseconds(100))
+        #expect(placed?.timestamp == .zero + .milliseconds(180))
     }
 
     @Test mutating func anotherConnectionGoesOnAtThePresent() {
         #expect(place(5000, at: 100) == (100, false))
-        times.beginConnection()
+        times.beginConnection(mayRepeat: true)
         #expect(place(70, at: 3000) == (3000, false))
         #expect(place(110, at: 3010) == (3040, false))
         // It never goes back behind what a burst has placed in the future.
         #expect(place(2110, at: 3020) == (5040, false))
-        times.beginConnection()
+        times.beginConnection(mayRepeat: true)
         #expect(place(9, at: 4000) == (5080, false))
+    }
+
+    /// A server that begins each connection with the pictures since its last key frame.
+    @Test mutating func repeatsAreSqueezed() {
+        func time(_ milliseconds: Int) -> MediaTime { .zero + .milliseconds(milliseconds) }
+        for own in stride(from: 5000, through: 6000, by: 40) { _ = place(own, at: own - 5000) }
+        for own in stride(from: 5000, through: 6000, by: 20) { _ = place(own, at: own - 5000, track: 1) }
+        times.beginConnection(mayRepeat: true)
+        // At 1200 it sends pictures from 800 on, by its clock, and their sound.
+        var placed: [Int64] = []
+        for own in stride(from: 800, through: 1200, by: 40) {
+            let (picture, isRestart) = times.place(packet(own), arrival: time(800), now: time(1200), isVideo: true)
+            #expect(!isRestart)
+            placed.append(picture!.timestamp.nanoseconds / 1_000_000)
+            let (sound, _) = times.place(packet(own, track: 1), arrival: time(1200), now: time(1200), isVideo: false)
+            #expect((sound != nil) == (own > 1000))
+        }
+        #expect(placed == [1001, 1002, 1003, 1004, 1005, 1006, 1040, 1080, 1120, 1160, 1200])
+        // However often that happens.
+        for connection in 1...20 {
+            times.beginConnection(mayRepeat: true)
+            let now = 1200 + 100 * connection
+            for own in stride(from: 0, through: 400, by: 40) {
+                let (picture, _) = times.place(packet(own), arrival: time(now - 400), now: time(now), isVideo: true)
+                #expect(own < 400 || picture!.timestamp == time(now))
+            }
+        }
     }
 
     @Test mutating func jumpsBeginAgainAtThePresent() {
@@ -61,8 +91,8 @@ import Testing
                 MediaPacket(
                     data: [UInt8(1)].withUnsafeBytes { PacketBuffer(copying: $0) },
                     timestamp: MediaTime(nanoseconds: nanoseconds), duration: .nanoseconds(Int64.max)),
-                arrival: .zero + .seconds(1))
-            #expect(placed.packet.data.count == 1)
+                arrival: .zero + .seconds(1), now: .zero + .seconds(1), isVideo: true)
+            #expect(placed.packet?.data.count == 1)
         }
     }
 }

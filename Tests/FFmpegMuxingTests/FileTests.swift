@@ -47,7 +47,8 @@ import VideoCapturing
         }
     }
 
-    /// A camera that is off overnight, or for days: the length of a sample has 31 bits. As fragments too.
+    /// A camera that is off overnight, or for days: the length of a sample has 31 bits. As fragments too, and with pictures
+    /// that are decoded two others before they are shown.
     @Test(arguments: ["mp4", "mov", "mkv", "ts"], [7, 70, 700])
     func aLongPauseStays(_ ending: String, hours: Int) throws {
         // MPEG-TS counts 26 hours.
@@ -57,9 +58,13 @@ import VideoCapturing
         for index in 60..<120 {
             packets[index].timestamp = packets[index].timestamp.advanced(by: .seconds(3600 * hours))
         }
-        let clip = Clip(track: whole.track, packets: packets)
-        for isFinished in [true, false] {
-            let path = folder.file("\(isFinished).\(ending)")
+        for (isFinished, delay) in [(true, 0), (false, 0), (true, 2), (false, 2)] {
+            for index in packets.indices where delay > 0 {
+                let early = Duration.milliseconds(33 * max(0, delay - index))
+                packets[index].decodeTimestamp = packets[max(0, index - delay)].timestamp - early
+            }
+            let clip = Clip(track: whole.track, packets: packets)
+            let path = folder.file("\(isFinished) \(delay).\(ending)")
             let muxer = try write(clip, to: path, FFmpegMuxer.Configuration(makesIndex: isFinished))
             #expect(muxer.indexFailure == nil)
             let times = try probe(path, "pts_time").compactMap { Double($0[0]) }

@@ -161,7 +161,7 @@ import VideoCapturing
         viewing.counted.withLock { ($0.viewers, $0.framesSent, $0.bytesSent) = (2, 30, 4000) }
         let statistics = server.outputStatistics
         #expect(statistics.status == "2 viewers (WebRTC)" && statistics.bytes == 4000)
-        #expect(statistics.summary.hasSuffix("By WebRTC 30 frames, 4.00 kB."), "\(statistics.summary)")
+        #expect(statistics.summary.hasSuffix("by WebRTC 30 frames, 4.00 kB."), "\(statistics.summary)")
         #expect(statistics.details.first { $0.name == "webrtcFramesSent" }?.value.text == "30")
     }
 

@@ -1,9 +1,17 @@
-import MediaPublishing
 import PacketCapturing
+import Synchronization
 import TestTools
 import Testing
 import VP8Codec
 import VideoCapturing
+
+@testable import MediaPublishing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// Outputs of frames next to those that packets are passed on to: one decoder, while it is needed.
 @Suite struct DecodeOnceTests {
@@ -34,8 +42,9 @@ import VideoCapturing
             self.packets = packets
         }
 
-        mutating func nextPacket(_ context: PacketContext) -> MediaPacket? {
-            guard number < count else { return nil }
+        mutating func nextPacket(_ context: PacketContext) -> MediaPacket? { number < count ? packet() : nil }
+
+        mutating func packet() -> MediaPacket {
             defer { number += 1 }
             var packet = packets[number % packets.count]
             packet.timestamp = .zero + .milliseconds(5 * number)
@@ -45,9 +54,11 @@ import VideoCapturing
         }
     }
 
-    /// Decoders of VP8 that are counted: those that were made, and those that exist.
+    /// Decoders of VP8 that are counted: those that were made, and those that exist; and the packets that they have decoded.
     private final class Decoders: Sendable {
         let counts = Locked((made: 0, alive: 0))
+        private let packets = Atomic(0)
+        var decoded: Int { packets.load(ordering: .relaxed) }
         let delay: Int
 
         /// - Parameter delay: how many pictures each holds back, as decoders of codecs do that reorder them.
@@ -55,19 +66,17 @@ import VideoCapturing
 
         private final class Counted: VideoDecoder {
             private let decoder: VP8Decoder
-            private let counts: Locked<(made: Int, alive: Int)>
-            private let delay: Int
+            private let owner: Decoders
             private var held: [(PixelBuffer, Duration)] = []
 
-            init(_ counts: Locked<(made: Int, alive: Int)>, delay: Int) throws {
+            init(_ owner: Decoders) throws {
                 decoder = try VP8Decoder()
-                self.counts = counts
-                self.delay = delay
-                counts.withLock { $0 = ($0.made + 1, $0.alive + 1) }
+                self.owner = owner
+                owner.counts.withLock { $0 = ($0.made + 1, $0.alive + 1) }
             }
             deinit {
-                counts.withLock { $0.alive -= 1 }
-                counts.wakeAll()
+                owner.counts.withLock { $0.alive -= 1 }
+                owner.counts.wakeAll()
             }
             func decode(_ packet: UnsafeRawBufferPointer, output: (PixelBuffer) throws -> Void) throws {
                 try decoder.decode(packet, output: output)
@@ -75,8 +84,9 @@ import VideoCapturing
             func decode(
                 _ packet: UnsafeRawBufferPointer, time: Duration, output: (PixelBuffer, Duration) throws -> Void
             ) throws {
+                owner.packets.add(1, ordering: .relaxed)
                 try decoder.decode(packet) { held.append(($0, time)) }
-                while held.count > delay {
+                while held.count > owner.delay {
                     let (picture, time) = held.removeFirst()
                     try output(picture, time)
                 }
@@ -88,13 +98,16 @@ import VideoCapturing
         }
 
         var factory: VideoDecoderFactory {
-            VideoDecoderFactory(fourCC: "VP80") { [counts, delay] in try Counted(counts, delay: delay) }
+            VideoDecoderFactory(fourCC: "VP80") { try Counted(self) }
         }
     }
 
     private final class Frames: VideoCaptureConsumer {
         let frames = Locked<[VideoFrame]>([])
+        let isSlow: Bool
+        init(isSlow: Bool = false) { self.isSlow = isSlow }
         func consumeFrame(_ frame: VideoFrame) {
+            if isSlow { usleep(20_000) }
             frames.withLock { $0.append(frame) }
             frames.wakeAll()
         }
@@ -153,6 +166,22 @@ import VideoCapturing
         publisher.close()
     }
 
+    /// A queue that is full when the stream ends once lost those for which it had no room.
+    @Test(arguments: [(40, nil), (Int.max, UInt64(12))])
+    func aSlowFileGetsTheLastPicturesToo(count: Int, limit: UInt64?) throws {
+        let publisher = publisher(try Pictures(count: count), Decoders(delay: 6), maximumFrames: limit)
+        let (passed, frames) = (ProbeSink(), Frames(isSlow: true))
+        try publisher.add(ProbeOutput(passed, .init(codecs: [.vp8])))
+        try publisher.add(ProbeOutput(frames, .init(queue: .init(capacity: 2, policy: .block))))
+        let log = RunLog(publisher)
+        try publisher.start()
+        _ = try log.waitForEnd()
+        try publisher.stop()
+        #expect(passed.packets.count >= 12)
+        #expect(frames.frames.withLock { $0.map(\.timestamp) } == passed.packets.map(\.timestamp))
+        publisher.close()
+    }
+
     @Test func theDecoderExistsWhileItIsNeeded() throws {
         let decoders = Decoders()
         let publisher = publisher(try Pictures(), decoders)
@@ -176,13 +205,67 @@ import VideoCapturing
         publisher.close()
     }
 
+    /// Where key frames come often enough for the rate that is of use, those are decoded that are due, and all pictures again once
+    /// more are wanted. Whatever is wanted when, and whatever is lost, each frame shows its own packet.
+    @Test(arguments: UInt64(0)..<40)
+    func picturesOfNoUseAreNotDecoded(seed: UInt64) throws {
+        var random = SeededRandom(state: seed)
+        let delay = Int.random(in: 0...2, using: &random)
+        let decoders = Decoders(delay: delay)
+        let decoding = PacketDecoding([decoders.factory], orientation: .up)
+        decoding.begin(Codec.vp8)
+        var source = try Pictures()
+        var rate: FrameRate?
+        var lastFrame: MediaTime?
+        // Since the rate or a loss has changed what follows.
+        var (steady, isComplete) = (0, true)
+        var (sparse, decodedSparse) = (0, 0)
+        for number in 0..<3000 {
+            if Int.random(in: 0..<200, using: &random) == 0 {
+                rate = Bool.random(using: &random) ? nil : FrameRate(interval: .milliseconds(60))
+                steady = 0
+            }
+            var packet = source.packet()
+            packet.sequenceNumber = UInt64(number)
+            // What follows a loss does not come either, up to a key frame.
+            isComplete = (packet.isKeyFrame || isComplete) && Int.random(in: 0..<100, using: &random) > 0
+            guard isComplete else {
+                steady = 0
+                continue
+            }
+            steady += 1
+            let before = decoders.decoded
+            _ = decoding.decode(packet, rate: rate) { frame in
+                #expect(lastFrame.map { frame.timestamp > $0 } ?? true)
+                lastFrame = frame.timestamp
+                let shown = Int(frame.timestamp.nanoseconds / 5_000_000) % DecodeOnceTests.groupLength
+                let luma = frame.buffer.withRow(0, ofPlane: 0) { Int($0[0]) }
+                #expect(abs(luma - 20 * shown) < 8)
+            }
+            #expect(decoders.decoded - before <= 8)
+            // The interval of key frames is found, and those that have waited are decoded.
+            guard steady > 4 * DecodeOnceTests.groupLength, let lastFrame else { continue }
+            if rate == nil {
+                #expect(packet.timestamp - lastFrame <= .milliseconds(5 * delay))
+            } else {
+                sparse += 1
+                decodedSparse += decoders.decoded - before
+                #expect(packet.timestamp - lastFrame <= .milliseconds(66 * (1 + delay)))
+            }
+        }
+        // One key frame in two, of groups of five.
+        #expect(decodedSparse <= sparse / 8)
+        decoding.end()
+    }
+
     /// A live peer that cannot take the packets has an encoder, and a file is refused.
     @Test func aLivePeerGetsAnotherCodec() throws {
         let decoders = Decoders()
         let publisher = publisher(try Pictures(), decoders)
         let (passed, live) = (ProbeSink(), ProbeSink())
         try publisher.add(ProbeOutput(passed, .init(codecs: [.vp8])))
-        let own = OutputContext.Feed.PacketFeed(codecs: [.vp8], purpose: .live, needsOwnEncoder: true)
+        var own = OutputContext.Feed.PacketFeed(codecs: [.vp8], purpose: .live, needsOwnEncoder: true)
+        own.maximumBitrate = 100_000
         try publisher.add(ProbeOutput(live, own))
         let log = RunLog(publisher)
         try publisher.start()

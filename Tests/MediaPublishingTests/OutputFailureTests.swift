@@ -42,7 +42,8 @@ import VideoCapturing
 
     @Test func aDiskThatDoesNotAnswer() throws {
         let folder = TemporaryFolder()
-        let publisher = noisePublisher(frames: 50) { $0.diskTimeout = .milliseconds(50) }
+        // Within this time the thread of the other file must run, too.
+        let publisher = noisePublisher(frames: 50) { $0.diskTimeout = .seconds(2) }
         let log = RunLog(publisher)
         let blocked = BlockedConsumer()
         defer { blocked.gate.raise() }

@@ -62,31 +62,6 @@ import VideoCapturing
         func remove(_ name: String) { packets.opened?.removeReceiver(name) }
     }
 
-    /// A receiver whose network carries a bitrate.
-    private final class Receiver: FeedbackSink {
-        private let state = Locked((packets: [MediaPacket](), isFinished: false, feedback: PacketFeedback?.none))
-        private let bitrate: Int?
-
-        init(bitrate: Int? = nil) { self.bitrate = bitrate }
-
-        var packets: [MediaPacket] { state.withLock { $0.packets } }
-        func connectFeedback(_ feedback: PacketFeedback?) { state.withLock { $0.feedback = feedback } }
-        func begin(_ tracks: [TrackDescription]) { state.withLock { $0.feedback }?.requestBitrate(bitrate) }
-        func write(_ packet: MediaPacket) {
-            state.withLock { $0.packets.append(packet) }
-            state.wakeAll()
-        }
-        func finish() {
-            state.withLock { $0.isFinished = true }
-            state.wakeAll()
-        }
-
-        func wait(packets count: Int) throws {
-            try #require(state.wait(until: RunLog.limit) { $0.packets.count >= count ? () : nil } != nil)
-        }
-        func waitForEnd() throws { try #require(state.wait(until: RunLog.limit) { $0.isFinished ? () : nil } != nil) }
-    }
-
     @Test func anEncoderWorksOnlyWhileThereAreReceivers() throws {
         let publisher = noisePublisher(rate: 100)
         let server = Server()
@@ -95,17 +70,17 @@ import VideoCapturing
         defer { publisher.close() }
         for round in 0..<3 {
             let before = publisher.statistics.encoders[0].encoding
-            let (first, second) = (Receiver(), Receiver())
+            let (first, second) = (ReceiverSink(), ReceiverSink())
             #expect(server.add(first, "a"))
-            try first.wait(packets: 5)
+            try first.wait(for: 5)
             #expect(server.add(second, "b"))
-            try second.wait(packets: 5)
+            try second.wait(for: 5)
             #expect(first.packets[0].isKeyFrame && second.packets[0].isKeyFrame, "\(round)")
             #expect(publisher.statistics.encoders.count == 1, "of both, and of each round")
             server.remove("a")
             try first.waitForEnd()
             let alone = second.packets.count
-            try second.wait(packets: alone + 3)
+            try second.wait(for: alone + 3)
             server.remove("b")
             try second.waitForEnd()
             let after = publisher.statistics.encoders[0].encoding
@@ -127,10 +102,10 @@ import VideoCapturing
             try publisher.start()
             defer { publisher.close() }
             #expect(publisher.statistics.encoders[0].targetBitrate == 400_000)
-            let (fast, slow) = (Receiver(bitrate: 400_000), Receiver(bitrate: 165_000))
+            let (fast, slow) = (ReceiverSink(bitrate: 400_000), ReceiverSink(bitrate: 165_000))
             #expect(server.add(fast, "fast") && server.add(slow, "slow"))
-            try fast.wait(packets: 60)
-            try slow.wait(packets: 20)
+            try fast.wait(for: 60)
+            try slow.wait(for: 20)
             let layers = Set(fast.packets.map(\.temporalLayer))
             #expect(layers == (hint == .motion ? [0, 1, 2] : [0]), "\(hint)")
             // Layers change at a frame of the base layer, of which one in four is.
@@ -170,13 +145,13 @@ import VideoCapturing
         try publisher.add(server)
         try publisher.start()
         defer { publisher.close() }
-        let receiver = Receiver()
+        let receiver = ReceiverSink()
         _ = server.add(receiver, "a")
         try receiver.waitForEnd()
         try log.waitForFailures(1)
         #expect(log.failures.map(\.outputs) == [[1]])
         #expect(publisher.statistics.outputs.map(\.hasFailed) == [false, true])
-        #expect(publisher.isActive && !server.add(Receiver(), "b"))
+        #expect(publisher.isActive && !server.add(ReceiverSink(), "b"))
     }
 
     @Test func aServerThatIsRemovedTakesItsReceiversAlong() throws {
@@ -185,11 +160,11 @@ import VideoCapturing
         defer { publisher.close() }
         let server = Server()
         let id = try publisher.add(server)
-        let receiver = Receiver()
+        let receiver = ReceiverSink()
         #expect(server.add(receiver, "a"))
-        try receiver.wait(packets: 1)
+        try receiver.wait(for: 1)
         publisher.remove(id)
         try receiver.waitForEnd()
-        #expect(!server.add(Receiver(), "b"))
+        #expect(!server.add(ReceiverSink(), "b"))
     }
 }

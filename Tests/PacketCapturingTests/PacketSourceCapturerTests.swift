@@ -81,18 +81,56 @@ import Testing
         #expect(packets.last?.sequenceNumber == 21)
     }
 
-    /// A recording that begins again in the middle goes on, with both tracks in step.
-    @Test func timesGoOnWhereTheyStepBack() async throws {
+    /// A recording that begins again in the middle, or goes on much later, has no gap there, and both tracks are in step.
+    @Test(arguments: [nil, 0, 5, 50_000]) func timesGoOnWhereTheyStep(pause: Int?) async throws {
         let interval = Duration.milliseconds(400)
         let (packets, _) = try await run(
-            TestPackets(count: 20, pacing: .unpaced, interval: interval, stepBackAt: 10))
+            TestPackets(
+                count: 20, pacing: .unpaced, interval: interval, stepBackAt: pause == nil ? 10 : nil,
+                pause: pause.map { (at: 10, length: .seconds($0)) }))
+        // A step of more than ten seconds is no pause.
+        let longest = pause == 5 ? interval + .seconds(5) : interval
         for track in [TestPackets.video, TestPackets.sound] {
             let times = packets.filter { $0.track == track }.map { $0.decodeTimestamp ?? $0.timestamp }
             #expect(times.count == 20)
-            #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == interval }, "\(track): \(times)")
+            for (index, (earlier, later)) in zip(times, times.dropFirst()).enumerated() {
+                #expect(later - earlier == (index == 9 ? longest : interval), "\(track): \(index)")
+            }
         }
         let both = zip(packets.filter { $0.track == 0 }, packets.filter { $0.track == 1 })
         #expect(both.allSatisfy { $0.decodeTimestamp == $1.timestamp })
+    }
+
+    /// Pictures of a camera that was away for a minute, and sound that went on.
+    private struct Interrupted: PacketSource {
+        let settings: PacketSettings
+        var pacing: PacketPacing { .unpaced }
+        /// Each with its track, in tenths of a second.
+        var times: [(track: TrackID, time: Int)]
+
+        init() {
+            settings = TestPackets(count: 1).settings
+            times = (0...700).flatMap { time -> [(TrackID, Int)] in
+                let sound = (TestPackets.sound, time)
+                return time < 50 || time > 650 ? [(TestPackets.video, time), sound] : [sound]
+            }
+        }
+
+        mutating func nextPacket(_ context: PacketContext) -> MediaPacket? {
+            guard !times.isEmpty else { return nil }
+            let (track, time) = times.removeFirst()
+            return MediaPacket(
+                data: context.makeBuffer(copying: [1]), track: track, timestamp: .zero + .milliseconds(100 * time),
+                duration: .milliseconds(100), isKeyFrame: true, width: 64, height: 48)
+        }
+    }
+
+    @Test func aTrackThatWasSilentStaysInStep() async throws {
+        let source = Interrupted()
+        let expected = source.times.map { Duration.milliseconds(100 * $0.time) }
+        let (packets, _) = try await run(source)
+        let first = try #require(packets.first?.timestamp)
+        #expect(packets.map { $0.timestamp - first } == expected)
     }
 
     @Test func keyFramesOnRequest() throws {

@@ -43,6 +43,20 @@ import VideoCapturing
         #expect(output.statistics.packets == 20)
     }
 
+    /// More packets than leave together, and no more than the kernel keeps for a receiver.
+    @Test func aLargeFrameArrivesWholeAndInOrder() throws {
+        let peer = try TestPeer()
+        let output = try RTPOutput(peer.url("mtu=1000"))
+        try output.begin([Sample.track])
+        try output.write(Sample.packet(0, size: 70_000))
+        #expect(eventually { peer.packets.count == 72 })
+        let headers = peer.packets.map(header)
+        #expect(headers.indices.allSatisfy { headers[$0].number == headers[0].number &+ UInt16($0) })
+        #expect(headers.map(\.isMarked) == (0..<headers.count).map { $0 == headers.count - 1 })
+        #expect(output.statistics.packetsUnsent == 0)
+        output.finish()
+    }
+
     @Test func reportsGoOn() throws {
         let peer = try TestPeer()
         let output = try RTPOutput(peer.url())

@@ -61,6 +61,9 @@ extension ScreenCapturerTests {
             let painter = try Painter(screen)
             defer { painter.stop() }
             let run = try ScreenRun.running(screen)
+            // As of an encoder that is idle, until somebody watches.
+            run.capture.adapt(to: CaptureWants(maximumFrameRate: FrameRate(1, per: 3600)))
+            pause(.milliseconds(250))
             run.capture.adapt(to: CaptureWants(maximumFrameRate: 5))
             pause(.milliseconds(250))
             let before = run.probe.count

@@ -17,6 +17,7 @@ public struct TestPackets: PacketSource {
     private let lossEvery: Int?
     private let failsAt: Int?
     private let stepBackAt: Int?
+    private let pause: (at: Int, length: Duration)?
     private var picture = 0
     private var isSoundNext = false
     private var positionInGroup = 0
@@ -29,10 +30,13 @@ public struct TestPackets: PacketSource {
     ///   - lossEvery: one picture in this number is reported as lost.
     ///   - failsAt: the picture in place of which it throws, once.
     ///   - stepBackAt: the picture at which the times begin again.
+    ///   - pause: the picture before which time passes; more than ten seconds are a joint of recordings.
     ///   - makesKeyFrames: whether a requested key frame comes at once.
+    ///   - isReordered: what the description says of the order of pictures.
     public init(
         count: Int? = nil, pacing: PacketPacing = .clock, interval: Duration = .milliseconds(5), hasSound: Bool = true,
-        lossEvery: Int? = nil, failsAt: Int? = nil, stepBackAt: Int? = nil, makesKeyFrames: Bool = false
+        lossEvery: Int? = nil, failsAt: Int? = nil, stepBackAt: Int? = nil,
+        pause: (at: Int, length: Duration)? = nil, makesKeyFrames: Bool = false, isReordered: Bool = false
     ) {
         self.count = count
         self.pacing = pacing
@@ -40,17 +44,22 @@ public struct TestPackets: PacketSource {
         self.lossEvery = lossEvery
         self.failsAt = failsAt
         self.stepBackAt = stepBackAt
+        self.pause = pause
         self.makesKeyFrames = makesKeyFrames
         let avcC: [UInt8] = [1, 0x42, 0, 0x1E, 0xFF, 0xE1, 0, 5] + TestPackets.sps + [1, 0, 3] + TestPackets.pps
         let opusHead: [UInt8] = Array("OpusHead".utf8) + [1, 2, 0x38, 1, 0x80, 0xBB, 0, 0, 0, 0, 0]
         func buffer(_ bytes: [UInt8]) -> PacketBuffer { bytes.withUnsafeBytes { PacketBuffer(copying: $0) } }
+        var video = TrackDescription.Video(width: 64, height: 48)
+        video.isReordered = isReordered
         let pictures = TrackDescription(
-            id: TestPackets.video, codec: .h264, media: .video(.init(width: 64, height: 48)),
+            id: TestPackets.video, codec: .h264, media: .video(video),
             decoderConfiguration: buffer(avcC))
         let sound = TrackDescription(
             id: TestPackets.sound, codec: .opus, media: .audio(.init(sampleRate: 48_000, channelCount: 2)),
             decoderConfiguration: buffer(opusHead))
-        settings = PacketSettings(tracks: [pictures] + (hasSound ? [sound] : []), sourceName: "test packets")
+        var settings = PacketSettings(tracks: [pictures] + (hasSound ? [sound] : []), sourceName: "test packets")
+        settings.largestStep = .seconds(10)
+        self.settings = settings
     }
 
     private static let sps: [UInt8] = [0x67, 0x42, 0, 0x1E, 0xAB]
@@ -97,6 +106,7 @@ public struct TestPackets: PacketSource {
 
     private func time(of picture: Int) -> MediaTime {
         let place = stepBackAt.map { picture >= $0 ? picture - $0 : picture } ?? picture
-        return MediaTime.zero + .seconds(100) + interval * place
+        let time = MediaTime.zero + .seconds(100) + interval * place
+        return pause.map { picture >= $0.at ? time + $0.length : time } ?? time
     }
 }

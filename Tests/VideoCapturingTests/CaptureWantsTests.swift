@@ -60,4 +60,17 @@ import VideoCapturing
             if size.width > 1, size.height > 1 { #expect(size.width * size.height <= limit) }
         }
     }
+
+    /// A motion detector next to a page without viewers.
+    @Test func aPassiveConsumerThatStatesARateGetsIt() {
+        let page = CaptureWants(maximumFrameRate: FrameRate(1, per: 4), acceptsNativeFormat: true)
+        let detector = CaptureWants(maximumPixelCount: 64, maximumFrameRate: 10, isPassive: true)
+        for merged in [page.merged(with: detector), detector.merged(with: page)] {
+            #expect(merged == CaptureWants(maximumFrameRate: 10, acceptsNativeFormat: true))
+        }
+        let film = CaptureWants(maximumFrameRate: 25)
+        #expect(film.merged(with: detector) == film)
+        #expect(CaptureWants().merged(with: detector) == CaptureWants())
+        #expect(page.merged(with: CaptureWants(isPassive: true)) == page)
+    }
 }

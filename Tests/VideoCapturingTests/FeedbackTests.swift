@@ -157,4 +157,34 @@ import VideoCapturing
         #expect(attributes == frame.attributes)
         publisher.close()
     }
+
+    /// Takes its time over the first of two wants.
+    private final class SlowCapture: ForwardingVideoCapture {
+        let forwardedCapture = SourceCapturer(WaitingSource(requests: Locked([])))
+        let adapted = Locked<[Int?]>([])
+        let (hasBegun, mayEnd) = (ManualResetEvent(), ManualResetEvent())
+
+        func adapt(to wants: CaptureWants) {
+            if wants.maximumPixelCount == 1000 {
+                hasBegun.raise()
+                mayEnd.wait()
+            }
+            adapted.withLock { $0.append(wants.maximumPixelCount) }
+            adapted.wakeAll()
+        }
+    }
+
+    @Test func olderWantsNeverReplaceNewerOnes() throws {
+        let capture = SlowCapture()
+        let publisher = VideoPublisher(capture)
+        defer { publisher.close() }
+        let consumer = Wanting()
+        try publisher.add(consumer)
+        try CaptureThread(name: "older") { consumer.want(CaptureWants(maximumPixelCount: 1000)) }
+        capture.hasBegun.wait()
+        consumer.want(CaptureWants(maximumPixelCount: 2000))
+        capture.mayEnd.raise()
+        #expect(capture.adapted.wait(until: deadline) { Set($0).isSuperset(of: [1000, 2000]) ? () : nil } != nil)
+        #expect(capture.adapted.withLock { $0.last } == 2000)
+    }
 }

@@ -102,10 +102,40 @@ import VideoCapturing
         try capture.initCapture()
         try capture.startCapture()
         #expect(eventually { capture.state == .stopped(.endOfStream) })
-        // The new rate begins where the next frame of the old one was due.
+        // A lower rate begins where the next frame of the old one was due, a higher one an interval after the last frame.
         #expect(
-            consumer.frames.map { ($0.timestamp.nanoseconds - start) / 1_000_000 } == [0, 10, 20, 30, 80, 130, 140])
+            consumer.frames.map { ($0.timestamp.nanoseconds - start) / 1_000_000 } == [0, 10, 20, 30, 80, 90, 100])
         #expect(capture.statistics.requestedFrameRate == 100)
+        #expect(capture.statistics.framesDropped.total == 0)
+    }
+
+    /// As a viewer comes to an encoder that was idle.
+    @Test func aHigherRateDoesNotWaitForTheNextFrameOfALowOne() throws {
+        let clock = VirtualClock()
+        let held = Locked<SourceCapturer?>(nil)
+        defer { held.withLock { $0 = nil } }
+        var source = ScriptedSource(pacing: .rate(100))
+        source.onFrame = { _, index, _ in
+            if index == 2 {
+                // The frame took long, and its rate is raised: the next one is due at once.
+                clock.advance(by: .milliseconds(25))
+                held.withLock { $0 }?.adapt(to: CaptureWants())
+            }
+            return index < 5
+        }
+        let consumer = RecordingConsumer()
+        let capture = SourceCapturer(source, clock: clock)
+        held.withLock { $0 = capture }
+        capture.videoCaptureConsumer = consumer
+        capture.adapt(to: CaptureWants(maximumFrameRate: FrameRate(1, per: 3600)))
+        try capture.initCapture()
+        try capture.startCapture()
+        #expect(eventually { capture.state == .stopped(.endOfStream) })
+        let hour = 3_600_000
+        #expect(
+            consumer.frames.map { Int($0.timestamp.nanoseconds - start) / 1_000_000 } == [
+                0, hour, 2 * hour, 2 * hour + 25, 2 * hour + 35,
+            ])
         #expect(capture.statistics.framesDropped.total == 0)
     }
 }

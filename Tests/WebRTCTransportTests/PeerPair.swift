@@ -1,4 +1,5 @@
 import CaptureCore
+import StreamTransport
 import TestTools
 
 @testable import WebRTCTransport
@@ -43,7 +44,7 @@ final class PeerPair: Sendable {
         }
 
         func send(_ packets: [[UInt8]]) {
-            let batch = PacketBatch()
+            let batch = DatagramBatch.ofSRTP()
             for packet in packets {
                 batch.add { memory in
                     memory.copyBytes(from: packet)

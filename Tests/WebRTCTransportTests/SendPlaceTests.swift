@@ -1,4 +1,5 @@
 import CaptureCore
+import StreamTransport
 import TestTools
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
         }
         let calls = Locked(Calls())
 
-        func sendDue(at now: MediaTime, using batch: PacketBatch) -> MediaTime? {
+        func sendDue(at now: MediaTime, using batch: DatagramBatch) -> MediaTime? {
             calls.withLock { calls in
                 calls.times.append(now)
                 calls.threads.insert(UInt(pthread_self()))

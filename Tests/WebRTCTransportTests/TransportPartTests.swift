@@ -1,4 +1,5 @@
 import CaptureCore
+import StreamTransport
 import TestTools
 import Testing
 
@@ -34,15 +35,15 @@ import Testing
     }
 
     @Test func aBatchTakesWhatFits() {
-        let batch = PacketBatch()
+        let batch = DatagramBatch.ofSRTP()
         var added = 0
-        for _ in 0..<PacketBatch.capacity + 5 {
+        for _ in 0..<DatagramBatch.capacity + 5 {
             batch.add { _ in
                 added += 1
                 return 100
             }
         }
-        #expect(batch.isFull && added == PacketBatch.capacity)
+        #expect(batch.isFull && added == DatagramBatch.capacity)
         batch.removeAll()
         batch.add { _ in 0 }
         #expect(batch.count == 0)

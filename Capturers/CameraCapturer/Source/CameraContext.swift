@@ -7,6 +7,8 @@ protocol CameraContext: Sendable {
     var now: MediaTime { get }
     /// Whether the capture is being stopped.
     var isStopping: Bool { get }
+    /// Whether the loop is to return, with nil if there is nothing: the capture is being stopped, or there are new wants.
+    var mustReturn: Bool { get }
     /// Readable for `poll` once the capture is being stopped; -1 when the system has no descriptor left.
     var stopDescriptor: Int32 { get }
     /// Sleeps until a time, or until the capture is being stopped; true when the time was reached.
@@ -29,6 +31,8 @@ struct CameraPacketContext: CameraContext {
 
     var now: MediaTime { context.now }
     var isStopping: Bool { context.isStopping }
+    /// Nil would be the end of the packets, and consumers of packets have no wants.
+    var mustReturn: Bool { context.isStopping }
     var stopDescriptor: Int32 { context.stopDescriptor }
     func wait(until deadline: MediaTime) -> Bool { context.wait(until: deadline) }
     func setStopHandler(_ handler: (@Sendable () -> Void)?) { context.setStopHandler(handler) }

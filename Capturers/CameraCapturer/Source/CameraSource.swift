@@ -83,9 +83,9 @@ final class CameraSource: FrameSource {
         return frame
     }
 
-    /// The next frame or packet, with recovery from faults; nil when the capture is being stopped.
+    /// The next frame or packet, with recovery from faults; nil when the capture is being stopped, or there are new wants.
     func nextSample(_ context: any CameraContext) throws -> CameraSample? {
-        while !context.isStopping {
+        while !context.mustReturn {
             guard case .running(let running) = state else {
                 try recover(context)
                 continue

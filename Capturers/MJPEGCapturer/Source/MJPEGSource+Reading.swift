@@ -9,13 +9,13 @@ import VideoCapturing
 #endif
 
 extension MJPEGSource {
-    /// The next frame that is due; nil when the capture is being stopped.
+    /// The next frame that is due; nil when the capture is being stopped, or there are new wants.
     func awaitFrame(_ context: FrameContext) throws(ConnectionLoss) -> SourceFrame? {
         // The time of the consumer does not count for the server's timeout.
         let now = timeoutClock.now
         connection?.lastByte = now
         connection?.lastPicture = now
-        while !context.isStopping {
+        while !context.mustReturn {
             // After a consumer that returns at once there is nothing to read, which curl would take long to find out.
             if !isDrained || context.now.nanoseconds(since: lastRead) > 1_000_000 { try read(context) }
             while let picture = backlog.next(now: context.now, pool: pool) {
@@ -170,7 +170,7 @@ extension MJPEGSource {
         if connection.pictureCount == 0, finishParser() { return }
         let slowest = maximumFrameRate?.frameInterval ?? .zero
         let due = connection.requested.advanced(by: max(configuration.pollInterval, slowest))
-        guard context.wait(until: due) else { return }
+        guard context.wait(until: due, endsForWants: true) else { return }
         // After a response that is read to its end the connection is reused.
         transfer.work()
         collectLosses()

@@ -102,7 +102,7 @@ final class MJPEGSource: FrameSource {
 
     func nextFrame(_ context: FrameContext) throws -> SourceFrame? {
         defer { countLosses(context) }
-        while !context.isStopping {
+        while !context.mustReturn {
             guard connection != nil else {
                 guard try recover(context) else { return nil }
                 continue

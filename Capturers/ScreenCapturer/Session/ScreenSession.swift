@@ -15,8 +15,10 @@ import XDisplay
 final class ScreenSession {
     let connection: XConnection
     let subject: ScreenSubject
-    /// The minimum time between frames; may change at any time.
-    var frameInterval: Duration
+    /// The minimum time between frames; may change at any time. A shorter one counts from the last frame on.
+    var frameInterval: Duration {
+        didSet { if frameInterval < oldValue { nextDue -= oldValue - frameInterval } }
+    }
     private(set) var surface: ScreenSurface
 
     private let configuration: ScreenCapturer.Configuration

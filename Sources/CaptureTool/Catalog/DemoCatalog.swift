@@ -31,6 +31,7 @@ import StreamCapturer
 import StreamOutput
 import ToneCapturer
 import V4L2Codec
+import V4L2Output
 import VP8Codec
 import VideoCapturing
 import WebRTCPublisher
@@ -64,6 +65,7 @@ let demoCatalog = ToolCatalog(
             .rtspServer,
             .loudspeaker,
             .pipeWire,
+            .v4l2,
             .window(backends: [.x11, .sdl]),
             .terminal,
         ]),
@@ -118,7 +120,7 @@ let demoCatalog = ToolCatalog(
         makeWriter: { try FFmpegMuxer($0, .init(format: $1, makesIndex: false)) }),
     checks: [
         { Finding.vp8() }, { Finding.openH264() }, { Finding.opus() }, { Finding.aac() }, { Finding.pixels() },
-        { Finding.sdl() },
+        { Finding.sdl() }, { Finding.v4l2Output() },
     ],
     examples: [
         ("--source noise", "to capture.webm"),
@@ -133,7 +135,8 @@ let demoCatalog = ToolCatalog(
 
 extension PacketInput {
     /// Those for outputs that need frames.
-    private static let decoders = [H264Decoder.factory, VP8Decoder.factory, JPEGDecoder.factory]
+    private static let decoders =
+        [H264Decoder.factory, VP8Decoder.factory, JPEGDecoder.factory] + FFmpegVideoDecoder.factories
 
     /// The packets of a file.
     fileprivate static let file = PacketInput(isLive: false, passesUnasked: true, decoders: decoders) {

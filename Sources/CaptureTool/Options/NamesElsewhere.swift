@@ -19,7 +19,7 @@ enum NamesElsewhere {
         let scheme = word.firstIndex(of: ":").map { String(word[..<$0]) }
         let ending = word.lastIndex(of: ".").map { String(word[word.index(after: $0)...]) }
         return [scheme, ending, word].compactMap(\.self).lazy.compactMap { advice($0, outputs) }.first
-            ?? (word.hasPrefix("/dev/video") ? advice("v4l2", outputs) : nil)
+            ?? (word.hasPrefix("/dev/video") ? advice("v4l2loopback", outputs) : nil)
     }
 
     /// The sentence for the URL of an input whose scheme no source has.
@@ -94,14 +94,15 @@ enum NamesElsewhere {
         (["progress"], "--stats json, or --stats-file FILE"), (["segment_time"], "--split TIME"),
         (["intra", "gop", "g"], "--keyframe-interval"), (["host", "port", "p"], "--serve [ADDRESS:]PORT"),
         (["overwrite", "y"], "--force"), (["d"], "--device"), (["timelapse"], "--burst N --burst-interval TIME"),
+        (["map"], "--audio none for pictures alone, or an output for sound alone, such as -o voice.m4a"),
+        (["movflags"], "not needed: MP4 survives a crash, and has its index at the beginning when it is finished"),
         (["nopreview", "n"], "not needed: nothing is shown without --preview"),
     ]
 
     private static let outputs: [Advice] = [
         (
-            ["v4l2", "v4l2loopback", "video4linux2"],
-            "virtual cameras are not written. With v4l2loopback, pipe to ffmpeg: capturer-demo … -o y4m:- | ffmpeg -i - "
-                + "-f v4l2 /dev/video9."
+            ["v4l2loopback", "video4linux2", "camera"],
+            "a camera for other programs is -o v4l2:/dev/video20, by v4l2loopback, or -o pipewire:NAME."
         ),
         (["ndi"], "NDI is not supported. Send SRT, as in -o srt://host:9000, or RTMP, which OBS and vMix take."),
         (

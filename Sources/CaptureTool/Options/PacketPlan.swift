@@ -33,7 +33,8 @@ struct PacketInput: Sendable {
 }
 
 /// `--codec copy`: the packets of the source are passed on as they come. Outputs that need frames get them from one decoder,
-/// where the input has any. Without `--codec` the same, for files as outputs, where no option asks for frames.
+/// where the input has any. Without `--codec` the same, where no option asks for frames, for files, and from live
+/// inputs for servers that are sent a stream.
 struct PacketPlan: Sendable {
     /// What stands in place of a codec.
     static let codecName = "copy"
@@ -96,11 +97,12 @@ struct PacketPlan: Sendable {
         for output in outputs {
             let feed = try output.makeOutput().feed
             isLive = isLive || feed.isLive
-            guard output.frames == MediaPublisher.FrameSettings(), output.encoding == nil, !feed.isLive else {
-                continue
-            }
+            guard output.frames == MediaPublisher.FrameSettings(), output.encoding == nil,
+                case .packets(let packets) = feed,
+                packets.purpose == .file || input.isLive && packets.takesKeyFramesAsTheyCome
+            else { continue }
             // The codec of a stream is known when it comes.
-            if case .packets(let feed) = feed, !input.isLive || feed.codecs.contains(.h264) { isTaken = true }
+            if !input.isLive || packets.codecs.contains(.h264) { isTaken = true }
         }
         guard isTaken else { return nil }
         return PacketPlan(input: input, isPaced: isLive && values["fps"]?.lowercased() != "max", isAutomatic: true)

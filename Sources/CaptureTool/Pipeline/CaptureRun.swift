@@ -317,6 +317,7 @@ extension CapturePlan {
         settings.maximumFrames = frames
         settings.retriesPeers = keepsGoing
         settings.mayEncode = packets?.isAutomatic == true
+        settings.isLive = packets?.input.isLive == true
         settings.maximumDuration = duration
         if source.isRecording {
             settings.pacing = .playback(isPaced: !request.asksForMaximumRate)

@@ -21,6 +21,8 @@ extension EncoderEntry {
             name: name, codec: .h264, summary: summary,
             options: [name.hasPrefix("lib") ? .encoderThreads : device] + QualityOptions(encoder: name).descriptions,
             problem: { FFmpegVideoEncoder.failure(of: name)?.message },
+            // Four pixels share a sample of color.
+            acceptsSize: { min($0.width, $0.height) >= 2 },
             make: { request in
                 var configuration = FFmpegVideoEncoder.Configuration(
                     encoder: name, bitrate: request.bitrate, purpose: request.purpose)

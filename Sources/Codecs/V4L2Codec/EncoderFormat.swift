@@ -114,7 +114,7 @@ struct EncoderFormat {
         }
         let isMultiplanar = node.capabilities.isMemoryToMemoryMultiplanar
         var coded = v4l2_format()
-        coded.type = CodecQueue.bufferType(.packets, isMultiplanar: isMultiplanar)
+        coded.type = BufferQueue.bufferType(.packets, isMultiplanar: isMultiplanar)
         var picture = clibv4l2_picture()
         picture.width = UInt32(clamping: shape.width)
         picture.height = UInt32(clamping: shape.height)
@@ -129,7 +129,7 @@ struct EncoderFormat {
         }
 
         var raw = v4l2_format()
-        raw.type = CodecQueue.bufferType(.frames, isMultiplanar: isMultiplanar)
+        raw.type = BufferQueue.bufferType(.frames, isMultiplanar: isMultiplanar)
         picture.pixelformat = rawFormat.rawValue
         picture.sizeimage.0 = 0
         picture.bytesperline.0 = UInt32(clamping: shape.importedBytesPerRow ?? 0)

@@ -27,8 +27,8 @@ final class EncoderSession {
     let countsOnItsOwn: Bool
 
     private let node: DeviceNode
-    private let frames: CodecQueue
-    private let packets: CodecQueue
+    private let frames: BufferQueue
+    private let packets: BufferQueue
     /// What the driver reads from, by the buffer's number: the frame and its exported memory.
     @exclusivity(unchecked) private var imported: [(pixels: PixelBuffer, memory: PixelBuffer.DMABuffer)?]
 
@@ -57,18 +57,18 @@ final class EncoderSession {
         let counts = [EncoderControl.h264Period, EncoderControl.groupSize].contains { node.controlRange($0) != nil }
         do throws(IoctlFailure) {
             try EncoderControl.prepare(node, configuration, countsKeyFrames: !forcesKeyFrames)
-            var frames: CodecQueue?
+            var frames: BufferQueue?
             if let memory, let pixels, format.canImport(memory, of: pixels) {
                 // A driver that imports nothing refuses, and gets copies.
-                frames = try? CodecQueue(node, .frames, memory: .imported, count: EncoderSession.frameCount)
+                frames = try? BufferQueue(node, .frames, memory: .imported, count: EncoderSession.frameCount)
             }
-            let source: CodecQueue
+            let source: BufferQueue
             if let frames {
                 source = frames
             } else {
-                source = try CodecQueue(node, .frames, memory: .mapped, count: EncoderSession.frameCount)
+                source = try BufferQueue(node, .frames, memory: .mapped, count: EncoderSession.frameCount)
             }
-            let packets = try CodecQueue(node, .packets, memory: .mapped, count: EncoderSession.packetCount)
+            let packets = try BufferQueue(node, .packets, memory: .mapped, count: EncoderSession.packetCount)
             for index in 0..<packets.count { try packets.queue(index) }
             try source.start()
             try packets.start()
@@ -111,7 +111,9 @@ final class EncoderSession {
         if !isImporting { try format.copy(buffer, to: frames.bytes(of: index)) }
         do throws(IoctlFailure) {
             if isImporting, let memory {
-                try frames.queue(index, importing: memory, byteCount: format.byteCount, time: time)
+                try frames.queue(
+                    index, importing: memory.descriptor, length: memory.byteCount, byteCount: format.byteCount,
+                    time: time)
                 imported[index] = (buffer, memory)
             } else {
                 try frames.queue(index, byteCount: format.byteCount, time: time)
@@ -134,7 +136,7 @@ final class EncoderSession {
     /// Takes the oldest packet out and the frames that the driver is done with.
     ///
     /// - Parameter body: is given the packet, whose bytes are valid during the call. Not called for empty buffers.
-    func take(_ body: (CodecQueue.Returned) throws -> Void) throws -> Taken {
+    func take(_ body: (BufferQueue.Returned) throws -> Void) throws -> Taken {
         do {
             try reclaimFrames()
             guard let packet = try packets.dequeue() else { return .nothing }

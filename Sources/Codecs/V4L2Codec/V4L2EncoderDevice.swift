@@ -71,8 +71,8 @@ public struct V4L2EncoderDevice: Sendable, Hashable {
         self.pixelFormats = pixelFormats
     }
 
-    private static func formats(_ node: DeviceNode, _ role: CodecQueue.Role) -> Set<FourCC> {
-        let type = CodecQueue.bufferType(role, isMultiplanar: node.capabilities.isMemoryToMemoryMultiplanar)
+    private static func formats(_ node: DeviceNode, _ role: BufferQueue.Role) -> Set<FourCC> {
+        let type = BufferQueue.bufferType(role, isMultiplanar: node.capabilities.isMemoryToMemoryMultiplanar)
         var formats: Set<FourCC> = []
         // Bounded, whatever the driver answers.
         for index in 0..<UInt32(256) {

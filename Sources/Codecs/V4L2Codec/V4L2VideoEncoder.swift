@@ -283,7 +283,7 @@ public final class V4L2VideoEncoder: VideoEncoder {
 
     /// Whether decoding can begin at a packet; nil for a packet without a picture. Not every driver marks key frames, so
     /// that the packets of known formats are looked at.
-    private func isKeyFrame(_ packet: CodecQueue.Returned) -> Bool? {
+    private func isKeyFrame(_ packet: BufferQueue.Returned) -> Bool? {
         switch configuration.codedFormat {
         case V4L2EncoderDevice.h264: completer.slice(in: packet.bytes).map { $0 == .idrSlice }
         // V4L2_FWHT_FL_I_FRAME of the header's flags, which are big-endian.

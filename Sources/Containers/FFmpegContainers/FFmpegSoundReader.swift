@@ -145,11 +145,8 @@ final class FFmpegSoundReader: SoundReader {
     private func continuous(_ stated: Duration) -> Duration {
         guard let nextTime else { return stated + offset }
         let step = stated + offset - nextTime
-        if .zero - step > FFmpegSoundReader.longestOverlap
-            || AllowedFormats.mayJump(demuxer.name) && step > .seconds(10)
-        {
-            offset -= step
-        }
+        let isTooFar = AllowedFormats.largestStep(demuxer.name).map { step > $0 } ?? false
+        if isTooFar || .zero - step > FFmpegSoundReader.longestOverlap { offset -= step }
         return stated + offset
     }
 

@@ -89,11 +89,13 @@ enum ContainerSupport {
             "h264", "hevc", "mpeg1video", "mpeg2video", "mpeg4", "aac", "ac3", "eac3", "mp2", "mp3", "opus",
         ]
         let packets: Set<String> = [
-            "h264", "hevc", "mpeg4", "vp8", "vp9", "aac", "ac3", "mp2", "mp3", "opus", "vorbis", "pcm_alaw",
+            "h264", "hevc", "mpeg4", "vp8", "aac", "ac3", "mp2", "mp3", "opus", "vorbis", "pcm_alaw",
             "pcm_mulaw",
             "pcm_s16be", "adpcm_g722",
         ]
-        return ["mpegts": stream, "hls": stream, "rtp_mpegts": stream, "rtp": packets, "rtsp": packets]
+        // Of others servers of RTMP know little.
+        let flash: Set<String> = ["h264", "aac", "mp3", "pcm_alaw", "pcm_mulaw"]
+        return ["flv": flash, "mpegts": stream, "hls": stream, "rtp_mpegts": stream, "rtp": packets, "rtsp": packets]
     }()
 }
 

@@ -30,6 +30,8 @@ struct MuxedTrack {
     }
 
     private static let vp9 = Codec(rawValue: "vp9")
+    /// More than any decoder holds pictures back.
+    private static let longestReorder = Duration.seconds(60)
 
     private static func decoderDelay(_ track: TrackDescription, _ header: [UInt8]) -> Duration {
         guard case .audio(let audio) = track.media else { return .zero }
@@ -106,7 +108,7 @@ struct MuxedTrack {
             }
             // Divides the usual frame intervals without a rest.
             stream.pointee.time_base = AVRational(num: 1, den: 90_000)
-            guard rotate(stream, video.orientation) else { return false }
+            guard turn(stream, video) else { return false }
         case .audio(let audio):
             parameters.pointee.codec_type = AVMEDIA_TYPE_AUDIO
             clibav_set_audio(parameters, Int32(clamping: audio.sampleRate), Int32(clamping: audio.channelCount))
@@ -142,9 +144,14 @@ struct MuxedTrack {
         func scaled(_ nanoseconds: Int64) -> Int64 {
             av_rescale_q(nanoseconds, AVRational(num: 1, den: 1_000_000_000), unit)
         }
-        let decoding = scaled((packet.decodeTimestamp ?? packet.timestamp).nanoseconds(since: epoch))
-        lastTime = lastTime == .min ? decoding : max(decoding, lastTime + 1)
+        var decoding = scaled((packet.decodeTimestamp ?? packet.timestamp).nanoseconds(since: epoch))
         let presentation = scaled(packet.timestamp.nanoseconds(since: epoch))
+        // With B-frames, pictures that are shown after a pause of hours are decoded before it. MP4 has 31 bits for that distance.
+        if presentation - decoding > Int64(Int32.max) {
+            decoding = presentation - scaled(MuxedTrack.longestReorder.nanoseconds)
+        }
+        // An encoder's delay lies before the beginning; of a track that comes late, packets may be older.
+        lastTime = max(decoding, lastTime == .min ? scaled(-1_000_000_000) : lastTime + 1)
         return (max(presentation, lastTime), lastTime, max(0, scaled(packet.duration.nanoseconds)))
     }
 
@@ -173,16 +180,18 @@ struct MuxedTrack {
         return true
     }
 
-    /// The matrix of ISO/IEC 14496-12, 6.2.2: x' = a·x + c·y, y' = b·x + d·y, with y down.
-    private func rotate(_ stream: UnsafeMutablePointer<AVStream>, _ orientation: VideoOrientation) -> Bool {
+    /// The matrix of ISO/IEC 14496-12, 6.2.2: x' = a·x + c·y, y' = b·x + d·y, with y down. Mirroring comes after the rotation.
+    private func turn(_ stream: UnsafeMutablePointer<AVStream>, _ video: TrackDescription.Video) -> Bool {
         let one: Int32 = 1 << 16
-        let (a, b, c, d): (Int32, Int32, Int32, Int32)
-        switch orientation {
-        case .up: return true
+        var (a, b, c, d): (Int32, Int32, Int32, Int32)
+        switch video.orientation {
+        case .up where !video.isMirrored: return true
+        case .up: (a, b, c, d) = (one, 0, 0, one)
         case .left: (a, b, c, d) = (0, one, -one, 0)
         case .down: (a, b, c, d) = (-one, 0, 0, -one)
         case .right: (a, b, c, d) = (0, -one, one, 0)
         }
+        if video.isMirrored { (a, c) = (-a, -c) }
         return clibav_set_stream_matrix(stream, [a, b, 0, c, d, 0, 0, 0, 1 << 30]) >= 0
     }
 }

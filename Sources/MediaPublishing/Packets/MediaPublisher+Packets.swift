@@ -44,6 +44,7 @@ extension MediaPublisher {
         let records = state.withLock { $0.records }
         let hasSound = passing.tracks.contains { !$0.isVideo }
         var passes = false
+        var firstReason: String?
         // A companion of an output counts for the sound that it would have.
         for record in records where !record.output.isAuxiliary || hasSound && record.output.audioFeed != nil {
             do throws(CannotPass) {
@@ -52,10 +53,12 @@ extension MediaPublisher {
                 passes = true
             } catch {
                 let needsSound = hasSound && record.output.audioFeed != nil
-                if needsSound || !decodes(for: record, passing) { return "\(record.output.name): \(error.reason)" }
+                let reason = "\(record.output.name): \(error.reason)"
+                if needsSound || !decodes(for: record, passing) { return reason }
+                firstReason = firstReason ?? reason
             }
         }
-        return passes ? nil : "no output takes packets."
+        return passes ? nil : firstReason ?? "no output takes packets."
     }
 
     /// Sorts outputs of a publisher of packets, and compares the tracks first, so that no file is created for nothing.
@@ -72,6 +75,12 @@ extension MediaPublisher {
                 let route = try route(to: record, of: all)
                 if let reason = route.loss ?? route.reasonForSilence {
                     post(.warning("\(record.output.name) has no sound: \(reason)"))
+                }
+                if !record.output.feed.statesOrientation, route.tracks.contains(where: \.isTurned) {
+                    post(
+                        .warning(
+                            "\(record.output.name): \(record.output.kind) does not state how its pictures are turned, and "
+                                + "players show them as the camera took them; encode them, or choose MP4 or MOV."))
                 }
                 passed.append((record, route.tracks))
             } catch {
@@ -116,12 +125,18 @@ extension MediaPublisher {
         let count = state.withLock { $0.records.count { !$0.output.isAuxiliary } }
         var opened: [(OutputRecord, [TrackDescription], any PacketSink)] = []
         for (record, tracks) in records {
-            let destination = try record.output.open(try context(of: record))
+            let destination = try record.output.open(try context(of: record, passing: tracks))
             record.state.withLock { $0.isOpen = true }
-            guard case .sink(let sink) = destination else {
+            switch destination {
+            case .sink(let sink) where record.output.feed.isForPeers:
+                let receivers = makeReceivers(of: record, tracks, passing)
+                _ = receivers.add(sink, name: record.output.name)
+                opened.append((record, tracks, receivers))
+            case .sink(let sink): opened.append((record, tracks, sink))
+            case .receivers: opened.append((record, tracks, makeReceivers(of: record, tracks, passing)))
+            case .consumer, .audioConsumer:
                 throw OptionError("output", record.output.name, CannotPass.takesFrames(record.output).reason)
             }
-            opened.append((record, tracks, sink))
         }
         for (record, tracks, sink) in opened {
             let relay = try passing.add(sink, tracks, policy(for: record, count)) { [weak self, weak record] error in
@@ -129,6 +144,19 @@ extension MediaPublisher {
             }
             record.state.withLock { $0.relay = relay }
         }
+    }
+
+    private func makeReceivers(
+        of record: OutputRecord, _ tracks: [TrackDescription], _ passing: PacketFanOut
+    ) -> PacketReceivers {
+        let receivers = PacketReceivers(
+            tracks, requestKeyFrame: { [weak passing] in passing?.capture.requestKeyFrame() ?? false },
+            onFailure: { [weak self, weak record] failure in
+                // A receiver that fails ends its own session.
+                if let record, failure.sink == record.output.name { self?.fail(record, failure.error) }
+            })
+        record.state.withLock { $0.receivers = receivers }
+        return receivers
     }
 
     private func policy(for record: OutputRecord, _ count: Int) -> PacketRelay.Policy {
@@ -152,43 +180,45 @@ extension MediaPublisher {
         var route = Route(tracks: all)
         switch output.feed {
         case .frames: throw .takesFrames(output)
-        case .packets(let feed) where feed.needsOwnEncoder:
-            throw CannotPass(
-                reason: "needs its own encoder, which follows the bandwidth of the network; encode, or leave it out.")
-        case .packets(let feed) where feed.purpose == .live && settings.mayEncode:
+        case .packets(let feed)
+        where feed.purpose == .live && settings.mayEncode && !(settings.isLive && feed.takesKeyFramesAsTheyCome):
             throw CannotPass(
                 reason:
                     "is watched live, and gets key frames when it asks for them; --codec copy passes on all the same.")
+        case .packets(let feed) where feed.maximumBitrate != nil:
+            throw CannotPass(reason: "has a maximum bitrate, which needs an encoder; leave it out, or encode.")
         case .packets where output.audioFeed == nil:
             route.tracks = all.filter(\.isVideo)
             if route.tracks.count < all.count { route.reasonForSilence = output.silenceReason.map { "\($0)." } }
         case .packets: break
         case .noVideo: route.tracks = all.filter { !$0.isVideo }
         }
+        if output.feed.isForPeers {
+            let sound = route.tracks.first { !$0.isVideo }
+            route.tracks = [route.tracks.first(where: \.isVideo), sound].compactMap { $0 }
+        }
         guard !route.tracks.isEmpty else {
             let lacking = output.feed == .noVideo ? "sound" : "pictures"
             throw CannotPass(reason: "is for \(lacking), which the source lacks; choose another output.")
         }
-        if settings.mayEncode { try checkPictures(of: all) }
+        if settings.mayEncode { try checkPictures(of: all, for: output.feed) }
         guard let problem = output.problem(passing: route.tracks) else { return route }
         let pictures = route.tracks.filter(\.isVideo)
-        guard settings.mayEncode, pictures.count < route.tracks.count, !pictures.isEmpty,
+        guard settings.mayEncode || output.feed.isLive, pictures.count < route.tracks.count, !pictures.isEmpty,
             output.problem(passing: pictures) == nil
         else { throw CannotPass(reason: problem) }
         return Route(tracks: pictures, loss: problem)
     }
 
     /// Refuses pictures that are better encoded, where passing on was not asked for: not all containers say how to show them.
-    private func checkPictures(of tracks: [TrackDescription]) throws(CannotPass) {
+    private func checkPictures(of tracks: [TrackDescription], for feed: OutputContext.Feed) throws(CannotPass) {
         for track in tracks {
             guard case .video(let video) = track.media else { continue }
             let reason: String? =
                 if !Self.commonCodecs.contains(track.codec) {
                     "the pictures are \(track.codec)"
-                } else if video.orientation != .up {
-                    "the pictures have a rotation"
-                } else if video.isMirrored {
-                    "the pictures are mirrored"
+                } else if track.isTurned, !feed.statesOrientation {
+                    "the pictures are \(video.isMirrored ? "mirrored" : "rotated")"
                 } else if !video.pixelAspect.isSquare {
                     "the pixels are not square"
                 } else {
@@ -201,7 +231,7 @@ extension MediaPublisher {
     /// What each output gets, and why, in a line each; once they are open.
     package var routes: [String] {
         let (records, stages) = state.withLock { ($0.records, $0.stages) }
-        return records.filter { !$0.output.isAuxiliary }.map { record in
+        return records.filter { !$0.output.isAuxiliary || $0.relay != nil }.map { record in
             let name = record.output.name
             let why = record.state.withLock { $0.reasonToDecode }.map { ": \($0.prefix { $0 != ";" })." } ?? "."
             if let relay = record.relay {
@@ -251,6 +281,10 @@ extension MediaOutput {
             return "\(kind) takes \(media) as \(taken.isEmpty ? "nothing" : taken), and here is \(track.codec); choose "
                 + "another output, such as film.mkv, or encode."
         }
+        if case .packets(let packets) = feed, !packets.takesReorderedPictures, tracks.contains(where: \.isReordered) {
+            return
+                "players of \(kind) do not show pictures that are out of order (B-frames); choose another output, or encode."
+        }
         return nil
     }
 }
@@ -266,5 +300,32 @@ extension MediaPublisher.Statistics {
         public var bytes: UInt64
         /// Packets that were dropped, since the output was too slow.
         public var packetsDropped: UInt64
+    }
+}
+
+extension OutputContext.Feed {
+    fileprivate var statesOrientation: Bool {
+        if case .packets(let feed) = self { feed.statesOrientation } else { false }
+    }
+
+    fileprivate var isLive: Bool {
+        if case .packets(let feed) = self { feed.purpose == .live } else { false }
+    }
+
+    /// Whether it goes to peers of WebRTC, which take one track of pictures and one of sound.
+    fileprivate var isForPeers: Bool {
+        if case .packets(let feed) = self { feed.needsOwnEncoder } else { false }
+    }
+}
+
+extension TrackDescription {
+    /// Whether its pictures must be rotated or mirrored for display.
+    fileprivate var isTurned: Bool {
+        guard case .video(let video) = media else { return false }
+        return video.orientation != .up || video.isMirrored
+    }
+
+    fileprivate var isReordered: Bool {
+        if case .video(let video) = media { video.isReordered } else { false }
     }
 }

@@ -86,6 +86,12 @@ final class PacketFanOut: PacketCaptureConsumer {
         }
     }
 
+    /// Gives consumers of frames the pictures that a decoder holds back, where the capture has ended: a queue that is stopped has
+    /// no room for all of them.
+    func flushAfterEnd() {
+        if case .stopped = capture.state { frames?.flush() }
+    }
+
     /// From here on no output delays the end of the capture.
     func hurry() {
         let relays = state.withLock { state in

@@ -3,7 +3,7 @@ import VideoCapturing
 
 /// A packet capture in the shape of a video capture, by which a publisher runs its life: it has the format of the pictures,
 /// the states and the counts. It delivers the decoded frames of the leading track while there are consumers of frames, and
-/// the program has a decoder.
+/// the program has a decoder; key frames alone where those come as often as frames are of use.
 final class PacketsAsVideo: VideoCapture {
     private let packets: any PacketCapture
     private let contents = Locked(Contents())
@@ -15,6 +15,21 @@ final class PacketsAsVideo: VideoCapture {
         /// Whether there are consumers of frames; asked for whenever they change.
         var hasConsumers: @Sendable () -> Bool = { false }
         var isWanted = false
+        /// The highest rate that is of use; nil for no limit.
+        var rate: FrameRate?
+        /// Whether the picture of the next packet is wanted, however low the rate; and its time, once it has come.
+        var wantsFreshFrame = false
+        var freshTime: MediaTime?
+
+        /// The highest rate that is of use when a packet comes.
+        mutating func rate(at packet: MediaPacket) -> FrameRate? {
+            if wantsFreshFrame { (wantsFreshFrame, freshTime) = (false, packet.timestamp) }
+            return freshTime == nil ? rate : nil
+        }
+
+        mutating func show(_ frame: VideoFrame) {
+            if let time = freshTime, frame.timestamp >= time { freshTime = nil }
+        }
     }
 
     /// - Parameters:
@@ -39,9 +54,12 @@ final class PacketsAsVideo: VideoCapture {
 
     /// Decodes a packet of the leading track for the consumers of frames, if there are any. On the capture's thread.
     func decode(_ packet: MediaPacket) {
-        let (isWanted, consumer) = contents.withLock { ($0.isWanted, $0.consumer) }
+        let (isWanted, rate, consumer) = contents.withLock { ($0.isWanted, $0.rate(at: packet), $0.consumer) }
         guard isWanted, let consumer else { return decoding.end() }
-        let needsKeyFrame = decoding.decode(packet) { consumer.consumeFrame($0) }
+        let needsKeyFrame = decoding.decode(packet, rate: rate) { frame in
+            contents.withLock { $0.show(frame) }
+            consumer.consumeFrame(frame)
+        }
         if needsKeyFrame { packets.requestKeyFrame() }
     }
 
@@ -52,7 +70,12 @@ final class PacketsAsVideo: VideoCapture {
     }
 
     /// What the consumers want of the frames is done for each of them; a decoder is needed when there are any.
-    func adapt(to wants: CaptureWants) { updateDemand() }
+    func adapt(to wants: CaptureWants) {
+        contents.withLock { $0.rate = wants.maximumFrameRate }
+        updateDemand()
+    }
+
+    func requestRefreshFrame() { contents.withLock { $0.wantsFreshFrame = true } }
 
     private func updateDemand() {
         let isWanted = contents.withLock { $0.hasConsumers }()

@@ -11,6 +11,7 @@ struct FileSummary {
     let context: OutputContext?
 
     var text: String {
+        guard output.format != .null else { return "" }
         let name = printable(output.name, limit: 200)
         guard let path = output.path, bytes > 0 || output.format == .md5 else { return "\(name): nothing was written." }
         if output.format == .md5 { return digest.map { "\(name): MD5 \($0)." } ?? "\(name): not finished." }

@@ -182,7 +182,7 @@ final class PCMOutput: @unchecked Sendable {
             case EACCES, EPERM:
                 (.permissionDenied, "You may not use it; add yourself to the group audio, and log in again.")
             case ENODEV, EBADFD, EIO, EPIPE, ENOTCONN, ECONNREFUSED:
-                (.deviceLost, "It is gone, or no longer answers; plug it in again.")
+                (.deviceLost, "It is gone, or no longer answers; plug it in again, or start the sound server again.")
             case EINVAL: (.formatUnsupported, "It does not play in this format; use plughw in place of hw.")
             case ENOMEM: (.unavailable, "The machine has no memory left; close other programs.")
             default: (.system, "ALSA has refused: \(String(cString: snd_strerror(code))).")

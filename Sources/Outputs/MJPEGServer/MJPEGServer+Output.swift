@@ -24,6 +24,7 @@ extension MJPEGServer: MediaOutput {
     public func open(_ context: OutputContext) throws -> OutputContext.Destination {
         warningList.setHandler(context.warn)
         broadcaster.recording.withLock { $0 = context.recording }
+        broadcaster.state.withLock { $0.areFramesDecoded = context.areFramesDecoded }
         raiseDescriptorLimit()
         try start()
         return .consumer(self)
@@ -52,18 +53,24 @@ extension MJPEGServer: MediaOutput {
         result.announcement =
             "Serving \(urls.joined(separator: " and ")) to browsers\(reach); the MJPEG stream is \(url)stream, a JPEG image "
             + "\(url)snapshot."
+            + (broadcaster.recording.withLock { $0 }?.index == nil ? "" : " The recordings are at \(url)recordings.")
             + (broadcaster.viewing?.maximumViewerCount.map { " At most \($0) viewers get WebRTC." } ?? "")
         func counted(_ count: UInt64, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
-        let isUnused = report.framesSent == 0 && report.snapshotsSent == 0 && live.framesSent == 0
+        var served: [String] = []
+        if report.framesSent > 0 {
+            served.append(
+                "\(counted(report.framesSent, "frame")), \(scaled(Double(report.bytesSent), "B")), "
+                    + "skipped \(report.framesSkipped) for slow viewers")
+        }
+        if report.snapshotsSent > 0 { served.append(counted(report.snapshotsSent, "snapshot")) }
+        if live.framesSent > 0 {
+            served.append("by WebRTC \(counted(live.framesSent, "frame")), \(scaled(Double(live.bytesSent), "B"))")
+        }
         result.summary =
-            isUnused
+            served.isEmpty
             ? "Served no frames, since no viewer asked for any."
-            : "Served \(counted(report.framesSent, "frame")) and \(counted(report.snapshotsSent, "snapshot")), "
-                + "\(scaled(Double(report.bytesSent), "B")); encoded \(report.framesEncoded), "
-                + "skipped \(report.framesSkipped) for slow viewers."
-                + (live.framesSent == 0
-                    ? ""
-                    : " By WebRTC \(counted(live.framesSent, "frame")), \(scaled(Double(live.bytesSent), "B")).")
+            : "Served \(served.joined(separator: "; "))."
+                + (report.framesEncoded == 0 ? "" : " JPEG images encoded: \(report.framesEncoded).")
         result.details = [
             ("url", .string(url)), ("viewers", .count(all)), ("webrtcViewers", .count(live.viewers)),
             ("webrtcFramesSent", .count(live.framesSent)), ("webrtcBytesSent", .count(live.bytesSent)),

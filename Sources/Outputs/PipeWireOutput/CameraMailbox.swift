@@ -137,6 +137,6 @@ final class CameraMailbox: Sendable {
     }
 
     private static func wants(isRead: Bool) -> CaptureWants {
-        CaptureWants(maximumFrameRate: isRead ? nil : 5, isPassive: !isRead)
+        CaptureWants(maximumFrameRate: isRead ? nil : FrameRate(1, per: 4), isPassive: !isRead)
     }
 }

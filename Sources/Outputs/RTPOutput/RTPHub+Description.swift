@@ -8,11 +8,10 @@ import VideoCapturing
 #endif
 
 extension RTPHub {
-    /// Errors after which no later packet is taken either, and the one that a closed port brings.
+    /// Errors after which no later packet is taken either.
     static let tooLarge = EMSGSIZE
     static let forbidden = EPERM
     static let noAccess = EACCES
-    static let refused = ECONNREFUSED
 
     // MARK: Description
 

@@ -37,6 +37,9 @@ final class RTPHub: Sendable {
         var isRefused = false
         var failure: CaptureError?
         var thread: CaptureThread?
+        var runs = DatagramRuns()
+        /// Of the packets that leave together; in use only while the lock is held.
+        let batch: DatagramBatch
     }
 
     let address: StreamAddress
@@ -56,7 +59,8 @@ final class RTPHub: Sendable {
     init(_ address: StreamAddress, _ configuration: RTPOutput.Configuration) {
         self.address = address
         self.configuration = configuration
-        state = Locked(State(limiter: KeyFrameLimiter(interval: configuration.keyFrameInterval)))
+        let batch = DatagramBatch(size: max(configuration.maximumPacketSize, RTPSender.maximumReportSize))
+        state = Locked(State(limiter: KeyFrameLimiter(interval: configuration.keyFrameInterval), batch: batch))
         session = Locked(PlainSession(host: address.host, streams: []))
         session.withLock { $0.streams = [stream(RTPFormat(configuration.codec) ?? .h264)] }
     }
@@ -199,7 +203,8 @@ final class RTPHub: Sendable {
             let now = MonotonicClock().now
             if packet.isKeyFrame, channel.sender.configuration.format != .opus { state.limiter.didSendKeyFrame() }
             let isFirst = !channel.sender.hasSent
-            channel.sender.send(packet, at: now) { send($0.bytes, on: channel.sockets.media, &state) }
+            channel.sender.enqueue(packet, at: now) { add($0, of: channel, at: now, &state) }
+            sendBatch(of: channel, &state)
             // The first report follows the first packet, since what is played together depends on it.
             if isFirst {
                 state.nextReport = .zero
@@ -209,25 +214,45 @@ final class RTPHub: Sendable {
         }
     }
 
-    /// Sends a datagram; what the system does not take is lost, unless no later one will be taken either.
-    func send(_ bytes: UnsafeRawBufferPointer, on socket: DatagramSocket, _ state: inout State) {
-        var count = socket.send(bytes)
-        // What an earlier datagram has met; this one was not sent yet.
-        if count == -Int(RTPHub.refused) {
-            state.isRefused = true
-            count = socket.send(bytes)
+    /// Adds a packet to those that leave together.
+    func add(_ packet: OutgoingPacket, of channel: Channel, at now: MediaTime, _ state: inout State) {
+        state.batch.add { channel.sender.write(packet, into: $0, at: now)?.bytes.count ?? 0 }
+        if state.batch.isFull { sendBatch(of: channel, &state) }
+    }
+
+    /// Sends the packets that were added.
+    func sendBatch(of channel: Channel, _ state: inout State) { sendBatch(by: channel.sockets.media, &state) }
+
+    /// Sends a report; the last one, a goodbye, counts as none.
+    func sendReport(
+        of channel: Channel, isLast: Bool = false, _ state: inout State, _ write: (UnsafeMutableRawBufferPointer) -> Int
+    ) {
+        state.batch.add(write)
+        guard state.batch.count > 0 else { return }
+        if !isLast {
+            state.reportsSent += 1
+            // A refusal counts until a report is not refused.
+            state.isRefused = false
         }
-        guard count < 0 else { return }
-        state.packetsUnsent += 1
-        switch Int32(-count) {
+        sendBatch(by: channel.sockets.reports, &state)
+    }
+
+    /// What the system does not take is lost, unless no later packet will be taken either.
+    private func sendBatch(by socket: DatagramSocket, _ state: inout State) {
+        guard state.batch.count > 0 else { return }
+        let sent = socket.send(state.batch, &state.runs)
+        state.packetsUnsent += UInt64(state.batch.count - sent.count)
+        state.batch.removeAll()
+        if sent.isRefused { state.isRefused = true }
+        guard let (code, bytes) = sent.failure else { return }
+        switch code {
         case RTPHub.tooLarge:
             state.failure = CaptureError(
-                .invalidConfiguration, operation: "send a packet", subject: address.displayName, errno: RTPHub.tooLarge,
-                message: "The network takes no packets of \(bytes.count) bytes; use a lower mtu, such as 1200.")
+                .invalidConfiguration, operation: "send a packet", subject: address.displayName, errno: code,
+                message: "The network takes no packets of \(bytes) bytes; use a lower mtu, such as 1200.")
         case RTPHub.forbidden, RTPHub.noAccess:
             state.failure = CaptureError(
-                socket: Int32(-count), operation: "send a packet", StreamAddress(host: address.host, port: address.port)
-            )
+                socket: code, operation: "send a packet", StreamAddress(host: address.host, port: address.port))
         default: break
         }
     }

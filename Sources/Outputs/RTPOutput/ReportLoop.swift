@@ -21,8 +21,7 @@ final class ReportLoop {
     }
 
     private let hub: RTPHub
-    private let buffer = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: max(RTCPParser.maximumSize + 1, RTPSender.maximumReportSize), alignment: 16)
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: RTCPParser.maximumSize + 1, alignment: 16)
     private var descriptors: [pollfd] = []
     private var sockets: [DatagramSocket] = []
     /// The datagrams that are read before the other work is looked at again.
@@ -74,21 +73,16 @@ final class ReportLoop {
         guard now >= state.nextReport else { return }
         state.nextReport = now.advanced(by: RTPHub.reportInterval)
         for channel in state.channels {
-            let size = channel.sender.writeReport(into: buffer, at: now)
-            guard size > 0 else { continue }
-            state.reportsSent += 1
-            // A refusal counts until a report is not refused.
-            state.isRefused = false
-            hub.send(UnsafeRawBufferPointer(rebasing: buffer[..<size]), on: channel.sockets.reports, &state)
+            hub.sendReport(of: channel, &state) { channel.sender.writeReport(into: $0, at: now) }
         }
     }
 
     private func sayGoodbye() {
         hub.state.withLock { state in
             for channel in state.channels {
-                let size = channel.sender.writeGoodbye(into: buffer, at: MonotonicClock().now)
-                let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<size])
-                if size > 0 { _ = channel.sockets.reports.send(bytes) }
+                hub.sendReport(of: channel, isLast: true, &state) {
+                    channel.sender.writeGoodbye(into: $0, at: MonotonicClock().now)
+                }
             }
         }
     }
@@ -121,9 +115,8 @@ final class ReportLoop {
         }
         for index in state.channels.indices {
             let channel = state.channels[index]
-            let isAsked = channel.sender.handle(event, at: now) { packet in
-                channel.sender.send(packet, at: now) { hub.send($0.bytes, on: channel.sockets.media, &state) }
-            }
+            let isAsked = channel.sender.handle(event, at: now) { hub.add($0, of: channel, at: now, &state) }
+            hub.sendBatch(of: channel, &state)
             let isVideo = channel.sender.configuration.format != .opus
             if isAsked, isVideo, state.limiter.request(at: now) { wishes.isKeyFrameNeeded = true }
         }

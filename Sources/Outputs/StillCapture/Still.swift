@@ -88,6 +88,8 @@ extension Still {
         ///
         /// Nil, the default, takes what the capture delivers for its other consumers.
         public var wants: CaptureWants?
+        /// How long a nearer frame is waited for at least, of a source that was slowed down.
+        package var shortestWait = Duration.zero
 
         /// Settings; see the properties.
         public init(

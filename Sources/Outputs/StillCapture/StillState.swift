@@ -135,7 +135,7 @@ struct StillState {
     /// as long after the moment, and the time that frames are in flight. A source that gives a frame now and then is
     /// waited for no longer than an interval.
     private func decisionTime(of request: StillRequest, _ newest: VideoFrame) -> MediaTime {
-        let distance = min(request.moment - newest.timestamp, longestInterval)
+        let distance = min(request.moment - newest.timestamp, max(longestInterval, request.settings.shortestWait))
         return request.moment.advanced(by: distance + deliveryDelay)
     }
 
@@ -354,7 +354,10 @@ struct StillState {
         let decision = decisionTime(of: request, newest)
         if decision > now { plan.wait(until: decision) }
         // Nothing new by the time of a decision: a source that delivers changes only, such as a screen, is at rest.
-        let isOverdue = decision <= now || request.moment - newest.timestamp > longestInterval * 2
+        // One that gives a frame now and then may give one now.
+        let isOverdue =
+            decision <= now || request.moment - newest.timestamp > longestInterval * 2
+            || newest.estimatedFrameRate.map { $0.frameInterval > longestInterval } ?? false
         if !request.hasRequestedRefresh, isOverdue {
             waiting[index].hasRequestedRefresh = true
             plan.needsRefresh = true

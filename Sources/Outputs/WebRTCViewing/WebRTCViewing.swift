@@ -15,7 +15,8 @@ import WebRTCTransport
 /// **Encoding.** It is an output of the server's publisher, whose settings it has. All viewers share one encoder, which works
 /// only while there are any. A viewer whose network is much slower than that of the others gets fewer frames, where the encoder
 /// makes temporal layers, as VP8 does; otherwise the bitrate is what the slowest can take, and a server for many viewers
-/// (Janus) is better where their networks differ. Key frames that viewers ask for are made at most three times per second.
+/// (Janus) is better where their networks differ. Key frames that viewers ask for are made at most three times per second. Of a
+/// publisher of packets whose pictures browsers take, viewers get these as they come.
 ///
 /// **Sound.** Where the publisher has sound, viewers that offer to receive it get it as Opus.
 ///
@@ -84,8 +85,7 @@ public final class WebRTCViewing: LiveViewing, MediaOutput {
 
     /// VP8 or H.264 for viewers that come and go.
     public var feed: OutputContext.Feed {
-        var feed = OutputContext.Feed.PacketFeed(
-            codecs: [.vp8, .h264], purpose: .live, needsOwnEncoder: true, pixelAspectCodecs: [])
+        var feed = OutputContext.Feed.PacketFeed.webRTC
         feed.servesReceivers = true
         feed.maximumBitrate = configuration.bitrate
         return .packets(feed)
@@ -145,7 +145,10 @@ public final class WebRTCViewing: LiveViewing, MediaOutput {
 
     public var descriptorCount: Int { (maximumViewerCount ?? 0) * ViewerCost.descriptors }
 
-    public var hasSound: Bool { state.withLock { $0.context?.audioFormat != nil } }
+    public var hasSound: Bool {
+        guard let context = state.withLock({ $0.context }) else { return false }
+        return context.audioFormat != nil || context.passedTracks.contains { !$0.isVideo }
+    }
 
     // MARK: Sessions
 
@@ -201,20 +204,11 @@ public final class WebRTCViewing: LiveViewing, MediaOutput {
     private func makeViewer(
         _ offer: String, _ identifier: String, address: String, _ context: OutputContext
     ) throws -> (Viewer, sdp: String) {
-        let video =
-            state.withLock { $0.video }
-            ?? TrackDescription(
-                id: 0, codec: context.encoder?.codec ?? .vp8,
-                media: .video(TrackDescription.Video(width: 0, height: 0)))
-        var tracks = [video]
-        if let channels = context.audioFormat?.channels.count {
-            tracks.append(
-                TrackDescription(
-                    id: 1, codec: .opus, media: .audio(.init(sampleRate: 48_000, channelCount: channels))))
-        }
+        let tracks = tracks(context)
         var peer = PeerConnection.Configuration(isControlling: false, localAddresses: [address])
         peer.connectTimeout = .seconds(15)
-        var configuration = WebRTCSession.Configuration(tracks, peer: peer)
+        var configuration = WebRTCSession.Configuration(
+            tracks, peer: peer, isPassedOn: !context.passedTracks.isEmpty)
         configuration.maximumBitrate = context.encoder?.bitrate ?? configuration.maximumBitrate
         configuration.audioBitrate = WebRTCViewing.soundBitrate
         let feedback = Locked<PacketFeedback?>(nil)
@@ -234,6 +228,19 @@ public final class WebRTCViewing: LiveViewing, MediaOutput {
             session.close()
             throw error
         }
+    }
+
+    /// Those of a session: one of video, and one of sound where there is some.
+    private func tracks(_ context: OutputContext) -> [TrackDescription] {
+        guard context.passedTracks.isEmpty else { return context.passedTracks }
+        let video = TrackDescription(
+            id: 0, codec: context.encoder?.codec ?? .vp8,
+            media: .video(TrackDescription.Video(width: 0, height: 0)))
+        let sound = context.audioFormat.map { format in
+            TrackDescription(
+                id: 1, codec: .opus, media: .audio(.init(sampleRate: 48_000, channelCount: format.channels.count)))
+        }
+        return [state.withLock { $0.video } ?? video, sound].compactMap { $0 }
     }
 
     /// What sound takes of the bandwidth, in bits per second: the default of Opus in stereo.

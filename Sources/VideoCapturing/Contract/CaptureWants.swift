@@ -24,8 +24,8 @@ public struct CaptureWants: Sendable, Hashable {
     /// Whether luma and chroma are accepted in any layout, so that a capture need not convert them: for example a camera's
     /// YUYV in the driver's memory.
     public var acceptsNativeFormat: Bool
-    /// Whether the consumer takes the frames that the others want: its wants count only if no other consumer has
-    /// any.
+    /// Whether the consumer takes the frames that the others want: of its wants the rate counts, where it states one, and the
+    /// rest only if no other consumer has any.
     public var isPassive: Bool
 
     /// Wants; everything is of use where nothing is said.
@@ -48,12 +48,19 @@ public struct CaptureWants: Sendable, Hashable {
 
     /// Wants that satisfy both consumers. The more demanding one decides: the higher limits, or no limit if one has none; the
     /// higher minimum rate; the least common alignment. Black, compressed or native frames are accepted only if both accept
-    /// them. JPEG next to samples is used if one uses it. A passive consumer decides nothing next to one that is not.
+    /// them. JPEG next to samples is used if one uses it. A passive consumer decides nothing next to one that is not,
+    /// but the rate where it states a higher one.
     ///
     /// The less demanding consumer gets more than it wants: a `FrameAdapter`, or its ``PublisherSubscription`` for the rate,
     /// lowers that for it alone.
     public func merged(with other: CaptureWants) -> CaptureWants {
-        if isPassive != other.isPassive { return isPassive ? other : self }
+        if isPassive != other.isPassive {
+            var (deciding, passive) = isPassive ? (other, self) : (self, other)
+            if let rate = passive.maximumFrameRate {
+                deciding.maximumFrameRate = deciding.maximumFrameRate.map { max($0, rate) }
+            }
+            return deciding
+        }
         func higherLimit<Value: Comparable>(_ first: Value?, _ second: Value?) -> Value? {
             guard let first, let second else { return nil }
             return max(first, second)

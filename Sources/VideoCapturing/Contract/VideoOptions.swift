@@ -86,8 +86,10 @@ extension OptionValues {
             }
             let names = OptionValues.sizeNames.map(\.name)
             let guess = nearestName(to: word, in: names).map { " Did you mean \($0)?" } ?? ""
+            let example = parseDigits(word, as: Int.self).map { "; \($0)x is that width" } ?? ""
             throw OptionError(
-                option, text, "not a size.\(guess) Give WIDTHxHEIGHT or one of \(names.joined(separator: ", ")).")
+                option, text,
+                "not a size\(example).\(guess) Give WIDTHxHEIGHT or one of \(names.joined(separator: ", ")).")
         }
     }
 

@@ -138,12 +138,13 @@ public final class PublisherSubscription: ConsumerPlace {
     public func updateWants(_ wants: CaptureWants) {
         let concernsCapture = self.wants.withLock { current in
             defer { current = wants }
+            // With the lock held, so that of two calls the same one counts for all of them.
+            queue.setRepeatInterval(wants.minimumFrameRate?.frameInterval)
+            gate.withLock { $0.limit = wants.maximumFrameRate }
+            // Once it was limited, the gate must see all frames, for their damage.
+            if wants.maximumFrameRate != nil { isRateLimited.store(true, ordering: .relaxed) }
             return current.forCapture != wants.forCapture
         }
-        queue.setRepeatInterval(wants.minimumFrameRate?.frameInterval)
-        gate.withLock { $0.limit = wants.maximumFrameRate }
-        // Once it was limited, the gate must see all frames, for their damage.
-        if wants.maximumFrameRate != nil { isRateLimited.store(true, ordering: .relaxed) }
         if concernsCapture { onWants() }
     }
 

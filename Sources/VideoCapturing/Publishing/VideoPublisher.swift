@@ -18,6 +18,8 @@ public final class VideoPublisher: Sendable {
     public typealias QueueSettings = CaptureCore.QueueSettings
 
     private let core: PublisherCore<FrameFanOut>
+    /// Whether a thread hands the wants of all consumers to the capture, and whether they have changed meanwhile.
+    private let passing = Locked((isUnderWay: false, isOutdated: false))
 
     /// - Parameters:
     ///   - capture: the source of the frames; the publisher sets its consumer, and releases it in the end.
@@ -90,8 +92,19 @@ public final class VideoPublisher: Sendable {
     /// Asks the capture for a complete fresh frame; see ``VideoCapture/requestRefreshFrame()``.
     public func requestRefreshFrame() { capture.requestRefreshFrame() }
 
+    /// Hands the wants of all consumers to the capture: one thread at a time, so that older ones never replace newer ones.
     private func passWantsOn() {
-        capture.adapt(to: core.fanOut.mergedWants)
+        let isFirst = passing.withLock { passing in
+            defer { passing = (isUnderWay: true, isOutdated: passing.isUnderWay) }
+            return !passing.isUnderWay
+        }
+        guard isFirst else { return }
+        repeat {
+            capture.adapt(to: core.fanOut.mergedWants)
+        } while passing.withLock { passing in
+            defer { passing = (isUnderWay: passing.isOutdated, isOutdated: false) }
+            return passing.isOutdated
+        }
     }
 
     // MARK: Pictures
@@ -122,6 +135,8 @@ public final class VideoPublisher: Sendable {
     ///   meanwhile. The old capture then stays.
     public func replaceCapture(with new: any VideoCapture, timeout: Duration = .seconds(10)) throws(CaptureError) {
         try core.replaceCapture(with: new, timeout: timeout)
+        // They may have changed meanwhile, and reached the old one.
+        if !core.fanOut.places.isEmpty { passWantsOn() }
     }
 
     /// Statistics of the capture and of each consumer.

@@ -17,6 +17,8 @@ struct FramePacer {
     private let pacing: FramePacing
     private var epoch: MediaTime
     private var nextIndex: Int64 = 0
+    /// The last moment that was used.
+    private var last: MediaTime?
     /// The first timestamp of a source with its own time scale.
     private var sourceEpoch: MediaTime?
 
@@ -35,14 +37,17 @@ struct FramePacer {
     }
 
     /// Lowers the rate to `limit`, or raises it again to the source's own.
-    mutating func setRate(limit: FrameRate?) {
-        guard case .rate(let own) = pacing else { return }
+    mutating func setRate(limit: FrameRate?, at now: MediaTime) {
+        guard case .rate(let own) = pacing, let rate else { return }
         let wanted = limit.map { min($0, own) } ?? own
         guard wanted != rate else { return }
-        // The new rate begins where the next frame of the old one was due.
-        if let rate { epoch = epoch.advanced(by: rate.time(ofFrame: nextIndex)) }
+        // The new rate begins where the next frame of the old one was due. A higher one does not wait for that, which may be
+        // hours away.
+        var begin = epoch.advanced(by: rate.time(ofFrame: nextIndex))
+        if let last { begin = min(begin, max(now, last.advanced(by: wanted.frameInterval))) }
+        epoch = begin
         nextIndex = 0
-        rate = wanted
+        self.rate = wanted
     }
 
     /// Waits until a frame is due; nil when the capture is being stopped or there are new wants.
@@ -58,7 +63,9 @@ struct FramePacer {
         let current = max(nextIndex, rate.frameIndex(at: context.now - epoch))
         let missed = UInt64(current - nextIndex)
         nextIndex = current + 1
-        return Slot(time: epoch.advanced(by: rate.time(ofFrame: current)), missed: missed)
+        let time = epoch.advanced(by: rate.time(ofFrame: current))
+        last = time
+        return Slot(time: time, missed: missed)
     }
 
     /// The timestamp of a frame that the source has given, after waiting for it where the source's own times

@@ -159,7 +159,7 @@ final class SourceLoop: CaptureLoop, @unchecked Sendable {
             source.adapt(to: pending)
         }
         if isRefreshPending { source.refresh() }
-        pacer.setRate(limit: wants.maximumFrameRate)
+        pacer.setRate(limit: wants.maximumFrameRate, at: context.now)
         let settings = source.settings
         let rate = pacer.rate
         control.contents.withLock { contents in

@@ -31,6 +31,15 @@ import VideoCapturing
         #expect(run.leak == nil)
     }
 
+    /// As an encoder that was idle wants it when somebody comes.
+    @Test func aHigherRateDoesNotWaitForTheNextFrameOfALowOne() throws {
+        let run = try CaptureRun.running()
+        run.capture.adapt(to: CaptureWants(maximumFrameRate: FrameRate(1, per: 3600)))
+        #expect(eventually { run.statistics.framesDecimated > 5 })
+        run.capture.adapt(to: CaptureWants())
+        #expect(run.probe.waitForMore(10))
+    }
+
     /// A consumer that keeps all frames does not starve the driver: the rest are copies, and no stall.
     @Test func copiesForAHoarder() throws {
         let run = CaptureRun(StreamingMachine([FakeCamera.Mode(fourCC: .nv12, width: 64, height: 48, rate: 100)]))

@@ -70,6 +70,17 @@ import VideoCapturing
         }
     }
 
+    /// As an encoder that was idle wants it when somebody comes.
+    @Test func aHigherRateDoesNotWaitForTheNextFrameOfALowOne() throws {
+        try play(usual()) { capture, consumer in
+            capture.adapt(to: CaptureWants(maximumFrameRate: FrameRate(1, per: 3600)))
+            #expect(eventually { capture.streamStatistics.framesDecimated > 3 })
+            capture.adapt(to: CaptureWants())
+            let count = consumer.frames.count
+            #expect(consumer.waitForFrames(count + 3))
+        }
+    }
+
     /// Each frame is delivered before anything follows it.
     @Test func deliversBeforeTheNextBegins() throws {
         let taken = Locked(-1)
@@ -176,6 +187,12 @@ import VideoCapturing
             // Over the same connection, from the second on.
             #expect(server.accepted == 2)
             #expect(capture.streamStatistics.connections == 1)
+            // The wait for the next one ends when more are wanted.
+            capture.adapt(to: CaptureWants(maximumFrameRate: FrameRate(1, per: 3600)))
+            usleep(100_000)
+            let count = consumer.frames.count
+            capture.adapt(to: CaptureWants())
+            #expect(consumer.waitForFrames(count + 3))
         }
     }
 

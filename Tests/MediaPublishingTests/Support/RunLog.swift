@@ -123,6 +123,47 @@ final class ProbeSink: PacketSink {
     func finish() { state.withLock { $0.isFinished = true } }
 }
 
+/// A receiver of an output, whose network carries a bitrate; keeps what it gets.
+final class ReceiverSink: FeedbackSink {
+    private struct State {
+        var tracks: [TrackDescription] = []
+        var packets: [MediaPacket] = []
+        var feedback: PacketFeedback?
+        var isFinished = false
+    }
+
+    private let state = Locked(State())
+    private let bitrate: Int?
+
+    init(bitrate: Int? = nil) { self.bitrate = bitrate }
+
+    var packets: [MediaPacket] { state.withLock { $0.packets } }
+    var tracks: [Codec] { state.withLock { $0.tracks.map(\.codec) } }
+
+    func requestKeyFrame() { state.withLock { $0.feedback }?.requestKeyFrame() }
+    func connectFeedback(_ feedback: PacketFeedback?) { state.withLock { $0.feedback = feedback } }
+    func begin(_ tracks: [TrackDescription]) {
+        let feedback = state.withLock { state in
+            state.tracks = tracks
+            return state.feedback
+        }
+        feedback?.requestBitrate(bitrate)
+    }
+    func write(_ packet: MediaPacket) {
+        state.withLock { $0.packets.append(packet) }
+        state.wakeAll()
+    }
+    func finish() {
+        state.withLock { $0.isFinished = true }
+        state.wakeAll()
+    }
+
+    func wait(for count: Int) throws {
+        try #require(state.wait(until: RunLog.limit) { $0.packets.count >= count ? () : nil } != nil)
+    }
+    func waitForEnd() throws { try #require(state.wait(until: RunLog.limit) { $0.isFinished ? () : nil } != nil) }
+}
+
 /// Asks for a key frame with each packet.
 final class AskingSink: FeedbackSink {
     private let state = Locked((feedback: PacketFeedback?.none, keyFrames: 0))

@@ -26,14 +26,11 @@ public final class H264Decoder: VideoDecoder {
     /// The number of access units that were not shown while waiting for a picture at which decoding can begin.
     public private(set) var skippedUnitCount: UInt64 = 0
     /// Color matrix and range of the last picture.
-    public private(set) var color = ColorDescription.assumed(for: .i420)
-    public private(set) var isInterlaced = false
+    public var color: ColorDescription { decoder.color }
+    public var isInterlaced: Bool { decoder.isInterlaced }
 
     private let showsDamage: Bool
-    private let pool = FramePool()
-    private let maker: PictureMaker
-    private let context: UnsafeMutablePointer<AVCodecContext>
-    private let packet: UnsafeMutablePointer<AVPacket>
+    private let decoder: CodecDecoder
     private var numbers = FrameNumberTracker()
     /// Whether pictures are decoded from a recovery point on, and not whole yet.
     private var isRecovering = false
@@ -54,50 +51,16 @@ public final class H264Decoder: VideoDecoder {
         configuration: AVCDecoderConfiguration? = nil, maximumPixelCount: Int = FFmpegReader.maximumPixelCount,
         showsDamage: Bool = false
     ) throws(CodecError) {
-        _ = FFmpegLibrary.prepared
         self.showsDamage = showsDamage
-        maker = PictureMaker(path: "H.264", isStillCodec: false, frames: pool)
-        guard let decoder = avcodec_find_decoder(AV_CODEC_ID_H264) else {
-            throw CodecError(
-                .library, operation: "set up the decoder", subject: "H.264",
-                message: "This FFmpeg has no decoder for H.264; install one that has, as Debian's libavcodec59.")
-        }
-        var made = avcodec_alloc_context3(decoder)
-        var packet = av_packet_alloc()
-        guard let context = made, let allocated = packet else {
-            avcodec_free_context(&made)
-            av_packet_free(&packet)
-            throw H264Decoder.outOfMemory("set up the decoder")
-        }
-        // Frame threads hold a picture back each.
-        context.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY
-        context.pointee.thread_count = 1
-        context.pointee.thread_type = FF_THREAD_SLICE
-        context.pointee.max_pixels = Int64(clamping: maximumPixelCount)
-        let opened = avcodec_open2(context, decoder, nil)
-        guard opened >= 0 else {
-            avcodec_free_context(&made)
-            av_packet_free(&packet)
-            throw CodecError(
-                opened == clibav_out_of_memory ? .outOfMemory : .library, operation: "set up the decoder",
-                subject: "H.264", libraryCode: opened, message: "FFmpeg cannot decode H.264: \(describeAV(opened)).")
-        }
-        self.context = context
-        self.packet = allocated
+        decoder = try CodecDecoder(AV_CODEC_ID_H264, "H.264", threads: 1, maximumPixelCount: maximumPixelCount)
+        decoder.showsDamage = showsDamage
         if let configuration {
             configuration.annexB.withUnsafeBytes { sets in
                 _ = numbers.add(sets)
                 // Without a picture it counts as an error.
-                _ = send(sets, time: .zero)
+                _ = decoder.send(sets, time: .zero)
             }
         }
-    }
-
-    deinit {
-        var packet: UnsafeMutablePointer<AVPacket>? = packet
-        av_packet_free(&packet)
-        var context: UnsafeMutablePointer<AVCodecContext>? = context
-        avcodec_free_context(&context)
     }
 
     public func decode(_ packet: UnsafeRawBufferPointer, output: (PixelBuffer) throws -> Void) throws {
@@ -138,8 +101,9 @@ public final class H264Decoder: VideoDecoder {
         }
         mustRestart = true
         // libavcodec finds out by what it has shown too early, and leaves out the rest.
+        let context = decoder.context
         context.pointee.has_b_frames = max(context.pointee.has_b_frames, Int32(picture.reorderedFrames))
-        let sent = send(unit, time: time)
+        let sent = decoder.send(unit, time: time)
         // What a recovery point's first pictures refer to may never have been there.
         guard sent >= 0 || isRecovering && sent != clibav_out_of_memory else { throw damage(sent) }
         try checkMemory()
@@ -159,7 +123,7 @@ public final class H264Decoder: VideoDecoder {
     /// A picture at which decoding begins may come without those that it needs.
     private func takeParameterSets(of unit: UnsafeRawBufferPointer) {
         // Without a picture libavcodec counts them as an error.
-        AnnexB.parameterSets(of: unit).withUnsafeBytes { _ = send($0, time: .zero) }
+        AnnexB.parameterSets(of: unit).withUnsafeBytes { _ = decoder.send($0, time: .zero) }
     }
 
     /// Nothing is shown until decoding can begin again.
@@ -171,7 +135,7 @@ public final class H264Decoder: VideoDecoder {
     /// Hands out the pictures that are held back, and makes libavcodec begin again: otherwise it would take what comes for
     /// the continuation of what was lost.
     private func restart(_ output: (PixelBuffer, Duration) throws -> Void) throws {
-        _ = avcodec_send_packet(context, nil)
+        decoder.sendEnd()
         while true {
             do {
                 guard try receive(output) else { break }
@@ -179,13 +143,14 @@ public final class H264Decoder: VideoDecoder {
                 continue
             }
         }
-        avcodec_flush_buffers(context)
+        decoder.reset()
         mustRestart = false
     }
 
     /// Throws for pictures of which more are kept, to refer to them or to reorder them, than any level allows: some bytes
     /// cannot take a gigabyte so.
     private func checkMemory() throws {
+        let context = decoder.context
         let pixels = Int(context.pointee.coded_width) * Int(context.pointee.coded_height)
         let frames = Int(max(context.pointee.refs, context.pointee.has_b_frames))
         guard frames * pixels > H264Decoder.maximumHeldPixels else { return }
@@ -195,7 +160,7 @@ public final class H264Decoder: VideoDecoder {
 
     /// Forgets what came so far, as after a lost connection: nothing is shown until decoding can begin.
     public func reset() {
-        avcodec_flush_buffers(context)
+        decoder.reset()
         numbers.reset()
         (isWaitingForKeyFrame, isRecovering, mustRestart) = (true, false, false)
     }
@@ -209,55 +174,19 @@ public final class H264Decoder: VideoDecoder {
         try restart(output)
     }
 
-    /// libavcodec copies the bytes, since they are not its own.
-    private func send(_ bytes: UnsafeRawBufferPointer, time: Duration) -> Int32 {
-        // An empty packet would be the end of the stream.
-        guard !bytes.isEmpty, let size = Int32(exactly: bytes.count) else { return 0 }
-        packet.pointee.data = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
-        packet.pointee.size = size
-        packet.pointee.pts = time.nanoseconds
-        return avcodec_send_packet(context, packet)
-    }
-
     /// False when there is no further picture.
     private func receive(_ output: (PixelBuffer, Duration) throws -> Void) throws -> Bool {
-        guard let lent = pool.take() else { throw H264Decoder.outOfMemory("decode a packet") }
-        let result = avcodec_receive_frame(context, lent.frame)
-        guard result >= 0 else {
-            pool.restore(lent)
-            if result == clibav_again || result == clibav_end { return false }
-            throw damage(result)
+        switch try decoder.receive() {
+        case .nothing: return false
+        case .damage(let code): throw damage(code)
+        case .picture(let buffer, let time, _):
+            try output(buffer, time)
+            return true
         }
-        let frame = lent.frame.pointee
-        let isDamaged = frame.flags & AV_FRAME_FLAG_CORRUPT != 0 || frame.decode_error_flags != 0
-        guard !isDamaged || showsDamage else {
-            pool.restore(lent)
-            throw damage(nil)
-        }
-        isInterlaced = clibav_is_interlaced(lent.frame) != 0
-        let picture: (buffer: PixelBuffer, color: ColorDescription)
-        do {
-            picture = try maker.makePicture(lent)
-        } catch let error as MediaFileError {
-            throw CodecError(
-                .formatUnsupported, operation: "decode a packet", subject: "H.264", message: error.message)
-        }
-        color = picture.color
-        try output(picture.buffer, .nanoseconds(frame.pts == clibav_no_time ? 0 : frame.pts))
-        return true
     }
 
     private func damage(_ code: Int32?) -> CodecError {
-        if code == clibav_out_of_memory { return H264Decoder.outOfMemory("decode a packet") }
-        beginWaiting()
-        return CodecError(
-            .corruptData, operation: "decode a packet", subject: "H.264", libraryCode: code,
-            message: "The packet is cut off or damaged; pictures are shown again from the next key frame.")
-    }
-
-    private static func outOfMemory(_ operation: String) -> CodecError {
-        CodecError(
-            .outOfMemory, operation: operation, subject: "H.264",
-            message: "The machine has no memory left for the pictures; close other programs or use a smaller size.")
+        if code != clibav_out_of_memory { beginWaiting() }
+        return decoder.error(code)
     }
 }

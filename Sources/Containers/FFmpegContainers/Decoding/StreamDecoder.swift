@@ -79,7 +79,7 @@ final class StreamDecoder {
         clock = FrameClock(
             timeBase: stream.pointee.time_base, start: start == clibav_no_time ? nil : start,
             rate: FrameRate(stream.pointee.avg_frame_rate) ?? request.frameRate,
-            largestStep: AllowedFormats.mayJump(demuxer.name) ? .seconds(10) : nil)
+            largestStep: AllowedFormats.largestStep(demuxer.name))
     }
 
     deinit {

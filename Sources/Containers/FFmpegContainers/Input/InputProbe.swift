@@ -58,8 +58,9 @@ enum AllowedFormats {
         name.split(separator: ",").contains { ["mov", "gif", "apng"].contains($0) }
     }
 
-    /// Whether a large step of the times is not a pause: receivers write what arrives, and its sender may begin again.
-    static func mayJump(_ name: String) -> Bool { ["mpegts", "mpeg"].contains(name) }
+    /// The largest step of the times that is a pause; nil for any. Receivers of transport streams write what arrives, and its
+    /// sender may begin again.
+    static func largestStep(_ name: String) -> Duration? { ["mpegts", "mpeg"].contains(name) ? .seconds(10) : nil }
 
     /// The list for the library's option.
     static let list = names.sorted().joined(separator: ",")

@@ -269,6 +269,8 @@ final class LiveInput {
 
     func beginOpening() { begin(request.openingTimeout ?? request.timeout) }
     func beginWait() { begin(request.timeout) }
+    /// Begins to look into the packets for as long, of the stream's time, as the library is allowed to.
+    func beginLooking(for length: Duration) { begin((request.openingTimeout ?? request.timeout) + length) }
 
     private func begin(_ limit: Duration) {
         self.limit = limit

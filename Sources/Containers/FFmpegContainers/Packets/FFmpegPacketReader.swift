@@ -63,6 +63,9 @@ final class FFmpegPacketReader {
         av_packet_free(&packet)
     }
 
+    /// The largest step of the times that is a pause; nil for any.
+    var largestStep: Duration? { AllowedFormats.largestStep(demuxer.name) }
+
     /// When the first track begins, in nanoseconds on the time line of the packets.
     var start: Int64 { streams.first?.start ?? 0 }
 

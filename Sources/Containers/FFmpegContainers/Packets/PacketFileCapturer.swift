@@ -56,6 +56,7 @@ private struct PacketFileSource: PacketSource {
             self.reader = reader
             hasEnded = false
             settings.tracks = reader.tracks
+            settings.largestStep = reader.largestStep
         } catch {
             throw captureError(error)
         }

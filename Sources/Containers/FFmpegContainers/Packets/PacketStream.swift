@@ -59,6 +59,7 @@ final class PacketStream {
                 orientation: display.orientation,
                 color: PacketStream.color(of: parameters.pointee), pixelAspect: pixelAspect, frameRate: rate)
             video.isMirrored = display.isMirrored
+            video.isReordered = reorderDepth > 0
             self.video = video
             description = TrackDescription(
                 id: id, codec: PacketStream.codec(of: parameters.pointee.codec_id), media: .video(video))

@@ -1,9 +1,9 @@
 import VideoCapturing
 
-/// Interleaves the packets of several tracks by their timestamps.
+/// Interleaves the packets of several tracks by the times at which they are decoded.
 ///
 /// A packet is released once every other track has a later one, so that no earlier one can follow. Of packets with the
-/// same timestamp that of the earlier track in the list comes first. A silent track delays the others for at most a limit
+/// same time that of the earlier track in the list comes first. A silent track delays the others for at most a limit
 /// of media time; its later packets are then out of order by as much as they were late.
 package struct PacketInterleaver {
     private struct Queue {
@@ -33,10 +33,10 @@ package struct PacketInterleaver {
             return try output(packet)
         }
         queues[index].packets.append(packet)
-        newest = max(newest, packet.timestamp)
+        newest = max(newest, PacketInterleaver.time(of: packet))
         while let next = earliest() {
             guard let head = queues[next].head else { return }
-            let isCertain = queues.allSatisfy { $0.head != nil } || newest - head.timestamp > limit
+            let isCertain = queues.allSatisfy { $0.head != nil } || newest - PacketInterleaver.time(of: head) > limit
             guard isCertain else { return }
             try output(queues[next].packets.removeFirst())
         }
@@ -49,13 +49,15 @@ package struct PacketInterleaver {
 
     /// The queue whose head is the earliest; nil when all are empty.
     private func earliest() -> Int? {
-        var result: (index: Int, timestamp: MediaTime)?
+        var result: (index: Int, time: MediaTime)?
         for (index, queue) in queues.enumerated() {
-            guard let timestamp = queue.head?.timestamp, result.map({ timestamp < $0.timestamp }) ?? true else {
+            guard let time = queue.head.map(PacketInterleaver.time), result.map({ time < $0.time }) ?? true else {
                 continue
             }
-            result = (index, timestamp)
+            result = (index, time)
         }
         return result?.index
     }
+
+    private static func time(of packet: MediaPacket) -> MediaTime { packet.decodeTimestamp ?? packet.timestamp }
 }

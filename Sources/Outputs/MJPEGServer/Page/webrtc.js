@@ -33,9 +33,10 @@ function watchFrames(peer, video) {
     video.requestVideoFrameCallback(look);
     if (typeof frame.rtpTimestamp !== 'number') rtc.epoch = NaN;
     const ticks = rtc.epoch + 90 * (frame.expectedDisplayTime + serverClock.offset) - frame.rtpTimestamp;
-    const age = (ticks % 2 ** 32 + 2 ** 32) % 2 ** 32 / 90;
+    // Less than nothing, up to a second, where the clocks or the camera's times are off by more than it took.
+    const age = ((ticks + 90000) % 2 ** 32 + 2 ** 32) % 2 ** 32 / 90 - 1000;
     // Beyond a minute it is the browser's guess of the display that is wrong.
-    if (age < 60000) rtc.ages.push(age);
+    if (age < 60000) rtc.ages.push(Math.max(0, age));
   };
   if (rtc.epoch === rtc.epoch) video.requestVideoFrameCallback(look);
 }
@@ -212,7 +213,7 @@ async function measureRTC() {
     : 1000 * ((trip >= 0 ? trip / 2 : 0) + (frames > 0 ? waited / frames : 0));
   rtc.sample = {
     rate: seconds > 0 ? (video.framesDecoded - before.framesDecoded) / seconds : NaN,
-    latency: latency > 0 ? latency : NaN,
+    latency: latency >= 0 ? latency : NaN,
     bitrate: seconds > 0 ? 8 * (video.bytesReceived - before.bytesReceived) / seconds : NaN,
     dropped: Math.max(0, (video.framesDropped || 0) - (before.framesDropped || 0)),
   };

@@ -53,6 +53,8 @@ struct BroadcastState {
     /// When there was last a viewer or a request for a snapshot.
     var lastDemand = MediaTime.zero
     var isFailing = false
+    /// Whether each frame costs the decoding of a packet.
+    var areFramesDecoded = false
 
     /// Whether frames of the source are shown, and not a placeholder.
     private(set) var isLive = false

@@ -136,6 +136,7 @@ final class Broadcaster: Sendable {
     /// - Returns: a number by which to withdraw the request; nil when it was answered at once.
     func requestSnapshot(_ answer: @escaping @Sendable (FramePart) -> Void) -> UInt64? {
         let now = clock.now
+        var settings = Still.Settings(timeout: configuration.snapshotTimeout)
         let (part, number, stills) = state.withLock { state -> (FramePart?, UInt64, StillCapture?) in
             if !state.isLive, state.placeholder.isLasting, let part = state.currentPart { return (part, 0, nil) }
             state.lastTicket += 1
@@ -143,6 +144,7 @@ final class Broadcaster: Sendable {
                 state.snapshots[state.lastTicket] = answer
                 return (nil, state.lastTicket, nil)
             }
+            if isAtLowRate(state, at: now) { settings.shortestWait = .seconds(1) }
             state.addShot(state.lastTicket, at: now, answer)
             return (nil, state.lastTicket, stills)
         }
@@ -151,12 +153,17 @@ final class Broadcaster: Sendable {
             return nil
         }
         worker.wake()
-        if let stills { takeFrame(forShot: number, stills) }
+        if let stills { takeFrame(forShot: number, settings, stills) }
         return number
     }
 
-    private func takeFrame(forShot number: UInt64, _ stills: StillCapture) {
-        let settings = Still.Settings(timeout: configuration.snapshotTimeout)
+    /// Whether the source gives frames, and few of them, since there were no viewers.
+    private func isAtLowRate(_ state: BroadcastState, at now: MediaTime) -> Bool {
+        guard isIdle(state, at: now), let rate = idleFrameRate(state), let newest = state.newest else { return false }
+        return now - newest.timestamp < rate.frameInterval * 2
+    }
+
+    private func takeFrame(forShot number: UInt64, _ settings: Still.Settings, _ stills: StillCapture) {
         Task { [weak self] in
             // Without a frame the client's own timeout answers.
             guard let frame = try? await stills.frame(settings), let self else { return }
@@ -293,12 +300,19 @@ final class Broadcaster: Sendable {
         if needsRefresh { feedback?.requestRefreshFrame() }
     }
 
+    private func isIdle(_ state: BroadcastState, at now: MediaTime) -> Bool {
+        state.viewers.isEmpty && !state.hasSnapshotRequests && now - state.lastDemand >= configuration.idleDelay
+    }
+
+    /// The rate without viewers. Most cameras send a key frame in four seconds, with which a decoder has nothing else to do.
+    private func idleFrameRate(_ state: BroadcastState) -> FrameRate? {
+        guard let rate = configuration.idleFrameRate, state.areFramesDecoded else { return configuration.idleFrameRate }
+        return FrameRate(1, per: 4).map { min($0, rate) }
+    }
+
     private func wants(_ state: BroadcastState, at now: MediaTime) -> CaptureWants {
-        let isIdle =
-            state.viewers.isEmpty && !state.hasSnapshotRequests
-            && now - state.lastDemand >= configuration.idleDelay
-        let rate =
-            isIdle ? configuration.idleFrameRate ?? configuration.maximumFrameRate : configuration.maximumFrameRate
+        let isIdle = isIdle(state, at: now)
+        let rate = isIdle ? idleFrameRate(state) ?? configuration.maximumFrameRate : configuration.maximumFrameRate
         return CaptureWants(
             maximumFrameRate: rate, acceptsCompressed: configuration.passesThrough,
             usesCompressed: configuration.passesThrough && !isIdle, acceptsNativeFormat: true)

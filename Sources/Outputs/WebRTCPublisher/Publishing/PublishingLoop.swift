@@ -13,6 +13,8 @@ final class PublishingLoop: Sendable {
         var state = WebRTCOutput.State.idle
         var isEnding = false
         var tracks: [TrackDescription] = []
+        /// Whether the packets are those of a source.
+        var isPassedOn = false
         var session: WebRTCSession?
         /// What waits for STUN and TURN servers, which the end must not wait for either.
         var gathering: WebRTCSession?
@@ -83,10 +85,11 @@ final class PublishingLoop: Sendable {
 
     func connectFeedback(_ feedback: PacketFeedback?) { shared.withLock { $0.feedback = feedback } }
 
-    func begin(_ tracks: [TrackDescription]) throws(CaptureError) {
+    func begin(_ tracks: [TrackDescription], isPassedOn: Bool) throws(CaptureError) {
         let isFirst = shared.withLock { shared in
             guard shared.thread == nil, !shared.isEnding, shared.tracks.isEmpty else { return false }
             shared.tracks = tracks
+            shared.isPassedOn = isPassedOn
             return true
         }
         guard isFirst else { return }
@@ -285,7 +288,7 @@ final class PublishingLoop: Sendable {
     }
 
     private func makeSession() throws(CaptureError) -> WebRTCSession {
-        let (tracks, feedback) = shared.withLock { ($0.tracks, $0.feedback) }
+        let (tracks, isPassedOn, feedback) = shared.withLock { ($0.tracks, $0.isPassedOn, $0.feedback) }
         var addresses: [String] = []
         if !configuration.offersAllAddresses { addresses = [try localAddress(towards: server.host, port: server.port)] }
         var peer = PeerConnection.Configuration(
@@ -294,7 +297,7 @@ final class PublishingLoop: Sendable {
         peer.connectTimeout = configuration.connectTimeout
         peer.canRestart = true
         peer.resolvesNames = true
-        var session = WebRTCSession.Configuration(tracks, peer: peer)
+        var session = WebRTCSession.Configuration(tracks, peer: peer, isPassedOn: isPassedOn)
         if let maximum = feedback?.maximumBitrate { session.maximumBitrate = maximum }
         for track in tracks {
             if case .audio(let audio) = track.media { session.audioBitrate = 48_000 * audio.channelCount }

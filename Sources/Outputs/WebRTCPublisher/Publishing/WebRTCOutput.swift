@@ -10,6 +10,7 @@ public import VideoCapturing
 /// ```
 /// **Media.** VP8 or H.264, and Opus. The encoder is of this output alone: it follows what the way to the peer can take, and
 /// makes key frames when the peer asks for them. What it makes faster than that is left out in whole groups of pictures.
+/// Packets that are passed on keep their bitrate; without B-frames, which peers do not show.
 ///
 /// **Connection.** It connects with the first picture, and again with growing delays when the connection is lost, each time as a
 /// new session, which begins with a key frame. By default the peer learns one address of this machine: the one from
@@ -107,7 +108,7 @@ public class WebRTCOutput: FeedbackSink, @unchecked Sendable {
                 message: "WebRTC is sent one track of VP8 or H.264 and one of Opus, and these are "
                     + "\(tracks.map(\.codec.rawValue).joined(separator: ", ")).")
         }
-        try loop.begin(tracks)
+        try loop.begin(tracks, isPassedOn: context.withLock { $0?.passedTracks.isEmpty == false })
     }
 
     /// Queues a packet; packets without a connection are left out.
@@ -125,9 +126,7 @@ extension WebRTCOutput: MediaOutput {
     public var kind: String { loop.server.kind }
 
     /// VP8 or H.264, of an encoder that follows the bandwidth of this output.
-    public var feed: OutputContext.Feed {
-        .packets(.init(codecs: [.vp8, .h264], purpose: .live, needsOwnEncoder: true, pixelAspectCodecs: []))
-    }
+    public var feed: OutputContext.Feed { .packets(.webRTC) }
 
     /// Opus.
     public var audioFeed: OutputContext.AudioFeed? { .packets([.opus]) }
@@ -174,6 +173,15 @@ extension WebRTCOutput: MediaOutput {
             ("refusals", .array(report.refusals.map { .string($0) })),
         ]
         return result
+    }
+}
+
+extension OutputContext.Feed.PacketFeed {
+    /// Packets as peers of WebRTC take them.
+    package static var webRTC: Self {
+        var feed = Self(codecs: [.vp8, .h264], purpose: .live, needsOwnEncoder: true, pixelAspectCodecs: [])
+        feed.takesReorderedPictures = false
+        return feed
     }
 }
 

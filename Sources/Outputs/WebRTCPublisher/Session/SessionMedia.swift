@@ -1,5 +1,6 @@
 import CaptureCore
 import RTP
+internal import StreamTransport
 import VideoCapturing
 import WebRTCTransport
 
@@ -60,7 +61,7 @@ final class SessionMedia {
     ///
     /// - Returns: the time of the next call.
     func sendDue(
-        from queue: PacketQueue, at now: MediaTime, using batch: PacketBatch, send: (PacketBatch) -> Void
+        from queue: PacketQueue, at now: MediaTime, using batch: DatagramBatch, send: (DatagramBatch) -> Void
     ) -> MediaTime {
         while pacer.queueDuration < SessionMedia.maximumPaced, let packet = queue.popIfPresent() {
             packetize(packet, at: now)

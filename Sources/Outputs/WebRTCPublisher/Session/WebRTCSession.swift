@@ -1,5 +1,6 @@
 import CaptureCore
 import RTP
+package import StreamTransport
 import VideoCapturing
 import WebRTCTransport
 
@@ -19,14 +20,20 @@ package final class WebRTCSession: SendClient {
         package var maximumBitrate = 2_500_000
         /// The bitrate of the sound.
         package var audioBitrate = 0
+        /// Whether the packets are those of a source, whose bitrate is given: the way is taken for good enough, until
+        /// it shows that it is not, and then whole groups of pictures are left out.
+        package private(set) var isPassedOn = false
         /// The addresses and servers of ICE.
         package var peer: PeerConnection.Configuration
         /// How long STUN and TURN servers may take to answer.
         package var gatherTimeout = Duration.seconds(10)
 
-        package init(_ tracks: [TrackDescription], peer: PeerConnection.Configuration) {
+        package init(_ tracks: [TrackDescription], peer: PeerConnection.Configuration, isPassedOn: Bool = false) {
             self.tracks = tracks
             self.peer = peer
+            self.isPassedOn = isPassedOn
+            // More than a camera of 4K sends.
+            if isPassedOn { maximumBitrate = 25_000_000 }
         }
     }
 
@@ -78,7 +85,7 @@ package final class WebRTCSession: SendClient {
     /// Where it is called to send; nil unless it is live.
     private let place = Locked<SendPlace?>(nil)
 
-    private static let queueLimits = PacketQueue.Limits(packets: 128, bytes: 4 << 20, duration: .seconds(1))
+    private static let queueLimits = PacketQueue.Limits(packets: 512, bytes: 4 << 20, duration: .seconds(1))
 
     /// A session that does nothing yet.
     ///
@@ -201,6 +208,7 @@ package final class WebRTCSession: SendClient {
         var estimation = BandwidthEstimator.Configuration(
             maximum: configuration.maximumBitrate * 115 / 100 + audioBitrate * 3 / 2)
         estimation.usesTransportFeedback = usesTransportFeedback
+        if configuration.isPassedOn { estimation.start = estimation.maximum }
         let media = SessionMedia(streams, BandwidthEstimator(estimation), clock: clock, audioBitrate: audioBitrate)
         nonisolated(unsafe) let made = media
         shared.withLock { $0.media = made }
@@ -299,7 +307,7 @@ package final class WebRTCSession: SendClient {
         }
     }
 
-    package func sendDue(at now: MediaTime, using batch: PacketBatch) -> MediaTime? {
+    package func sendDue(at now: MediaTime, using batch: DatagramBatch) -> MediaTime? {
         guard let peer else { return nil }
         let (next, requests, hasWaiter) = shared.withLock { shared -> (MediaTime?, SessionMedia.Requests, Bool) in
             guard shared.state == .live, let media = shared.media else { return (nil, SessionMedia.Requests(), false) }

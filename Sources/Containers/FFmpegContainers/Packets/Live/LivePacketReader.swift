@@ -1,6 +1,5 @@
 import CLibAV
 import FFmpegSupport
-import H264Bitstream
 import MediaContainers
 import PacketCapturing
 import VideoCapturing
@@ -13,9 +12,13 @@ final class LivePacketReader {
     /// Whether the stream states no times, so that packets have those of their arrival.
     let isUntimed: Bool
 
-    /// When the stream was opened, by the machine's clock, and the time on its scale of the first packet that came then.
+    /// From the time of a packet, on the stream's scale, to when it would have come if it had not been held anywhere, by the machine's
+    /// clock, in nanoseconds; nil before the first packet.
+    var lag: Int64? { (burst.firstLag ?? firstLag).map { $0 &- burst.age } }
+    /// Whether the stream comes as fast as it is taken, and not live.
+    var isFilm: Bool { burst.isFilm }
+    /// When the stream was opened, by the machine's clock.
     let opened: MediaTime
-    private(set) var firstTime: MediaTime?
 
     private let input: LiveInput
     private let context: UnsafeMutablePointer<AVFormatContext>
@@ -28,6 +31,11 @@ final class LivePacketReader {
     private var ready: [(packet: MediaPacket, lost: Int)] = []
     private var returned = 0
     private var hasEnded = false
+    /// An error that came behind packets that are ready.
+    private var pendingError: CaptureError?
+    /// From the time of the first packet to the opening.
+    private var firstLag: Int64?
+    private var burst = Burst()
     /// When the packets of the video begin, on the stream's scale; nil before its first key frame.
     private var start: MediaTime?
     private var untimed: UntimedPackets?
@@ -42,9 +50,12 @@ final class LivePacketReader {
 
     /// Opens a stream and reads ahead until all tracks are described, and the video has a key frame.
     ///
+    /// - Parameters:
+    ///   - request: what to open.
+    ///   - isPulled: whether a server is asked for the stream, which may begin with pictures that it has kept.
     /// - Throws: `CaptureError`: `deviceNotFound`, `permissionDenied`, `formatUnsupported`, `stalled`, `invalidState` once
     ///   the capture is being stopped.
-    init(_ request: StreamDemuxerFactory.Request) throws(CaptureError) {
+    init(_ request: StreamDemuxerFactory.Request, isPulled: Bool) throws(CaptureError) {
         _ = FFmpegLibrary.prepared
         let input = try LiveInput(request)
         self.input = input
@@ -60,6 +71,7 @@ final class LivePacketReader {
         isUntimed = LivePacketReader.rawFormats.contains(format)
         try chooseStreams()
         try readAhead()
+        if isPulled { try readBurst() }
     }
 
     deinit {
@@ -77,6 +89,7 @@ final class LivePacketReader {
     /// - Throws: `deviceLost`, `stalled`, `formatUnsupported`; `invalidState` once the capture is being stopped.
     func next() throws(CaptureError) -> (packet: MediaPacket, lost: Int)? {
         while returned == ready.count {
+            if let error = pendingError.take() { throw error }
             guard !hasEnded else { return nil }
             ready.removeAll(keepingCapacity: true)
             returned = 0
@@ -91,11 +104,12 @@ final class LivePacketReader {
     private func chooseStreams() throws(CaptureError) {
         // An FLV stream may announce tracks that never come.
         let isFlash = context.pointee.iformat.map { String(cString: $0.pointee.name).hasSuffix("flv") } ?? false
-        context.pointee.max_analyze_duration = isFlash ? 1_000_000 : 10_000_000
+        let length = Duration.seconds(isFlash ? 1 : 10)
+        context.pointee.max_analyze_duration = length.nanoseconds / 1000
         let isRawH264 = isUntimed && context.pointee.streams[0]?.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_H264
         // In raw H.264 the library would look for a rate, and find none without times.
         if !isRawH264 {
-            input.beginOpening()
+            input.beginLooking(for: length)
             let looked = clibav_find_stream_info(context, "threads=1:max_pixels=\(FFmpegReader.maximumPixelCount)")
             if let error = input.interruption { throw error }
             if looked == clibav_out_of_memory { throw input.outOfMemory }
@@ -135,7 +149,8 @@ final class LivePacketReader {
         while start == nil || !streams.allSatisfy(\.isKnown), !hasEnded {
             try readNext()
             let time = clock.now - began
-            if time > LivePacketReader.soundTimeout, start != nil, streams[0].isKnown, streams.count > 1 {
+            let isSoundMissing = start != nil && streams[0].isKnown && streams.dropFirst().contains { !$0.isKnown }
+            if time > LivePacketReader.soundTimeout, isSoundMissing {
                 discardSound()
             } else if time > keyFrameTimeout {
                 throw input.error(
@@ -147,6 +162,26 @@ final class LivePacketReader {
         guard start != nil, streams.allSatisfy(\.isKnown) else {
             throw input.error(.formatUnsupported, "The stream ends before its first key frame.")
         }
+    }
+
+    /// Reads on the packets that a server has sent at once.
+    private func readBurst() throws(CaptureError) {
+        guard !isUntimed else { return }
+        let clock = MonotonicClock()
+        burst.begin(at: clock.now)
+        while !hasEnded {
+            let (began, count) = (clock.now, ready.count)
+            do throws(CaptureError) {
+                try readNext()
+            } catch {
+                guard !input.request.isInterrupted() else { throw error }
+                pendingError = error
+                return burst.end(isEndOfStream: false)
+            }
+            let bytes = ready[count...].reduce(0) { $0 + $1.packet.data.count }
+            guard burst.continues(after: began, at: clock.now, bytes: bytes) else { return }
+        }
+        burst.end(isEndOfStream: true)
     }
 
     /// Goes on without sound that was announced and does not come.
@@ -214,8 +249,10 @@ final class LivePacketReader {
 
     private func take(_ packet: MediaPacket) {
         let time = packet.decodeTimestamp ?? packet.timestamp
-        firstTime = firstTime ?? time
         let isFirst = streams.first?.description.id == packet.track
+        // The first one came when the stream was opened.
+        firstLag = firstLag ?? opened.nanoseconds(since: time)
+        if isFirst { burst.note(time, opened: opened, readAt: MonotonicClock().now) }
         if start == nil, isFirst, packet.isKeyFrame { start = time }
         // Earlier packets have no picture to be shown with.
         guard let start, isFirst || time >= start || isUntimed else { return }
@@ -269,76 +306,5 @@ private final class UntimedPackets {
         }
         packets.append(copy)
         return false
-    }
-}
-
-/// The access units of H.264 as they arrive: puts those together that a sender has split, and finds the gaps.
-private struct LivePictures {
-    private let pool: PacketBufferPool
-    private var tracker = FrameNumberTracker()
-    /// A key frame, until it is known whether the next packet continues it.
-    private var held: MediaPacket?
-
-    /// Whether the stream states no times, so that pictures must come in the order in which they are shown.
-    private let isUntimed: Bool
-
-    init(_ pool: PacketBufferPool, isUntimed: Bool) {
-        self.pool = pool
-        self.isUntimed = isUntimed
-    }
-
-    /// Takes a packet.
-    ///
-    /// Some senders repeat the parameter sets before each slice of a key frame, as GStreamer's RTP payloader does with
-    /// `config-interval=-1`, and the library takes each of them for a picture.
-    ///
-    /// - Returns: the key frame before it where that is whole now; itself, unless it is held; and how many frames are missing
-    ///   between them.
-    /// - Throws: `formatUnsupported` when the pictures are out of order, and have no times.
-    mutating func add(
-        _ packet: MediaPacket
-    ) throws(MediaFileError) -> (before: MediaPacket?, packet: MediaPacket?, missing: Int) {
-        if let first = held, continues(packet) {
-            var bytes = first.data.withUnsafeBytes { Array($0) }
-            packet.data.withUnsafeBytes { data in
-                for unit in AnnexB.units(in: data) where unit.type.isSlice { AnnexB.append(unit, to: &bytes) }
-            }
-            held?.data = bytes.withUnsafeBytes { pool.makeBuffer(copying: $0) }
-            return (nil, nil, 0)
-        }
-        let picture = packet.data.withUnsafeBytes { tracker.add($0) }
-        if isUntimed, (picture?.reorderedFrames ?? 0) > 0 || statesReordering(packet) {
-            throw .unsupported(
-                "",
-                "The stream does not say when its pictures are shown, and they are out of order (B-frames), so its packets "
-                    + "cannot be passed on; send it in Matroska or MPEG-TS, or without B-frames.")
-        }
-        let missing = picture?.lostFrames ?? 0
-        let before = held.take()
-        if packet.isKeyFrame { held = packet }
-        return (before, packet.isKeyFrame ? nil : packet, missing)
-    }
-
-    /// Whether parameter sets of a packet state that pictures may be out of order.
-    private func statesReordering(_ packet: MediaPacket) -> Bool {
-        guard packet.isKeyFrame else { return false }
-        return packet.data.withUnsafeBytes { bytes in
-            for unit in AnnexB.units(in: bytes) where unit.type == .sps {
-                let stated = (try? SequenceParameterSet(unit))?.videoUsability?.restriction?.reorderedFrameCount ?? 0
-                if stated > 0 { return true }
-            }
-            return false
-        }
-    }
-
-    /// The key frame that is held, at the end of the stream.
-    mutating func flush() -> MediaPacket? { held.take() }
-
-    /// Whether a packet begins within a picture.
-    private func continues(_ packet: MediaPacket) -> Bool {
-        packet.data.withUnsafeBytes { bytes in
-            for unit in AnnexB.units(in: bytes) where unit.type.isSlice { return !unit.beginsPicture }
-            return false
-        }
     }
 }

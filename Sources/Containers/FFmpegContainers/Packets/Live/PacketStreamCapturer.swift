@@ -14,8 +14,10 @@ import StreamTransport
 /// have the form that ``PacketFileCapturer`` describes.
 ///
 /// **Times.** The first packet of a connection has the time of its arrival, and the intervals are those of the stream; a
-/// stream that states no times, such as raw H.264, has those of arrival. Where the times of the stream go back by more than a
-/// second, or run ahead by more than ten, they go on at the present.
+/// stream that states no times, such as raw H.264, has those of arrival. A server that is asked for a stream may send at once what it
+/// has kept: that has the times at which it was live, up to 20 s before. After a reconnection its pictures are repeated, a millisecond
+/// each, and its sound is left out. Where the times of the stream go back by more than a second, or run ahead by more than ten, they go
+/// on at the present.
 ///
 /// **Losses.** When the connection is lost, the state is `interrupted`, and the capture connects again after
 /// ``Configuration/reconnectDelays``. The tracks go on with a key frame. A sender that returns with another codec, another
@@ -44,7 +46,7 @@ public final class PacketStreamCapturer: ForwardingPacketCapture {
         // A sender may connect at any time.
         forwardedCapture = PacketSourceCapturer(
             source, name: "packets", clock: clock,
-            timeout: .seconds(10) + configuration.connectTimeout * 2 + configuration.stallTimeout * 2,
+            timeout: .seconds(20) + configuration.connectTimeout * 2 + configuration.stallTimeout * 2,
             openTimeout: .seconds(366 * 86_400))
     }
 

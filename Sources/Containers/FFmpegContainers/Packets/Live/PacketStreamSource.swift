@@ -113,18 +113,24 @@ final class PacketStreamSource: PacketSource {
             packet.decodeTimestamp = nil
             return packet
         }
-        let (placed, isRestart) = times.place(packet, arrival: connection.hasBegun ? now : arrival(of: packet, now))
+        let (placed, isRestart) = times.place(
+            packet, arrival: connection.hasBegun ? now : arrival(of: packet, connection.reader, now), now: now,
+            isVideo: settings.tracks.first { $0.id == track }?.isVideo ?? false)
         self.connection?.hasBegun = true
+        // A server may send again what it had sent before the connection was lost. Pictures that follow need those.
+        guard let placed else { return nil }
         // What the sender has sent between is unknown, and what follows may need it.
         if isRestart, lost == 0, !placed.isKeyFrame { context.reportLoss(of: track) }
         return placed
     }
 
-    /// When the first packet of a connection arrived: it was held while the tracks were settled, which takes a second.
-    private func arrival(of packet: MediaPacket, _ now: MediaTime) -> MediaTime {
-        guard let reader = connection?.reader, let first = reader.firstTime else { return now }
-        let opened = now - (MonotonicClock().now - reader.opened)
-        return min(now, opened + ((packet.decodeTimestamp ?? packet.timestamp) - first))
+    /// When the first packet of a connection would have arrived if it had not been held anywhere: by the server, or here while
+    /// the tracks were settled, which takes a second.
+    private func arrival(of packet: MediaPacket, _ reader: LivePacketReader, _ now: MediaTime) -> MediaTime {
+        guard let lag = reader.lag else { return now }
+        let time = (packet.decodeTimestamp ?? packet.timestamp).advanced(by: .nanoseconds(lag))
+        let present = MonotonicClock().now
+        return max(now - (present - reader.opened) - .seconds(20), min(now, now - (present - time)))
     }
 
     // MARK: Connecting
@@ -135,7 +141,7 @@ final class PacketStreamSource: PacketSource {
             do throws(CaptureError) {
                 let reader = try makeReader(context)
                 let tracks = try adopt(reader.tracks)
-                times.beginConnection()
+                times.beginConnection(mayRepeat: isPulled && !reader.isFilm)
                 connection = Connection(reader: reader, tracks: tracks)
                 return report(.began(codecs: reader.tracks.map(\.codec)))
             } catch {
@@ -150,7 +156,7 @@ final class PacketStreamSource: PacketSource {
         var request = StreamDemuxerFactory.Request(
             url: url, timeout: configuration.stallTimeout, openingTimeout: configuration.connectTimeout
         ) { context.isStopping }
-        guard let address else { return try LivePacketReader(request) }
+        guard let address else { return try LivePacketReader(request, isPulled: isPulled) }
         let socket =
             if let listener {
                 try accept(listener, context)
@@ -163,7 +169,14 @@ final class PacketStreamSource: PacketSource {
             socket, timeout: configuration.stallTimeout, stopDescriptor: context.stopDescriptor)
         request.format = try format(address) ?? bytes.rawFormat()
         request.source = .bytes { bytes.read(into: $0) }
-        return try LivePacketReader(request)
+        return try LivePacketReader(request, isPulled: isPulled)
+    }
+
+    /// Whether a server is asked for the stream; other senders repeat nothing.
+    private var isPulled: Bool {
+        let address = url.lowercased()
+        if address.hasPrefix("srt:") { return !address.contains("mode=listener") }
+        return listener == nil && !["udp:", "rtp:"].contains { address.hasPrefix($0) }
     }
 
     private func accept(_ listener: StreamSocket, _ context: PacketContext) throws(CaptureError) -> StreamSocket {

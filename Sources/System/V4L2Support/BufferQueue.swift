@@ -1,6 +1,4 @@
 import CLibV4L2
-import V4L2Support
-import VideoCapturing
 
 #if canImport(Glibc)
     import Glibc
@@ -8,13 +6,12 @@ import VideoCapturing
     import Musl
 #endif
 
-/// One of the two queues of a codec's node: its buffers, and which of them the driver has. Used by one thread at a time.
+/// A queue of a codec's or an output's node: its buffers, and which of them the driver has. Used by one thread at a time.
 ///
-/// Belongs to the encoder's thread and has no callbacks, so the properties of the frame path are not checked for
-/// overlapping accesses.
-final class CodecQueue {
+/// It has no callbacks, so the properties of the frame path are not checked for overlapping accesses.
+package final class BufferQueue {
     /// What passes through a queue; V4L2 names them from the driver's side.
-    enum Role {
+    package enum Role {
         /// Raw frames, which the driver reads (`V4L2_BUF_TYPE_VIDEO_OUTPUT`).
         case frames
         /// Packets, which the driver writes (`V4L2_BUF_TYPE_VIDEO_CAPTURE`).
@@ -22,7 +19,7 @@ final class CodecQueue {
     }
 
     /// Where the memory of the buffers comes from.
-    enum Memory {
+    package enum Memory {
         /// The driver's, mapped into this process.
         case mapped
         /// Other drivers' (`V4L2_MEMORY_DMABUF`).
@@ -32,39 +29,41 @@ final class CodecQueue {
     }
 
     /// A buffer that the driver has returned.
-    struct Returned {
+    package struct Returned {
         /// The number of the buffer.
-        var index: Int
+        package var index: Int
         /// `V4L2_BUF_FLAG_…`.
-        var flags: UInt32
+        package var flags: UInt32
         /// The time that the frame was queued with, in microseconds; drivers copy it to the packet.
-        var time: Int64
+        package var time: Int64
         /// The encoded bytes, until the buffer is queued again; empty for frames.
-        var bytes: UnsafeRawBufferPointer
+        package var bytes: UnsafeRawBufferPointer
 
         /// Whether the driver could not do its work on the buffer.
-        var isDamaged: Bool { flags & UInt32(V4L2_BUF_FLAG_ERROR) != 0 }
+        package var isDamaged: Bool { flags & UInt32(V4L2_BUF_FLAG_ERROR) != 0 }
         /// Whether it is the last packet before the end of a drain.
-        var isLast: Bool { flags & UInt32(V4L2_BUF_FLAG_LAST) != 0 }
+        package var isLast: Bool { flags & UInt32(V4L2_BUF_FLAG_LAST) != 0 }
         /// Whether decoding can begin at the packet.
-        var isKeyFrame: Bool { flags & UInt32(V4L2_BUF_FLAG_KEYFRAME) != 0 }
+        package var isKeyFrame: Bool { flags & UInt32(V4L2_BUF_FLAG_KEYFRAME) != 0 }
     }
 
-    let memory: Memory
+    package let memory: Memory
     /// The number of buffers.
-    let count: Int
+    package let count: Int
 
     private let node: DeviceNode
     private let type: UInt32
     private let isMultiplanar: Bool
     private let mappings: [BufferMapping]
+    /// The places of mapped buffers in the driver's memory.
+    private let offsets: [UInt32]
     @exclusivity(unchecked) private var isAtDriver: [Bool]
     /// The argument of the buffer requests, and the plane to which it points.
     private let argument: UnsafeMutablePointer<v4l2_buffer>
     private let plane: UnsafeMutablePointer<v4l2_plane>
 
     /// The type of a node's queue for requests.
-    static func bufferType(_ role: Role, isMultiplanar: Bool) -> UInt32 {
+    package static func bufferType(_ role: Role, isMultiplanar: Bool) -> UInt32 {
         switch role {
         case .frames: (isMultiplanar ? V4L2_BUF_TYPE_VIDEO_OUTPUT_MPLANE : V4L2_BUF_TYPE_VIDEO_OUTPUT).rawValue
         case .packets: (isMultiplanar ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE : V4L2_BUF_TYPE_VIDEO_CAPTURE).rawValue
@@ -78,9 +77,9 @@ final class CodecQueue {
     ///   - role: which queue.
     ///   - memory: where the buffers come from.
     ///   - count: the requested number; the driver may make more or fewer, but at least one.
-    init(_ node: DeviceNode, _ role: Role, memory: Memory, count: Int) throws(IoctlFailure) {
+    package init(_ node: DeviceNode, _ role: Role, memory: Memory, count: Int) throws(IoctlFailure) {
         let isMultiplanar = node.capabilities.isMemoryToMemoryMultiplanar
-        let type = CodecQueue.bufferType(role, isMultiplanar: isMultiplanar)
+        let type = BufferQueue.bufferType(role, isMultiplanar: isMultiplanar)
         var request = v4l2_requestbuffers()
         request.count = UInt32(count)
         request.type = type
@@ -89,11 +88,13 @@ final class CodecQueue {
         let made = Int(min(request.count, UInt32(VIDEO_MAX_FRAME)))
         guard made >= 1 else { throw IoctlFailure(request: DeviceRequest.requestBuffers.name, number: ENOMEM) }
         var mappings: [BufferMapping] = []
+        var offsets: [UInt32] = []
         if memory == .mapped {
             for index in 0..<made {
-                mappings.append(
-                    try CodecQueue.map(
-                        node, type: type, index: index, isMultiplanar: isMultiplanar, isWritable: role == .frames))
+                let (mapping, offset) = try BufferQueue.map(
+                    node, type: type, index: index, isMultiplanar: isMultiplanar, isWritable: role == .frames)
+                mappings.append(mapping)
+                offsets.append(offset)
             }
         }
         self.node = node
@@ -101,6 +102,7 @@ final class CodecQueue {
         self.isMultiplanar = isMultiplanar
         self.memory = memory
         self.mappings = mappings
+        self.offsets = offsets
         self.count = made
         isAtDriver = [Bool](repeating: false, count: made)
         // Last: nothing throws from here on, so that nothing is leaked.
@@ -116,26 +118,26 @@ final class CodecQueue {
     }
 
     /// Starts streaming.
-    func start() throws(IoctlFailure) {
+    package func start() throws(IoctlFailure) {
         var type = Int32(bitPattern: type)
         try node.request(.streamOn, &type)
     }
 
     /// Stops streaming, which takes all buffers back from the driver.
-    func stop() {
+    package func stop() {
         var type = Int32(bitPattern: type)
         _ = try? node.request(.streamOff, &type)
         for index in isAtDriver.indices { isAtDriver[index] = false }
     }
 
     /// A buffer that the driver does not have; nil when it has all.
-    var freeIndex: Int? { isAtDriver.firstIndex(of: false) }
+    package var freeIndex: Int? { isAtDriver.firstIndex(of: false) }
 
     /// Whether the driver has no buffer.
-    var isIdle: Bool { !isAtDriver.contains(true) }
+    package var isIdle: Bool { !isAtDriver.contains(true) }
 
     /// The memory of a mapped buffer.
-    func bytes(of index: Int) -> UnsafeMutableRawBufferPointer {
+    package func bytes(of index: Int) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(start: mappings[index].address, count: mappings[index].byteCount)
     }
 
@@ -145,28 +147,53 @@ final class CodecQueue {
     ///   - index: a buffer that the driver does not have.
     ///   - byteCount: the bytes of the frame in it; 0 for a packet's buffer.
     ///   - time: the frame's time in microseconds.
-    func queue(_ index: Int, byteCount: Int = 0, time: Int64 = 0) throws(IoctlFailure) {
+    package func queue(_ index: Int, byteCount: Int = 0, time: Int64 = 0) throws(IoctlFailure) {
         prepare(index, byteCount: byteCount, time: time)
         try give(index)
     }
 
     /// Gives another driver's buffer to the driver, which reads it until the buffer is returned.
-    func queue(
-        _ index: Int, importing buffer: PixelBuffer.DMABuffer, byteCount: Int, time: Int64
+    ///
+    /// - Parameters:
+    ///   - index: as above.
+    ///   - descriptor: the buffer, of `length` bytes.
+    ///   - byteCount: the bytes of the frame in it.
+    ///   - time: as above.
+    package func queue(
+        _ index: Int, importing descriptor: Int32, length: Int, byteCount: Int, time: Int64
     ) throws(IoctlFailure) {
         prepare(index, byteCount: byteCount, time: time)
         if isMultiplanar {
-            plane.pointee.m.fd = buffer.descriptor
-            plane.pointee.length = UInt32(clamping: buffer.byteCount)
+            plane.pointee.m.fd = descriptor
+            plane.pointee.length = UInt32(clamping: length)
         } else {
-            argument.pointee.m.fd = buffer.descriptor
-            argument.pointee.length = UInt32(clamping: buffer.byteCount)
+            argument.pointee.m.fd = descriptor
+            argument.pointee.length = UInt32(clamping: length)
         }
         try give(index)
     }
 
-    /// Takes the oldest buffer that the driver is done with; nil when there is none.
-    func dequeue() throws(IoctlFailure) -> Returned? {
+    /// Whether a mapped buffer of this number is still the one that was mapped, and no other number's; v4l2loopback answers with
+    /// another one's place where it has taken some away.
+    package func isInPlace(_ index: Int) throws(IoctlFailure) -> Bool {
+        prepare(index, byteCount: 0, time: 0)
+        try node.request(.queryBuffer, &argument.pointee)
+        let offset = isMultiplanar ? plane.pointee.m.mem_offset : argument.pointee.m.offset
+        return offsets.firstIndex(of: offset) == index
+    }
+
+    /// Takes a buffer back that was given just now, from a driver that copies its content.
+    ///
+    /// - Returns: the number that the driver states; not always this one.
+    package func takeBack(_ index: Int) throws(IoctlFailure) -> Int {
+        prepare(0, byteCount: 0, time: 0)
+        try node.request(.dequeueBuffer, &argument.pointee)
+        isAtDriver[index] = false
+        return Int(argument.pointee.index)
+    }
+
+    /// Takes the oldest buffer that the driver is done with; nil when it has finished none.
+    package func dequeue() throws(IoctlFailure) -> Returned? {
         prepare(0, byteCount: 0, time: 0)
         do {
             try node.request(.dequeueBuffer, &argument.pointee)
@@ -216,7 +243,7 @@ final class CodecQueue {
 
     private static func map(
         _ node: DeviceNode, type: UInt32, index: Int, isMultiplanar: Bool, isWritable: Bool
-    ) throws(IoctlFailure) -> BufferMapping {
+    ) throws(IoctlFailure) -> (BufferMapping, offset: UInt32) {
         var plane = v4l2_plane()
         let (byteCount, offset) = try withUnsafeMutablePointer(to: &plane) { plane throws(IoctlFailure) in
             var argument = v4l2_buffer()
@@ -232,6 +259,6 @@ final class CodecQueue {
                 ? (Int(plane.pointee.length), plane.pointee.m.mem_offset)
                 : (Int(argument.length), argument.m.offset)
         }
-        return try BufferMapping(node, byteCount: byteCount, offset: offset, isWritable: isWritable)
+        return (try BufferMapping(node, byteCount: byteCount, offset: offset, isWritable: isWritable), offset)
     }
 }
