@@ -24,6 +24,10 @@ struct MicrophoneSource: AudioSource {
     private static let startTimeout = Duration.seconds(2)
     /// How long to wait between two looks for a card that is gone.
     private static let retryInterval = Duration.milliseconds(500)
+    /// How long a sound server may take to begin, which takes PipeWire up to two seconds.
+    private static let beginTimeout = Duration.seconds(10)
+    /// How long it may take to end.
+    private static let endTimeout = Duration.milliseconds(500)
 
     init(_ name: String, _ settings: AudioSettings, _ system: SoundSystem) {
         self.name = name
@@ -35,7 +39,7 @@ struct MicrophoneSource: AudioSource {
 
     mutating func open(_ context: AudioContext) throws {
         pcmName = MicrophoneDirectory.pcmName(of: name)
-        let opened = try system.open(pcmName, settings.format, settings.chunkDuration)
+        let opened = try open(pcmName, context)
         // While it is open, no other card can have its number.
         if let place = opened.place, let found = system.card(place.card) {
             card = found
@@ -47,10 +51,10 @@ struct MicrophoneSource: AudioSource {
 
     mutating func start(_ context: AudioContext) throws {
         // One that was unplugged while it was stopped is opened again.
-        do { try device?.start() } catch { device = nil }
+        do { if let device { try begin(device, context) } } catch { drop() }
         if device == nil {
-            let opened = try openAgain()
-            try opened.start()
+            let opened = try openAgain(context)
+            try begin(opened, context)
             adopt(opened)
         }
         isAfterLoss = false
@@ -69,6 +73,56 @@ struct MicrophoneSource: AudioSource {
         }
     }
 
+    // MARK: Calls that wait for a sound server
+
+    private func open(_ name: String, _ context: AudioContext) throws(CaptureError) -> any RecordingDevice {
+        let (system, format, period) = (system, settings.format, settings.chunkDuration)
+        return try call("open the microphone", name, context) { () throws(CaptureError) in
+            try system.open(name, format, period)
+        }
+    }
+
+    /// After an error the device is of no use.
+    private func begin(_ device: any RecordingDevice, _ context: AudioContext) throws(CaptureError) {
+        try call("start the microphone", device.name, context) { () throws(CaptureError) in try device.start() }
+    }
+
+    private func call<Answer: Sendable>(
+        _ operation: String, _ name: String, _ context: AudioContext,
+        _ body: @escaping @Sendable () throws(CaptureError) -> Answer
+    ) throws(CaptureError) -> Answer {
+        let deadline = MonotonicClock().now.advanced(by: MicrophoneSource.beginTimeout)
+        let end = try CaptureThread.call("microphone", until: deadline, interruptedBy: context.stopDescriptor) {
+            Result { () throws(CaptureError) in try body() }
+        }
+        switch end {
+        case .answer(let result): return try result.get()
+        case .interrupted:
+            throw CaptureError(
+                .invalidState, operation: operation, subject: name, message: "The capture was stopped meanwhile.")
+        case .timedOut:
+            throw CaptureError(
+                .stalled, operation: operation, subject: name,
+                message:
+                    "The sound server does not answer for \(MicrophoneSource.beginTimeout.seconds) s; start it again.")
+        }
+    }
+
+    /// Ends a call that has to be made, and may last: true unless it was abandoned.
+    private func end(_ body: @escaping @Sendable () -> Void) -> Bool {
+        let deadline = MonotonicClock().now.advanced(by: MicrophoneSource.endTimeout)
+        if case .answer? = try? CaptureThread.call("microphone", until: deadline, body) { return true }
+        return false
+    }
+
+    /// Closes the device, once a call that was abandoned has ended.
+    private mutating func drop() {
+        guard let dropped = device.take() else { return }
+        _ = end { dropped.close() }
+    }
+
+    // MARK: Reading
+
     private mutating func adopt(_ opened: any RecordingDevice) {
         settings.format = opened.format
         settings.chunkDuration = opened.format.duration(ofFrames: Int64(opened.framesPerPeriod))
@@ -85,8 +139,8 @@ struct MicrophoneSource: AudioSource {
             do {
                 if let audio = try read(device, context) { return audio }
             } catch let error as CaptureError {
-                guard error.code == .deviceLost || error.code == .deviceNotFound else { throw error }
-                self.device = nil
+                guard [.deviceLost, .deviceNotFound, .stalled].contains(error.code) else { throw error }
+                drop()
                 report(isCardPresent ? .stalled : .deviceDisconnected, context)
             }
         }
@@ -132,6 +186,7 @@ struct MicrophoneSource: AudioSource {
         case .none: return nil
         case .overrun:
             isAfterLoss = true
+            try begin(device, context)
             return nil
         case .frames:
             lastData = MonotonicClock().now
@@ -149,8 +204,8 @@ struct MicrophoneSource: AudioSource {
     private mutating func reopen(_ context: AudioContext) {
         if isCardPresent {
             do throws(CaptureError) {
-                let opened = try openAgain()
-                try opened.start()
+                let opened = try openAgain(context)
+                try begin(opened, context)
                 adopt(opened)
                 lastData = MonotonicClock().now
                 isAfterLoss = true
@@ -166,10 +221,10 @@ struct MicrophoneSource: AudioSource {
     }
 
     /// Opens the device of the card that was opened first, and no other.
-    private func openAgain() throws(CaptureError) -> any RecordingDevice {
+    private func openAgain(_ context: AudioContext) throws(CaptureError) -> any RecordingDevice {
         let first: CaptureError
         do throws(CaptureError) {
-            let opened = try system.open(pcmName, settings.format, settings.chunkDuration)
+            let opened = try open(pcmName, context)
             if isOfCard(opened) { return opened }
             first = CaptureError(
                 .deviceNotFound, operation: "open the microphone", subject: pcmName,
@@ -179,7 +234,7 @@ struct MicrophoneSource: AudioSource {
         }
         // A name such as `default` may be that of another card by now.
         guard let nameOfCard, first.code == .deviceNotFound, isCardPresent else { throw first }
-        let opened = try system.open(nameOfCard, settings.format, settings.chunkDuration)
+        let opened = try open(nameOfCard, context)
         guard isOfCard(opened) else { throw first }
         return opened
     }
@@ -191,11 +246,12 @@ struct MicrophoneSource: AudioSource {
 
     mutating func stop() {
         first = nil
-        device?.stop()
+        guard let device else { return }
+        if !end({ device.stop() }) { drop() }
     }
 
     mutating func close() {
-        device = nil
+        drop()
         // What is opened next may be another card.
         card = nil
         nameOfCard = nil

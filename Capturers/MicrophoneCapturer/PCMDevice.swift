@@ -7,13 +7,17 @@ import CALSA
     import Musl
 #endif
 
-/// An open device of ALSA that records, in non-blocking mode. Used by one thread at a time.
-final class PCMDevice: RecordingDevice {
+/// An open device of ALSA that records, in non-blocking mode.
+///
+/// `@unchecked Sendable`: one thread uses it at a time, but for calls that last, which come one after the other.
+final class PCMDevice: RecordingDevice, @unchecked Sendable {
     let name: String
     private(set) var format: AudioFormat
     private(set) var framesPerPeriod = 0
     private(set) var bufferDuration = Duration.zero
     private(set) var place: (card: Int, device: Int)?
+    /// Held by a call that may last. Whether it is closed.
+    private let isClosed = Locked(false)
     /// Whether its times can be trusted.
     private(set) var hasTimes = true
 
@@ -79,7 +83,14 @@ final class PCMDevice: RecordingDevice {
 
     deinit {
         snd_pcm_status_free(status)
-        snd_pcm_close(pcm)
+        close()
+    }
+
+    func close() {
+        isClosed.withLock { isClosed in
+            if !isClosed { snd_pcm_close(pcm) }
+            isClosed = true
+        }
     }
 
     private func configure(_ wanted: AudioFormat, _ period: Duration) throws(CaptureError) {
@@ -130,12 +141,17 @@ final class PCMDevice: RecordingDevice {
     }
 
     func start() throws(CaptureError) {
-        for code in [snd_pcm_prepare(pcm), snd_pcm_start(pcm)] where code < 0 {
-            throw PCMDevice.failure("start the microphone", name, code)
+        let codes = isClosed.withLock { isClosed in
+            isClosed ? [-EBADFD] : [snd_pcm_prepare(pcm), snd_pcm_start(pcm)]
         }
+        for code in codes where code < 0 { throw PCMDevice.failure("start the microphone", name, code) }
     }
 
-    func stop() { snd_pcm_drop(pcm) }
+    func stop() {
+        isClosed.withLock { isClosed in
+            if !isClosed { snd_pcm_drop(pcm) }
+        }
+    }
 
     func wait(stop: Int32, until deadline: MediaTime) -> Bool {
         let count = max(0, Int(snd_pcm_poll_descriptors_count(pcm)))
@@ -162,7 +178,6 @@ final class PCMDevice: RecordingDevice {
             overruns += 1
             // A sound server that has ended reports this at every read.
             guard overruns < 10 else { throw PCMDevice.failure("record", name, -EPIPE) }
-            try start()
             return .overrun
         case let code where code < 0: throw PCMDevice.failure("record", name, code)
         default:

@@ -1,7 +1,10 @@
 import AudioCapturing
 
 /// An open device that records. Used by one thread at a time.
-protocol RecordingDevice: AnyObject {
+///
+/// Opening, ``start()``, ``stop()`` and ``close()`` wait for a sound server, however long that hangs. They may be called from
+/// other threads while such a call lasts, and wait for its end.
+protocol RecordingDevice: AnyObject, Sendable {
     /// The name that it was opened by.
     var name: String { get }
     /// What it delivers.
@@ -17,6 +20,9 @@ protocol RecordingDevice: AnyObject {
     func start() throws(CaptureError)
 
     func stop()
+
+    /// Closes the device, which its last reference does otherwise.
+    func close()
 
     /// Sleeps until there may be something to read, or a stop, or the time is over.
     ///
@@ -35,7 +41,7 @@ enum DeviceReading {
     case frames(Int, timestamp: MediaTime?)
     /// Nothing yet.
     case none
-    /// Sound was lost, and recording goes on: the last read was longer ago than the buffer holds.
+    /// Sound was lost, since the last read was longer ago than the buffer holds; the device is to be started again.
     case overrun
 }
 

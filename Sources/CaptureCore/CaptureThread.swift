@@ -54,6 +54,44 @@ package struct CaptureThread: Sendable {
     package func join() { hasEnded.wait { $0 ? () : nil } }
 }
 
+/// How a call on a separate thread has ended.
+package enum CallEnd<Answer: Sendable>: Sendable {
+    case answer(Answer)
+    /// The descriptor that ends the wait could be read.
+    case interrupted
+    case timedOut
+}
+
+extension CaptureThread {
+    /// Runs a call that nothing interrupts, of the system's resolver or a sound server's plug-in, on a separate thread. The
+    /// thread is abandoned, with all that `call` holds, when the time is over or a stop comes.
+    ///
+    /// - Parameters:
+    ///   - deadline: on the monotonic clock.
+    ///   - stop: a descriptor that ends the wait when it can be read; -1 for none.
+    /// - Throws: `system` when the machine has no thread left.
+    package static func call<Answer>(
+        _ name: String, until deadline: MediaTime, interruptedBy stop: Int32 = -1,
+        _ call: @escaping @Sendable () -> Answer
+    ) throws(CaptureError) -> CallEnd<Answer> {
+        let done = WaitEnd()
+        let answer = Locked<Answer?>(nil)
+        try CaptureThread(name: name) {
+            let found = call()
+            answer.withLock { $0 = found }
+            done.raise()
+        }
+        while true {
+            // Without a descriptor left, the answer must be looked for.
+            let look = done.descriptor < 0 ? MonotonicClock().now.advanced(by: .milliseconds(50)) : deadline
+            let found = pollInput(done.descriptor, interruptedBy: stop, until: min(look, deadline))
+            if let answer = answer.withLock({ $0 }) { return .answer(answer) }
+            if found.contains(.interrupted) { return .interrupted }
+            if MonotonicClock().now >= deadline { return .timedOut }
+        }
+    }
+}
+
 private final class ThreadStart: Sendable {
     private let name: String
     private let body: @Sendable () -> Void

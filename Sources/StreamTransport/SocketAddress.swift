@@ -87,8 +87,7 @@ extension SocketAddress: CustomStringConvertible {
 package enum HostResolver {
     /// The addresses of a host, the preferred one first; at least one.
     ///
-    /// The system's resolver cannot be interrupted, so it runs on a separate thread, which is abandoned when the
-    /// time is over.
+    /// The system's resolver cannot be interrupted; it is abandoned when the time is over.
     ///
     /// - Parameters:
     ///   - address: host and port.
@@ -102,26 +101,17 @@ package enum HostResolver {
         case .success(let found): return found
         case .failure: break
         }
-        let done = WaitEnd()
-        let answer = Locked<Result<[SocketAddress], LookUpError>?>(nil)
-        try CaptureThread(name: "resolver") {
-            let found = lookUp(address, flags: 0)
-            answer.withLock { $0 = found }
-            done.raise()
-        }
-        let found = pollInput(done.descriptor, interruptedBy: stop, until: deadline)
-        switch answer.withLock({ $0 }) {
-        case .success(let addresses)?: return addresses
-        case .failure(let error)?:
+        let end = try CaptureThread.call("resolver", until: deadline, interruptedBy: stop) { lookUp(address, flags: 0) }
+        switch end {
+        case .answer(.success(let addresses)): return addresses
+        case .answer(.failure(let error)):
             throw CaptureError(
                 .deviceNotFound, operation: "look up \(address.host)", subject: address.displayName,
                 message: error.code == EAI_AGAIN
                     ? "The name server does not answer (\(error)); check the network, or give the number of the host."
                     : "There is no host named \(address.host) (\(error)); check the name.")
-        case nil:
-            throw found.contains(.interrupted)
-                ? .interrupted(address)
-                : .noAnswer(address, "The name of \(address.host) could not be looked up in time")
+        case .interrupted: throw .interrupted(address)
+        case .timedOut: throw .noAnswer(address, "The name of \(address.host) could not be looked up in time")
         }
     }
 

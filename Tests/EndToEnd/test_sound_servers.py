@@ -180,6 +180,31 @@ class ServerTests:
         summary = json.loads(run.stderr.splitlines()[-1])
         self.assertGreater(summary["audio"]["secondsOfSilence"], 1, summary["audio"])
 
+    def test_a_server_that_hangs(self):
+        """Recording goes on when the server does, and a stop does not wait for it: nor that of a player."""
+        self.server.feed(self.tone)
+        file = self.folder / "voice.wav"
+        recording = self.start("--audio", "mic", "-o", "voice.wav")
+        playing = self.start("--audio", "tone", "-o", "loudspeaker")
+        self.wait_until(lambda: file.exists() and self.isTone(self.end(file)), recording, "nothing is recorded")
+        self.server.freeze()
+        time.sleep(5)
+        self.server.thaw()
+        before = file.stat().st_size
+        self.wait_until(
+            lambda: file.stat().st_size > before + 2 * 192_000 and self.isTone(self.end(file)), recording,
+            "the server is not heard again")
+        self.server.freeze()
+        time.sleep(1)
+        began = time.monotonic()
+        for running in recording, playing:
+            running.send(signal.SIGINT)
+        runs = [running.finish() for running in (recording, playing)]
+        # A second for each of what waits for an answer; twelve times as long before.
+        self.assertLess(time.monotonic() - began, 10)
+        for run in runs:
+            self.assertEqual(run.code, OK, str(run))
+
     def wait_until(self, condition, running, what):
         deadline = time.monotonic() + 60
         while not condition():

@@ -111,6 +111,37 @@ import Testing
         #expect(cards.opened.map(\.card) == [Self.microphone, Self.microphone], "\(cards.opened)")
     }
 
+    /// Calls of its library wait for it, however long that lasts.
+    @Test func aServerThatHangsDelaysNoStop() throws {
+        let cards = ScriptedCards()
+        defer { cards.server.goOn() }
+        let (capture, recorder) = try recording("hw:1", of: cards)
+        cards.server.hang()
+        #expect(eventually { capture.state == .interrupted(.stalled) }, "\(capture.state)")
+        let clock = MonotonicClock()
+        var began = clock.now
+        try capture.stopCapture()
+        capture.releaseCapture()
+        #expect(clock.now - began < .seconds(5))
+
+        let waiting = cards.server.waiting
+        let opening = try CaptureThread(name: "opening") {
+            #expect(throws: CaptureError.self) { try capture.initCapture() }
+        }
+        #expect(eventually { cards.server.waiting > waiting })
+        began = clock.now
+        capture.releaseCapture()
+        #expect(clock.now - began < .seconds(5))
+        opening.join()
+
+        cards.server.goOn()
+        let before = recorder.count
+        try capture.initCapture()
+        try capture.startCapture()
+        #expect(recorder.waitForChunks(before + 3))
+        capture.releaseCapture()
+    }
+
     @Test func keepsTheContract() async {
         let cards = ScriptedCards()
         cards.plug(Self.microphone, at: 1)

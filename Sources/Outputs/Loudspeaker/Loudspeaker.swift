@@ -39,8 +39,15 @@ public final class Loudspeaker: AudioRenderer {
 
     public var name: String { device }
 
+    /// How long a sound server may take to open, and to stop or close.
+    private static let openTimeout = Duration.seconds(5)
+    private static let stopTimeout = Duration.milliseconds(500)
+
     public func open(_ wanted: AudioFormat) throws(AudioRendererError) -> AudioFormat {
-        let output = try PCMOutput(device, wanted, latency)
+        let (device, latency) = (device, latency)
+        let output = try call("open the loudspeaker", atMost: Loudspeaker.openTimeout) {
+            () throws(AudioRendererError) in try PCMOutput(device, wanted, latency)
+        }
         state.withLock { state in
             state.output = output
             state.isPaused = false
@@ -63,7 +70,7 @@ public final class Loudspeaker: AudioRenderer {
     public func pause() throws(AudioRendererError) {
         try withOutput("pause") { (output, isPaused) throws(AudioRendererError) in
             guard !isPaused else { return }
-            try output.pause()
+            try stop("pause") { () throws(AudioRendererError) in try output.pause() }
             isPaused = true
         }
     }
@@ -77,10 +84,37 @@ public final class Loudspeaker: AudioRenderer {
     }
 
     public func flush() throws(AudioRendererError) {
-        try withOutput("flush") { (output, _) throws(AudioRendererError) in try output.flush() }
+        try withOutput("flush") { (output, _) throws(AudioRendererError) in
+            try stop("flush") { () throws(AudioRendererError) in try output.flush() }
+        }
     }
 
-    public func close() { state.withLock { $0.output = nil } }
+    public func close() {
+        guard let output = state.withLock({ $0.output.take() }) else { return }
+        try? stop("close the loudspeaker") { output.close() }
+    }
+
+    private func stop(
+        _ operation: String, _ body: @escaping @Sendable () throws(AudioRendererError) -> Void
+    ) throws(AudioRendererError) {
+        try call(operation, atMost: Loudspeaker.stopTimeout, body)
+    }
+
+    /// Makes a call that waits for a sound server, however long that hangs; after a while it is abandoned.
+    private func call<Answer: Sendable>(
+        _ operation: String, atMost limit: Duration,
+        _ body: @escaping @Sendable () throws(AudioRendererError) -> Answer
+    ) throws(AudioRendererError) -> Answer {
+        let end = try? CaptureThread.call("loudspeaker", until: MonotonicClock().now.advanced(by: limit)) {
+            Result { () throws(AudioRendererError) in try body() }
+        }
+        guard case .answer(let result)? = end else {
+            throw AudioRendererError(
+                .deviceLost, operation: operation, subject: device,
+                message: "The sound server does not answer; start it again.")
+        }
+        return try result.get()
+    }
 
     private func withOutput<Result>(
         _ operation: String, _ body: (PCMOutput, inout Bool) throws(AudioRendererError) -> Result

@@ -10,7 +10,7 @@ import CALSA
 
 /// An open device of ALSA that plays, in non-blocking mode.
 ///
-/// `@unchecked Sendable`: its ``Loudspeaker`` uses it under its lock.
+/// `@unchecked Sendable`: its ``Loudspeaker`` uses it under its lock, but for calls that last, which come one after the other.
 final class PCMOutput: @unchecked Sendable {
     let name: String
     private(set) var format: AudioFormat
@@ -18,6 +18,8 @@ final class PCMOutput: @unchecked Sendable {
 
     private let pcm: OpaquePointer
     private var canPause = false
+    /// Held by a call that may last. Whether it is closed.
+    private let isClosed = Locked(false)
     /// The last samples that were written, as many as the buffer holds, for devices that cannot pause.
     @exclusivity(unchecked) private var recent: [UInt8] = []
     /// What is to be played again after a pause.
@@ -35,7 +37,14 @@ final class PCMOutput: @unchecked Sendable {
         try configure(wanted, latency)
     }
 
-    deinit { snd_pcm_close(pcm) }
+    deinit { close() }
+
+    func close() {
+        isClosed.withLock { isClosed in
+            if !isClosed { snd_pcm_close(pcm) }
+            isClosed = true
+        }
+    }
 
     private func configure(_ wanted: AudioFormat, _ latency: Duration) throws(AudioRendererError) {
         guard let hardware = calsa_make_hw_params(), let software = calsa_make_sw_params() else {
@@ -161,9 +170,10 @@ final class PCMOutput: @unchecked Sendable {
     }
 
     private func drop() throws(AudioRendererError) {
-        for code in [snd_pcm_drop(pcm), snd_pcm_prepare(pcm)] where code < 0 {
-            throw PCMOutput.failure("flush", name, code)
+        let codes = isClosed.withLock { isClosed in
+            isClosed ? [-EBADFD] : [snd_pcm_drop(pcm), snd_pcm_prepare(pcm)]
         }
+        for code in codes where code < 0 { throw PCMOutput.failure("flush", name, code) }
     }
 
     static func failure(_ operation: String, _ name: String, _ code: Int32) -> AudioRendererError {

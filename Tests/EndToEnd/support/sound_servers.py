@@ -65,7 +65,9 @@ class SoundServer:
         raise NotImplementedError
 
     def begin(self):
-        self.socket.unlink(missing_ok=True)
+        # A socket of a server that was killed would have the others start before this one, and end.
+        for socket in (self.socket, self.socket.parent.parent / "pipewire-0"):
+            socket.unlink(missing_ok=True)
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
                 self.command(), env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -108,6 +110,13 @@ class SoundServer:
             self.others.append(subprocess.Popen(
                 ["parec", "--device=speaker.monitor", "--format=s16le", "--rate=48000", "--channels=2"],
                 env=self.environment, stdin=subprocess.DEVNULL, stdout=output))
+
+    def freeze(self):
+        """Stops the server in mid-work, as a deadlock does."""
+        os.killpg(self.process.pid, signal.SIGSTOP)
+
+    def thaw(self):
+        os.killpg(self.process.pid, signal.SIGCONT)
 
     def kill(self):
         """Ends the server as a crash does."""

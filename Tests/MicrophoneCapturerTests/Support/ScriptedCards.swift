@@ -20,6 +20,8 @@ final class ScriptedCards: Sendable {
     }
 
     private let state = Locked(State())
+    /// The sound server behind them.
+    let server = Server()
 
     /// What was opened, in order.
     var opened: [(name: String, card: SoundCard)] { state.withLock { $0.opened } }
@@ -55,6 +57,7 @@ final class ScriptedCards: Sendable {
     private func open(
         _ name: String, _ format: AudioFormat, _ period: Duration
     ) throws(CaptureError) -> ScriptedDevice {
+        server.wait()
         let arguments = name.split(separator: ":").dropFirst().first?.split(separator: ",") ?? ["0"]
         let argument = arguments.first { $0.hasPrefix("CARD=") } ?? arguments[0]
         let wanted = argument.hasPrefix("CARD=") ? argument.dropFirst(5) : argument
@@ -64,7 +67,7 @@ final class ScriptedCards: Sendable {
             return found.map { ($0.key, $0.value) }
         }
         guard let (number, slot) = slot else { throw PCMDevice.failure("open the microphone", name, -ENODEV) }
-        return ScriptedDevice(name, format, period, place: (number, 0)) {
+        return ScriptedDevice(name, format, period, place: (number, 0), server) {
             self.state.withLock { state in
                 guard let present = state.slots[number], present.plugging == slot.plugging else { return ENODEV }
                 guard present.hangs else { return nil }
@@ -75,24 +78,50 @@ final class ScriptedCards: Sendable {
     }
 }
 
+extension ScriptedCards {
+    /// A sound server that a test makes hang: calls wait for it, and devices give nothing.
+    final class Server: Sendable {
+        private let state = Locked((hangs: false, waiting: 0))
+
+        var hangs: Bool { state.withLock { $0.hangs } }
+        /// The calls that wait.
+        var waiting: Int { state.withLock { $0.waiting } }
+
+        func hang() { state.withLock { $0.hangs = true } }
+
+        func goOn() {
+            state.withLock { $0.hangs = false }
+            state.wakeAll()
+        }
+
+        fileprivate func wait() {
+            state.withLock { $0.waiting += 1 }
+            state.wait { $0.hangs ? nil : () }
+            state.withLock { $0.waiting -= 1 }
+        }
+    }
+}
+
 /// A device of such a card, with a buffer of 200 ms.
-private final class ScriptedDevice: RecordingDevice {
+private final class ScriptedDevice: RecordingDevice, @unchecked Sendable {
     let name: String
     let format: AudioFormat
     let framesPerPeriod: Int
     let bufferDuration = Duration.milliseconds(200)
     let place: (card: Int, device: Int)?
+    private let server: ScriptedCards.Server
     private let findError: () -> Int32?
     /// When the first frame that was not read was recorded.
     private var next = MediaTime.zero
 
     init(
         _ name: String, _ format: AudioFormat, _ period: Duration, place: (card: Int, device: Int),
-        findError: @escaping () -> Int32?
+        _ server: ScriptedCards.Server, findError: @escaping () -> Int32?
     ) {
         self.name = name
         self.format = format
         self.place = place
+        self.server = server
         self.findError = findError
         framesPerPeriod = Int(format.frames(in: period))
     }
@@ -100,19 +129,23 @@ private final class ScriptedDevice: RecordingDevice {
     private var period: Duration { format.duration(ofFrames: Int64(framesPerPeriod)) }
 
     func start() throws(CaptureError) {
+        server.wait()
         if let error = findError() { throw PCMDevice.failure("start the microphone", name, -error) }
         next = MonotonicClock().now
     }
 
-    func stop() {}
+    func stop() { server.wait() }
+    func close() { server.wait() }
 
     func wait(stop: Int32, until deadline: MediaTime) -> Bool {
-        _ = pollInput(-1, interruptedBy: stop, until: next.advanced(by: period))
-        return true
+        let hangs = server.hangs
+        _ = pollInput(-1, interruptedBy: stop, until: hangs ? deadline : next.advanced(by: period))
+        return !hangs
     }
 
     func read(into samples: UnsafeMutableRawBufferPointer) throws(CaptureError) -> DeviceReading {
         if let error = findError() { throw PCMDevice.failure("record", name, -error) }
+        guard !server.hangs else { return .none }
         let now = MonotonicClock().now
         guard now >= next.advanced(by: period) else { return .none }
         guard now - next < bufferDuration else {
