@@ -144,8 +144,8 @@ extension OutputContext {
             /// The codecs with which players learn the shape of the pixels. With others the output gets square ones. H.264
             /// has a field for it that players obey, but not browsers that receive WebRTC; VP8 has none, and needs a container's.
             public var pixelAspectCodecs: [Codec]
-            /// Whether a live output asks for no key frame when a receiver comes, as a server that gets the whole stream. A program
-            /// may pass packets of a live capture on to it by default.
+            /// Whether a live output needs no key frame on request when a receiver comes, as a server that gets the whole stream,
+            /// or keeps the packets since the last key frame. A program may pass packets of a live capture on to it by default.
             public var takesKeyFramesAsTheyCome = false
             /// Whether players learn how to rotate and mirror pictures that are passed on.
             public var statesOrientation = false

@@ -1,6 +1,7 @@
 """Packets of network streams that are passed on as they are: those that the sender has sent, over a lost connection too."""
 
 import json
+import re
 import socket
 import time
 import urllib.request
@@ -10,6 +11,7 @@ from support.mjpeg import free_port, wait_for_listener
 from support.stream import LISTENING, PICTURES, WAITING, StreamTestCase, free_udp_port
 from support.tool import NO_INPUT, OK, USAGE
 
+SERVING = re.compile(r'"url":"rtsp://127\.0\.0\.1:(\d+)/"')
 SOUND = ("-re", "-f", "lavfi", "-i", "sine=r=48000")
 
 
@@ -189,25 +191,32 @@ class LiveCopyTests(LiveTestCase):
         self.assertPlays("a.webm")
 
     def test_without_being_asked(self):
-        """Files get what they can carry; a file that cannot, and a live peer, have an encoder and no warning."""
+        """Files and clients of RTSP get what they can carry; a file that cannot, and a live peer, have an encoder and no
+        warning."""
         run = self.start(
-            "--input", "tcp://127.0.0.1:0?listen", "-o", "a.mkv", "-o", "b.webm", "-o", "tcp://127.0.0.1:0?listen", "--stats",
-            "json", "--explain")
+            "--input", "tcp://127.0.0.1:0?listen", "-o", "a.mkv", "-o", "b.webm", "-o", "tcp://127.0.0.1:0?listen",
+            "--serve-rtsp", "0", "--stats", "json", "--explain")
         self.send_and_keep("one", f"tcp://127.0.0.1:{self.wait_for_port(run, WAITING)}")
         peer = self.wait_for_port(run, LISTENING)
         self.assertEqual(self.frames("-f", "h264", "-i", f"tcp://127.0.0.1:{peer}"), 30)
+        client = f"rtsp://127.0.0.1:{self.wait_for_port(run, SERVING)}/"
+        self.begin("ffmpeg", "-v", "error", "-nostdin", "-rtsp_transport", "tcp", "-i", client, "-c", "copy", "-frames:v", "60",
+                   self.folder / "client.mkv").wait(30)
         run = self.end(run)
         last = json.loads(run.stderr.splitlines()[-1])
         passed = [output["passedOn"] and output["passedOn"]["tracks"] for output in last["outputs"]]
-        self.assertEqual(passed, [["h264", "aac"], None, None])
+        self.assertEqual(passed, [["h264", "aac"], None, None, ["h264", "aac"]])
         self.assertEqual([encoder["codec"] for encoder in last["encoders"]], ["vp8", "h264"])
         self.assertIn("a.mkv: h264 and aac, passed on as it comes.", run.stderr)
         self.assertNotIn("warning", run.stderr)
         for own, sent in zip([self.digests("a.mkv", kind) for kind in "va"],
                              [self.digests("one.sent.ts", kind) for kind in "va"], strict=True):
             self.assertInOrder(own, sent)
+        self.assertInOrder(self.digests("client.mkv", "a"), self.digests("one.sent.ts", "a"))
         self.assertPlays("a.mkv")
         self.assertPlays("b.webm")
+        # ffmpeg gives the first picture of any RTSP server the time of the second.
+        self.assertEqual(media.decode(self.folder / "client.mkv")[1], "")
 
     def test_our_own_server(self):
         sender, port = self.send("--codec", "h264")

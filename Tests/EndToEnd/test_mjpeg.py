@@ -21,6 +21,8 @@ class CapturerTests(MJPEGTestCase):
         clip = self.folder / "clip.y4m"
         media.make_y4m(clip, width=160, height=120, frames=10)
         server, url = self.serve("--jpeg-quality", "95", source=("--input", clip, "--loop"))
+        # A stream may begin with the picture that says that the source is being opened; a snapshot waits for the first frame.
+        self.fetch(url + "snapshot")
         self.succeed("--source", "mjpeg", "--input", f"{url}stream", "--frames", "30", "-o", "a.webm", "-o", "a.y4m")
         self.assertEqual(media.probe(self.folder / "a.webm")["errors"], "")
         self.assertEqual(len(media.times(self.folder / "a.webm")), 30)

@@ -68,9 +68,9 @@ public final class FFmpegOutput: MediaOutput {
             codecs: codecs, purpose: target.kind == .network ? .live : .file,
             pixelAspectCodecs: statesAspect ? codecs : [.h264])
         feed.statesOrientation = target.isFragmented
-        // A listener's caller begins in mid-stream, and a receiver of datagrams. Of RTSP's clients many cannot take B-frames.
+        // A listener's caller begins in mid-stream, and a receiver of datagrams.
         feed.takesKeyFramesAsTheyCome =
-            ["rtmp", "rtmps", "srt"].contains(OutputTarget.scheme(of: url)) && !target.isListener(configuration.options)
+            ["rtmp", "rtmps", "rtsp", "rtsps", "srt"].contains(OutputTarget.scheme(of: url)) && !target.isListener(configuration.options)
         // A segment of a playlist may not become longer than its target duration while a camera is away.
         if target.kind == .files { feed.minimumFrameRate = 2 }
         return .packets(feed)

@@ -9,8 +9,13 @@ extension RTSPServer: MediaOutput {
     /// `rtsp`.
     public var kind: String { "rtsp" }
 
-    /// Packets of a codec of the configuration, made for a live view.
-    public var feed: OutputContext.Feed { .packets(.init(codecs: configuration.codecs, purpose: .live)) }
+    /// Packets of a codec of the configuration, made for a live view. A client gets the packets since the last key frame first,
+    /// so those of a camera may be passed on.
+    public var feed: OutputContext.Feed {
+        var feed = OutputContext.Feed.PacketFeed(codecs: configuration.codecs, purpose: .live)
+        feed.takesKeyFramesAsTheyCome = true
+        return .packets(feed)
+    }
 
     /// Sound in a codec of the configuration, where the capture has sound.
     public var audioFeed: OutputContext.AudioFeed? {
