@@ -112,6 +112,24 @@ import VideoCapturing
         #expect(try index().recordings().map(\.duration) == [.seconds(30)])
     }
 
+    /// The process was killed, or the power failed: the begin of the file says why it is there.
+    @Test(arguments: [(5, true), (3600, false)]) func aFileThatWasCutKeepsItsReasons(age: Int, isKnown: Bool) throws {
+        let start = wallClockTime() - .seconds(age)
+        try index().begin(
+            Recording(
+                path: try file(1, seconds: 3), start: start, duration: .zero, reasons: ["motion"], detail: "a",
+                isOngoing: true))
+        for _ in 0..<2 {
+            let found = try #require(try index().recordings().first)
+            #expect(found.duration == .seconds(3) && !found.isOngoing)
+            // Another file of that name has its own times.
+            #expect((found.start == start) == isKnown)
+            #expect(found.reasons == (isKnown ? ["motion"] : []))
+            #expect(found.detail == (isKnown ? "a" : nil))
+        }
+        #expect(opened.withLock { $0 } == 1)
+    }
+
     @Test func aFileThatCannotBeReadIsTriedOnce() throws {
         _ = try file(1, seconds: 4, isReadable: false)
         #expect(try index().recordings().isEmpty)

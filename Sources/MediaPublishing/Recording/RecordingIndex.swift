@@ -45,6 +45,8 @@ public final class RecordingIndex: Sendable {
     private static let scanTime = Duration.seconds(1)
     /// By how much the end of a file and the begin of the next may overlap by estimation.
     private static let largestError = Duration.milliseconds(1500)
+    /// By how much the start of a file that was cut may be estimated wrongly: what was not written yet is missing.
+    private static let largestCut = Duration.seconds(30)
     /// How many lines may be stale before the file is written again, in addition to as many as are not.
     private static let maximumStaleLines = 200
 
@@ -111,7 +113,7 @@ public final class RecordingIndex: Sendable {
             } else if let entry = known[name], entry.describes(file) {
                 if let recording = entry.recording { recordings.append(recording) }
             } else if MonotonicClock().now < deadline {
-                let entry = describe(file)
+                let entry = describe(file, known[name])
                 add(entry, as: name)
                 if known[name] != nil { scan.staleLines += 1 }
                 if let recording = entry.recording { recordings.append(recording) }
@@ -126,12 +128,18 @@ public final class RecordingIndex: Sendable {
         return (recordings, unknownCount)
     }
 
-    /// Opens a file to learn what it shows.
-    private func describe(_ file: SplitFiles.File) -> IndexEntry {
+    /// Opens a file to learn what it shows. The reasons of one that a power failure has cut are known from its begin.
+    private func describe(_ file: SplitFiles.File, _ known: IndexEntry?) -> IndexEntry {
         var entry = IndexEntry(bytes: file.bytes, changed: file.changed, recording: nil)
         guard let duration = try? access.open(file.path).measureDuration(), duration > .zero else { return entry }
-        entry.recording = Recording(
+        var recording = Recording(
             path: file.path, start: .nanoseconds(file.changed) - duration, duration: duration, bytes: file.bytes)
+        if let known, known.isOngoing, let begun = known.recording,
+            abs((begun.start - recording.start).nanoseconds) < RecordingIndex.largestCut.nanoseconds
+        {
+            (recording.start, recording.reasons, recording.detail) = (begun.start, begun.reasons, begun.detail)
+        }
+        entry.recording = recording
         return entry
     }
 
@@ -141,6 +149,7 @@ public final class RecordingIndex: Sendable {
     func begin(_ recording: Recording) {
         guard let name = name(of: recording.path) else { return }
         state.withLock { $0.ongoing[name] = recording }
+        add(IndexEntry(begunBy: recording), as: name)
     }
 
     /// Called when a file is closed, whole or not.
@@ -236,6 +245,21 @@ struct IndexEntry: Sendable, Hashable {
     var changed: Int64
     /// Nil for a file that shows nothing.
     var recording: Recording?
+
+    /// Of a file that is not closed: it describes none as it is.
+    init(begunBy recording: Recording) {
+        self.init(bytes: 0, changed: 0, recording: recording)
+        self.recording?.duration = max(recording.duration, .nanoseconds(1))
+    }
+
+    /// Whether it was written at the begin of its file, and never at the end.
+    var isOngoing: Bool { changed == 0 }
+
+    init(bytes: Int64, changed: Int64, recording: Recording?) {
+        self.bytes = bytes
+        self.changed = changed
+        self.recording = recording
+    }
 
     func describes(_ file: SplitFiles.File) -> Bool { file.bytes == bytes && file.changed == changed }
 
