@@ -75,6 +75,17 @@ import VideoCapturing
         #expect(output.counts[0] == 10 && output.counts[2] == 500)
     }
 
+    /// A camera that is slow to open delays no other.
+    @Test func partsOpenAtTheSameTime() throws {
+        let opened = Locked(0)
+        let joined = JoinedCapture {
+            (0..<3).map { _ in
+                MediaPublisher(packets: PacketSourceCapturer(MeetingPackets(opened: opened, others: 3)))
+            }
+        }
+        #expect(try run(joined).0.counts == [20, 20, 20, 20, 20, 20])
+    }
+
     @Test func whatHasNoTracksIsAnError() throws {
         for joined in [
             JoinedCapture { throw MediaFileFailure() },
@@ -101,6 +112,31 @@ import VideoCapturing
             }
         }
     }
+}
+
+/// Packets of a source that opens once as many others do.
+private struct MeetingPackets: PacketSource {
+    let opened: Locked<Int>
+    let others: Int
+    private var packets = TestPackets(count: 20)
+
+    init(opened: Locked<Int>, others: Int) {
+        self.opened = opened
+        self.others = others
+    }
+
+    var settings: PacketSettings { packets.settings }
+    var pacing: PacketPacing { packets.pacing }
+
+    func open(_ context: PacketContext) throws {
+        opened.withLock { $0 += 1 }
+        opened.wakeAll()
+        let isMet = opened.wait(until: context.now.advanced(by: .seconds(20))) { $0 >= others ? true : nil }
+        guard isMet == true else { throw CaptureError(.stalled, operation: "meet", message: "No other is opened.") }
+    }
+
+    mutating func start(_ context: PacketContext) { packets.start(context) }
+    mutating func nextPacket(_ context: PacketContext) throws -> MediaPacket? { try packets.nextPacket(context) }
 }
 
 /// An output that counts what it gets.

@@ -30,8 +30,7 @@ public final class JoinedCapture: ForwardingPacketCapture {
     /// A capture that has no parts yet.
     ///
     /// - Parameters:
-    ///   - openTimeout: how long `initCapture` waits for the first packets of all parts. The parts' own limits hold for their
-    ///     opening, one after the other.
+    ///   - openTimeout: how long `initCapture` waits for the first packets of all parts, which are opened at the same time.
     ///   - makeParts: makes the parts, which the capture opens, starts and closes. Called at each `initCapture`, since a publisher is
     ///     for one run, on the capture's thread.
     public init(
@@ -48,6 +47,7 @@ private struct JoinedSource: PacketSource {
     private struct Part {
         let publisher: MediaPublisher
         let tap: PacketTap
+        var starting: CaptureThread?
         /// Completes it after its end: its last packets may have to wait for room.
         var ending: CaptureThread?
     }
@@ -93,8 +93,8 @@ private struct JoinedSource: PacketSource {
                         message: "It is a part of another capture already; make a publisher for each.")
                 }
                 parts.append(Part(publisher: publisher, tap: tap))
-                try publisher.start()
             }
+            try startParts()
             try waitForTracks(context, until: deadline)
         } catch {
             close()
@@ -102,6 +102,16 @@ private struct JoinedSource: PacketSource {
         }
         settings.tracks = queue.tracks
         makesKeyFrames = publishers.allSatisfy { $0.passing == nil }
+    }
+
+    /// At the same time, since each may wait for its device or its server.
+    private mutating func startParts() throws {
+        for index in parts.indices {
+            let (publisher, queue) = (parts[index].publisher, queue)
+            parts[index].starting = try CaptureThread(name: "join start") {
+                do { try publisher.start() } catch { queue.fail(part: index, error) }
+            }
+        }
     }
 
     private static let released = CaptureError(
@@ -146,8 +156,9 @@ private struct JoinedSource: PacketSource {
 
     /// Completes a part that has ended, so that its last packets come.
     private mutating func complete(_ part: Int) throws {
-        let (publisher, queue) = (parts[part].publisher, queue)
+        let (publisher, starting, queue) = (parts[part].publisher, parts[part].starting, queue)
         parts[part].ending = try CaptureThread(name: "join end") {
+            starting?.join()
             try? publisher.stop()
             // An output that was stalled is not finished.
             queue.complete(part: part)
@@ -164,12 +175,18 @@ private struct JoinedSource: PacketSource {
         for part in parts { part.publisher.requestStop() }
         let threads = parts.map { part in
             try? CaptureThread(name: "join close") {
+                part.starting?.join()
                 part.ending?.join()
                 part.publisher.close()
             }
         }
         for (part, thread) in zip(parts, threads) {
-            if let thread { thread.join() } else { part.publisher.close() }
+            if let thread {
+                thread.join()
+            } else {
+                part.starting?.join()
+                part.publisher.close()
+            }
         }
         parts = []
     }
@@ -247,6 +264,15 @@ private final class JoinedQueue: Sendable {
                 state.completed.insert(part)
             case .outputsFailed, .outputCompleted, .warning: break
             }
+        }
+        state.wakeAll()
+    }
+
+    /// Notes that a part has not begun.
+    func fail(part: Int, _ error: any Error) {
+        state.withLock { state in
+            state.error = state.error ?? error
+            state.completed.insert(part)
         }
         state.wakeAll()
     }
