@@ -8,9 +8,7 @@ extension CapturerEntry {
         schemes: ["http", "https"],
         options: [
             OptionDescription("input", .text("URL"), "the URL, such as http://host/stream", default: nil),
-            OptionDescription(
-                "login", .secret("NAME:PASSWORD"), "the login; @FILE has it in its first line",
-                default: "that of the URL, or of $CAPTURER_LOGIN"),
+            .login,
             .flag("insecure", "accepts any certificate of an https server"),
             .frameRate(
                 "a lower rate; for an image, the polls per second; or max", default: "all, polled 5"),
@@ -51,18 +49,8 @@ extension MJPEGCapturer.Configuration {
         }
         if let path = request.options["ca-file"] { trust = .authorities(path: path) }
         if request.options.contains("insecure") { trust = .acceptsSelfSigned }
-        if let login = try MJPEGCapturer.Configuration.login(request, environment) {
+        if let login = try request.options.login(for: request.input ?? "", environment) {
             credential = MJPEGCapturer.Credential(user: login.name, password: login.password)
         }
-    }
-
-    /// The name and password from the option; without it, and without a login in the URL, those from the environment.
-    private static func login(
-        _ request: CapturerEntry.Request, _ environment: (String) -> String?
-    ) throws(OptionError) -> (name: String, password: String)? {
-        if let login = try request.options.login("login") { return login }
-        let url = request.input ?? ""
-        guard maskingUserInfo(in: url) == url else { return nil }
-        return try loginFromEnvironment("CAPTURER_LOGIN", environment)
     }
 }

@@ -22,10 +22,10 @@ extension CapturerEntry {
                     "stream-format", .choice(StreamCapturer.Format.allCases.map(\.rawValue)),
                     "the format of a TCP stream",
                     default: "by its first bytes"), .deinterlace,
-            ],
+            ] + (demuxers.isEmpty ? [] : [.login]),
             inputOption: "input",
             make: { request in
-                let url = request.input ?? ""
+                let url = try request.streamURL()
                 let capture = StreamCapturer(
                     url: url, decoders: decoders, demuxers: demuxers,
                     configuration: try StreamCapturer.Configuration(request, schemes: schemes))
@@ -55,6 +55,20 @@ extension CapturerEntry {
         else { return nil }
         return "Everyone who can reach this machine can send to \(address.displayName), without a password; listen at "
             + "127.0.0.1 if the sender runs on this machine."
+    }
+}
+
+extension CapturerEntry.Request {
+    /// The URL of a stream, with the login of the options where its scheme has one.
+    package func streamURL() throws(OptionError) -> String {
+        let url = input ?? ""
+        let scheme = CapturerCatalog.scheme(of: url) ?? ""
+        if ["rtsp", "rtsps", "http", "https"].contains(scheme) { return try options.addingLogin(to: url) }
+        guard options["login"] == nil else {
+            throw OptionError(
+                "login", nil, "is for rtsp:// and http://; \(scheme) has no names and passwords; leave it out.")
+        }
+        return url
     }
 }
 

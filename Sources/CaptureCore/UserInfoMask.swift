@@ -23,6 +23,13 @@ package func maskingUserInfo(in text: String) -> String {
     return String(decoding: result + rest, as: UTF8.self)
 }
 
+/// The URL with a name and a password in place of those that it has.
+package func addingUserInfo(_ name: String, _ password: String, to url: String) -> String {
+    let bare = maskingUserInfo(in: url).replacing("//…@", with: "//", maxReplacements: 1)
+    let info = [name, password].map { percentEncoded($0.utf8) }.joined(separator: ":")
+    return bare.replacing("//", with: "//\(info)@", maxReplacements: 1)
+}
+
 /// The URL without user information, without its query, and of RTMP without the stream key: all but the first part of the
 /// path.
 package func maskingSecrets(inURL url: String) -> String {

@@ -2,13 +2,20 @@
 
 import hashlib
 import json
+import os
+import pathlib
 import subprocess
+import urllib.error
+import urllib.request
 
 import ours
 from webcam import modes, pictures
 
 TIME_TRAVEL = True
 
+ENDPOINT = pathlib.Path(__file__).parent.parent / "EndToEnd" / "support" / "whip_endpoint.py"
+AIORTC = os.environ.get("CAPTURER_AIORTC", "/opt/aiortc/bin/python")
+CARD = "10.77.0.1"
 GONE, BACK = "The camera was unplugged", "The camera is back"
 # Parameter sets and delimiters are left out: their place is the container's.
 PICTURES_ONLY = {"h264": "filter_units=remove_types=7-9", "hevc": "filter_units=remove_types=32-35"}
@@ -159,6 +166,34 @@ class PacketTests(ours.CameraTestCase):
 
     def test_h264_with_parameter_sets_that_come_once(self):
         self.check_encoded(modes.H264, "h264")
+
+    def endpoint(self, kept):
+        """An endpoint of WHIP that writes what it gets; its address."""
+        for words in ("link", "add", "card", "type", "dummy"), ("addr", "add", f"{CARD}/24", "dev", "card"), ("link", "set", "card", "up"):
+            subprocess.run(["ip", *words], check=True)
+        self.addCleanup(subprocess.run, ["ip", "link", "delete", "card"], check=True)
+        server = subprocess.Popen(
+            [AIORTC, ENDPOINT, "--host", CARD, "--port", "8080", "--keep", kept], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        return server, f"http://{CARD}:8080/whip"
+
+    def test_h264_to_an_endpoint_of_whip(self):
+        kept = self.folder / "kept.h264"
+        server, url = self.endpoint(kept)
+        webcam, file, running = self.encoded(modes.H264, "-o", f"whip:{url}", "--plain-http", "--keep-going")
+        running.wait_for(lambda: kept.exists() and kept.stat().st_size > 200_000, "pictures at the endpoint", 60)
+        self.pull_and_plug(running, webcam)
+        size = kept.stat().st_size
+        running.wait_for(lambda: kept.stat().st_size > size + 100_000, "pictures after the replug", 60)
+        running.interrupt()
+        recorded = picture_digests(file, "h264")
+        # From a key frame on. The last ones may be on their way.
+        seen = picture_digests(kept, "h264", "-f", "h264")
+        first = next(place for place in range(len(recorded)) if recorded[place:place + 5] == seen[:5])
+        self.assertEqual(recorded[first:first + len(seen)], seen)
+        self.assertGreater(len(seen), len(recorded) - first - 10)
 
     def test_h265(self):
         self.check_encoded(modes.HEVC, "hevc")

@@ -10,7 +10,7 @@ import time
 
 from support import media, network, numbered
 from support.stream import StreamTestCase
-from support.tool import NO_INPUT, OK, USAGE
+from support.tool import NO_INPUT, OK, PERMISSION, USAGE, environment
 
 WIDTH, HEIGHT = 160, 120
 SERVING = re.compile(r'"url":"rtsps?://127\.0\.0\.1:(\d+)/cam"')
@@ -238,6 +238,33 @@ class LoginTests(RTSPTestCase):
         self.assertIn("401", stderr.decode(errors="replace"))
         run = self.end(server)
         self.assertNotIn("pa ss", run.stderr)
+
+    def test_a_login_of_our_own(self):
+        """It is on no command line, in no message, and does not change what is passed on and what is encoded."""
+        secret = self.folder / "secret"
+        secret.write_text("bob:g/e@h im\n")
+        server, url = self.serve("--serve-login", f"@{secret}")
+        for options, ours, passes in [
+            (("--login", f"@{secret}", "-o", "a.mkv"), {}, True),
+            (("--login", f"@{secret}", "--codec", "copy", "-o", "a.mkv"), {}, True),
+            (("-o", "a.mkv"), {"CAPTURER_LOGIN": f"@{secret}"}, True),
+            (("--login", f"@{secret}", "--codec", "vp8", "-o", "a.webm"), {}, False),
+        ]:
+            with self.subTest(options=options):
+                run = self.succeed("--input", url, *options, "--duration", 1, "--force", "--stats", "json", env=environment(**ours))
+                self.assertNotIn("g/e", run.stderr)
+                last = json.loads(run.stderr.splitlines()[-1])
+                self.assertEqual(last["outputs"][0]["passedOn"] is not None, passes)
+        for options, words in [
+            (("--login", "bob:wrong"), "refuses the user name or the password"),
+            (("--login", "bob:wrong", "--codec", "copy"), "refuses the user name or the password"),
+            ((), "asks for a user name and a password"),
+        ]:
+            with self.subTest(options=options):
+                run = self.run_tool("--input", url, "-o", "b.mkv", *options)
+                self.assertEqual(run.code, PERMISSION, str(run))
+                self.assertIn(words, run.stderr)
+        self.end(server)
 
     def test_warnings_and_refusals(self):
         server = self.start("--source", "pattern", "--preset", "160x120", "--serve-rtsp", "0.0.0.0:0", "--frames", "3")

@@ -4,6 +4,13 @@
     import Musl
 #endif
 
+extension OptionDescription {
+    /// The login of a network camera.
+    package static let login = OptionDescription(
+        "login", .secret("NAME:PASSWORD"), "the login; @FILE has it in its first line",
+        default: "that of the URL, or of $CAPTURER_LOGIN")
+}
+
 extension OptionValues {
     /// A name and a password: `NAME:PASSWORD`, or `@FILE`, whose first line is that. The file keeps a password off the
     /// command line, which every user of the machine can read.
@@ -12,6 +19,23 @@ extension OptionValues {
     public func login(_ name: String) throws(OptionError) -> (name: String, password: String)? {
         guard let text = self[name] else { return nil }
         return try parseLogin(text) { message in OptionError(name, nil, message) }
+    }
+
+    /// The login of an address: that of the option `login`; without it, and without one in the URL, that of `CAPTURER_LOGIN`.
+    ///
+    /// - Throws: as ``login(_:)``.
+    package func login(
+        for url: String, _ environment: (String) -> String? = environmentVariable
+    ) throws(OptionError) -> (name: String, password: String)? {
+        if let login = try login("login") { return login }
+        return maskingUserInfo(in: url) == url ? try loginFromEnvironment("CAPTURER_LOGIN", environment) : nil
+    }
+
+    /// A URL with its ``login(for:_:)`` in it.
+    package func addingLogin(
+        to url: String, _ environment: (String) -> String? = environmentVariable
+    ) throws(OptionError) -> String {
+        try login(for: url, environment).map { addingUserInfo($0.name, $0.password, to: url) } ?? url
     }
 
     /// A secret such as a token: the text, or `@FILE`, whose first line is that.
@@ -25,7 +49,7 @@ extension OptionValues {
 
 /// The name and password in a variable of the environment, as ``OptionValues/login(_:)`` reads them; nil when it is not
 /// set, or empty.
-package func loginFromEnvironment(
+private func loginFromEnvironment(
     _ name: String, _ environment: (String) -> String? = environmentVariable
 ) throws(OptionError) -> (name: String, password: String)? {
     guard let text = environment(name), !text.isEmpty else { return nil }

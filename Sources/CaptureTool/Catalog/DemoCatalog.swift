@@ -152,8 +152,9 @@ extension PacketInput {
     }()
 
     /// The packets of a network stream.
-    fileprivate static let network = PacketInput(decoders: decoders) { request, _ in
-        let capture = PacketStreamCapturer(url: request.input ?? "")
+    fileprivate static let network = PacketInput(decoders: decoders, options: [OptionDescription.login.name]) {
+        request, _ in
+        let capture = PacketStreamCapturer(url: try request.streamURL())
         return Source(
             capture: capture,
             setNoticeHandler: { handler in

@@ -66,9 +66,9 @@ struct RadioPlayback {
     private static func configuration(_ input: String, _ values: OptionValues) throws(OptionError) -> RadioConfiguration
     {
         var configuration = RadioConfiguration()
-        var login = try values.login("login")
-        if login == nil, maskingUserInfo(in: input) == input { login = try loginFromEnvironment("CAPTURER_LOGIN") }
-        if let login { configuration.credential = .init(user: login.name, password: login.password) }
+        if let login = try values.login(for: input) {
+            configuration.credential = .init(user: login.name, password: login.password)
+        }
         if let path = values["ca-file"] { configuration.trust = .authorities(path: path) }
         if values.contains("insecure") { configuration.trust = .acceptsSelfSigned }
         return configuration

@@ -24,6 +24,7 @@ options.add_argument("--busy", type=int, default=0, help="answers the first offe
 options.add_argument("--answer", choices=["good", "garbage", "huge", "fingerprint", "no-candidates"], default="good")
 options.add_argument("--flood", choices=["none", "pli", "rr", "nack"], default="none", help="1,000 packets per second")
 options.add_argument("--clock", action="store_true", help="says when bright pictures and loud samples were taken")
+options.add_argument("--keep", metavar="FILE", help="writes the pictures of H.264 as they came")
 options.add_argument("--certificate", help="for https, in PEM, with --key")
 options.add_argument("--key")
 options = options.parse_args()
@@ -95,6 +96,20 @@ def say_beginning(frame, time, state):
             state["silent"] = 0
 
 
+def keep_pictures(receiver):
+    """Writes what the decoder gets."""
+    queue = receiver._RTCRtpReceiver__decoder_queue
+    put = queue.put
+
+    def keep(task, *arguments):
+        if task:
+            with open(options.keep, "ab") as file:
+                file.write(task[1].data)
+        put(task, *arguments)
+
+    queue.put = keep
+
+
 async def consume(track, state, clock):
     try:
         while True:
@@ -161,6 +176,8 @@ async def offer(request):
     @connection.on("track")
     def on_track(track):
         receiver = next(found.receiver for found in connection.getTransceivers() if found.receiver.track is track)
+        if options.keep and track.kind == "video":
+            keep_pictures(receiver)
         asyncio.ensure_future(consume(track, state, SenderClock(receiver)))
 
     @connection.on("connectionstatechange")

@@ -346,6 +346,14 @@ final class LiveInput {
                     + "trusts who signed it (update-ca-certificates).")
         case -ETIMEDOUT: error(.stalled, "The server does not answer; check that it is on and reachable.")
         case -EACCES, -EPERM: error(.permissionDenied, "The server does not allow this (\(describeAV(code))).")
+        case clibav_http_forbidden:
+            error(.permissionDenied, "The server refuses this user the stream; allow it there.")
+        case clibav_http_unauthorized:
+            error(
+                .permissionDenied,
+                maskingUserInfo(in: request.url) == request.url
+                    ? "The server asks for a user name and a password; give a login, or user:password@ before the host."
+                    : "The server refuses the user name or the password; check both.")
         case -EADDRINUSE: error(.deviceBusy, "Another program has this port; choose another.")
         default:
             error(
