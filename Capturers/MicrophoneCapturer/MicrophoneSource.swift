@@ -24,8 +24,9 @@ struct MicrophoneSource: AudioSource {
     private static let startTimeout = Duration.seconds(2)
     /// How long to wait between two looks for a card that is gone.
     private static let retryInterval = Duration.milliseconds(500)
-    /// How long a sound server may take to begin, which takes PipeWire up to two seconds.
-    private static let beginTimeout = Duration.seconds(10)
+    /// How long a sound server may take to open and to start, which takes PipeWire up to two seconds; less than the capture's
+    /// own limit.
+    private static let beginTimeout = Duration.seconds(8)
     /// How long it may take to end.
     private static let endTimeout = Duration.milliseconds(500)
 
@@ -39,7 +40,7 @@ struct MicrophoneSource: AudioSource {
 
     mutating func open(_ context: AudioContext) throws {
         pcmName = MicrophoneDirectory.pcmName(of: name)
-        let opened = try open(pcmName, context)
+        let opened = try open(pcmName, Attempt(context))
         // While it is open, no other card can have its number.
         if let place = opened.place, let found = system.card(place.card) {
             card = found
@@ -51,12 +52,9 @@ struct MicrophoneSource: AudioSource {
 
     mutating func start(_ context: AudioContext) throws {
         // One that was unplugged while it was stopped is opened again.
-        do { if let device { try begin(device, context) } } catch { drop() }
-        if device == nil {
-            let opened = try openAgain(context)
-            try begin(opened, context)
-            adopt(opened)
-        }
+        let attempt = Attempt(context)
+        do { if let device { try begin(device, attempt) } } catch { drop() }
+        if device == nil { adopt(try openAndBegin(attempt)) }
         isAfterLoss = false
         reported = nil
         lastData = MonotonicClock().now
@@ -75,36 +73,54 @@ struct MicrophoneSource: AudioSource {
 
     // MARK: Calls that wait for a sound server
 
-    private func open(_ name: String, _ context: AudioContext) throws(CaptureError) -> any RecordingDevice {
+    /// Until when calls are waited for, and what ends that.
+    private struct Attempt {
+        let deadline = MonotonicClock().now.advanced(by: MicrophoneSource.beginTimeout)
+        let context: AudioContext
+
+        init(_ context: AudioContext) { self.context = context }
+    }
+
+    private func open(_ name: String, _ attempt: Attempt) throws(CaptureError) -> any RecordingDevice {
         let (system, format, period) = (system, settings.format, settings.chunkDuration)
-        return try call("open the microphone", name, context) { () throws(CaptureError) in
+        return try call("open the microphone", name, attempt) { () throws(CaptureError) in
             try system.open(name, format, period)
         }
     }
 
     /// After an error the device is of no use.
-    private func begin(_ device: any RecordingDevice, _ context: AudioContext) throws(CaptureError) {
-        try call("start the microphone", device.name, context) { () throws(CaptureError) in try device.start() }
+    private func begin(_ device: any RecordingDevice, _ attempt: Attempt) throws(CaptureError) {
+        try call("start the microphone", device.name, attempt) { () throws(CaptureError) in try device.start() }
+    }
+
+    private func openAndBegin(_ attempt: Attempt) throws(CaptureError) -> any RecordingDevice {
+        let opened = try openAgain(attempt)
+        do { try begin(opened, attempt) } catch {
+            close(opened)
+            throw error
+        }
+        return opened
     }
 
     private func call<Answer: Sendable>(
-        _ operation: String, _ name: String, _ context: AudioContext,
+        _ operation: String, _ name: String, _ attempt: Attempt,
         _ body: @escaping @Sendable () throws(CaptureError) -> Answer
     ) throws(CaptureError) -> Answer {
-        let deadline = MonotonicClock().now.advanced(by: MicrophoneSource.beginTimeout)
-        let end = try CaptureThread.call("microphone", until: deadline, interruptedBy: context.stopDescriptor) {
+        let stopped = CaptureError(
+            .invalidState, operation: operation, subject: name, message: "The capture was stopped meanwhile.")
+        guard !attempt.context.isStopping else { throw stopped }
+        let end = try CaptureThread.call(
+            "microphone", until: attempt.deadline, interruptedBy: attempt.context.stopDescriptor
+        ) {
             Result { () throws(CaptureError) in try body() }
         }
         switch end {
         case .answer(let result): return try result.get()
-        case .interrupted:
-            throw CaptureError(
-                .invalidState, operation: operation, subject: name, message: "The capture was stopped meanwhile.")
+        case .interrupted: throw stopped
         case .timedOut:
             throw CaptureError(
                 .stalled, operation: operation, subject: name,
-                message:
-                    "The sound server does not answer for \(MicrophoneSource.beginTimeout.seconds) s; start it again.")
+                message: "The sound server does not answer; start it again.")
         }
     }
 
@@ -117,9 +133,10 @@ struct MicrophoneSource: AudioSource {
 
     /// Closes the device, once a call that was abandoned has ended.
     private mutating func drop() {
-        guard let dropped = device.take() else { return }
-        _ = end { dropped.close() }
+        if let dropped = device.take() { close(dropped) }
     }
+
+    private func close(_ device: any RecordingDevice) { _ = end { device.close() } }
 
     // MARK: Reading
 
@@ -186,7 +203,10 @@ struct MicrophoneSource: AudioSource {
         case .none: return nil
         case .overrun:
             isAfterLoss = true
-            try begin(device, context)
+            do { try begin(device, Attempt(context)) } catch {
+                drop()
+                throw error
+            }
             return nil
         case .frames:
             lastData = MonotonicClock().now
@@ -204,9 +224,7 @@ struct MicrophoneSource: AudioSource {
     private mutating func reopen(_ context: AudioContext) {
         if isCardPresent {
             do throws(CaptureError) {
-                let opened = try openAgain(context)
-                try begin(opened, context)
-                adopt(opened)
+                adopt(try openAndBegin(Attempt(context)))
                 lastData = MonotonicClock().now
                 isAfterLoss = true
                 return
@@ -221,11 +239,12 @@ struct MicrophoneSource: AudioSource {
     }
 
     /// Opens the device of the card that was opened first, and no other.
-    private func openAgain(_ context: AudioContext) throws(CaptureError) -> any RecordingDevice {
+    private func openAgain(_ attempt: Attempt) throws(CaptureError) -> any RecordingDevice {
         let first: CaptureError
         do throws(CaptureError) {
-            let opened = try open(pcmName, context)
+            let opened = try open(pcmName, attempt)
             if isOfCard(opened) { return opened }
+            close(opened)
             first = CaptureError(
                 .deviceNotFound, operation: "open the microphone", subject: pcmName,
                 message: "Another card is there in its place; plug in the one that was recorded.")
@@ -234,8 +253,11 @@ struct MicrophoneSource: AudioSource {
         }
         // A name such as `default` may be that of another card by now.
         guard let nameOfCard, first.code == .deviceNotFound, isCardPresent else { throw first }
-        let opened = try open(nameOfCard, context)
-        guard isOfCard(opened) else { throw first }
+        let opened = try open(nameOfCard, attempt)
+        guard isOfCard(opened) else {
+            close(opened)
+            throw first
+        }
         return opened
     }
 

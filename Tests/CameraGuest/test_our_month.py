@@ -23,7 +23,7 @@ HOUR = 3600 if DAYS else 150
 PREROLL, POSTROLL = 10, 20
 KEPT = 40
 PAGE = "127.0.0.1:8765"
-GROWTH = 1 << 20  # bytes of memory in a day
+GROWTH = 2 << 20  # bytes of memory in a day
 # A clip begins with a key frame; pictures come each second.
 SLACK = 4
 
@@ -100,11 +100,10 @@ class MonthTests(ours.CameraTestCase):
     def full_disk(self):
         """While another program fills the disk, a clip is lost, and a warning says so."""
         filler, said = self.disk / "other.bin", len(self.running.text())
-        with open(filler, "wb") as file:
+        with open(filler, "wb", buffering=0) as file:
             try:
                 while True:
                     file.write(bytes(1 << 16))
-                    file.flush()
             except OSError:
                 pass
         self.fire()

@@ -201,7 +201,7 @@ class LiveCopyTests(LiveTestCase):
         self.assertEqual(self.frames("-f", "h264", "-i", f"tcp://127.0.0.1:{peer}"), 30)
         client = f"rtsp://127.0.0.1:{self.wait_for_port(run, SERVING)}/"
         self.begin("ffmpeg", "-v", "error", "-nostdin", "-rtsp_transport", "tcp", "-i", client, "-c", "copy", "-frames:v", "60",
-                   self.folder / "client.mkv").wait(30)
+                   self.folder / "client.mkv").wait(60)
         run = self.end(run)
         last = json.loads(run.stderr.splitlines()[-1])
         passed = [output["passedOn"] and output["passedOn"]["tracks"] for output in last["outputs"]]

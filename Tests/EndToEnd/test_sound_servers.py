@@ -184,9 +184,12 @@ class ServerTests:
         """Recording goes on when the server does, and a stop does not wait for it: nor that of a player."""
         self.server.feed(self.tone)
         file = self.folder / "voice.wav"
+        heard = self.folder / "heard.raw"
+        self.server.hear(heard)
         recording = self.start("--audio", "mic", "-o", "voice.wav")
         playing = self.start("--audio", "tone", "-o", "loudspeaker")
         self.wait_until(lambda: file.exists() and self.isTone(self.end(file)), recording, "nothing is recorded")
+        self.wait_until(lambda: max(self.end(heard), default=0) > 500, playing, "nothing is played")
         self.server.freeze()
         time.sleep(5)
         self.server.thaw()

@@ -89,6 +89,15 @@ import VideoCapturing
     @Test func whatHasNoTracksIsAnError() throws {
         for joined in [
             JoinedCapture { throw MediaFileFailure() },
+            // One that opens, so that its tracks are known, and does not start.
+            JoinedCapture {
+                let opened = Locked(0)
+                return [
+                    Self.packets(nil, pacing: .clock),
+                    MediaPublisher(
+                        packets: PacketSourceCapturer(MeetingPackets(opened: opened, others: 1, fails: true))),
+                ]
+            },
             JoinedCapture {
                 [Self.packets(5), MediaPublisher(video: NoiseCapturer(format: .i420(width: 64, height: 48)))]
             },
@@ -114,15 +123,17 @@ import VideoCapturing
     }
 }
 
-/// Packets of a source that opens once as many others do.
+/// Packets of a source that opens once as many others do, and may not start.
 private struct MeetingPackets: PacketSource {
     let opened: Locked<Int>
     let others: Int
+    let fails: Bool
     private var packets = TestPackets(count: 20)
 
-    init(opened: Locked<Int>, others: Int) {
+    init(opened: Locked<Int>, others: Int, fails: Bool = false) {
         self.opened = opened
         self.others = others
+        self.fails = fails
     }
 
     var settings: PacketSettings { packets.settings }
@@ -135,7 +146,11 @@ private struct MeetingPackets: PacketSource {
         guard isMet == true else { throw CaptureError(.stalled, operation: "meet", message: "No other is opened.") }
     }
 
-    mutating func start(_ context: PacketContext) { packets.start(context) }
+    mutating func start(_ context: PacketContext) throws {
+        guard !fails else { throw CaptureError(.deviceBusy, operation: "start", message: "It is busy.") }
+        packets.start(context)
+    }
+
     mutating func nextPacket(_ context: PacketContext) throws -> MediaPacket? { try packets.nextPacket(context) }
 }
 

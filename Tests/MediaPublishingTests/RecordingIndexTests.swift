@@ -173,6 +173,20 @@ import VideoCapturing
         #expect(lines.count == 1)
     }
 
+    /// Also where files are deleted and nobody asks for the list.
+    @Test func theFileStaysSmallUnasked() throws {
+        let index = try index()
+        for _ in 0..<3000 {
+            let path = try file(1, seconds: 10)
+            note(index, path, at: 1000, 10)
+            unlink(path)
+            note(index, try file(2, seconds: 10), at: 2000, 10)
+        }
+        let lines = try readBytes(indexPath).split(separator: UInt8(ascii: "\n"))
+        #expect(lines.count < 4000)
+        #expect(index.recordings().map(\.start) == [.seconds(2000)])
+    }
+
     @Test func timesThatMakeNoSense() throws {
         let index = try index()
         note(index, try file(1, seconds: 10), at: 1000, 10)

@@ -60,8 +60,12 @@ import VideoCapturing
         #expect(push([item(0, key: true, size: 5000)], to: &queue) == [true])
         #expect(times(queue) == [0])
         // A group that was kept may be, too.
-        queue.begin(with: [item(0, key: true), item(40), item(80)])
-        #expect(times(queue) == [0, 40, 80] && !queue.awaitsRandomAccess)
+        queue.begin(with: [item(0, key: true), item(40), item(80)], at: item(5000).time)
+        #expect(queue.count == 3 && !queue.awaitsRandomAccess)
+        // However old it is.
+        queue = PlaybackQueue(.init(duration: .seconds(1), bytes: 1000))
+        queue.begin(with: [item(0, key: true), item(40), item(80)], at: item(5000).time)
+        #expect(push([item(5900)], to: &queue) == [true] && queue.count == 4)
     }
 
     @Test func channelsOfTheClient() {

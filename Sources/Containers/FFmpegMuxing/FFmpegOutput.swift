@@ -69,8 +69,8 @@ public final class FFmpegOutput: MediaOutput {
             pixelAspectCodecs: statesAspect ? codecs : [.h264])
         feed.statesOrientation = target.isFragmented
         // A listener's caller begins in mid-stream, and a receiver of datagrams.
-        feed.takesKeyFramesAsTheyCome =
-            ["rtmp", "rtmps", "rtsp", "rtsps", "srt"].contains(OutputTarget.scheme(of: url)) && !target.isListener(configuration.options)
+        let isServer = ["rtmp", "rtmps", "rtsp", "rtsps", "srt"].contains(OutputTarget.scheme(of: url))
+        feed.takesKeyFramesAsTheyCome = isServer && !target.isListener(configuration.options)
         // A segment of a playlist may not become longer than its target duration while a camera is away.
         if target.kind == .files { feed.minimumFrameRate = 2 }
         return .packets(feed)

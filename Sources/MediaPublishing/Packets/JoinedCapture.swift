@@ -109,7 +109,13 @@ private struct JoinedSource: PacketSource {
         for index in parts.indices {
             let (publisher, queue) = (parts[index].publisher, queue)
             parts[index].starting = try CaptureThread(name: "join start") {
-                do { try publisher.start() } catch { queue.fail(part: index, error) }
+                do {
+                    guard !publisher.isStopRequested else { throw JoinedSource.released }
+                    try publisher.start()
+                    queue.noteStart(ofPart: index)
+                } catch {
+                    queue.noteStart(ofPart: index, failure: error)
+                }
             }
         }
     }
@@ -214,6 +220,9 @@ private final class JoinedQueue: Sendable {
         var packets: [MediaPacket] = []
         var ended: [Int] = []
         var completed: Set<Int> = []
+        var started: Set<Int> = []
+        /// The first part that did not start; its tracks may be known all the same.
+        var failedAtStart: Int?
         var error: (any Error)?
         /// Nil before the first start.
         var isStarted: Bool?
@@ -268,10 +277,13 @@ private final class JoinedQueue: Sendable {
         state.wakeAll()
     }
 
-    /// Notes that a part has not begun.
-    func fail(part: Int, _ error: any Error) {
+    /// Notes that a part has started, or has not for a reason.
+    func noteStart(ofPart part: Int, failure: (any Error)? = nil) {
         state.withLock { state in
-            state.error = state.error ?? error
+            state.started.insert(part)
+            guard let failure else { return }
+            state.failedAtStart = state.failedAtStart ?? part
+            state.error = state.error ?? failure
             state.completed.insert(part)
         }
         state.wakeAll()
@@ -299,15 +311,20 @@ private final class JoinedQueue: Sendable {
             if context.isStopping { return .over }
             if let part = state.ended.popLast() { return .ended(part) }
             if deadline != nil {
+                if let part = state.failedAtStart { return .missing(part) }
                 let missing = (0..<partCount).filter { state.tracks[$0] == nil }
-                if missing.isEmpty { return .ready }
+                if missing.isEmpty { return state.started.count == partCount ? .ready : nil }
                 return missing.first(where: state.completed.contains).map { .missing($0) }
             }
             guard state.packets.isEmpty else { return .packet(state.packets.removeFirst()) }
             return state.completed.count == partCount ? .over : nil
         }
         state.wakeAll()
-        return turn ?? .silent(state.withLock { state in (0..<partCount).first { state.tracks[$0] == nil } ?? 0 })
+        return turn
+            ?? .silent(
+                state.withLock { state in
+                    (0..<partCount).first { state.tracks[$0] == nil || !state.started.contains($0) } ?? 0
+                })
     }
 
     /// - Returns: whether it was stopped before, so that packets were left out.

@@ -44,17 +44,17 @@ final class PacketFanOut: PacketCaptureConsumer {
         onFailure: @escaping @Sendable (any Error) -> Void
     ) throws -> PacketRelay {
         let isLate = state.withLock { $0.hasBegun }
+        // A sink that asks in vain would wait for an answer.
+        let feedback =
+            capture.requestKeyFrame()
+            ? PacketFeedback(onKeyFrame: { [weak self] in self?.capture.requestKeyFrame() }, onBitrate: { _ in }) : nil
         let relay = try PacketRelay(
-            to: sink, tracks, policy, isLate: isLate,
-            feedback: PacketFeedback(
-                onKeyFrame: { [weak self] in self?.capture.requestKeyFrame() }, onBitrate: { _ in }),
-            onFailure: onFailure)
+            to: sink, tracks, policy, isLate: isLate, feedback: feedback, onFailure: onFailure)
         let isHurried = state.withLock { state in
             state.relays.append(relay)
             return state.isHurried
         }
         if isHurried { relay.hurry() }
-        if isLate { capture.requestKeyFrame() }
         return relay
     }
 

@@ -49,11 +49,12 @@ final class PacketRelay: Sendable {
     ///   - tracks: those of the capture that it takes.
     ///   - policy: what a full queue does.
     ///   - isLate: whether packets flow already, so that it begins with a key frame.
-    ///   - feedback: what the sink asks through.
+    ///   - feedback: what the sink asks through; nil where nothing answers.
     ///   - onFailure: called on the thread of the sink with what ends it.
     /// - Throws: what the sink throws of the tracks.
     init(
-        to sink: any PacketSink, _ tracks: [TrackDescription], _ policy: Policy, isLate: Bool, feedback: PacketFeedback,
+        to sink: any PacketSink, _ tracks: [TrackDescription], _ policy: Policy, isLate: Bool,
+        feedback: PacketFeedback?,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) throws {
         self.sink = sink

@@ -25,20 +25,23 @@ public final class RecordingIndex: Sendable {
     private let files: SplitFiles
     private let path: String
     private let state = Locked(State())
-    /// Held by the thread that looks at the folder.
-    private let scan = Locked(ScanState())
+    /// Held by the thread that looks at the folder. Whether the file was read.
+    private let scan = Locked(false)
+    /// Held by the thread that writes the file. The lines that were added since the folder was looked at.
+    private let linesSinceLook = Locked(0)
 
     private struct State {
         /// By the names of the files.
         var entries: [String: IndexEntry] = [:]
         /// Files that are being written, by their names.
         var ongoing: [String: Recording] = [:]
-    }
-
-    private struct ScanState {
-        var hasLoaded = false
         /// The lines of the file that no longer describe a recording.
         var staleLines = 0
+
+        /// Whether nothing was reported of a file meanwhile.
+        func isAsBefore(_ name: String, _ entry: IndexEntry?) -> Bool {
+            ongoing[name] == nil && entries[name] == entry
+        }
     }
 
     /// How long one call describes files that the index does not know.
@@ -49,6 +52,7 @@ public final class RecordingIndex: Sendable {
     private static let largestCut = Duration.seconds(30)
     /// How many lines may be stale before the file is written again, in addition to as many as are not.
     private static let maximumStaleLines = 200
+    private static let maximumLinesSinceLook = 2000
 
     /// The index of the files of a pattern; it reads nothing yet.
     ///
@@ -94,10 +98,11 @@ public final class RecordingIndex: Sendable {
         )
     }
 
-    private func update(_ scan: inout ScanState) -> (recordings: [Recording], unknownCount: Int) {
-        if !scan.hasLoaded { load(&scan) }
-        let existing = files.existingFiles()
+    private func update(_ hasLoaded: inout Bool) -> (recordings: [Recording], unknownCount: Int) {
+        if !hasLoaded { load() }
+        hasLoaded = true
         let (known, ongoing) = state.withLock { ($0.entries, $0.ongoing) }
+        let existing = files.existingFiles()
         let deadline = MonotonicClock().now + RecordingIndex.scanTime
         var recordings: [Recording] = []
         var unknownCount = 0
@@ -114,27 +119,30 @@ public final class RecordingIndex: Sendable {
                 if let recording = entry.recording { recordings.append(recording) }
             } else if MonotonicClock().now < deadline {
                 let entry = describe(file, known[name])
-                add(entry, as: name)
-                if known[name] != nil { scan.staleLines += 1 }
+                add(entry, as: name) { $0.isAsBefore(name, known[name]) }
                 if let recording = entry.recording { recordings.append(recording) }
             } else {
                 unknownCount += 1
             }
         }
-        let gone = known.keys.filter { !names.contains($0) }
-        if !gone.isEmpty { state.withLock { state in for name in gone { state.entries[name] = nil } } }
-        scan.staleLines += gone.count
-        if scan.staleLines > RecordingIndex.maximumStaleLines + names.count { rewrite(&scan) }
+        linesSinceLook.withLock { $0 = 0 }
+        state.withLock { state in
+            for (name, entry) in known where !names.contains(name) && state.isAsBefore(name, entry) {
+                state.entries[name] = nil
+                state.staleLines += 1
+            }
+        }
+        rewriteIfStale()
         return (recordings, unknownCount)
     }
 
-    /// Opens a file to learn what it shows. The reasons of one that a power failure has cut are known from its begin.
+    /// Opens a file to learn what it shows. The reasons of one that was cut are known from its begin.
     private func describe(_ file: SplitFiles.File, _ known: IndexEntry?) -> IndexEntry {
         var entry = IndexEntry(bytes: file.bytes, changed: file.changed, recording: nil)
         guard let duration = try? access.open(file.path).measureDuration(), duration > .zero else { return entry }
         var recording = Recording(
             path: file.path, start: .nanoseconds(file.changed) - duration, duration: duration, bytes: file.bytes)
-        if let known, known.isOngoing, let begun = known.recording,
+        if let begun = known?.recording,
             abs((begun.start - recording.start).nanoseconds) < RecordingIndex.largestCut.nanoseconds
         {
             (recording.start, recording.reasons, recording.detail) = (begun.start, begun.reasons, begun.detail)
@@ -149,7 +157,8 @@ public final class RecordingIndex: Sendable {
     func begin(_ recording: Recording) {
         guard let name = name(of: recording.path) else { return }
         state.withLock { $0.ongoing[name] = recording }
-        add(IndexEntry(begunBy: recording), as: name)
+        // The file says all but this.
+        if !recording.reasons.isEmpty { add(IndexEntry(begunBy: recording), as: name, isSynced: true) }
     }
 
     /// Called when a file is closed, whole or not.
@@ -164,6 +173,8 @@ public final class RecordingIndex: Sendable {
         add(
             IndexEntry(bytes: recording.bytes, changed: nanoseconds(of: status.st_mtim), recording: recording), as: name
         )
+        // Where nobody asks, nothing else notices the files that are gone.
+        if linesSinceLook.withLock({ $0 }) > RecordingIndex.maximumLinesSinceLook { _ = recordings() }
     }
 
     /// The name of a file of this pattern; nil for another one.
@@ -176,45 +187,66 @@ public final class RecordingIndex: Sendable {
     // MARK: The file
 
     /// Adds a line to the file, in one write. A line that a full disk or a power failure cuts describes nothing.
-    private func add(_ entry: IndexEntry, as name: String) {
-        state.withLock { $0.entries[name] = entry }
-        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { return }
-        defer { close(descriptor) }
-        // After a line that was cut.
-        let line = Array(("\n" + entry.line(name)).utf8)
-        _ = write(descriptor, line, line.count)
+    ///
+    /// - Parameters:
+    ///   - isSynced: whether it is on the disk afterwards.
+    ///   - condition: whether it is to be added.
+    private func add(
+        _ entry: IndexEntry, as name: String, isSynced: Bool = false, if condition: (State) -> Bool = { _ in true }
+    ) {
+        linesSinceLook.withLock { lines in
+            let isWanted = state.withLock { state in
+                guard condition(state) else { return false }
+                if state.entries.updateValue(entry, forKey: name) != nil { state.staleLines += 1 }
+                return true
+            }
+            guard isWanted else { return }
+            lines += 1
+            let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
+            guard descriptor >= 0 else { return }
+            defer { close(descriptor) }
+            // After a line that was cut.
+            let line = Array(("\n" + entry.line(name)).utf8)
+            _ = write(descriptor, line, line.count)
+            if isSynced { fdatasync(descriptor) }
+        }
     }
 
-    private func load(_ scan: inout ScanState) {
-        scan.hasLoaded = true
+    private func load() {
         guard let text = RecordingIndex.contents(of: path) else { return }
         var found: [String: IndexEntry] = [:]
+        var staleLines = 0
         for line in text.split(separator: UInt8(ascii: "\n")) {
             guard let (name, entry) = IndexEntry.parse(line, folder: files.folder),
                 files.number(in: Array(name.utf8)) != nil
             else {
-                scan.staleLines += 1
+                staleLines += 1
                 continue
             }
-            if found.updateValue(entry, forKey: name) != nil { scan.staleLines += 1 }
+            if found.updateValue(entry, forKey: name) != nil { staleLines += 1 }
         }
-        state.withLock { $0.entries.merge(found) { new, _ in new } }
+        state.withLock { state in
+            state.entries.merge(found) { new, _ in new }
+            state.staleLines += staleLines
+        }
     }
 
-    /// Writes the file without stale lines, whole or not at all.
-    private func rewrite(_ scan: inout ScanState) {
-        scan.staleLines = 0
-        let text = state.withLock { state in
-            state.entries.sorted { $0.key < $1.key }.map { $0.value.line($0.key) + "\n" }.joined()
+    /// Writes the file without stale lines once there are many, whole or not at all.
+    private func rewriteIfStale() {
+        guard state.withLock({ $0.staleLines > RecordingIndex.maximumStaleLines + $0.entries.count }) else { return }
+        linesSinceLook.withLock { _ in
+            let text = state.withLock { state in
+                state.staleLines = 0
+                return state.entries.sorted { $0.key < $1.key }.map { $0.value.line($0.key) + "\n" }.joined()
+            }
+            let temporary = "\(path).\(getpid())"
+            let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+            guard descriptor >= 0 else { return }
+            let bytes = Array(text.utf8)
+            let isWhole = write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
+            close(descriptor)
+            if !isWhole || rename(temporary, path) != 0 { unlink(temporary) }
         }
-        let temporary = "\(path).\(getpid())"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { return }
-        let bytes = Array(text.utf8)
-        let isWhole = write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
-        close(descriptor)
-        if !isWhole || rename(temporary, path) != 0 { unlink(temporary) }
     }
 
     /// The most that is read of a file: more than 100,000 recordings.
@@ -251,9 +283,6 @@ struct IndexEntry: Sendable, Hashable {
         self.init(bytes: 0, changed: 0, recording: recording)
         self.recording?.duration = max(recording.duration, .nanoseconds(1))
     }
-
-    /// Whether it was written at the begin of its file, and never at the end.
-    var isOngoing: Bool { changed == 0 }
 
     init(bytes: Int64, changed: Int64, recording: Recording?) {
         self.bytes = bytes

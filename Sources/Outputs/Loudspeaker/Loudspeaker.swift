@@ -39,13 +39,13 @@ public final class Loudspeaker: AudioRenderer {
 
     public var name: String { device }
 
-    /// How long a sound server may take to open, and to stop or close.
-    private static let openTimeout = Duration.seconds(5)
-    private static let stopTimeout = Duration.milliseconds(500)
+    /// How long a sound server may take to begin, also again after a pause, and to close.
+    private static let beginTimeout = Duration.seconds(5)
+    private static let closeTimeout = Duration.milliseconds(500)
 
     public func open(_ wanted: AudioFormat) throws(AudioRendererError) -> AudioFormat {
         let (device, latency) = (device, latency)
-        let output = try call("open the loudspeaker", atMost: Loudspeaker.openTimeout) {
+        let output = try call("open the loudspeaker", atMost: Loudspeaker.beginTimeout) {
             () throws(AudioRendererError) in try PCMOutput(device, wanted, latency)
         }
         state.withLock { state in
@@ -70,7 +70,7 @@ public final class Loudspeaker: AudioRenderer {
     public func pause() throws(AudioRendererError) {
         try withOutput("pause") { (output, isPaused) throws(AudioRendererError) in
             guard !isPaused else { return }
-            try stop("pause") { () throws(AudioRendererError) in try output.pause() }
+            try call("pause", atMost: Loudspeaker.beginTimeout) { () throws(AudioRendererError) in try output.pause() }
             isPaused = true
         }
     }
@@ -85,19 +85,13 @@ public final class Loudspeaker: AudioRenderer {
 
     public func flush() throws(AudioRendererError) {
         try withOutput("flush") { (output, _) throws(AudioRendererError) in
-            try stop("flush") { () throws(AudioRendererError) in try output.flush() }
+            try call("flush", atMost: Loudspeaker.beginTimeout) { () throws(AudioRendererError) in try output.flush() }
         }
     }
 
     public func close() {
         guard let output = state.withLock({ $0.output.take() }) else { return }
-        try? stop("close the loudspeaker") { output.close() }
-    }
-
-    private func stop(
-        _ operation: String, _ body: @escaping @Sendable () throws(AudioRendererError) -> Void
-    ) throws(AudioRendererError) {
-        try call(operation, atMost: Loudspeaker.stopTimeout, body)
+        try? call("close the loudspeaker", atMost: Loudspeaker.closeTimeout) { output.close() }
     }
 
     /// Makes a call that waits for a sound server, however long that hangs; after a while it is abandoned.
@@ -105,10 +99,15 @@ public final class Loudspeaker: AudioRenderer {
         _ operation: String, atMost limit: Duration,
         _ body: @escaping @Sendable () throws(AudioRendererError) -> Answer
     ) throws(AudioRendererError) -> Answer {
-        let end = try? CaptureThread.call("loudspeaker", until: MonotonicClock().now.advanced(by: limit)) {
-            Result { () throws(AudioRendererError) in try body() }
+        let end: CallEnd<Result<Answer, AudioRendererError>>
+        do throws(CaptureError) {
+            end = try CaptureThread.call("loudspeaker", until: MonotonicClock().now.advanced(by: limit)) {
+                Result { () throws(AudioRendererError) in try body() }
+            }
+        } catch {
+            throw AudioRendererError(.system, operation: operation, subject: device, message: error.message)
         }
-        guard case .answer(let result)? = end else {
+        guard case .answer(let result) = end else {
             throw AudioRendererError(
                 .deviceLost, operation: operation, subject: device,
                 message: "The sound server does not answer; start it again.")

@@ -145,6 +145,28 @@ final class PCMOutput: @unchecked Sendable {
     }
 
     func pause() throws(AudioRendererError) {
+        try unlessClosed("pause") { () throws(AudioRendererError) in try pauseOpen() }
+    }
+
+    func flush() throws(AudioRendererError) {
+        try unlessClosed("flush") { () throws(AudioRendererError) in
+            held = []
+            recent = []
+            try drop()
+        }
+    }
+
+    /// Makes calls that last; nothing closes the device meanwhile.
+    private func unlessClosed(
+        _ operation: String, _ body: () throws(AudioRendererError) -> Void
+    ) throws(AudioRendererError) {
+        try isClosed.withLock { (isClosed) throws(AudioRendererError) in
+            guard !isClosed else { throw PCMOutput.failure(operation, name, -EBADFD) }
+            try body()
+        }
+    }
+
+    private func pauseOpen() throws(AudioRendererError) {
         guard snd_pcm_state(pcm) == SND_PCM_STATE_RUNNING else { return }
         if canPause, snd_pcm_pause(pcm, 1) >= 0 { return }
         let queued = min(try queuedFrames() * format.bytesPerFrame, recent.count)
@@ -163,17 +185,10 @@ final class PCMOutput: @unchecked Sendable {
         guard code >= 0 else { throw PCMOutput.failure("resume", name, code) }
     }
 
-    func flush() throws(AudioRendererError) {
-        held = []
-        recent = []
-        try drop()
-    }
-
     private func drop() throws(AudioRendererError) {
-        let codes = isClosed.withLock { isClosed in
-            isClosed ? [-EBADFD] : [snd_pcm_drop(pcm), snd_pcm_prepare(pcm)]
+        for code in [snd_pcm_drop(pcm), snd_pcm_prepare(pcm)] where code < 0 {
+            throw PCMOutput.failure("flush", name, code)
         }
-        for code in codes where code < 0 { throw PCMOutput.failure("flush", name, code) }
     }
 
     static func failure(_ operation: String, _ name: String, _ code: Int32) -> AudioRendererError {

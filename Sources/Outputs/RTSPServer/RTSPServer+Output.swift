@@ -10,10 +10,10 @@ extension RTSPServer: MediaOutput {
     public var kind: String { "rtsp" }
 
     /// Packets of a codec of the configuration, made for a live view. A client gets the packets since the last key frame first,
-    /// so those of a camera may be passed on.
+    /// so those of a camera may be passed on; not the second one of a multicast group.
     public var feed: OutputContext.Feed {
         var feed = OutputContext.Feed.PacketFeed(codecs: configuration.codecs, purpose: .live)
-        feed.takesKeyFramesAsTheyCome = true
+        feed.takesKeyFramesAsTheyCome = configuration.multicast == nil
         return .packets(feed)
     }
 

@@ -101,11 +101,14 @@ struct PlaybackQueue {
     var isEmpty: Bool { items.isEmpty }
     var count: Int { items.count }
 
-    /// Begins with these packets, whatever their number: the group since the last key frame.
-    mutating func begin(with packets: [FramedPackets]) {
+    /// Begins with these packets, whatever their number: the group since the last key frame. They wait from now on.
+    mutating func begin(with packets: [FramedPackets], at now: MediaTime) {
         removeAll()
         awaitsRandomAccess = false
-        for item in packets { append(item) }
+        for var item in packets {
+            item.time = now
+            append(item)
+        }
     }
 
     /// Adds packets, or leaves them out. Returns false where a gap has begun.

@@ -121,7 +121,7 @@ final class MediaHub: @unchecked Sendable {
             if playback.isInterleaved {
                 push(item, to: playback, now)
             } else if isBeginning || !playback.queue.awaitsRandomAccess {
-                if isBeginning { playback.queue.begin(with: []) }
+                if isBeginning { playback.queue.begin(with: [], at: now) }
                 targets.append(playback)
             }
         }
@@ -196,16 +196,16 @@ final class MediaHub: @unchecked Sendable {
     private func begin(_ playback: Playback, with packets: [FramedPackets], _ now: MediaTime) {
         guard !joinsOthers(playback) else {
             playback.announce([:])
-            playback.queue.begin(with: [])
+            playback.queue.begin(with: [], at: now)
             return requestKeyFrame()
         }
         let wanted = packets.filter { playback.takes($0.track) }
         playback.announce(starts(of: wanted, for: playback))
         if playback.isInterleaved {
-            playback.queue.begin(with: reports(for: playback, now) + wanted)
+            playback.queue.begin(with: reports(for: playback, now) + wanted, at: now)
             playback.drain(at: now)
         } else {
-            playback.queue.begin(with: [])
+            playback.queue.begin(with: [], at: now)
             for item in reports(for: playback, now) + wanted { datagrams?.send(item, to: [playback]) }
         }
     }
