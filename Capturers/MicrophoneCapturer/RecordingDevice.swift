@@ -41,7 +41,7 @@ enum DeviceReading {
     case frames(Int, timestamp: MediaTime?)
     /// Nothing yet.
     case none
-    /// Sound was lost, since the last read was longer ago than the buffer holds; the device is to be started again.
+    /// Sound was lost, since the last read was longer ago than the buffer holds; start the device again.
     case overrun
 }
 

@@ -33,7 +33,7 @@ class MonthTests(ours.CameraTestCase):
         super().setUp()
         self.disk = self.folder / "disk"
         self.disk.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "recordings", self.disk], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "recordings", self.disk], check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
         # A line for each begin and end of a clip.
         self.told = self.folder / "events"

@@ -173,7 +173,7 @@ import VideoCapturing
         #expect(lines.count == 1)
     }
 
-    /// Also where files are deleted and nobody asks for the list.
+    /// Also where files are deleted and the list is never read.
     @Test func theFileStaysSmallUnasked() throws {
         let index = try index()
         for _ in 0..<3000 {

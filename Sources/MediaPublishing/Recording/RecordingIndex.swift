@@ -48,7 +48,7 @@ public final class RecordingIndex: Sendable {
     private static let scanTime = Duration.seconds(1)
     /// By how much the end of a file and the begin of the next may overlap by estimation.
     private static let largestError = Duration.milliseconds(1500)
-    /// By how much the start of a file that was cut may be estimated wrongly: what was not written yet is missing.
+    /// By how much the start of a file that was cut may be estimated wrongly: packets that were not written yet are missing.
     private static let largestCut = Duration.seconds(30)
     /// How many lines may be stale before the file is written again, in addition to as many as are not.
     private static let maximumStaleLines = 200
@@ -173,7 +173,7 @@ public final class RecordingIndex: Sendable {
         add(
             IndexEntry(bytes: recording.bytes, changed: nanoseconds(of: status.st_mtim), recording: recording), as: name
         )
-        // Where nobody asks, nothing else notices the files that are gone.
+        // Without requests for the list nothing else notices the files that are gone.
         if linesSinceLook.withLock({ $0 }) > RecordingIndex.maximumLinesSinceLook { _ = recordings() }
     }
 
@@ -190,7 +190,7 @@ public final class RecordingIndex: Sendable {
     ///
     /// - Parameters:
     ///   - isSynced: whether it is on the disk afterwards.
-    ///   - condition: whether it is to be added.
+    ///   - condition: whether the line is added.
     private func add(
         _ entry: IndexEntry, as name: String, isSynced: Bool = false, if condition: (State) -> Bool = { _ in true }
     ) {
