@@ -85,7 +85,7 @@ class RTPTests(StreamTestCase):
 
     def test_gstreamer_reads_the_description(self):
         for codec, elements in (("vp8", ["rtpvp8depay", "!", "vp8dec"]),
-                                ("h264", ["rtph264depay", "!", "h264parse", "!", "avdec_h264"])):
+                                ("h264", ["rtph264depay", "!", "h264parse", "!", "avdec_h264", "output-corrupt=false"])):
             with self.subTest(codec=codec):
                 sender, _ = self.send_rtp(query=f"&codec={codec}")
                 self.assertInOrder(self.read_with_gstreamer(

@@ -74,7 +74,7 @@ enum ToolOptions {
         ] + catalog.shorthands.map(\.option) + [
             OptionDescription(
                 "split", .text("TIME|SIZE"),
-                "begins a new file at the key frame after 10min or 1GB; names may have %03d or %Y%m%d-%H%M%S",
+                "a new file each 10min or 1GB; names may have %03d or %Y%m%d-%H%M%S",
                 default: "off"),
             OptionDescription(
                 "split-at", .choice(["start", "clock"]),
