@@ -26,7 +26,7 @@ struct MicrophoneSource: AudioSource {
     private static let retryInterval = Duration.milliseconds(500)
     /// How long a sound server may take to open and to start, which takes PipeWire up to two seconds; less than the capture's
     /// own limit.
-    private static let beginTimeout = Duration.seconds(8)
+    private static let beginTimeout = Duration.seconds(6)
     /// How long it may take to end.
     private static let endTimeout = Duration.milliseconds(500)
 
@@ -58,16 +58,16 @@ struct MicrophoneSource: AudioSource {
         isAfterLoss = false
         reported = nil
         lastData = MonotonicClock().now
-        awaitFirst(context)
+        awaitFirst(attempt)
     }
 
     /// Waits for the first sound. What fails meanwhile is found again when it is read.
-    private mutating func awaitFirst(_ context: AudioContext) {
+    private mutating func awaitFirst(_ attempt: Attempt) {
         first = nil
         let deadline = lastData.advanced(by: MicrophoneSource.startTimeout)
-        while first == nil, let device, !context.isStopping, MonotonicClock().now < deadline {
-            guard device.wait(stop: context.stopDescriptor, until: deadline) else { return }
-            do { first = try take(from: device, context) } catch { return }
+        while first == nil, let device, !attempt.context.isStopping, MonotonicClock().now < deadline {
+            guard device.wait(stop: attempt.context.stopDescriptor, until: deadline) else { return }
+            do { first = try take(from: device, attempt) } catch { return }
         }
     }
 
@@ -108,7 +108,11 @@ struct MicrophoneSource: AudioSource {
     ) throws(CaptureError) -> Answer {
         let stopped = CaptureError(
             .invalidState, operation: operation, subject: name, message: "The capture was stopped meanwhile.")
+        let late = CaptureError(
+            .stalled, operation: operation, subject: name,
+            message: "The sound server does not answer; start it again.")
         guard !attempt.context.isStopping else { throw stopped }
+        guard MonotonicClock().now < attempt.deadline else { throw late }
         let end = try CaptureThread.call(
             "microphone", until: attempt.deadline, interruptedBy: attempt.context.stopDescriptor
         ) {
@@ -117,10 +121,7 @@ struct MicrophoneSource: AudioSource {
         switch end {
         case .answer(let result): return try result.get()
         case .interrupted: throw stopped
-        case .timedOut:
-            throw CaptureError(
-                .stalled, operation: operation, subject: name,
-                message: "The sound server does not answer; start it again.")
+        case .timedOut: throw late
         }
     }
 
@@ -156,6 +157,8 @@ struct MicrophoneSource: AudioSource {
             do {
                 if let audio = try read(device, context) { return audio }
             } catch let error as CaptureError {
+                // A call that the stop has ended.
+                guard !context.isStopping else { return nil }
                 guard [.deviceLost, .deviceNotFound, .stalled].contains(error.code) else { throw error }
                 drop()
                 report(isCardPresent ? .stalled : .deviceDisconnected, context)
@@ -186,14 +189,14 @@ struct MicrophoneSource: AudioSource {
                 message: "It has given nothing for \(limit.seconds) s; plug it in again.")
         }
         guard !context.isStopping else { return nil }
-        return try take(from: device, context)
+        return try take(from: device, Attempt(context))
     }
 
     /// What the device has; nil for nothing.
-    private mutating func take(from device: any RecordingDevice, _ context: AudioContext) throws -> SourceAudio? {
+    private mutating func take(from device: any RecordingDevice, _ attempt: Attempt) throws -> SourceAudio? {
         var timestamp: MediaTime?
         var reading = DeviceReading.none
-        let audio = try context.makeAudio(settings.format, frameCapacity: device.framesPerPeriod) { samples in
+        let audio = try attempt.context.makeAudio(settings.format, frameCapacity: device.framesPerPeriod) { samples in
             reading = try samples.withUnsafeBytes { bytes in try device.read(into: bytes) }
             guard case .frames(let count, let time) = reading else { return 0 }
             timestamp = time
@@ -203,7 +206,7 @@ struct MicrophoneSource: AudioSource {
         case .none: return nil
         case .overrun:
             isAfterLoss = true
-            do { try begin(device, Attempt(context)) } catch {
+            do { try begin(device, attempt) } catch {
                 drop()
                 throw error
             }

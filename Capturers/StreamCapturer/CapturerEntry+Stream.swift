@@ -25,10 +25,10 @@ extension CapturerEntry {
             ] + (demuxers.isEmpty ? [] : [.login]),
             inputOption: "input",
             make: { request in
+                let configuration = try StreamCapturer.Configuration(request, schemes: schemes)
                 let url = try request.streamURL()
                 let capture = StreamCapturer(
-                    url: url, decoders: decoders, demuxers: demuxers,
-                    configuration: try StreamCapturer.Configuration(request, schemes: schemes))
+                    url: url, decoders: decoders, demuxers: demuxers, configuration: configuration)
                 let warning = openAddressWarning(url)
                 var source = CatalogSource(capture)
                 source.setNoticeHandler = { handler in
@@ -62,13 +62,23 @@ extension CapturerEntry.Request {
     /// The URL of a stream, with the login of the options where its scheme has one.
     package func streamURL() throws(OptionError) -> String {
         let url = input ?? ""
-        let scheme = CapturerCatalog.scheme(of: url) ?? ""
-        if ["rtsp", "rtsps", "http", "https"].contains(scheme) { return try options.addingLogin(to: url) }
-        guard options["login"] == nil else {
-            throw OptionError(
-                "login", nil, "is for rtsp:// and http://; \(scheme) has no names and passwords; leave it out.")
+        switch CapturerCatalog.scheme(of: url) {
+        case "http", "https": return try options.addingLogin(to: url)
+        case "rtsp", "rtsps":
+            let full = try options.addingLogin(to: url)
+            // FFmpeg keeps no more of it, and says nothing.
+            guard full.utf8.count - removingUserInfo(from: url).utf8.count <= 128 else {
+                throw OptionError(
+                    "login", nil,
+                    "is too long for RTSP: 127 bytes, of which characters but letters and digits take three.")
+            }
+            return full
+        default:
+            guard options["login"] == nil else {
+                throw OptionError("login", nil, "is for rtsp://, and for http:// with --codec copy; leave it out.")
+            }
+            return url
         }
-        return url
     }
 }
 

@@ -25,9 +25,22 @@ package func maskingUserInfo(in text: String) -> String {
 
 /// The URL with a name and a password in place of those that it has.
 package func addingUserInfo(_ name: String, _ password: String, to url: String) -> String {
-    let bare = maskingUserInfo(in: url).replacing("//…@", with: "//", maxReplacements: 1)
     let info = [name, password].map { percentEncoded($0.utf8) }.joined(separator: ":")
-    return bare.replacing("//", with: "//\(info)@", maxReplacements: 1)
+    return removingUserInfo(from: url).replacing("//", with: "//\(info)@", maxReplacements: 1)
+}
+
+/// Whether a URL has a name, or a name and a password.
+package func hasUserInfo(_ url: String) -> Bool { removingUserInfo(from: url) != url }
+
+/// The URL without the name and the password before its host. Those of another URL in its query stay.
+package func removingUserInfo(from url: String) -> String {
+    guard let start = url.firstRange(of: "://")?.upperBound else { return url }
+    let authority = url[start...].prefix { !"/?#".contains($0) }
+    if let at = authority.lastIndex(of: "@") { return String(url[..<start] + url[url.index(after: at)...]) }
+    // A password with a character that ends the authority leaves no port behind the name.
+    let port = authority.hasPrefix("[") ? "" : authority.drop { $0 != ":" }.dropFirst()
+    guard !port.allSatisfy({ $0.isASCII && $0.isNumber }) else { return url }
+    return maskingUserInfo(in: url).replacing("//…@", with: "//", maxReplacements: 1)
 }
 
 /// The URL without user information, without its query, and of RTMP without the stream key: all but the first part of the

@@ -112,8 +112,8 @@ private struct TestError: Error {}
         func consumeFrame(_ frame: VideoFrame) {}
     }
 
-    @Test func anOutputThatComesLaterBeginsWithAKeyFrame() throws {
-        let publisher = publisher(TestPackets())
+    @Test(arguments: [false, true]) func anOutputThatComesLaterBeginsWithAKeyFrame(onRequest: Bool) throws {
+        let publisher = publisher(TestPackets(makesKeyFrames: onRequest))
         let first = Keeper()
         try publisher.add(first)
         try publisher.start()

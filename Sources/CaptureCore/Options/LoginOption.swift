@@ -28,7 +28,17 @@ extension OptionValues {
         for url: String, _ environment: (String) -> String? = environmentVariable
     ) throws(OptionError) -> (name: String, password: String)? {
         if let login = try login("login") { return login }
-        return maskingUserInfo(in: url) == url ? try loginFromEnvironment("CAPTURER_LOGIN", environment) : nil
+        return hasUserInfo(url) ? nil : try loginFromEnvironment("CAPTURER_LOGIN", environment)
+    }
+
+    /// The options with the login itself in place of a file's name: a pipe can be read only once.
+    ///
+    /// - Throws: as ``login(_:)``.
+    package func readingLogin() throws(OptionError) -> OptionValues {
+        guard let login = try login("login"), !login.name.hasPrefix("@") else { return self }
+        var values = self
+        values["login"] = "\(login.name):\(login.password)"
+        return values
     }
 
     /// A URL with its ``login(for:_:)`` in it.

@@ -36,6 +36,7 @@ struct CaptureRun {
                     output.paths.map { OutputCheck.Place(path: $0, isText: planned.isText) }
                 }
                 + (plan.statisticsFile.map { [OutputCheck.Place(path: $0, isText: true, option: "stats-file")] } ?? [])
+            plan.request.options = try plan.request.options.readingLogin()
             source = try plan.source.make(plan.request)
             if let proposed = plan.proposedPackets {
                 reasonToDecode = try proposed.reasonToDecode(source.inputPath, plan, outputs.map(\.1))

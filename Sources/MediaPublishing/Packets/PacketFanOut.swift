@@ -55,6 +55,8 @@ final class PacketFanOut: PacketCaptureConsumer {
             return state.isHurried
         }
         if isHurried { relay.hurry() }
+        // The key frame that was asked for above may have passed.
+        if isLate { capture.requestKeyFrame() }
         return relay
     }
 

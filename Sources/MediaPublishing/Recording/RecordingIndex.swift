@@ -102,7 +102,8 @@ public final class RecordingIndex: Sendable {
         if !hasLoaded { load() }
         hasLoaded = true
         let (known, ongoing) = state.withLock { ($0.entries, $0.ongoing) }
-        let existing = files.existingFiles()
+        // The entries of the files stay while their disk is away.
+        guard let existing = files.readFolder() else { return ([], 0) }
         let deadline = MonotonicClock().now + RecordingIndex.scanTime
         var recordings: [Recording] = []
         var unknownCount = 0
@@ -174,7 +175,12 @@ public final class RecordingIndex: Sendable {
             IndexEntry(bytes: recording.bytes, changed: nanoseconds(of: status.st_mtim), recording: recording), as: name
         )
         // Without requests for the list nothing else notices the files that are gone.
-        if linesSinceLook.withLock({ $0 }) > RecordingIndex.maximumLinesSinceLook { _ = recordings() }
+        let isDue = linesSinceLook.withLock { lines in
+            defer { if lines > RecordingIndex.maximumLinesSinceLook { lines = 0 } }
+            return lines > RecordingIndex.maximumLinesSinceLook
+        }
+        // Not on the thread that writes the recording.
+        if isDue { _ = try? CaptureThread(name: "index") { [self] in _ = recordings() } }
     }
 
     /// The name of a file of this pattern; nil for another one.
@@ -212,7 +218,10 @@ public final class RecordingIndex: Sendable {
         }
     }
 
-    private func load() {
+    /// With the file held, so that no line is added meanwhile.
+    private func load() { linesSinceLook.withLock { _ in loadLines() } }
+
+    private func loadLines() {
         guard let text = RecordingIndex.contents(of: path) else { return }
         var found: [String: IndexEntry] = [:]
         var staleLines = 0
@@ -227,7 +236,7 @@ public final class RecordingIndex: Sendable {
         }
         state.withLock { state in
             state.entries.merge(found) { new, _ in new }
-            state.staleLines += staleLines
+            state.staleLines = staleLines
         }
     }
 
@@ -240,6 +249,8 @@ public final class RecordingIndex: Sendable {
                 return state.entries.sorted { $0.key < $1.key }.map { $0.value.line($0.key) + "\n" }.joined()
             }
             let temporary = "\(path).\(getpid())"
+            // A process of that number was killed.
+            unlink(temporary)
             let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
             guard descriptor >= 0 else { return }
             let bytes = Array(text.utf8)

@@ -111,8 +111,11 @@ struct SplitFiles: Sendable, Hashable {
     }
 
     /// The regular files with a name that the pattern makes, in this run or an earlier one, the oldest first.
-    func existingFiles() -> [File] {
-        guard let directory = opendir(folder.isEmpty ? "." : folder) else { return [] }
+    func existingFiles() -> [File] { readFolder() ?? [] }
+
+    /// As ``existingFiles()``; nil for a folder that cannot be read.
+    func readFolder() -> [File]? {
+        guard let directory = opendir(folder.isEmpty ? "." : folder) else { return nil }
         defer { closedir(directory) }
         var files: [File] = []
         while let entry = readdir(directory) {

@@ -351,9 +351,10 @@ final class LiveInput {
         case clibav_http_unauthorized:
             error(
                 .permissionDenied,
-                maskingUserInfo(in: request.url) == request.url
-                    ? "The server asks for a user name and a password; give a login, or user:password@ before the host."
-                    : "The server refuses the user name or the password; check both.")
+                hasUserInfo(request.url)
+                    ? "The server refuses the user name or the password; check both."
+                    : "The server asks for a user name and a password; give a login, or user:password@ before the host."
+            )
         case -EADDRINUSE: error(.deviceBusy, "Another program has this port; choose another.")
         default:
             error(
