@@ -72,7 +72,8 @@ import VideoCapturing
         // The limit, and those that are answered with 503.
         #expect(eventually { server.statistics.connectionsAccepted == 200 })
         #expect(server.statistics.connections <= 4 + 32 && server.statistics.connectionsRefused >= 196)
-        #expect(openSockets(port: port) <= 1 + 200 + 36)
+        // The last one that is turned away may just be closing.
+        #expect(eventually { openSockets(port: port) <= 1 + 200 + 36 })
         let refused = try Client(server)
         #expect(try refused.answer().map { $0.status == 503 } ?? true)
         for socket in sockets { close(socket) }
