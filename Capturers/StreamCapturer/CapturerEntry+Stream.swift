@@ -70,7 +70,7 @@ extension CapturerEntry.Request {
             guard full.utf8.count - removingUserInfo(from: url).utf8.count <= 128 else {
                 throw OptionError(
                     "login", nil,
-                    "is too long for RTSP: 127 bytes, of which characters but letters and digits take three.")
+                    "is too long: RTSP takes 127 bytes, and each character other than letters and digits takes three.")
             }
             return full
         default:

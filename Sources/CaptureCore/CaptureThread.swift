@@ -82,7 +82,7 @@ extension CaptureThread {
             done.raise()
         }
         while true {
-            // Without a descriptor left, the answer must be looked for.
+            // When the system has no descriptor left, nothing wakes this thread.
             let look = done.descriptor < 0 ? MonotonicClock().now.advanced(by: .milliseconds(50)) : deadline
             let found = pollInput(done.descriptor, interruptedBy: stop, until: min(look, deadline))
             if let answer = answer.withLock({ $0 }) { return .answer(answer) }

@@ -32,8 +32,8 @@ public protocol PacketSink: AnyObject, Sendable {
 ///
 /// An `EncodingConsumer` connects it when it is added. Nothing else is needed.
 public protocol FeedbackSink: PacketSink {
-    /// Sets what the sink asks through; nil where nothing answers, and once it has been removed. Called before ``PacketSink/begin(_:)`` and after
-    /// ``PacketSink/finish()``.
+    /// Sets what the sink asks through; nil where nothing answers, and once it has been removed. Called before
+    /// ``PacketSink/begin(_:)`` and after ``PacketSink/finish()``.
     func connectFeedback(_ feedback: PacketFeedback?)
 }
 
