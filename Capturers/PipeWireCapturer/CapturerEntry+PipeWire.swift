@@ -56,10 +56,10 @@ struct PipeWireReport {
 
     init() {
         do throws(CaptureError) {
-            let connection = try PipeWireConnection(for: "list PipeWire nodes")
-            guard connection.synchronize(until: MonotonicClock().now + .seconds(2), interruptedBy: -1) else {
-                throw PipeWireSource.noAnswer("list PipeWire nodes")
-            }
+            let operation = "list PipeWire nodes"
+            let connection = try PipeWireConnection(for: operation)
+            try connection.synchronize(
+                until: MonotonicClock().now + .seconds(2), interruptedBy: -1, for: operation)
             nodes = connection.nodes.values.videoSources
         } catch {
             problem = error

@@ -8,12 +8,6 @@ extension PipeWireSource {
             message: "The capture was stopped while it waited for PipeWire.")
     }
 
-    static func noAnswer(_ operation: String) -> CaptureError {
-        CaptureError(
-            .unavailable, operation: operation, subject: "PipeWire",
-            message: "The PipeWire server does not answer; restart it with: systemctl --user restart pipewire")
-    }
-
     func notFound(_ connection: PipeWireConnection) -> CaptureError {
         let names = connection.nodes.values.videoSources.map { "\($0.name) (\(printable($0.title, limit: 60)))" }
         let all = names.isEmpty ? "No node gives pictures now." : "There are \(names.joined(separator: ", "))."

@@ -203,9 +203,7 @@ final class PipeWireSource: FrameSource {
         let named = configuration.server.map { PipeWireConnection.Address.named($0) } ?? .session
         let address = cast.map { PipeWireConnection.Address.descriptor($0.descriptor) } ?? named
         let connection = try PipeWireConnection(address, for: operation)
-        guard connection.synchronize(until: limit, interruptedBy: interrupt) else {
-            throw isReadable(interrupt) ? PipeWireSource.stopped : PipeWireSource.noAnswer(operation)
-        }
+        try connection.synchronize(until: limit, interruptedBy: interrupt, for: operation)
         self.connection = connection
         guard let found = cast.map({ connection.nodes[$0.node] }) ?? find(connection) else {
             throw notFound(connection)
@@ -231,7 +229,8 @@ final class PipeWireSource: FrameSource {
             if stream.hasUnknownFormat { throw failure(found, "the format is not one that can be read") }
             connection.wait(until: limit, interruptedBy: interrupt)
             if isReadable(interrupt) { throw PipeWireSource.stopped }
-            guard connection.loss == nil, MonotonicClock().now < limit else { throw notLinked(found) }
+            try connection.checkServer("open a PipeWire node")
+            guard MonotonicClock().now < limit else { throw notLinked(found) }
         }
         node = found
         self.stream = stream

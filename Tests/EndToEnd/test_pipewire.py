@@ -13,9 +13,10 @@ run() { setpriv --pdeathsig KILL "$@" >>"$HOME/log" 2>&1 & }
 run dbus-daemon --session --nofork --nopidfile --address="unix:path=$XDG_RUNTIME_DIR/bus"
 until [ -S "$XDG_RUNTIME_DIR/bus" ]; do sleep 0.02; done
 run pipewire
+server=$!
 until [ -S "$XDG_RUNTIME_DIR/pipewire-0" ]; do sleep 0.02; done
 run wireplumber
-echo ready
+echo ready $server
 wait
 """
 
@@ -31,7 +32,9 @@ class PipeWireTests(ToolTestCase):
             "HOME": str(self.folder), "XDG_RUNTIME_DIR": str(self.folder), "SWIFT_BACKTRACE": "enable=no",
             "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.folder}/bus"}
         self.server = self.run_peer(["bash", "-c", START], stdout=subprocess.PIPE)
-        self.assertEqual(self.server.stdout.readline(), b"ready\n", "pipewire, wireplumber or dbus-daemon is missing")
+        words = self.server.stdout.readline().split()
+        self.assertEqual(words[:1], [b"ready"], "pipewire, wireplumber or dbus-daemon is missing")
+        self.pipewire = int(words[1])
 
     def run_peer(self, command, **options):
         peer = subprocess.Popen(
@@ -117,8 +120,16 @@ class PipeWireTests(ToolTestCase):
     def test_refusals(self):
         run = self.run_tool("--source", "pipewire-node", "--node", "nobody", "-o", "null")
         self.assertRefused(run, NO_INPUT, "nobody", "no such source")
+        # A server that hangs accepts connections; one that ends may have done so for the last one.
+        for end, advice in [(self.hang_server, "--user restart"), (self.end_server, "--user start")]:
+            end()
+            self.assertRefused(self.run_tool("--source", "pipewire-node", "-o", "null"), UNAVAILABLE, advice)
+            run = self.run_tool("--source", "noise", "--frames", 3, "-o", "pipewire:Test camera")
+            self.assertRefused(run, UNAVAILABLE, advice)
+
+    def hang_server(self):
+        os.kill(self.pipewire, signal.SIGSTOP)
+
+    def end_server(self):
         self.server.kill()
         self.server.wait()
-        self.assertRefused(self.run_tool("--source", "pipewire-node", "-o", "null"), UNAVAILABLE, "systemctl --user start")
-        run = self.run_tool("--source", "noise", "--frames", 3, "-o", "pipewire:Test camera")
-        self.assertRefused(run, UNAVAILABLE, "systemctl --user start")

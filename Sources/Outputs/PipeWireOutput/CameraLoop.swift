@@ -45,8 +45,10 @@ final class CameraLoop {
     }
 
     private func connect() throws(CaptureError) {
-        let made = try PipeWireConnection(
-            configuration.server.map { .named($0) } ?? .session, for: "offer a PipeWire camera")
+        let operation = "offer a PipeWire camera"
+        let made = try PipeWireConnection(configuration.server.map { .named($0) } ?? .session, for: operation)
+        // A server that hangs accepts connections.
+        try made.synchronize(until: MonotonicClock().now + .seconds(2), interruptedBy: -1, for: operation)
         connection = made
         if let size { try offer(size) }
         backoff.didConnect(at: MonotonicClock().now)

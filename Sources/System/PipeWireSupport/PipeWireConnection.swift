@@ -120,15 +120,32 @@ package final class PipeWireConnection {
 
     /// Waits until the server has answered all that was sent up to now, so that `nodes` is complete.
     ///
-    /// - Returns: false when the connection was lost, the time is over or the wait was interrupted.
-    package func synchronize(until deadline: MediaTime, interruptedBy interrupt: Int32) -> Bool {
+    /// - Throws: `unavailable` when the server has ended or the time is over, `invalidState` when the wait was interrupted.
+    package func synchronize(
+        until deadline: MediaTime, interruptedBy interrupt: Int32, for operation: String
+    ) throws(CaptureError) {
         let request = cpw_core_sync(core)
         while answered < request {
             let found = pollInput(descriptor, interruptedBy: interrupt, until: deadline)
-            guard !found.contains(.interrupted), loss == nil, MonotonicClock().now < deadline else { return false }
+            guard !found.contains(.interrupted) else {
+                throw CaptureError(
+                    .invalidState, operation: operation, subject: "PipeWire",
+                    message: "The capture was stopped while it waited for PipeWire.")
+            }
+            try checkServer(operation)
+            guard MonotonicClock().now < deadline else {
+                throw CaptureError(
+                    .unavailable, operation: operation, subject: "PipeWire",
+                    message: "The PipeWire server does not answer; restart it with: systemctl --user restart pipewire")
+            }
             run()
         }
-        return loss == nil
+        try checkServer(operation)
+    }
+
+    /// - Throws: `unavailable` when the server has ended.
+    package func checkServer(_ operation: String) throws(CaptureError) {
+        if loss != nil { throw connectionFailure(EPIPE, operation) }
     }
 
     /// Has the server clear the format and the buffers of a node of ours, until a reader needs them again.
