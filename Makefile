@@ -215,7 +215,7 @@ examples: build ## compile and run each example
 	@$(STEP) "examples" scripts/run-examples
 
 .PHONY: docs
-docs: setup ## build the documentation into .build/docs, compile the code in documents, compare the API with docs/api
+docs: setup ## build the site of documentation, .build/docs/site, compile the code in documents, compare the API with docs/api
 	@$(STEP) "documentation" scripts/docs
 	@$(STEP) "code in documents" scripts/check-readmes
 	@$(STEP) "public API" scripts/check-api

@@ -17,6 +17,7 @@ let package = Package(
             "camera-app", "VideoCapturing", "CameraCapturer", "PatternCapturer", "MediaPublishing", "FileOutput",
             "MJPEGServer", "VP8Codec"),
         program("custom-capturer", "VideoCapturing", "MediaPublishing", "FileOutput"),
+        program("custom-codec", "VideoCapturing", "MediaPublishing", "PatternCapturer"),
         program("custom-consumer", "VideoCapturing", "NoiseCapturer"),
         program("custom-microphone", "AudioCapturing"),
         program("driver-memory", "VideoCapturing", "CapturerTestKit"),
