@@ -17,7 +17,8 @@ func system(_ name: String, pkgConfig: String? = nil, _ packages: [String]) -> T
 let toolModules = [
     "AudioCapturing", "PacketCapturing", "VideoCapturing", "FrameProcessing", "VP8Codec", "H264Codec", "FFmpegCodec",
     "OpusCodec", "MediaContainers", "MicrophoneCapturer", "ToneCapturer", "MediaPublishing", "FileOutput",
-    "FFmpegContainers", "FFmpegMuxing", "JPEGCodec", "MJPEGServer", "CameraCapturer", "FileCapturer", "MJPEGCapturer",
+    "FFmpegContainers", "FFmpegMuxing", "JPEGCodec", "MJPEGServer", "CameraCapturer", "CompositorCapturer",
+    "FileCapturer", "MJPEGCapturer",
     "NoiseCapturer", "PatternCapturer", "PipeWireCapturer", "PipeWireOutput", "ScreenCapturer", "StillCapture",
     "StreamCapturer", "StreamOutput", "RTPOutput", "IcecastOutput", "SDLPreview", "V4L2Codec", "V4L2Output",
     "WindowPreview",
@@ -40,7 +41,7 @@ let libraries = [
     "AudioRendering", "MP3Codec", "VP8Codec", "OpusCodec", "H264Bitstream", "H264Codec", "CapturerTestKit",
     "JPEGCodec", "MediaPublishing", "FileOutput", "MJPEGServer", "StillCapture", "WindowPreview", "SDLPreview",
     "StreamOutput", "RTPOutput", "IcecastOutput", "FFmpegContainers", "FFmpegMuxing", "FFmpegCodec", "CameraCapturer",
-    "FileCapturer", "LibcameraCapturer", "Loudspeaker", "LoudspeakerOutput",
+    "CompositorCapturer", "FileCapturer", "LibcameraCapturer", "Loudspeaker", "LoudspeakerOutput",
     "MJPEGCapturer", "MicrophoneCapturer", "NoiseCapturer", "PatternCapturer", "PipeWireCapturer", "PipeWireOutput",
     "ScreenCapturer",
     "StreamCapturer", "ToneCapturer", "V4L2Codec", "V4L2Output", "CaptureTool", "RadioPlayer", "RadioCapturer", "RTP",
@@ -167,6 +168,12 @@ let package = Package(
             name: "PipeWireCapturer",
             dependencies: ["VideoCapturing", "FrameProcessing", "DesktopPortal", "PipeWireSupport", "CPipeWire"],
             path: "Capturers/PipeWireCapturer", swiftSettings: strict),
+        // What Wayland compositors give without a portal.
+        .target(
+            name: "CScreencopy", path: "Sources/System/CScreencopy", linkerSettings: [.linkedLibrary("wayland-client")]),
+        .target(
+            name: "CompositorCapturer", dependencies: ["VideoCapturing", "FrameProcessing", "CScreencopy"],
+            path: "Capturers/CompositorCapturer", swiftSettings: strict),
         // What servers on SwiftNIO share: limits of connections, descriptors and passwords. For this package alone.
         .target(
             name: "ServerTransport",

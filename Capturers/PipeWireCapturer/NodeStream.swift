@@ -245,13 +245,4 @@ extension PixelRect {
             x: Int(region.position.x), y: Int(region.position.y), width: Int(region.size.width),
             height: Int(region.size.height))
     }
-
-    /// The part that lies in another one; nil when there is no such part.
-    func clipped(to other: PixelRect) -> PixelRect? {
-        let (left, top) = (max(x, other.x), max(y, other.y))
-        let right = min(x + width, other.x + other.width)
-        let bottom = min(y + height, other.y + other.height)
-        return left < right && top < bottom
-            ? PixelRect(x: left, y: top, width: right - left, height: bottom - top) : nil
-    }
 }

@@ -33,33 +33,46 @@ extension CapturerEntry {
 }
 
 extension CapturerEntry {
-    /// X11 screens, and in Wayland sessions those of another capturer, as the one source `screen` of a program. `--display`
+    /// X11 screens, and in Wayland sessions those of other capturers, as the one source `screen` of a program. `--display`
     /// chooses; without it a session with `WAYLAND_DISPLAY` is one of Wayland.
     ///
-    /// - Parameter wayland: the capturer of Wayland screens, whose options have the names of those of ``screen``.
-    public static func screen(onWayland wayland: CapturerEntry) -> CapturerEntry {
+    /// - Parameters:
+    ///   - wayland: the capturer of Wayland screens, by a dialog of the desktop. Its options have the names of those of
+    ///     ``screen``.
+    ///   - direct: one that asks the compositor itself: for `--monitor` and `--region`, and where the first one does not work.
+    public static func screen(onWayland wayland: CapturerEntry, orDirectly direct: CapturerEntry? = nil)
+        -> CapturerEntry
+    {
         var entry = screen
         entry.summary = "A screen, a monitor or a window, of X11 or Wayland; only changes cost."
         entry.options[0].help = "the X display, such as :0, or wayland"
         entry.options[0].defaultText = "that of the session"
         entry.devices = DeviceDirectory(name: "screens") { values in
             let reports = ScreenReport.all()
-            var listing = DeviceDirectory.Listing(lines: ScreenReport.lines(reports), json: reports.map(\.json))
-            if isWaylandSession, let devices = wayland.devices {
-                let other = try devices.list(values)
-                listing = DeviceDirectory.Listing(
-                    lines: other.lines + (reports.isEmpty ? [] : listing.lines), json: other.json + listing.json)
-            }
-            return listing
+            let own = DeviceDirectory.Listing(lines: ScreenReport.lines(reports), json: reports.map(\.json))
+            guard isWaylandSession else { return own }
+            let others = try [wayland, direct].compactMap { try $0?.devices?.list(values) }
+            return DeviceDirectory.Listing(
+                lines: others.flatMap(\.lines) + (reports.isEmpty ? [] : own.lines),
+                json: others.flatMap(\.json) + own.json)
         }
         entry.check = {
             let reports = ScreenReport.all()
             guard isWaylandSession, let check = wayland.check else { return ScreenReport.findings(reports) }
-            return check() + (reports.isEmpty ? [] : ScreenReport.findings(reports))
+            let findings = [check(), direct?.check?() ?? []]
+            // One way is enough.
+            let working = findings.filter(\.isWorking).flatMap(\.self)
+            return (working.isEmpty ? findings[0] : working) + (reports.isEmpty ? [] : ScreenReport.findings(reports))
         }
         entry.make = { request in
             let isWayland = request.input.map { $0.lowercased() == "wayland" } ?? isWaylandSession
-            return try (isWayland ? wayland : screen).make(request)
+            guard isWayland else { return try screen.make(request) }
+            let isPart = request.options.contains("monitor") || request.options.contains("region")
+            // The compositor is asked first, since that is a matter of milliseconds.
+            guard let direct, direct.check?().isWorking == true, isPart || wayland.check?().isWorking == false else {
+                return try wayland.make(request)
+            }
+            return try direct.make(request)
         }
         return entry
     }
@@ -86,7 +99,7 @@ extension ScreenCapturer.Configuration {
         }
         if let monitor { target = .monitor(monitor) }
         if let window { target = try ScreenCapturer.Configuration.windowTarget(window) }
-        region = try request.options.parsed("region", ScreenCapturer.Configuration.parseRegion)
+        region = try request.options.region("region")
     }
 
     /// An identifier in hexadecimal or decimal, `click`, or else a title.
@@ -101,19 +114,12 @@ extension ScreenCapturer.Configuration {
         return .windowTitled(text)
     }
 
-    /// A part of a frame: `10,20,640x480`, the left and top edge and the size.
-    private static func parseRegion(_ text: String, _ option: String) throws(OptionError) -> PixelRect {
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        let maximum = VideoFormat.maximumSide
-        guard parts.count == 3, let x = parseDigits(parts[0], as: Int.self),
-            let y = parseDigits(parts[1], as: Int.self), x <= maximum, y <= maximum,
-            let size = try? OptionValues(["size": [parts[2]]]).size("size")
-        else { throw OptionError(option, text, "give X,Y,WIDTHxHEIGHT, such as 0,0,640x480.") }
-        return PixelRect(x: x, y: y, width: size.width, height: size.height)
-    }
-
     /// A display's name without the scheme, of `x11::0`.
     private static func displayName(_ input: String) -> String {
         CapturerCatalog.scheme(of: input) == "x11" ? String(input.dropFirst("x11:".count)) : input
     }
+}
+
+extension [Finding] {
+    fileprivate var isWorking: Bool { !isEmpty && allSatisfy { $0.state == .ok } }
 }

@@ -15,9 +15,8 @@ final class ScreenSource: FrameSource {
     private let configuration: ScreenCapturer.Configuration
     private let counts: Locked<ScreenCapturer.Statistics>
     private let events: Locked<ScreenCapturer.EventHandler?>
-    private let scaler = FrameProcessor()
     private var session: ScreenSession?
-    private var wants = CaptureWants()
+    private let maker: ScreenFrameMaker
 
     init(
         _ configuration: ScreenCapturer.Configuration, counts: Locked<ScreenCapturer.Statistics>,
@@ -26,6 +25,7 @@ final class ScreenSource: FrameSource {
         self.configuration = configuration
         self.counts = counts
         self.events = events
+        maker = ScreenFrameMaker(configuration.pixelFormat)
         // Preliminary, until the screen is known.
         let size = configuration.region.map { ($0.width, $0.height) } ?? (0, 0)
         settings = CaptureSettings(
@@ -57,7 +57,7 @@ final class ScreenSource: FrameSource {
             do {
                 guard let frame = try session.nextFrame(context) else { return nil }
                 settings.format = format(of: session)
-                return try fit(frame)
+                return try maker.fit(frame)
             } catch let failure as XFailure {
                 if case .stopping = failure { return nil }
                 try lose(context)
@@ -69,8 +69,8 @@ final class ScreenSource: FrameSource {
     func close() { session = nil }
 
     func adapt(to wants: CaptureWants) {
-        if wants.maximumPixelCount != self.wants.maximumPixelCount { session?.repaint() }
-        self.wants = wants
+        if wants.maximumPixelCount != maker.wants.maximumPixelCount { session?.repaint() }
+        maker.wants = wants
         adaptRate()
     }
 
@@ -89,15 +89,15 @@ final class ScreenSource: FrameSource {
     }
 
     private func format(of session: ScreenSession) -> VideoFormat {
-        let size = wants.adaptedSize(width: session.format.imageWidth, height: session.format.imageHeight)
+        let size = maker.wants.adaptedSize(width: session.format.imageWidth, height: session.format.imageHeight)
         var format = session.format.resized(width: size.width, height: size.height)
         format.estimatedFramesPerSecond = min(
-            configuration.frameRate, wants.maximumFrameRate ?? configuration.frameRate)
+            configuration.frameRate, maker.wants.maximumFrameRate ?? configuration.frameRate)
         return format
     }
 
     private func adaptRate() {
-        let rate = min(configuration.frameRate, wants.maximumFrameRate ?? configuration.frameRate)
+        let rate = min(configuration.frameRate, maker.wants.maximumFrameRate ?? configuration.frameRate)
         session?.frameInterval = rate.frameInterval
     }
 
@@ -141,20 +141,5 @@ final class ScreenSource: FrameSource {
         CaptureError(
             .deviceLost, operation: "capture the screen", subject: settings.sourceName,
             message: "The X server has gone; what came before is complete.")
-    }
-
-    // MARK: Wants
-
-    /// Scales a frame where consumers want fewer pixels.
-    private func fit(_ frame: SourceFrame) throws(CaptureError) -> SourceFrame {
-        let size = wants.adaptedSize(width: frame.buffer.width, height: frame.buffer.height)
-        guard size != (frame.buffer.width, frame.buffer.height) else { return frame }
-        let whole = VideoFrame(
-            buffer: frame.buffer, timestamp: frame.timestamp ?? .zero, color: frame.color, damage: frame.damage)
-        let scaled = try scaler.scale(whole, width: size.width, height: size.height)
-        var result = frame
-        result.buffer = scaled.buffer
-        result.damage = scaled.damage
-        return result
     }
 }

@@ -85,8 +85,9 @@ class OutputTests(ours.CameraTestCase):
         listed = subprocess.run(["v4l2-ctl", "-d", "/dev/video20", "-D"], capture_output=True, text=True).stdout
         self.assertIn("OurCam", listed)
         # A second run of ours, and another program.
-        second = self.show("v4l2:/dev/video20")
-        self.assertEqual(second.finish(), ours.BUSY, second.text())
+        # Not of the film, which the first one reads again and again.
+        second = self.show("v4l2:/dev/video20", source=("--source", "noise"))
+        self.assertEqual(second.finish(), ours.BUSY, f"{second.text()}\nThe first one: {running.text()}")
         self.assertIn("Another program shows frames at it", second.text())
         running.interrupt()
         self.assertEqual(running.process.returncode, ours.OK, running.text())

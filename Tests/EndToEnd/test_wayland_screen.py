@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 
-from support.compositor import Compositor
+from support.compositor import Compositor, pixels
 from support.desktop import BACKEND, PORTAL, Desktop
 from support.tool import IO, NO_INPUT, OK, PERMISSION, UNAVAILABLE, USAGE, ToolTestCase
 
@@ -27,11 +27,6 @@ class WaylandScreenTestCase(ToolTestCase):
         self.addCleanup(peer.wait)
         self.addCleanup(peer.kill)
         return peer
-
-
-def pixels(path):
-    """The red, green and blue of an image's pixels, with its size in front."""
-    return subprocess.run(["convert", path, "-depth", "8", "ppm:-"], capture_output=True, timeout=60).stdout
 
 
 class WaylandScreenTests(WaylandScreenTestCase):

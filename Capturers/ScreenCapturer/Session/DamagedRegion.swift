@@ -1,3 +1,4 @@
+import FrameProcessing
 import VideoCapturing
 
 /// The changed region of a frame, as a few rectangles to fetch: a request costs about as much as some thousands of pixels,
@@ -26,7 +27,7 @@ struct DamagedRegion {
 
     /// Adds a changed rectangle, widened to whole chroma samples.
     mutating func add(_ rect: PixelRect) {
-        guard let inside = rect.intersection(whole) else { return }
+        guard let inside = rect.clipped(to: whole) else { return }
         let left = inside.x / 2 * 2
         let top = inside.y / 2 * 2
         let right = min(width, (inside.x + inside.width + 1) / 2 * 2)
@@ -58,16 +59,6 @@ extension PixelRect {
         return PixelRect(
             x: left, y: top, width: max(x + width, other.x + other.width) - left,
             height: max(y + height, other.y + other.height) - top)
-    }
-
-    /// The common part; nil when there is none.
-    func intersection(_ other: PixelRect) -> PixelRect? {
-        let left = max(x, other.x)
-        let top = max(y, other.y)
-        let right = min(x + width, other.x + other.width)
-        let bottom = min(y + height, other.y + other.height)
-        guard left < right, top < bottom else { return nil }
-        return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
     }
 
     func offset(x: Int, y: Int) -> PixelRect {

@@ -1,4 +1,5 @@
 import CLibXCB
+import FrameProcessing
 import VideoCapturing
 import XDisplay
 
@@ -111,7 +112,7 @@ struct PointerShape {
     ///   - part: the part of the frame that `target` holds.
     func blend(x: Int, y: Int, into target: UnsafeMutablePointer<UInt8>, of part: PixelRect) {
         let own = PixelRect(x: x, y: y, width: width, height: height)
-        guard let common = own.intersection(part) else { return }
+        guard let common = own.clipped(to: part) else { return }
         target.withMemoryRebound(to: UInt32.self, capacity: part.width * part.height) { target in
             for row in common.y..<common.y + common.height {
                 for column in common.x..<common.x + common.width {

@@ -1,4 +1,5 @@
 import CLibXCB
+import FrameProcessing
 import VideoCapturing
 import XDisplay
 
@@ -27,14 +28,14 @@ final class ScreenSurface {
         var area = PixelRect(x: 0, y: 0, width: geometry.width, height: geometry.height)
         if case .monitor(let name) = subject.kind {
             // The part of a monitor outside of the display has no pixels.
-            guard let frame = try connection.findMonitor(name).frame.intersection(area) else {
+            guard let frame = try connection.findMonitor(name).frame.clipped(to: area) else {
                 throw XFailure.refused(code: 0)
             }
             area = frame
         }
         if let region {
             let inside = PixelRect(x: 0, y: 0, width: area.width, height: area.height)
-            guard region.intersection(inside) == region else {
+            guard region.clipped(to: inside) == region else {
                 throw CaptureError(
                     .invalidConfiguration, operation: "capture a region", subject: region.text,
                     message: "The region does not lie in \(subject.name), which is \(area.width)x\(area.height).")

@@ -1,6 +1,7 @@
 // The one file of the tool that knows capturers, codecs and outputs by name. A new one is a line here.
 import AudioCapturing
 import CameraCapturer
+import CompositorCapturer
 import FFmpegCodec
 import FFmpegContainers
 import FFmpegMuxing
@@ -46,7 +47,7 @@ let demoCatalog = ToolCatalog(
         .noise,
         .pattern,
         .camera,
-        .screen(onWayland: .waylandScreen),
+        .screen(onWayland: .waylandScreen, orDirectly: .compositor),
         .pipeWire,
         .file(decoders: [VP8Decoder.factory], readers: [.ffmpeg]),
         .mjpeg,

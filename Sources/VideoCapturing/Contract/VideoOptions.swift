@@ -68,6 +68,19 @@ extension OptionValues {
         ("2160p", PixelSize(width: 3840, height: 2160)), ("4k", PixelSize(width: 3840, height: 2160)),
     ]
 
+    /// A part of a picture: `10,20,640x480`, the left and top edge and the size.
+    package func region(_ name: String) throws(OptionError) -> PixelRect? {
+        try parsed(name) { (text, option) throws(OptionError) in
+            let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            let maximum = VideoFormat.maximumSide
+            guard parts.count == 3, let x = parseDigits(parts[0], as: Int.self),
+                let y = parseDigits(parts[1], as: Int.self), x <= maximum, y <= maximum,
+                let size = try? OptionValues(["size": [parts[2]]]).size("size")
+            else { throw OptionError(option, text, "give X,Y,WIDTHxHEIGHT, such as 0,0,640x480.") }
+            return PixelRect(x: x, y: y, width: size.width, height: size.height)
+        }
+    }
+
     /// A frame size: `640x480`, or the name of a size; upper and lower case are the same.
     public func size(_ name: String) throws(OptionError) -> PixelSize? {
         try parsed(name) { (text, option) throws(OptionError) in

@@ -77,3 +77,8 @@ class Compositor:
             except subprocess.TimeoutExpired:
                 self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def pixels(path):
+    """The red, green and blue of an image's pixels, with its size in front."""
+    return subprocess.run(["convert", path, "-depth", "8", "ppm:-"], capture_output=True, timeout=60).stdout
