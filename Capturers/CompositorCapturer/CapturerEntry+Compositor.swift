@@ -45,7 +45,9 @@ extension CompositorCapturer.Configuration {
         }
         if let window = request.options["window"] {
             throw OptionError(
-                "window", window, "the compositor gives monitors only; leave out --monitor and --region, or --window.")
+                "window", window,
+                "the compositor gives monitors only; a window needs the desktop portal, without --monitor and --region."
+            )
         }
     }
 }

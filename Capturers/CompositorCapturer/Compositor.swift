@@ -14,6 +14,8 @@ import VideoCapturing
 final class Compositor {
     /// A monitor, as far as the compositor has described it.
     struct Output {
+        /// The compositor's number.
+        let number: UInt32
         /// Its name, such as `HDMI-A-1`; that of its number where the compositor does not say it.
         var name: String
         /// Its mode in pixels; zero while it is off.
@@ -56,7 +58,6 @@ final class Compositor {
     /// - Throws: `unavailable` without a compositor, without one that answers in time, and without one that lets programs
     ///   capture screens.
     init(_ name: String?, until deadline: MediaTime, interruptedBy interrupt: Int32) throws(CaptureError) {
-        csc_silence()
         subject = name ?? environmentVariable("WAYLAND_DISPLAY") ?? "wayland"
         guard let display = wl_display_connect(name) else {
             throw CaptureError(
@@ -178,7 +179,7 @@ final class Compositor {
         case "wl_output":
             // Version 4 has the name.
             guard let proxy = csc_output_bind(registry, id, min(version, 4)) else { return }
-            outputs[id] = Output(name: "output-\(id)", proxy: proxy)
+            outputs[id] = Output(number: id, name: "output-\(id)", proxy: proxy)
             wl_output_add_listener(proxy, &hooks.pointee.output, Unmanaged.passUnretained(self).toOpaque())
         case String(cString: csc_manager_name) where version >= 3 && manager == nil:
             manager = csc_manager_bind(registry, id)

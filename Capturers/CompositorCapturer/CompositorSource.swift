@@ -23,10 +23,12 @@ final class CompositorSource: FrameSource {
         didSet { if frameInterval < oldValue { nextDue -= oldValue - frameInterval } }
     }
     private var nextDue = MediaTime.zero
-    private var startTime = MediaTime.zero
-    /// Since when no picture could be copied, and whether that was reported.
-    private var failingSince: MediaTime?
+    /// Whether the next picture is copied at once, changed or not.
+    private var isCopyDue = true
+    /// Since when no picture could be copied, when that was tried last, and whether it was reported.
+    private var lastFailure: (since: MediaTime, at: MediaTime)?
     private var isStalled = false
+    private var lastSize: PixelSize?
 
     /// How long the compositor may take to answer, and to copy the first picture.
     private static let openTimeout = Duration.seconds(5)
@@ -68,9 +70,9 @@ final class CompositorSource: FrameSource {
 
     func start(_ context: FrameContext) {
         isRefreshDue = true
+        isCopyDue = true
         nextDue = .zero
-        startTime = context.now
-        failingSince = nil
+        lastFailure = nil
         isStalled = false
     }
 
@@ -81,20 +83,31 @@ final class CompositorSource: FrameSource {
                 continue
             }
             compositor.run()
-            if let frame = try copied(copy, context) ?? repeated(context) { return frame }
             try check(compositor, copy, context)
             guard self.copy != nil else { continue }
-            if context.now >= nextDue { copy.ask() }
+            if let frame = try copied(copy, context) ?? repeated(context) { return frame }
+            if MonotonicClock().now >= nextDue {
+                copy.ask(whenChanged: !isCopyDue)
+                isCopyDue = false
+            }
             _ = pollInput(
                 compositor.descriptor, interruptedBy: context.returnDescriptor, until: copy.isWaiting ? nil : nextDue)
         }
         return nil
     }
 
+    func stop() {
+        // What it copies meanwhile is old by the next start.
+        copy?.cancel()
+        compositor?.run()
+    }
+
     func close() {
         last = nil
         copy = nil
         compositor = nil
+        lastFailure = nil
+        isStalled = false
     }
 
     func adapt(to wants: CaptureWants) {
@@ -110,50 +123,51 @@ final class CompositorSource: FrameSource {
     /// The frame of a picture that was copied.
     private func copied(_ copy: ScreenCopy, _ context: FrameContext) throws(CaptureError) -> SourceFrame? {
         guard let picture = copy.take() else { return nil }
-        let isWhole = isRefreshDue || last == nil || lastSize != picture.size
+        let now = MonotonicClock().now
+        let isOnTime = now >= nextDue && now - nextDue <= frameInterval
+        nextDue = (isOnTime ? nextDue : now).advanced(by: frameInterval)
+        lastFailure = nil
+        if isStalled {
+            (isStalled, isRefreshDue) = (false, true)
+            report(.returned)
+        }
+        // Compositors do not agree on where the damage of a region begins: wlroots counts from the monitor's edge.
+        let isWhole = isRefreshDue || configuration.region != nil || lastSize != picture.size
         let damage = isWhole ? nil : picture.damage.parts(of: picture.size)
         // Some compositors copy an unchanged screen again.
         if let damage, damage.isEmpty { return nil }
         var frame = try maker.frame(
             picture.memory, picture.pixelFormat, color: .assumed(for: picture.pixelFormat), size: picture.size,
             damage: damage)
-        let now = context.now
-        frame.timestamp = min(max(picture.timestamp, startTime), now)
+        frame.timestamp = min(picture.timestamp, context.now)
         frame.damage = damage
         frame.orientation = orientation
-        let isOnTime = now >= nextDue && now - nextDue <= frameInterval
-        nextDue = (isOnTime ? nextDue : now).advanced(by: frameInterval)
         lastSize = picture.size
-        failingSince = nil
-        if isStalled {
-            isStalled = false
-            report(.returned)
-        }
         isRefreshDue = false
-        frame = try maker.fit(frame)
         last = frame
-        settings.format = format(frame)
-        return frame
+        return try fit(frame)
     }
-
-    private var lastSize: PixelSize?
 
     private var orientation: VideoOrientation { compositor?.output(named: monitor)?.orientation ?? .up }
 
     /// The last frame again, where a consumer needs one and the screen has not changed.
-    private func repeated(_ context: FrameContext) -> SourceFrame? {
-        guard isRefreshDue, var frame = last, !isStalled else { return nil }
+    private func repeated(_ context: FrameContext) throws(CaptureError) -> SourceFrame? {
+        // Until the picture of a start is there, the last one is old.
+        guard isRefreshDue, !isCopyDue, var frame = last, !isStalled else { return nil }
         isRefreshDue = false
         frame.timestamp = context.now
         frame.damage = nil
-        return frame
+        return try fit(frame)
     }
 
-    private func format(_ frame: SourceFrame) -> VideoFormat {
-        VideoFormat(
-            configuration.pixelFormat, width: frame.buffer.width, height: frame.buffer.height,
+    /// The frame in the size that consumers want, which the settings state from now on.
+    private func fit(_ frame: SourceFrame) throws(CaptureError) -> SourceFrame {
+        let fitted = try maker.fit(frame)
+        settings.format = VideoFormat(
+            configuration.pixelFormat, width: fitted.buffer.width, height: fitted.buffer.height,
             estimatedFramesPerSecond: min(
                 configuration.frameRate, maker.wants.maximumFrameRate ?? configuration.frameRate))
+        return fitted
     }
 
     // MARK: The connection
@@ -172,6 +186,10 @@ final class CompositorSource: FrameSource {
                     ? "The compositor has no monitor."
                     : "There is no such monitor. There are \(names.joined(separator: ", ")).")
         }
+        guard output.size.width > 0, output.size.height > 0 else {
+            throw CaptureError(
+                .unavailable, operation: operation, subject: output.name, message: "The monitor is off; turn it on.")
+        }
         if let region = configuration.region, !output.holds(region) {
             throw CaptureError(
                 .invalidConfiguration, operation: operation,
@@ -182,7 +200,7 @@ final class CompositorSource: FrameSource {
         }
         let copy = ScreenCopy(
             compositor, output, region: configuration.region, showsPointer: configuration.showsPointer)
-        copy.ask()
+        copy.ask(whenChanged: false)
         while copy.isWaiting {
             let found = pollInput(compositor.descriptor, interruptedBy: interrupt, until: limit)
             guard !found.contains(.interrupted) else {
@@ -210,13 +228,13 @@ final class CompositorSource: FrameSource {
         settings.format = VideoFormat(
             configuration.pixelFormat, width: size.width, height: size.height,
             estimatedFramesPerSecond: configuration.frameRate)
-        isRefreshDue = true
+        (isRefreshDue, isCopyDue) = (true, true)
         lastSize = nil
     }
 
     /// Looks for the end of the monitor and of the compositor, and for pictures that cannot be copied.
     private func check(_ compositor: Compositor, _ copy: ScreenCopy, _ context: FrameContext) throws(CaptureError) {
-        let isMonitorLost = compositor.output(named: monitor) == nil
+        let isMonitorLost = !compositor.isLost && !copy.hasOutput
         if compositor.isLost || isMonitorLost {
             close()
             let reason = isMonitorLost ? "The monitor has gone" : "The compositor has gone"
@@ -228,10 +246,13 @@ final class CompositorSource: FrameSource {
             context.reportInterruption(.deviceDisconnected)
             report(isMonitorLost ? .monitorLost(monitor ?? "") : .compositorLost)
         } else if copy.takeFailure() {
-            let since = failingSince ?? context.now
-            failingSince = since
-            nextDue = context.now + CompositorSource.retryInterval
-            if context.now >= since + CompositorSource.stallTimeout, !isStalled {
+            let now = MonotonicClock().now
+            // Failures far apart, as of changes of the mode, are no stall.
+            let isSame = lastFailure.map { now < $0.at + CompositorSource.stallTimeout } ?? false
+            let since = isSame ? lastFailure!.since : now
+            lastFailure = (since, now)
+            nextDue = now + CompositorSource.retryInterval
+            if now >= since + CompositorSource.stallTimeout, !isStalled {
                 isStalled = true
                 context.reportInterruption(.stalled)
             }
@@ -248,7 +269,10 @@ final class CompositorSource: FrameSource {
         } catch {
             close()
             // A session that is being set up is not complete yet.
-            guard [.unavailable, .deviceNotFound, .invalidState].contains(error.code) else { throw error }
+            let passing: [CaptureErrorCode] = [
+                .unavailable, .deviceNotFound, .invalidState, .invalidConfiguration, .formatUnsupported,
+            ]
+            guard passing.contains(error.code) else { throw error }
             return
         }
         report(.returned)

@@ -7,15 +7,15 @@ import VideoCapturing
     import Musl
 #endif
 
-/// Copies the pictures of one monitor into memory that is shared with the compositor: one at a time, when something has
-/// changed. Confined to the capture thread.
+/// Copies the pictures of one monitor into memory that is shared with the compositor, one at a time. Confined to the capture
+/// thread.
 final class ScreenCopy {
     /// A picture that the compositor has copied. Valid until the next one is asked for.
     struct Picture {
         var memory: PixelBuffer.PlaneMemory
         var pixelFormat: PixelFormat
         var size: PixelSize
-        /// The parts that differ from the picture before.
+        /// The parts that differ from the picture before, if it was copied when something had changed.
         var damage: [PixelRect]
         var timestamp: MediaTime
     }
@@ -30,6 +30,7 @@ final class ScreenCopy {
 
     private let compositor: Compositor
     private let output: Compositor.Output
+    private var isWhenChanged = false
     private let region: PixelRect?
     private let showsPointer: Bool
     private let listener: UnsafeMutablePointer<csc_frame_listener>
@@ -60,16 +61,20 @@ final class ScreenCopy {
         listener.deallocate()
     }
 
+    /// Whether the monitor is still there.
+    var hasOutput: Bool { compositor.outputs[output.number] != nil }
+
     /// Whether the compositor has been asked for a picture that it has not copied yet.
     var isWaiting: Bool { phase == .asked }
 
     /// The size of the picture that was copied; nil without one.
     var size: PixelSize? { phase == .copied ? buffer?.layout.size : nil }
 
-    /// Asks for the next picture, unless that is done already.
-    func ask() {
+    /// Asks for a picture, at once or when something has changed, unless that is done already. The monitor must be there.
+    func ask(whenChanged: Bool) {
         guard phase != .asked, let manager = compositor.manager else { return }
         phase = .failed
+        isWhenChanged = whenChanged
         damage = []
         isInverted = false
         offer = nil
@@ -84,6 +89,9 @@ final class ScreenCopy {
         csc_frame_listen(frame, listener, Unmanaged.passUnretained(self).toOpaque())
         compositor.run()
     }
+
+    /// Forgets a picture that was asked for.
+    func cancel() { end(.idle) }
 
     /// The picture that was copied, once.
     func take() -> Picture? {
@@ -130,9 +138,12 @@ final class ScreenCopy {
     private func begin() {
         guard let offer, let frame, let memory = compositor.memory else { return end(.failed) }
         if buffer?.layout != offer { buffer = SharedBuffer(offer, memory) }
-        guard let buffer else { return end(.failed) }
+        guard let buffer else {
+            problem = "no memory for \(offer.size.width)x\(offer.size.height)"
+            return end(.failed)
+        }
         problem = nil
-        csc_frame_copy(frame, buffer.proxy)
+        csc_frame_copy(frame, buffer.proxy, isWhenChanged ? 1 : 0)
     }
 
     private func end(_ phase: Phase) {

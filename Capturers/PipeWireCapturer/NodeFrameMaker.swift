@@ -26,7 +26,7 @@ final class NodeFrameMaker {
     /// The frame after this call has no damage.
     func invalidate() { isWholeDue = true }
 
-    /// Makes the frame of an arrival, whose buffer is the producer's again afterwards or lent.
+    /// Makes the frame of an arrival in its size (``fit(_:)``), whose buffer is the producer's again afterwards or lent.
     ///
     /// - Returns: nil when its pixels are not all there.
     func frame(
@@ -69,6 +69,9 @@ final class NodeFrameMaker {
         lastSize = size
         frame.timestamp = arrival.timestamp
         frame.damage = damage
-        return try screen.fit(frame)
+        return frame
     }
+
+    /// Scales a frame where consumers want fewer pixels.
+    func fit(_ frame: SourceFrame) throws(CaptureError) -> SourceFrame { try screen.fit(frame) }
 }

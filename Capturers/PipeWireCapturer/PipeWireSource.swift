@@ -135,7 +135,7 @@ final class PipeWireSource: FrameSource {
         // Half of an interval, since the times of a node are not exact.
         stream.isRateLimited = now < nextDue
         guard stream.newest != nil, now >= nextDue || isRefreshDue, let format = stream.format else {
-            return repeated(context)
+            return try repeated(context)
         }
         guard let (arrival, lost, corrupt) = stream.take() else { return nil }
         if isLastLent {
@@ -154,9 +154,6 @@ final class PipeWireSource: FrameSource {
         frame.corruptBefore = corrupt
         frame.estimatedCaptureDelay = now - arrival.timestamp
         if context.now < arrival.timestamp { frame.timestamp = context.now }
-        settings.format = VideoFormat(
-            frame.buffer.pixelFormat, width: frame.buffer.width, height: frame.buffer.height,
-            estimatedFramesPerSecond: rate(format))
         let isLent = wasLent && arrival.buffer.isLent
         counts.withLock { counts in
             if isLent { counts.framesLent &+= 1 } else { counts.framesConverted &+= 1 }
@@ -169,17 +166,26 @@ final class PipeWireSource: FrameSource {
         last = isLent && screen == nil ? nil : frame
         isLastLent = isLent
         lastSize = format.size
-        return frame
+        return try fit(frame, format)
     }
 
     /// The last frame again, where a consumer needs one and the node has nothing new.
-    private func repeated(_ context: FrameContext) -> SourceFrame? {
-        guard isRefreshDue, var frame = last else { return nil }
+    private func repeated(_ context: FrameContext) throws(CaptureError) -> SourceFrame? {
+        guard isRefreshDue, var frame = last, let format = stream?.format else { return nil }
         isRefreshDue = false
         frame.timestamp = context.now
         frame.damage = nil
         (frame.lostBefore, frame.corruptBefore) = (0, 0)
-        return frame
+        return try fit(frame, format)
+    }
+
+    /// The frame in the size that consumers want, which the settings state from now on.
+    private func fit(_ frame: SourceFrame, _ format: PipeWireFormat) throws(CaptureError) -> SourceFrame {
+        let fitted = try maker.fit(frame)
+        settings.format = VideoFormat(
+            fitted.buffer.pixelFormat, width: fitted.buffer.width, height: fitted.buffer.height,
+            estimatedFramesPerSecond: rate(format))
+        return fitted
     }
 
     private func rate(_ format: PipeWireFormat) -> FrameRate {

@@ -5,11 +5,11 @@ public import VideoCapturing
 /// frames or packets, and closes it.
 ///
 /// **Order.** open → frames or packets → close. ``open(_:)`` comes once, before the first frame; ``close(at:)`` comes once
-/// after a successful ``open(_:)``, when nothing flows any more; ``discard()`` comes in place of it when the run has not
-/// begun.
+/// after a successful ``open(_:)``, after the last frame; ``discard()`` comes in place of it when the run has not begun, and
+/// after it when nothing was written.
 ///
 /// **Threads.** open, close and discard come from the threads that use the publisher, one at a time; frames and packets
-/// from a thread of the publisher; all else from any thread.
+/// from a thread of the publisher, or those threads; all else from any thread.
 public protocol MediaOutput: AnyObject, Sendable {
     /// The name for messages and statistics: a path, or a URL without its secrets.
     var name: String { get }

@@ -28,7 +28,7 @@ final class CameraLoop {
 
     /// Runs until the camera is closed, or could not connect at first.
     func run() {
-        do throws(CaptureError) { try connect() } catch { return mailbox.didFail(error) }
+        do throws(CaptureError) { try connect(within: .seconds(2)) } catch { return mailbox.didFail(error) }
         mailbox.didConnect()
         while !mailbox.isEnding {
             let deadline = connection == nil ? nextAttempt : nextRepeat
@@ -44,11 +44,11 @@ final class CameraLoop {
         connection?.run()
     }
 
-    private func connect() throws(CaptureError) {
+    private func connect(within limit: Duration) throws(CaptureError) {
         let operation = "offer a PipeWire camera"
         let made = try PipeWireConnection(configuration.server.map { .named($0) } ?? .session, for: operation)
         // A server that hangs accepts connections.
-        try made.synchronize(until: MonotonicClock().now + .seconds(2), interruptedBy: -1, for: operation)
+        try made.synchronize(until: MonotonicClock().now + limit, interruptedBy: -1, for: operation)
         connection = made
         if let size { try offer(size) }
         backoff.didConnect(at: MonotonicClock().now)
@@ -71,7 +71,8 @@ final class CameraLoop {
             nextAttempt = now + (backoff.nextDelay(at: now) ?? .seconds(10))
         } else if connection == nil, nextAttempt.map({ $0 <= now }) ?? true {
             do throws(CaptureError) {
-                try connect()
+                // Briefly, since the end of the camera waits for it.
+                try connect(within: .milliseconds(500))
             } catch {
                 connection = nil
                 nextAttempt = now + (backoff.nextDelay(at: now) ?? .seconds(10))

@@ -2,7 +2,6 @@
 #include "screencopy.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -71,17 +70,13 @@ void csc_frame_listen(struct csc_frame *frame, const struct csc_frame_listener *
     wl_proxy_add_listener((struct wl_proxy *)frame, (void (**)(void))listener, data);
 }
 
-void csc_frame_copy(struct csc_frame *frame, struct wl_buffer *buffer) {
-    wl_proxy_marshal_flags((struct wl_proxy *)frame, COPY_WITH_DAMAGE, NULL, 3, 0, buffer);
+void csc_frame_copy(struct csc_frame *frame, struct wl_buffer *buffer, int when_changed) {
+    wl_proxy_marshal_flags((struct wl_proxy *)frame, when_changed ? COPY_WITH_DAMAGE : COPY, NULL, 3, 0, buffer);
 }
 
 void csc_frame_destroy(struct csc_frame *frame) {
     wl_proxy_marshal_flags((struct wl_proxy *)frame, FRAME_DESTROY, NULL, 3, WL_MARSHAL_FLAG_DESTROY);
 }
-
-static void ignore(const char *format, va_list arguments) {}
-
-void csc_silence(void) { wl_log_set_handler_client(ignore); }
 
 int csc_shared_memory(size_t size) {
     int descriptor = memfd_create("capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -36,12 +36,9 @@ struct csc_frame *csc_capture_region(
     struct csc_manager *manager, int shows_pointer, struct wl_output *output, int32_t x, int32_t y, int32_t width,
     int32_t height);
 void csc_frame_listen(struct csc_frame *frame, const struct csc_frame_listener *listener, void *data);
-// Waits in the compositor until something has changed.
-void csc_frame_copy(struct csc_frame *frame, struct wl_buffer *buffer);
+// Into the buffer: at once, or when something has changed.
+void csc_frame_copy(struct csc_frame *frame, struct wl_buffer *buffer, int when_changed);
 void csc_frame_destroy(struct csc_frame *frame);
-
-// The library prints errors on standard error otherwise; they are returned as well.
-void csc_silence(void);
 
 // Memory that the compositor can write but not shrink, which would end this process. Negative on failure.
 int csc_shared_memory(size_t size);
