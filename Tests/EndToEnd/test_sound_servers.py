@@ -261,3 +261,18 @@ class PulseAudioTests(ServerTests, ToolTestCase):
 class PipeWireTests(ServerTests, ToolTestCase):
     LATER = True
     SERVER = PipeWire
+
+    def test_the_desktop_s_default_output_changes(self):
+        """PulseAudio stays with the output that was the default at the start."""
+        self.server.feed(self.tone, sink="speaker")
+        running = self.start("--audio", "desktop", "-o", "played.wav")
+        file = self.folder / "played.wav"
+        running.wait_for_file(file, 192_000, limit=60)
+        self.wait_until(lambda: self.isTone(self.end(file)), running, "the first output is not heard")
+        self.server.others.pop().kill()
+        self.server.control("set-default-sink", "second")
+        self.server.feed(self.make_tone("other.wav", 2000), sink="second")
+        self.wait_until(lambda: self.isTone(self.end(file), 2000), running, "the second output is not heard")
+        running.send(signal.SIGINT)
+        run = running.finish()
+        self.assertEqual(run.code, OK, str(run))

@@ -125,6 +125,63 @@ class WaylandScreenTests(WaylandScreenTestCase):
         self.assertRegex(self.run_tool("doctor").stdout.decode(), r"ok +display wayland")
 
 
+class MutterTests(WaylandScreenTestCase):
+    """The compositor of GNOME: no damage, a crop, and the portal of ours in the place of GNOME's, which needs its shell."""
+    WAITS = True
+
+    BARS = [(191, 191, 191), (191, 191, 0), (0, 191, 191), (0, 191, 0), (191, 0, 191), (191, 0, 0), (0, 0, 191)]
+
+    def setUp(self):
+        super().setUp()
+        self.open(mode="mutter", node="none")
+        self.folder.chmod(0o700)
+        self.environment = {**self.desktop.environment, "WAYLAND_DISPLAY": "wayland-0", "XDG_SESSION_TYPE": "wayland"}
+        self.compositor = self.peer(
+            "mutter", "--wayland", "--headless", "--no-x11", "--virtual-monitor", "320x240", WAYLAND_DISPLAY="wayland-0",
+            XDG_SESSION_TYPE="wayland")
+        self.wait_for(lambda: (self.folder / "wayland-0").exists(), "mutter does not start")
+
+    def start(self, *arguments, **options):
+        return super().start(*arguments, **{"env": self.environment, **options})
+
+    def play(self, pattern):
+        return self.peer(
+            "gst-launch-1.0", "-q", "videotestsrc", f"pattern={pattern}", "is-live=true", "!",
+            "video/x-raw,format=BGRx,width=320,height=240,framerate=25/1", "!", "waylandsink", WAYLAND_DISPLAY="wayland-0")
+
+    def test_pictures(self):
+        self.play("smpte75")
+        run = self.start("--source", "screen", "--burst", "9000", "-o", "shot-%04d.png")
+        wanted = b"".join(bytes(color) * 9 for color in self.BARS)
+
+        def shown():
+            pictures = sorted(self.folder.glob("shot-*.png"))
+            # A row through the bars of the last picture, nine pixels of each.
+            row = subprocess.run(
+                ["convert", pictures[-1], "-crop", "320x1+0+60", "-depth", "8", "rgb:-"], capture_output=True, timeout=60).stdout \
+                if pictures else b""
+            return b"".join(row[3 * (bar * 320 // 7 + 18):][:27] for bar in range(7)) == wanted
+
+        self.wait_for(shown, run.peek)
+        run.send(signal.SIGINT)
+        self.assertEqual(run.finish().code, OK)
+
+    def test_moving_pictures_and_the_end(self):
+        self.play("ball")
+        run = self.start("--source", "screen", "-o", "film.webm", "--stats", "json")
+        self.wait_for(lambda: self.frames(run) > 40, run.peek)
+        self.compositor.kill()
+        self.wait_for(lambda: "has gone" in run.peek(), run.peek)
+        run.send(signal.SIGINT)
+        done = run.finish()
+        self.assertEqual(done.code, IO, str(done))
+
+    @staticmethod
+    def frames(run):
+        lines = run.peek().splitlines()
+        return json.loads(lines[-1]).get("capture", {}).get("frames", 0) if lines and lines[-1].endswith("}") else 0
+
+
 class PortalTests(WaylandScreenTestCase):
     """Users who say no, and portals that misbehave."""
     WAITS = True

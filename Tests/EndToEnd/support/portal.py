@@ -2,7 +2,8 @@
 
     portal.py MODE NODE
 
-NODE is the name of the PipeWire node that it shares. It appends each option that it is given to $HOME/portal.log.
+NODE is the name of the PipeWire node that it shares; in the mode `mutter` it shares the monitor of that compositor, as the portal of
+GNOME does. It appends each option that it is given to $HOME/portal.log.
 """
 
 import os
@@ -40,6 +41,22 @@ def node():
     return 0
 
 
+def mutter(connection, path, interface, method, arguments=None):
+    return connection.call_sync(
+        "org.gnome.Mutter.ScreenCast", path, f"org.gnome.Mutter.ScreenCast{interface}", method, arguments, None, 0, -1, None)
+
+
+def share_monitor(connection, share):
+    """Has mutter cast its monitor, and calls `share` with the node."""
+    session, = mutter(connection, "/org/gnome/Mutter/ScreenCast", "", "CreateSession", GLib.Variant("(a{sv})", ({},)))
+    stream, = mutter(connection, session, ".Session", "RecordMonitor",
+                     GLib.Variant("(sa{sv})", ("", {"cursor-mode": GLib.Variant("u", 1)})))
+    connection.signal_subscribe(
+        None, "org.gnome.Mutter.ScreenCast.Stream", "PipeWireStreamAdded", stream, None, 0,
+        lambda _, __, ___, ____, _____, parameters: share(parameters.unpack()[0]))
+    mutter(connection, session, ".Session", "Start")
+
+
 def called(connection, sender, path, interface, method, arguments, invocation):
     options = arguments.unpack()[-1]
     with open(os.environ["HOME"] + "/portal.log", "a") as log:
@@ -72,6 +89,12 @@ def called(connection, sender, path, interface, method, arguments, invocation):
     handle = f"/org/freedesktop/portal/desktop/request/{who}/{options['handle_token']}"
     if MODE == "waits" and method == "Start":
         return invocation.return_value(GLib.Variant("(o)", (handle,)))
+    if MODE == "mutter" and method == "Start":
+        def share(node):
+            connection.emit_signal(sender, handle, "org.freedesktop.portal.Request", "Response", GLib.Variant(
+                "(ua{sv})", (0, {"streams": GLib.Variant("a(ua{sv})", [(node, {})])})))
+        invocation.return_value(GLib.Variant("(o)", (handle,)))
+        return share_monitor(connection, share)
     results, code = {}, 0
     if method == "CreateSession":
         results["session_handle"] = GLib.Variant("s", session)
