@@ -58,8 +58,12 @@ final class Compositor {
     /// - Throws: `unavailable` without a compositor, without one that answers in time, and without one that lets programs
     ///   capture screens.
     init(_ name: String?, until deadline: MediaTime, interruptedBy interrupt: Int32) throws(CaptureError) {
-        subject = name ?? environmentVariable("WAYLAND_DISPLAY") ?? "wayland"
-        guard let display = wl_display_connect(name) else {
+        subject = name ?? environmentVariable("WAYLAND_DISPLAY") ?? "wayland-0"
+        // The library prints an error for a path that cannot be.
+        errno = ENOENT
+        let folder = environmentVariable("XDG_RUNTIME_DIR") ?? ""
+        let isPossible = subject.hasPrefix("/") || folder.hasPrefix("/") && "\(folder)/\(subject)".utf8.count < 108
+        guard isPossible, subject.utf8.count < 108, let display = wl_display_connect(name) else {
             throw CaptureError(
                 .unavailable, operation: "connect to the compositor", subject: subject, errno: errno,
                 message:

@@ -1,6 +1,12 @@
 import PipeWireSupport
 public import VideoCapturing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 extension CapturerEntry {
     /// PipeWire nodes, as the source `pipewire-node` of a program.
     public static let pipeWire = CapturerEntry(
@@ -60,7 +66,10 @@ struct PipeWireReport {
             let connection = try PipeWireConnection(for: operation)
             try connection.synchronize(
                 until: MonotonicClock().now + .seconds(2), interruptedBy: -1, for: operation)
-            nodes = connection.nodes.values.videoSources
+            // A device that this user can open is listed as a camera of V4L2, and not once more.
+            nodes = connection.nodes.values.videoSources.filter { node in
+                node.device.map { access($0, R_OK | W_OK) != 0 } ?? true
+            }
         } catch {
             problem = error
         }

@@ -90,6 +90,19 @@ class PipeWireTests(ToolTestCase):
                     self.assertBars(data[start + 20 * width:start + 21 * width], form)
                 source.kill()
 
+    def test_a_camera_is_listed_once(self):
+        """A node of a V4L2 device is listed where this user cannot open the device."""
+        for name, device in (("shared", "/dev/video-of-another-user"), ("ours", "/dev/null")):
+            self.run_peer([
+                "gst-launch-1.0", "-q", "videotestsrc", "is-live=true", "!", "video/x-raw,format=NV12,width=64,height=48", "!",
+                "pipewiresink", "mode=provide",
+                f"stream-properties=p,media.class=Video/Source,node.name={name},object.path=v4l2:{device}"])
+            self.wait_for(lambda: name in self.nodes(), "there is no node of GStreamer's")
+        listed = json.loads(self.succeed("list", "--json").stdout)
+        self.assertEqual([node["name"] for node in listed["nodes"]], ["shared"])
+        # It can be captured by its name still.
+        self.succeed("--source", "pipewire-node", "--node", "ours", "--frames", 3, "-o", "null")
+
     def test_our_camera_before_gstreamer_and_ourselves(self):
         camera = self.start(
             "--source", "pattern", "--pattern", "bars", "--size", "320x240", "--fps", 30, "-o", "pipewire:Test camera",

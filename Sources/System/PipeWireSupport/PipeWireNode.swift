@@ -13,6 +13,8 @@ package struct PipeWireNode: Sendable, Hashable {
     package var title: String
     /// What it is, such as `Video/Source`.
     package var mediaClass: String
+    /// The V4L2 device whose pictures it gives, such as `/dev/video0`; nil for other nodes.
+    package var device: String?
 
     init(id: UInt32, _ properties: UnsafePointer<spa_dict>) {
         func value(_ key: String) -> String? { spa_dict_lookup(properties, key).map { String(cString: $0) } }
@@ -21,6 +23,8 @@ package struct PipeWireNode: Sendable, Hashable {
         name = value("node.name") ?? ""
         title = value("node.description") ?? value("node.nick") ?? name
         mediaClass = value("media.class") ?? ""
+        let path = value("object.path") ?? ""
+        device = path.hasPrefix("v4l2:/") ? String(path.dropFirst("v4l2:".count)) : nil
     }
 
     /// Whether it gives pictures.
