@@ -69,6 +69,8 @@ final class CompositorSource: FrameSource {
     }
 
     func start(_ context: FrameContext) {
+        // What was on the screen before.
+        last = nil
         isRefreshDue = true
         isCopyDue = true
         nextDue = .zero
@@ -152,8 +154,7 @@ final class CompositorSource: FrameSource {
 
     /// The last frame again, where a consumer needs one and the screen has not changed.
     private func repeated(_ context: FrameContext) throws(CaptureError) -> SourceFrame? {
-        // Until the picture of a start is there, the last one is old.
-        guard isRefreshDue, !isCopyDue, var frame = last, !isStalled else { return nil }
+        guard isRefreshDue, var frame = last, !isStalled else { return nil }
         isRefreshDue = false
         frame.timestamp = context.now
         frame.damage = nil
@@ -192,8 +193,7 @@ final class CompositorSource: FrameSource {
         }
         if let region = configuration.region, !output.holds(region) {
             throw CaptureError(
-                .invalidConfiguration, operation: operation,
-                subject: "\(region.x),\(region.y),\(region.width)x\(region.height)",
+                .invalidConfiguration, operation: operation, subject: region.text,
                 message:
                     "The region does not lie in the monitor \(output.name), which is \(output.size.width)x\(output.size.height)."
             )
