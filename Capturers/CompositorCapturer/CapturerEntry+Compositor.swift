@@ -37,12 +37,7 @@ extension CompositorCapturer.Configuration {
             monitor: request.options["monitor"],
             region: try request.options.region("region"), showsPointer: !request.options.contains("no-cursor"))
         pixelFormat = try request.pixelFormat() ?? (request.prefersRGB ? .argb : .nv12)
-        switch try request.rate() {
-        case .frames(let rate): frameRate = rate
-        // Above the rate of any screen.
-        case .maximum: frameRate = 1000
-        case nil: frameRate = 30
-        }
+        frameRate = try request.maximumRate()
         if let window = request.options["window"] {
             throw OptionError(
                 "window", window,

@@ -1,3 +1,4 @@
+import FrameProcessing
 public import VideoCapturing
 
 /// A capture of a monitor of a Wayland session, asked of the compositor itself: no dialog, no portal, no PipeWire. For
@@ -87,22 +88,7 @@ extension CompositorCapturer {
         }
 
         /// Throws `formatUnsupported` or `invalidConfiguration` for a value that is out of range.
-        func validate() throws(CaptureError) {
-            guard [.nv12, .i420, .argb].contains(pixelFormat) else {
-                throw CaptureError(
-                    .formatUnsupported, operation: "check the settings of the screen", subject: "\(pixelFormat)",
-                    message: "A screen is captured as NV12, I420 or ARGB; convert the frames with FrameProcessing.")
-            }
-            guard let region else { return }
-            let sides = 1...VideoFormat.maximumSide
-            guard region.x >= 0, region.y >= 0, max(region.x, region.y) <= VideoFormat.maximumSide,
-                sides.contains(region.width), sides.contains(region.height)
-            else {
-                throw CaptureError(
-                    .invalidConfiguration, operation: "check the settings of the screen", subject: "\(region)",
-                    message: "A region begins at 0,0 or right and below of it, and has at least one pixel.")
-            }
-        }
+        func validate() throws(CaptureError) { try ScreenFrameMaker.check(pixelFormat, region) }
     }
 
     /// What a capture reports while it runs. Cases may be added.

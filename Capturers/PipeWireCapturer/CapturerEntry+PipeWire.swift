@@ -41,12 +41,7 @@ extension PipeWireCapturer.Configuration {
         self.init(node: request.input.map(PipeWireCapturer.Configuration.nodeName))
         if let wanted = try request.size() { size = wanted }
         pixelFormat = try request.pixelFormat() ?? (request.prefersRGB ? .argb : .nv12)
-        switch try request.rate() {
-        case .frames(let rate): frameRate = rate
-        // Above the rate of any camera.
-        case .maximum: frameRate = 1000
-        case nil: frameRate = 30
-        }
+        frameRate = try request.maximumRate()
     }
 
     /// A node's name without the scheme, of `pipewire:obs`.

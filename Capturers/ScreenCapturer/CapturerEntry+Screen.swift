@@ -85,12 +85,7 @@ extension ScreenCapturer.Configuration {
     init(_ request: CapturerEntry.Request) throws(OptionError) {
         self.init(display: request.input.map(ScreenCapturer.Configuration.displayName))
         pixelFormat = try request.pixelFormat() ?? (request.prefersRGB ? .argb : .nv12)
-        switch try request.rate() {
-        case .frames(let rate): frameRate = rate
-        // Above the rate of any screen.
-        case .maximum: frameRate = 1000
-        case nil: frameRate = 30
-        }
+        frameRate = try request.maximumRate()
         showsPointer = !request.options.contains("no-cursor")
         let monitor = request.options["monitor"]
         let window = request.options["window"]

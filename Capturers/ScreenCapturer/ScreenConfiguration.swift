@@ -1,3 +1,4 @@
+import FrameProcessing
 import VideoCapturing
 
 extension ScreenCapturer {
@@ -35,27 +36,8 @@ extension ScreenCapturer {
         }
 
         /// Throws `formatUnsupported` or `invalidConfiguration` for a value that is out of range.
-        func validate() throws(CaptureError) {
-            guard [.nv12, .i420, .argb].contains(pixelFormat) else {
-                throw CaptureError(
-                    .formatUnsupported, operation: "check the settings of the screen", subject: "\(pixelFormat)",
-                    message: "A screen is captured as NV12, I420 or ARGB; convert the frames with FrameProcessing.")
-            }
-            guard let region else { return }
-            guard region.x >= 0, region.y >= 0, region.width > 0, region.height > 0,
-                max(region.x, region.y, region.width, region.height) <= VideoFormat.maximumSide
-            else {
-                throw CaptureError(
-                    .invalidConfiguration, operation: "check the settings of the screen", subject: region.text,
-                    message: "A region begins at 0,0 or right and below of it, and has at least one pixel.")
-            }
-        }
+        func validate() throws(CaptureError) { try ScreenFrameMaker.check(pixelFormat, region) }
     }
-}
-
-extension PixelRect {
-    /// For display: `10,20,640x480`.
-    var text: String { "\(x),\(y),\(width)x\(height)" }
 }
 
 extension ScreenCapturer.Configuration {

@@ -14,6 +14,28 @@ package final class ScreenFrameMaker {
     /// - Parameter target: the format of the frames.
     package init(_ target: PixelFormat) { self.target = target }
 
+    /// Checks the settings of a screen.
+    ///
+    /// - Parameters:
+    ///   - pixelFormat: the format of the frames.
+    ///   - region: the part that is captured; nil for all of it.
+    /// - Throws: `formatUnsupported`; `invalidConfiguration` for a region without pixels, or out of range.
+    package static func check(_ pixelFormat: PixelFormat, _ region: PixelRect?) throws(CaptureError) {
+        guard [.nv12, .i420, .argb].contains(pixelFormat) else {
+            throw CaptureError(
+                .formatUnsupported, operation: "check the settings of the screen", subject: "\(pixelFormat)",
+                message: "A screen is captured as NV12, I420 or ARGB; convert the frames with FrameProcessing.")
+        }
+        guard let region else { return }
+        guard region.x >= 0, region.y >= 0, region.width > 0, region.height > 0,
+            max(region.x, region.y, region.width, region.height) <= VideoFormat.maximumSide
+        else {
+            throw CaptureError(
+                .invalidConfiguration, operation: "check the settings of the screen", subject: region.text,
+                message: "A region begins at 0,0 or right and below of it, and has at least one pixel.")
+        }
+    }
+
     /// The next frame, in the size of the screen; see ``fit(_:)``.
     ///
     /// - Parameters:
@@ -101,6 +123,9 @@ extension PixelRect {
         let bottom = min(size.height, (inside.y + inside.height + 1) / 2 * 2)
         return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
     }
+
+    /// For display: `10,20,640x480`.
+    package var text: String { "\(x),\(y),\(width)x\(height)" }
 
     /// The part that lies in another one; nil when there is no such part.
     package func clipped(to other: PixelRect) -> PixelRect? {

@@ -44,9 +44,6 @@ class CompositorTests(ToolTestCase):
             self.assertLess(time.monotonic(), deadline, what() if callable(what) else what)
             time.sleep(0.05)
 
-    def sway(self, command):
-        return self.compositor.ask("swaymsg", "-s", self.compositor.control, command)
-
     def play(self, pattern, size=(320, 240)):
         """A window in which something moves, or nothing."""
         player = subprocess.Popen(
@@ -55,11 +52,8 @@ class CompositorTests(ToolTestCase):
             env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(player.wait)
         self.addCleanup(player.kill)
-        self.wait_for(lambda: any(self.shot()[15:]), "the player shows nothing")
+        self.wait_for(lambda: any(self.compositor.shot()[15:]), "the player shows nothing")
         return player
-
-    def shot(self, *options):
-        return self.compositor.ask("grim", *options, "-t", "ppm", "-").stdout
 
     def pictures(self):
         return sorted(self.folder.glob("shot-*.png"))
@@ -78,8 +72,8 @@ class CompositorTests(ToolTestCase):
 
     def test_moving_pictures_are_exact(self):
         # A window that lies in a part of the screen, and crosses the edge of the region.
-        self.sway("floating_maximum_size 110 x 90")
-        self.sway('for_window [shell="xdg_shell"] floating enable')
+        self.compositor.sway("floating_maximum_size 110 x 90")
+        self.compositor.sway('for_window [shell="xdg_shell"] floating enable')
         player = self.play("ball", (101, 77))
         for arguments, options in (([], []), (["--region", "150,121,101x77"], ["-g", "150,121 101x77"])):
             with self.subTest(arguments):
@@ -90,7 +84,7 @@ class CompositorTests(ToolTestCase):
                 self.wait_for(lambda: len(self.pictures()) >= 60, run.peek)
                 player.send_signal(signal.SIGSTOP)
                 # A part that was not converted stays wrong: nothing moves any longer.
-                self.wait_for(lambda: pixels(self.pictures()[-1]) == self.shot(*options), "the last picture differs")
+                self.wait_for(lambda: pixels(self.pictures()[-1]) == self.compositor.shot(*options), "the last picture differs")
                 self.wait_for(self.is_resting, "a still screen gives pictures")
                 player.send_signal(signal.SIGCONT)
                 self.finish(run)
@@ -99,14 +93,14 @@ class CompositorTests(ToolTestCase):
         self.play("smpte75")
         for degrees in ("90", "180", "270", "normal"):
             with self.subTest(degrees):
-                self.sway(f"output HEADLESS-1 transform {degrees}")
+                self.compositor.sway(f"output HEADLESS-1 transform {degrees}")
                 # Until the player has drawn its window again.
                 self.wait_for(lambda: self.likeness() > 20, degrees)
 
     def likeness(self):
         """How like our picture is to that of grim, in dB; of another rotation less than 12. Chroma has half the size."""
         self.succeed("--source", "screen", "--frames", 1, "-o", "film.y4m", "--force")
-        (self.folder / "right.ppm").write_bytes(self.shot())
+        (self.folder / "right.ppm").write_bytes(self.compositor.shot())
         subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", "film.y4m", "-frames:v", "1", "film.png"],
                        cwd=self.folder, check=True)
         compared = subprocess.run(["compare", "-metric", "PSNR", "film.png", "right.ppm", "null:"],

@@ -38,12 +38,6 @@ class WaylandScreenTests(WaylandScreenTestCase):
         self.addCleanup(self.compositor.close)
         self.open(self.compositor)
 
-    def sway(self, command):
-        self.compositor.ask("swaymsg", "-s", self.compositor.control, command)
-
-    def shot(self):
-        return self.compositor.ask("grim", "-t", "ppm", "-").stdout
-
     def mover(self):
         """A window in which a ball moves."""
         return self.peer(
@@ -66,12 +60,12 @@ class WaylandScreenTests(WaylandScreenTestCase):
 
     def test_moving_pictures_are_exact(self):
         mover = self.mover()
-        self.sway("floating_maximum_size 110 x 90")
+        self.compositor.sway("floating_maximum_size 110 x 90")
         run = self.start("--source", "screen", "--fps", "max", "--burst", "9000", "-o", "shot-%04d.png")
         self.wait_for_more(run, 40)
         mover.send_signal(signal.SIGSTOP)
         # A part that was not refreshed stays wrong: nothing moves any longer.
-        self.wait_for(lambda: pixels(self.pictures()[-1]) == self.shot(), "the last picture differs from the screen")
+        self.wait_for(lambda: pixels(self.pictures()[-1]) == self.compositor.shot(), "the last picture differs from the screen")
         done = self.finish(run)
         self.assertIn("Choose what to share", done.stderr)
         # The user is not asked again.
@@ -84,13 +78,13 @@ class WaylandScreenTests(WaylandScreenTestCase):
 
     def test_a_screen_at_rest_and_another_size(self):
         run = self.start("--source", "screen", "--burst", "9000", "-o", "shot-%04d.png", "--stats", "json")
-        self.wait_for(lambda: len(self.pictures()) == 1 and pixels(self.pictures()[0]) == self.shot(), run.peek)
+        self.wait_for(lambda: len(self.pictures()) == 1 and pixels(self.pictures()[0]) == self.compositor.shot(), run.peek)
         # A second of rest, which the tool reports each second.
         reports = run.peek().count("\n")
         self.wait_for(lambda: run.peek().count("\n") >= reports + 2, run.peek)
         self.assertLessEqual(len(self.pictures()), 2, run.peek())
-        self.sway("output HEADLESS-1 resolution 400x210")
-        self.wait_for(lambda: pixels(self.pictures()[-1]) == self.shot() != b"", run.peek)
+        self.compositor.sway("output HEADLESS-1 resolution 400x210")
+        self.wait_for(lambda: pixels(self.pictures()[-1]) == self.compositor.shot() != b"", run.peek)
         self.assertIn(b"400 210", pixels(self.pictures()[-1])[:20])
         self.finish(run)
 

@@ -34,6 +34,16 @@ extension CapturerEntry {
         /// - Throws: `OptionError` for a value that is not a frame rate.
         public func rate() throws(OptionError) -> Rate? { try options.rate("fps") }
 
+        /// The value of `fps` as the maximum rate of a source that waits for its device or for changes; 30 without one.
+        package func maximumRate() throws(OptionError) -> FrameRate {
+            switch try rate() {
+            case .frames(let rate): rate
+            // Above the rate of any camera and screen.
+            case .maximum: 1000
+            case nil: 30
+            }
+        }
+
         /// The value of `pixel-format`.
         ///
         /// - Throws: `OptionError` with the names of the formats.

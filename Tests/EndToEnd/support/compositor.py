@@ -53,9 +53,16 @@ class Compositor:
             command, env={**os.environ, **self.environment}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, timeout=60)
 
+    def sway(self, command):
+        self.ask("swaymsg", "-s", self.control, command)
+
+    def shot(self, *options):
+        """The screen as a PPM, or what grim's options name of it."""
+        return self.ask("grim", *options, "-t", "ppm", "-").stdout
+
     def pixel(self, x, y):
         """Red, green and blue of a pixel; None where there is no picture."""
-        shot = self.ask("grim", "-g", f"{x},{y} 1x1", "-t", "ppm", "-").stdout
+        shot = self.shot("-g", f"{x},{y} 1x1")
         return tuple(shot[-3:]) if shot.startswith(b"P6") else None
 
     def press(self, key):

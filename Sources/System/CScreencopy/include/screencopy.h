@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <wayland-client.h>
 
-// wlr-screencopy-unstable-v1, version 3. What `wayland-scanner` would make of
+// wlr-screencopy-unstable-v1, version 3: the tables that `wayland-scanner` generates from
 // https://gitlab.freedesktop.org/wlroots/wlr-protocols/-/blob/master/unstable/wlr-screencopy-unstable-v1.xml
 
 struct csc_manager;
