@@ -69,7 +69,7 @@ final class CompositorSource: FrameSource {
     }
 
     func start(_ context: FrameContext) {
-        // What was on the screen before.
+        // The last picture of an earlier session is out of date.
         last = nil
         isRefreshDue = true
         isCopyDue = true

@@ -7,12 +7,12 @@ final class EventList: Sendable {
         /// Of the capture that the publisher is a part of.
         var observer: (@Sendable (MediaPublisher.Event) -> Void)?
         var handlers: [@Sendable (MediaPublisher.Event) -> Void] { [observer, handler].compactMap { $0 } }
-        var streams: [AsyncStream<MediaPublisher.Event>.Continuation] = []
         var end: MediaPublisher.Event.End?
         var isFinished = false
     }
 
     private let state = Locked(State())
+    private let streams = ObserverStreams<MediaPublisher.Event>()
 
     func setHandler(_ handler: @escaping @Sendable (MediaPublisher.Event) -> Void) {
         state.withLock { $0.handler = handler }
@@ -30,41 +30,31 @@ final class EventList: Sendable {
     }
 
     func stream() -> AsyncStream<MediaPublisher.Event> {
-        let (stream, continuation) = AsyncStream<MediaPublisher.Event>.makeStream()
-        let isFinished = state.withLock { state in
-            if !state.isFinished { state.streams.append(continuation) }
-            // With the lock held, so that it comes once.
-            if let end = state.end ?? (state.isFinished ? .stopRequested : nil) { continuation.yield(.ended(end)) }
-            return state.isFinished
+        // With the lock held, so that an end comes once.
+        state.withLock { state in
+            streams.stream(beginningWith: (state.end ?? (state.isFinished ? .stopRequested : nil)).map { .ended($0) })
         }
-        if isFinished { continuation.finish() }
-        return stream
     }
 
     func post(_ event: MediaPublisher.Event) {
-        let (handlers, streams) = state.withLock { ($0.handlers, $0.streams) }
-        for handler in handlers { handler(event) }
-        for stream in streams { stream.yield(event) }
+        for handler in state.withLock({ $0.handlers }) { handler(event) }
+        streams.send(event)
     }
 
     /// Posts the end; the first one counts.
     func end(_ end: MediaPublisher.Event.End) {
-        let (handlers, streams) = state.withLock { state in
-            guard state.end == nil else { return (state.handlers[..<0], state.streams[..<0]) }
+        let handlers = state.withLock { state in
+            guard state.end == nil else { return state.handlers[..<0] }
             state.end = end
-            return (state.handlers[...], state.streams[...])
+            streams.send(.ended(end))
+            return state.handlers[...]
         }
         for handler in handlers { handler(.ended(end)) }
-        for stream in streams { stream.yield(.ended(end)) }
     }
 
     /// Ends the streams, and those to come.
     func finish() {
-        let streams = state.withLock { state in
-            defer { state.streams = [] }
-            state.isFinished = true
-            return state.streams
-        }
-        for stream in streams { stream.finish() }
+        state.withLock { $0.isFinished = true }
+        streams.finish()
     }
 }

@@ -21,6 +21,7 @@ public final class MotionDetector: FeedbackConsumer {
     private let handler: @Sendable (MotionEvent) -> Void
     private let processor = FrameProcessor(capacity: 2)
     private let state: Locked<State>
+    private let observers = ObserverStreams<MotionEvent>()
 
     fileprivate struct State {
         var analyzer: MotionAnalyzer
@@ -32,8 +33,6 @@ public final class MotionDetector: FeedbackConsumer {
         var statistics = Statistics()
         var lastObservation: MotionObservation?
         var lastError: CaptureError?
-        var streams: [Int: AsyncStream<MotionEvent>.Continuation] = [:]
-        var nextStream = 0
     }
 
     /// A detector.
@@ -50,23 +49,8 @@ public final class MotionDetector: FeedbackConsumer {
             State(analyzer: MotionAnalyzer(settings), gate: FrameRateGate(limit: settings.pictureRate)))
     }
 
-    deinit {
-        for stream in state.withLock({ $0.streams }).values { stream.finish() }
-    }
-
     /// A separate stream of all events from now on. It ends when the detector is destroyed.
-    public func events() -> AsyncStream<MotionEvent> {
-        let (stream, continuation) = AsyncStream<MotionEvent>.makeStream()
-        let number = state.withLock { state in
-            state.nextStream += 1
-            state.streams[state.nextStream] = continuation
-            return state.nextStream
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.streams.removeValue(forKey: number) }
-        }
-        return stream
-    }
+    public func events() -> AsyncStream<MotionEvent> { observers.stream() }
 
     /// What the detector can use: frames that the capture delivers for others, at its rate at least; and where there are no others,
     /// few and small frames.
@@ -125,11 +109,8 @@ public final class MotionDetector: FeedbackConsumer {
     }
 
     private func report(_ event: MotionEvent) {
-        let streams = state.withLock { state in
-            if event.kind == .began { state.statistics.events += 1 }
-            return Array(state.streams.values)
-        }
-        for stream in streams { stream.yield(event) }
+        if event.kind == .began { state.withLock { $0.statistics.events += 1 } }
+        observers.send(event)
         handler(event)
     }
 }

@@ -34,4 +34,32 @@ import VideoCapturing
         machine.transition(to: .initialized, reason: .requested)
         #expect(machine.state == .initialized)
     }
+
+    /// To cancel a task holds a lock of the task, which a stream needs to wake it up: neither may wait for the other.
+    @Test func aTaskThatIsCancelledDuringAChangeStopsNothing() async throws {
+        let machine = CaptureStateMachine()
+        let roundsDone = Locked(0)
+        try CaptureThread(name: "cancels") {
+            for _ in 1...500 {
+                let readers = (1...8).map { _ in
+                    let changes = machine.changes()
+                    return Task { for await _ in changes {} }
+                }
+                let changing = try? CaptureThread(name: "changes") {
+                    for _ in 1...8 {
+                        machine.transition(to: .initialized, reason: .requested)
+                        machine.transition(to: .idle, reason: .requested)
+                    }
+                }
+                for reader in readers { reader.cancel() }
+                changing?.join()
+                roundsDone.withLock { $0 += 1 }
+            }
+        }
+        let limit = MonotonicClock().now.advanced(by: .seconds(60))
+        while roundsDone.withLock({ $0 }) < 500, MonotonicClock().now < limit {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(roundsDone.withLock { $0 } == 500)
+    }
 }

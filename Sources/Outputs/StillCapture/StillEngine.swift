@@ -47,15 +47,13 @@ final class StillEngine: Sendable {
     /// Ends all requests and threads.
     func close() {
         connection.withLock { $0.observation }?.cancel()
-        let (effects, observers) = state.withLock { state in
+        let effects = state.withLock { state in
             state.isClosed = true
             let effects = state.failAll(.notRunning(nil))
-            defer { state.observers = [:] }
-            return (effects, state.observers)
+            state.readinessChanges.finish()
+            return effects
         }
         perform(effects)
-        // Not under the lock: each end removes the observer.
-        for observer in observers.values { observer.finish() }
         jobs.withLock { $0.isClosed = true }
         jobs.wakeAll()
         wake.raise()
@@ -202,18 +200,9 @@ final class StillEngine: Sendable {
     func endBurst(_ identifier: UInt64) { perform(state.withLock { $0.endBurst(identifier) }) }
 
     func readinessChanges() -> AsyncStream<StillCapture.Readiness> {
-        let (stream, continuation) = AsyncStream<StillCapture.Readiness>.makeStream(
-            bufferingPolicy: .bufferingNewest(1))
-        let identifier = state.withLock { state in
-            let identifier = state.makeIdentifier()
-            state.observers[identifier] = continuation
-            continuation.yield(state.readiness)
-            return identifier
+        state.withLock { state in
+            state.readinessChanges.stream(bufferingPolicy: .bufferingNewest(1), beginningWith: state.readiness)
         }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.observers.removeValue(forKey: identifier) }
-        }
-        return stream
     }
 
     // MARK: Threads

@@ -31,7 +31,7 @@ struct StillState {
     /// The time from a frame's timestamp to its delivery.
     private var deliveryDelay = Duration.zero
     private(set) var readiness = StillCapture.Readiness.notRunning
-    var observers: [UInt64: AsyncStream<StillCapture.Readiness>.Continuation] = [:]
+    let readinessChanges = ObserverStreams<StillCapture.Readiness>()
     var isClosed = false
 
     init(_ configuration: StillCapture.Configuration) {
@@ -59,7 +59,7 @@ struct StillState {
             }
         guard new != readiness else { return }
         readiness = new
-        for observer in observers.values { observer.yield(new) }
+        readinessChanges.send(new)
     }
 
     // MARK: Frames

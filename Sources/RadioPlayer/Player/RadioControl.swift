@@ -23,9 +23,7 @@ final class RadioControl: Sendable {
         var isThreadAlive = false
         var threadIdentifier: UInt?
         var status = RadioPlayer.Status()
-        var observers: [UInt64: AsyncStream<RadioPlayer.StateChange>.Continuation] = [:]
-        var titleObservers: [UInt64: AsyncStream<RadioPlayer.Title>.Continuation] = [:]
-        var nextObserver: UInt64 = 0
+        let changes = ObserverStreams<RadioPlayer.StateChange>()
 
         /// Whether there is a session that is not being stopped.
         var isActive: Bool {
@@ -41,7 +39,7 @@ final class RadioControl: Sendable {
             let change = RadioPlayer.StateChange(old: state, new: new, reason: reason)
             state = new
             status.state = new
-            for observer in observers.values { observer.yield(change) }
+            changes.send(change)
         }
 
         /// The phase of the session, which is the state unless it is paused.
@@ -62,6 +60,7 @@ final class RadioControl: Sendable {
     }
 
     let contents = Locked(Contents())
+    let titles = ObserverStreams<RadioPlayer.Title>()
     /// Ends the waits of the thread.
     let wake = WaitEnd()
 
@@ -77,43 +76,5 @@ final class RadioControl: Sendable {
     func update(_ body: (inout Contents) -> Void) {
         contents.withLock(body)
         contents.wakeAll()
-    }
-
-    func changes() -> AsyncStream<RadioPlayer.StateChange> {
-        let (stream, continuation) = AsyncStream<RadioPlayer.StateChange>.makeStream(bufferingPolicy: .unbounded)
-        let identifier = contents.withLock { contents in
-            contents.nextObserver += 1
-            contents.observers[contents.nextObserver] = continuation
-            return contents.nextObserver
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.contents.withLock { $0.observers.removeValue(forKey: identifier) }
-        }
-        return stream
-    }
-
-    func titles() -> AsyncStream<RadioPlayer.Title> {
-        let (stream, continuation) = AsyncStream<RadioPlayer.Title>.makeStream(bufferingPolicy: .bufferingNewest(64))
-        let identifier = contents.withLock { contents in
-            contents.nextObserver += 1
-            contents.titleObservers[contents.nextObserver] = continuation
-            return contents.nextObserver
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.contents.withLock { $0.titleObservers.removeValue(forKey: identifier) }
-        }
-        return stream
-    }
-
-    /// Ends all streams of changes.
-    func finishObservers() {
-        let (observers, titles) = contents.withLock { contents in
-            let all = (Array(contents.observers.values), Array(contents.titleObservers.values))
-            contents.observers = [:]
-            contents.titleObservers = [:]
-            return all
-        }
-        for observer in observers { observer.finish() }
-        for observer in titles { observer.finish() }
     }
 }

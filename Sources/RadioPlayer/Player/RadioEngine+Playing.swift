@@ -123,8 +123,7 @@ extension RadioEngine {
             status.title = contents.status.title
             if let due, let text = due.title {
                 status.title = text.isEmpty ? nil : text
-                let title = RadioPlayer.Title(text: text, url: due.url, position: status.progress)
-                for observer in contents.titleObservers.values { observer.yield(title) }
+                control.titles.send(RadioPlayer.Title(text: text, url: due.url, position: status.progress))
             }
             contents.status = status
         }

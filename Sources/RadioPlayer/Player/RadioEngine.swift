@@ -78,7 +78,6 @@ final class RadioEngine: @unchecked Sendable {
             contents.isThreadAlive = false
             contents.threadIdentifier = nil
         }
-        control.finishObservers()
     }
 
     /// Blocks until a session is to begin; false when the player is gone.

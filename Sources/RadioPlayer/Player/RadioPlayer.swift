@@ -63,8 +63,6 @@ public final class RadioPlayer: Sendable {
             contents.isStopOrdered = true
             contents.isRestartOrdered = false
         }
-        let isAlive = control.contents.withLock { $0.isThreadAlive }
-        if !isAlive { control.finishObservers() }
     }
 
     // MARK: Orders
@@ -212,10 +210,10 @@ public final class RadioPlayer: Sendable {
 
     /// A stream of all changes of the state from now on; none is left out, however late they are read. It ends with the
     /// player.
-    public func stateChanges() -> AsyncStream<StateChange> { control.changes() }
+    public func stateChanges() -> AsyncStream<StateChange> { control.contents.withLock { $0.changes }.stream() }
 
     /// A stream of all titles from now on, each when it is heard. It ends with the player.
-    public func titles() -> AsyncStream<Title> { control.titles() }
+    public func titles() -> AsyncStream<Title> { control.titles.stream(bufferingPolicy: .bufferingNewest(64)) }
 
     // MARK: Thread
 

@@ -35,7 +35,7 @@ final class PublishingLoop: Sendable {
         /// The warnings given already, because each session may repeat them.
         var warnings: Set<String> = []
         var totals = WebRTCOutput.Statistics()
-        var listeners: [AsyncStream<WebRTCOutput.State>.Continuation] = []
+        let changes = ObserverStreams<WebRTCOutput.State>()
     }
 
     /// Why a session has ended.
@@ -73,14 +73,9 @@ final class PublishingLoop: Sendable {
     var state: WebRTCOutput.State { shared.withLock { $0.state } }
 
     func makeStates() -> AsyncStream<WebRTCOutput.State> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: WebRTCOutput.State.self, bufferingPolicy: .bufferingNewest(64))
         shared.withLock { shared in
-            continuation.yield(shared.state)
-            if case .ended = shared.state { return continuation.finish() }
-            shared.listeners.append(continuation)
+            shared.changes.stream(bufferingPolicy: .bufferingNewest(64), beginningWith: shared.state)
         }
-        return stream
     }
 
     func connectFeedback(_ feedback: PacketFeedback?) { shared.withLock { $0.feedback = feedback } }
@@ -185,15 +180,12 @@ final class PublishingLoop: Sendable {
     }
 
     private func setState(_ state: WebRTCOutput.State) {
-        let listeners = shared.withLock { shared -> [AsyncStream<WebRTCOutput.State>.Continuation] in
-            guard shared.state != state else { return [] }
-            if case .ended = shared.state { return [] }
+        shared.withLock { shared in
+            guard shared.state != state else { return }
+            if case .ended = shared.state { return }
             shared.state = state
-            return shared.listeners
-        }
-        for listener in listeners {
-            listener.yield(state)
-            if case .ended = state { listener.finish() }
+            shared.changes.send(state)
+            if case .ended = state { shared.changes.finish() }
         }
         report(state)
     }
