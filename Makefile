@@ -36,8 +36,8 @@ TSAN := TSAN_OPTIONS="halt_on_error=1"
 # libavformat 5.1 keeps the buffer of a segment of HLS whose file it may not open.
 BUILD_ASAN := env CAPTURER_TESTS="$(addsuffix Tests,VideoCapturing FrameProcessing MediaContainers FFmpegContainers FFmpegMuxing \
 	FFmpegCodec H264Bitstream H264Codec JPEGCodec MP3Codec OpusCodec V4L2Codec VP8Codec AudioResampling MotionDetection \
-	FileCapturer MicrophoneCapturer PipeWireCapturer RadioPlayer ScreenCapturer StreamCapturer StillCapture MJPEGServer \
-	WebRTCTransport)" \
+	CompositorCapturer FileCapturer MicrophoneCapturer PipeWireCapturer RadioPlayer ScreenCapturer StreamCapturer StillCapture \
+	MJPEGServer WebRTCTransport)" \
 	swift build --build-tests --sanitize=address --scratch-path .build-asan -debug-info-format $(SANITIZED_LINES) --traits TLS
 ASAN_TESTS := TEST_JOBS=3 $(UNIT_TESTS) --scratch-path .build-asan --skip '[.]FalseAlarmTests/|/hlsReplacesNoFile|$(HOURS)' -- $(CURDIR)/scripts/leak-checked
 ASAN := ASAN_OPTIONS="detect_leaks=1:quarantine_size_mb=16" \

@@ -563,6 +563,10 @@ let package = Package(
             ],
             swiftSettings: strict, linkerSettings: [.linkedLibrary("xcb-render"), .linkedLibrary("xcb-xtest")]),
         .testTarget(
+            name: "CompositorCapturerTests",
+            dependencies: ["CompositorCapturer", "CapturerTestKit", "TestTools", "VideoCapturing"],
+            swiftSettings: strict),
+        .testTarget(
             name: "WindowPreviewTests",
             dependencies: [
                 "WindowPreview", "SDLPreview", "JPEGCodec", "MediaPublishing", "NoiseCapturer", "TestTools",

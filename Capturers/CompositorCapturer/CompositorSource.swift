@@ -69,7 +69,8 @@ final class CompositorSource: FrameSource {
     }
 
     func start(_ context: FrameContext) {
-        // The last picture of an earlier session is out of date.
+        // What opening has waited for, and the last picture of an earlier session, may be long out of date.
+        copy?.cancel()
         last = nil
         isRefreshDue = true
         isCopyDue = true

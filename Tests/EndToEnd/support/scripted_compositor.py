@@ -8,6 +8,7 @@ import os
 import select
 import socket
 import struct
+import sys
 import threading
 import time
 
@@ -25,7 +26,7 @@ def words(*values):
 
 
 class ScriptedCompositor:
-    """Answers one client after the other; a test changes its properties meanwhile."""
+    """Answers its clients; a test changes its properties meanwhile."""
 
     def __init__(self, path, size=(64, 48)):
         self.size = size
@@ -37,7 +38,7 @@ class ScriptedCompositor:
         self.damage = [(0, 0, *size)]
         self.version = 3
         self.copies = 0
-        self.lock = threading.Lock()
+        self.clients = []
         self.ends, self.wake = os.pipe()
         self.server = socket.socket(socket.AF_UNIX)
         self.server.bind(str(path))
@@ -52,49 +53,63 @@ class ScriptedCompositor:
 
     def remove(self, number):
         """A monitor that is unplugged."""
-        with self.lock:
-            name = self.monitors.pop(number)
-            self.send(self.registry, 1, words(number))
+        name = self.monitors.pop(number)
+        for client in self.clients:
+            with client.lock:
+                client.send(client.registry, 1, words(number))
         return name
 
     def add(self, number, name):
-        with self.lock:
-            self.monitors[number] = name
-            self.send(self.registry, 0, words(number) + text("wl_output") + words(4))
-
-    # The client
+        self.monitors[number] = name
+        for client in self.clients:
+            with client.lock:
+                client.send(client.registry, 0, words(number) + text("wl_output") + words(4))
 
     def serve(self):
-        while True:
-            if self.ends in select.select([self.server, self.ends], [], [])[0]:
-                return
-            self.client, _ = self.server.accept()
-            with self.client:
-                self.objects, self.descriptors, self.registry, waiting = {1: ("display",)}, [], 0, b""
-                while True:
-                    if self.ends in select.select([self.client, self.ends], [], [])[0]:
-                        return
-                    try:
-                        data, descriptors, _, _ = socket.recv_fds(self.client, 65536, 8)
-                    except OSError:
-                        break
-                    if not data:
-                        break
-                    self.descriptors += descriptors
-                    waiting += data
-                    with self.lock:
-                        while len(waiting) >= 8 and len(waiting) >= struct.unpack_from("<I", waiting, 4)[0] >> 16:
-                            number, head = struct.unpack_from("<II", waiting)
-                            self.handle(number, head & 0xFFFF, waiting[8:head >> 16])
-                            waiting = waiting[head >> 16:]
+        threads = []
+        while self.ends not in select.select([self.server, self.ends], [], [])[0]:
+            client = Client(self, self.server.accept()[0])
+            self.clients.append(client)
+            threads.append(threading.Thread(target=client.serve, daemon=True))
+            threads[-1].start()
+        for thread in threads:
+            thread.join()
+
+
+class Client:
+    def __init__(self, compositor, connection):
+        self.compositor = compositor
+        self.connection = connection
+        self.objects, self.descriptors, self.registry = {1: ("display",)}, [], 0
+        self.lock = threading.Lock()
+
+    def serve(self):
+        waiting = b""
+        with self.connection:
+            while self.compositor.ends not in select.select([self.connection, self.compositor.ends], [], [])[0]:
+                try:
+                    data, descriptors, _, _ = socket.recv_fds(self.connection, 65536, 8)
+                except OSError:
+                    break
+                if not data:
+                    break
+                self.descriptors += descriptors
+                waiting += data
+                with self.lock:
+                    while len(waiting) >= 8 and len(waiting) >= struct.unpack_from("<I", waiting, 4)[0] >> 16:
+                        number, head = struct.unpack_from("<II", waiting)
+                        self.handle(number, head & 0xFFFF, waiting[8:head >> 16])
+                        waiting = waiting[head >> 16:]
+        self.compositor.clients.remove(self)
 
     def send(self, number, code, data=b""):
         try:
-            self.client.sendall(words(number, (8 + len(data)) << 16 | code) + data)
+            self.connection.sendall(words(number, (8 + len(data)) << 16 | code) + data)
         except OSError:
             pass
 
     def handle(self, number, code, data):
+        script = self.compositor
         kind, *state = self.objects.get(number, ("gone",))
         value = lambda index: struct.unpack_from("<I", data, index * 4)[0]
         match kind, code:
@@ -103,18 +118,18 @@ class ScriptedCompositor:
             case "display", 1:
                 self.registry = value(0)
                 self.objects[self.registry] = ("registry",)
-                for name, interface, version in [(1, "wl_shm", 1), (2, MANAGER, self.version)] + [
-                        (monitor, "wl_output", 4) for monitor in self.monitors]:
+                for name, interface, version in [(1, "wl_shm", 1), (2, MANAGER, script.version)] + [
+                        (monitor, "wl_output", 4) for monitor in script.monitors]:
                     self.send(self.registry, 0, words(name) + text(interface) + words(version))
             case "registry", 0:
                 length = value(1)
                 new, = struct.unpack_from("<I", data, 8 + (length + 3) // 4 * 4 + 4)
                 name = value(0)
                 self.objects[new] = ("shm",) if name == 1 else ("manager",) if name == 2 else ("output", name)
-                if name in self.monitors:
+                if name in script.monitors:
                     self.send(new, 0, words(0, 0, 0, 0, 0) + text("us") + text("none") + words(0))
-                    self.send(new, 1, words(1, *self.size, 60000))
-                    self.send(new, 4, text(self.monitors[name]))
+                    self.send(new, 1, words(1, *script.size, 60000))
+                    self.send(new, 4, text(script.monitors[name]))
                     self.send(new, 2)
             case "shm", 0:
                 self.objects[value(0)] = ("pool", self.descriptors.pop(0), value(1))
@@ -126,22 +141,30 @@ class ScriptedCompositor:
                 os.close(state[0])
             case "manager", 0 | 1:
                 self.objects[value(0)] = ("frame", value(2))
-                self.send(value(0), 0, words(self.format, *self.size, self.stride))
+                self.send(value(0), 0, words(script.format, *script.size, script.stride))
                 self.send(value(0), 6)
             case "frame", 0 | 2:
                 self.copy(number, self.objects[value(0)])
 
     def copy(self, frame, buffer):
-        self.copies += 1
-        answer = self.answer
+        script = self.compositor
+        script.copies += 1
+        answer = script.answer
         if answer == "failed":
             self.send(frame, 3)
         elif answer == "ready":
             with mmap.mmap(buffer[1], buffer[2]) as memory:
-                memory[:] = bytes([self.copies & 0xFF]) * buffer[2]
-            for part in self.damage:
+                memory[:] = bytes([script.copies & 0xFF]) * buffer[2]
+            for part in script.damage:
                 self.send(frame, 4, words(*part))
             # As a screen of 50 Hz.
             time.sleep(0.02)
             now = time.monotonic_ns()
             self.send(frame, 2, words(now // 10**9 >> 32, now // 10**9, now % 10**9))
+
+
+if __name__ == "__main__":
+    # For tests in other languages: the path of the socket.
+    compositor = ScriptedCompositor(sys.argv[1])
+    print("ready", flush=True)
+    compositor.thread.join()
