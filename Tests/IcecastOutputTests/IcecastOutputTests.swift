@@ -316,5 +316,5 @@ import VideoCapturing
 
 /// Reads nothing until the other side is gone, which a write of nothing shows.
 private func usleepUntilEnd(_ connection: Connection) {
-    while connection.write("\r\n") { _ = eventually(.milliseconds(50)) { false } }
+    while connection.write("\r\n") { _ = eventually(within: .milliseconds(50)) { false } }
 }

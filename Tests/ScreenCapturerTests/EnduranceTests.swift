@@ -1,5 +1,6 @@
 import CapturerTestKit
 import ScreenCapturer
+import TestTools
 import Testing
 import VideoCapturing
 import XTestTools

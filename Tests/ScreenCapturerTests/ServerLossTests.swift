@@ -1,4 +1,5 @@
 import ScreenCapturer
+import TestTools
 import Testing
 import VideoCapturing
 import XTestTools

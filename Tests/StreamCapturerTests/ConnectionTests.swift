@@ -58,7 +58,7 @@ import VideoCapturing
         capture.videoCaptureConsumer = consumer
         try capture.initCapture()
         try capture.startCapture()
-        #expect(eventually(.seconds(60)) { capture.streamStatistics.reconnects >= 200 })
+        #expect(eventually(within: .seconds(60)) { capture.streamStatistics.reconnects >= 200 })
         #expect(eventually { openSockets(port: sender.port) <= 6 })
         capture.releaseCapture()
         #expect(eventually { openSockets(port: sender.port) == 1 })

@@ -2,11 +2,11 @@ import Glibc
 import VideoCapturing
 
 /// Whether something becomes true before long; the limit is for a test that has failed.
-package func eventually(_ limit: Duration = .seconds(60), _ condition: () -> Bool) -> Bool {
+package func eventually(within limit: Duration = .seconds(120), _ condition: () throws -> Bool) rethrows -> Bool {
     let deadline = MonotonicClock().now.advanced(by: limit)
-    while !condition() {
+    while try !condition() {
         guard MonotonicClock().now < deadline else { return false }
-        usleep(2000)
+        usleep(1000)
     }
     return true
 }

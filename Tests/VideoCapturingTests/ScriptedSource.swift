@@ -39,15 +39,5 @@ func changesOfOneLife(_ stream: AsyncStream<CaptureState.Change>) async -> [Capt
     return changes
 }
 
-/// Blocks until `condition` holds; false after some time.
-func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) -> Bool {
-    let limit = MonotonicClock().now.advanced(by: limit)
-    while !condition() {
-        if MonotonicClock().now > limit { return false }
-        ManualResetEvent().wait(until: MonotonicClock().now.advanced(by: .milliseconds(1)))
-    }
-    return true
-}
-
 let lost = CaptureError(.deviceLost, operation: "read", message: "Plug it in again.")
 let broken = CaptureError(.system, operation: "read", errno: 5, message: "Check the cable.")

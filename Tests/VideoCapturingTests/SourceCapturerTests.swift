@@ -1,4 +1,5 @@
 import CapturerTestKit
+import TestTools
 import Testing
 import VideoCapturing
 

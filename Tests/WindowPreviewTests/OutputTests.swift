@@ -1,5 +1,6 @@
 import MediaPublishing
 import NoiseCapturer
+import TestTools
 import Testing
 import VideoCapturing
 import XTestTools

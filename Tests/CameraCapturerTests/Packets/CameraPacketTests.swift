@@ -2,6 +2,7 @@ import CLibV4L2
 import CapturerTestKit
 import H264Bitstream
 import PacketCapturing
+import TestTools
 import Testing
 import VideoCapturing
 

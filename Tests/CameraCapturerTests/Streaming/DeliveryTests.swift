@@ -1,5 +1,6 @@
 import CLibV4L2
 import CapturerTestKit
+import TestTools
 import Testing
 import VideoCapturing
 

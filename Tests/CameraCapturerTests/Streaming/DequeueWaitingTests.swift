@@ -1,4 +1,5 @@
 import CLibV4L2
+import TestTools
 import Testing
 import V4L2Support
 import VideoCapturing

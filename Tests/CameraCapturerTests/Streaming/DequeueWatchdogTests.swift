@@ -1,4 +1,5 @@
 import Synchronization
+import TestTools
 import Testing
 import V4L2Support
 import VideoCapturing

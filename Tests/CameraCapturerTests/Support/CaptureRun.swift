@@ -1,3 +1,4 @@
+import TestTools
 import VideoCapturing
 
 import struct TestTools.Stopwatch
@@ -109,16 +110,6 @@ final class CaptureRun {
         if camera.isOpen { return "the node is still open" }
         return camera.mappings == 0 ? nil : "\(camera.mappings) mappings are left"
     }
-}
-
-/// Looks each two milliseconds until `condition` holds; false when it does not within `limit`.
-func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) -> Bool {
-    let end = MonotonicClock().now.advanced(by: limit)
-    while !condition() {
-        guard MonotonicClock().now < end else { return false }
-        pause(.milliseconds(2))
-    }
-    return true
 }
 
 func pause(_ time: Duration) { usleep(UInt32(clamping: time.nanoseconds / 1000)) }

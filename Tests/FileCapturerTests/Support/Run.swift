@@ -1,10 +1,7 @@
 import FileCapturer
+import TestTools
 import Testing
 import VideoCapturing
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Keeps frames, and does something at each.
 final class Collector: VideoCaptureConsumer {
@@ -31,14 +28,4 @@ func run(_ capture: FileCapturer, _ collector: Collector = Collector()) throws -
     try capture.startCapture()
     #expect(eventually { !capture.isCaptureStarted })
     return (collector.collected, capture.state)
-}
-
-/// Whether something becomes true soon.
-func eventually(_ condition: () -> Bool) -> Bool {
-    let deadline = MonotonicClock().now.advanced(by: .seconds(60))
-    while !condition() {
-        guard MonotonicClock().now < deadline else { return false }
-        usleep(1000)
-    }
-    return true
 }

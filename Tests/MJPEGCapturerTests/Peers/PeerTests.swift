@@ -16,7 +16,7 @@ import VideoCapturing
         let capture = MJPEGCapturer(url: url, configuration: .test())
         capture.videoCaptureConsumer = consumer
         var error: CaptureError?
-        let isPlaying = eventually(.seconds(30)) {
+        let isPlaying = eventually(within: .seconds(30)) {
             do throws(CaptureError) {
                 try capture.play()
                 return true

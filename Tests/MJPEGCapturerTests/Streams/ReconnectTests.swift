@@ -207,7 +207,7 @@ import VideoCapturing
         try capture.play()
         #expect(eventually { server.requests.count > 100 })
         let (memory, descriptors) = (residentMemory(), openDescriptors())
-        #expect(eventually(.seconds(60)) { server.requests.count > 800 })
+        #expect(eventually(within: .seconds(60)) { server.requests.count > 800 })
         // A picture lost each time would be 100 MB. Other tests may run beside.
         #expect(residentMemory() - memory < 64 << 20)
         #expect(eventually { openDescriptors() <= descriptors + 4 })

@@ -1,4 +1,5 @@
 import ScreenCapturer
+import TestTools
 import Testing
 import VideoCapturing
 import XTestTools
@@ -103,16 +104,6 @@ func refusal(_ configuration: ScreenCapturer.Configuration) -> CaptureError? {
     } catch {
         return error
     }
-}
-
-/// Looks each two milliseconds until `condition` holds; false when it does not within `limit`.
-func eventually(within limit: Duration = .seconds(60), _ condition: () throws -> Bool) rethrows -> Bool {
-    let end = MonotonicClock().now.advanced(by: limit)
-    while try !condition() {
-        guard MonotonicClock().now < end else { return false }
-        pause(.milliseconds(2))
-    }
-    return true
 }
 
 func pause(_ time: Duration) { usleep(UInt32(clamping: time.nanoseconds / 1000)) }

@@ -73,7 +73,7 @@ final class JanusServer {
         let started: Peer = try #require(Peer("janus", ["-F", folder.path, "-o"]), "install janus")
         peer = started
         let information = try HTTPRequest(address: HTTPAddress(url + "/info"))
-        let isUp = eventually(.seconds(120)) {
+        let isUp = eventually(within: .seconds(120)) {
             (try? HTTPClient(maximumBodyBytes: 1 << 20).perform(information))?.status == 200
         }
         try #require(isUp, "janus has not started")

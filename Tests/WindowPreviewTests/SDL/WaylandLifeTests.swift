@@ -1,4 +1,5 @@
 import SDLPreview
+import TestTools
 import Testing
 import VideoCapturing
 import WindowPreview

@@ -1,4 +1,5 @@
 import SDLPreview
+import TestTools
 import VideoCapturing
 import WindowPreview
 import XTestTools

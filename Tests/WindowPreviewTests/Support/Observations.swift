@@ -1,3 +1,4 @@
+import TestTools
 import VideoCapturing
 import WindowPreview
 import XTestTools
@@ -91,16 +92,6 @@ final class EventList: Sendable {
     }
 
     func wait(for name: String) -> Bool { eventually { names.contains(name) } }
-}
-
-/// Looks each two milliseconds until `condition` holds; false when it does not within a minute.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-    let end = MonotonicClock().now.advanced(by: .seconds(60))
-    while try !condition() {
-        guard MonotonicClock().now < end else { return false }
-        usleep(2000)
-    }
-    return true
 }
 
 /// What a preview has asked for. Safe to use from any thread.

@@ -1,3 +1,4 @@
+import TestTools
 import VideoCapturing
 import WindowPreview
 import XTestTools

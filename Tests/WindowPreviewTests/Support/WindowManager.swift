@@ -1,4 +1,5 @@
 import CLibXCB
+import TestTools
 import VideoCapturing
 import XTestTools
 
