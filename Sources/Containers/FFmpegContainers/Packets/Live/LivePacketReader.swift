@@ -136,7 +136,8 @@ final class LivePacketReader {
         }
         if first.description.isVideo {
             if !isUntimed { untimed = UntimedPackets(index: indices[0]) }
-            if first.description.codec == .h264 { pictures = LivePictures(pool, isUntimed: isUntimed) }
+            let codec = first.description.codec
+            if ["h264", "hevc"].contains(codec.rawValue) { pictures = LivePictures(codec, pool, isUntimed: isUntimed) }
         } else {
             start = MediaTime(nanoseconds: .min)
         }
