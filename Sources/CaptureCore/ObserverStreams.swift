@@ -1,8 +1,8 @@
 /// Reports values to any number of asynchronous streams, in one order.
 ///
-/// Safe to use from any thread, also with a lock held. Cancelling a task holds a lock of that task while its cancellation
-/// handlers run, and a stream takes the same lock to wake the task up. A caller of a stream that held a lock which such a
-/// handler takes would wait forever, so a separate task calls the streams.
+/// Safe to use from any thread, also with a lock held: a separate task calls the streams, and values arrive soon after
+/// ``send(_:)``. Cancelling a task holds a lock of that task while its cancellation handlers run, and a stream takes the same
+/// lock to wake the task up. If its caller held a lock that such a handler takes, each would wait for the other forever.
 package final class ObserverStreams<Element: Sendable>: Sendable {
     private typealias Continuation = AsyncStream<Element>.Continuation
 
@@ -20,7 +20,9 @@ package final class ObserverStreams<Element: Sendable>: Sendable {
     package init() {}
 
     deinit {
-        for observer in contents.withLock({ $0.observers }).values { observer.finish() }
+        let observers = contents.withLock { $0.observers }
+        guard !observers.isEmpty else { return }
+        Task.detached(priority: .high) { for observer in observers.values { observer.finish() } }
     }
 
     /// A new stream of all values from now on. It ends with ``finish()``, and when this object is destroyed.
@@ -70,7 +72,8 @@ package final class ObserverStreams<Element: Sendable>: Sendable {
             defer { contents.isReporting = true }
             return !contents.isReporting
         }
-        if mustStart { Task.detached { self.reportWaiting() } }
+        // Above the tasks of a program, which may block all threads of their priority.
+        if mustStart { Task.detached(priority: .high) { self.reportWaiting() } }
     }
 
     private func reportWaiting() {

@@ -54,7 +54,9 @@ final class EventList: Sendable {
 
     /// Ends the streams, and those to come.
     func finish() {
-        state.withLock { $0.isFinished = true }
-        streams.finish()
+        state.withLock { state in
+            state.isFinished = true
+            streams.finish()
+        }
     }
 }

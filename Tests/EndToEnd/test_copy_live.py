@@ -1,15 +1,18 @@
 """Packets of network streams that are passed on as they are: those that the sender has sent, over a lost connection too."""
 
+import base64
+import http.server
 import json
 import re
 import socket
+import threading
 import time
 import urllib.request
 
 from support import media
 from support.mjpeg import free_port, wait_for_listener
 from support.stream import LISTENING, PICTURES, WAITING, StreamTestCase, free_udp_port
-from support.tool import NO_INPUT, OK, USAGE
+from support.tool import NO_INPUT, OK, PERMISSION, USAGE
 
 SERVING = re.compile(r'"url":"rtsp://127\.0\.0\.1:(\d+)/"')
 SOUND = ("-re", "-f", "lavfi", "-i", "sine=r=48000")
@@ -224,6 +227,50 @@ class LiveCopyTests(LiveTestCase):
         self.assertEqual(run.code, OK, str(run))
         self.assertEqual(len(self.assertPlays("a.mkv")), 40)
         self.end(sender)
+
+    def test_a_login_over_http(self):
+        """It goes to the host that it was given for, and to no other one to which that leads."""
+        media.command("ffmpeg", "-v", "error", *PICTURES, "-t", "2", self.folder / "film.ts")
+        film = (self.folder / "film.ts").read_bytes()
+        given = base64.b64encode(b"bob:s3cret").decode()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                login = self.headers.get("Authorization")
+                heard.append((self.server, self.path, login))
+                leads = self.path == "/moved.ts"
+                isRefused = self.path == "/a.ts" and login != f"Basic {given}"
+                self.send_response(302 if leads else 401 if isRefused else 200)
+                if leads:
+                    self.send_header("Location", f"http://127.0.0.1:{other.server_port}/open.ts")
+                if isRefused:
+                    self.send_header("WWW-Authenticate", 'Basic realm="film"')
+                content = b"" if leads or isRefused else film
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_):
+                pass
+
+        heard = []
+        server, other = [http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2)]
+        for one in server, other:
+            threading.Thread(target=one.serve_forever, daemon=True).start()
+            self.addCleanup(one.server_close)
+            self.addCleanup(one.shutdown)
+        (self.folder / "login").write_text("bob:s3cret\n")
+        for path, login, code in ("a.ts", "@login", OK), ("moved.ts", "@login", OK), ("a.ts", "bob:wrong", PERMISSION):
+            with self.subTest(path=path, login=login):
+                run = self.run_tool(
+                    "--input", f"http://127.0.0.1:{server.server_port}/{path}", "--login", login, "--codec", "copy", "-o",
+                    "a.mkv", "--frames", "40", "--force")
+                self.assertEqual(run.code, code, str(run))
+                self.assertNotIn("s3cret", run.stderr)
+                if code == OK:
+                    self.assertEqual(len(self.assertPlays("a.mkv")), 40)
+        self.assertIn((server, "/a.ts", f"Basic {given}"), heard)
+        self.assertEqual({login for one, _, login in heard if one is other}, {None})
 
     def test_what_cannot_be(self):
         for code, words, url, options in [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FFmpegContainers
 
-/// Pictures that arrive in parts, and those of which a part never arrives.
+/// Pictures that arrive in parts, and parameter sets whose picture never arrives.
 @Suite struct LivePicturesTests {
     /// Two slices for each picture.
     private static let units = Result {
@@ -29,8 +29,8 @@ import Testing
         try #require(keySlices.count == 4 && otherSlices.count == 4)
     }
 
-    private func pictures(of packets: [[UInt8]], _ codec: Codec = .h264) throws -> [[UInt8]] {
-        var live = LivePictures(codec, PacketBufferPool(), isUntimed: false)
+    private func pictures(of packets: [[UInt8]]) throws -> [[UInt8]] {
+        var live = LivePictures(PacketBufferPool(), isUntimed: false)
         var made: [MediaPacket?] = []
         for (number, bytes) in packets.enumerated() {
             let isKey = bytes.withUnsafeBytes { AnnexB.units(in: $0).contains { $0.type == .idrSlice } }
@@ -45,30 +45,37 @@ import Testing
     }
 
     @Test func slicesOfAKeyFrameAreOnePicture() throws {
-        let whole = sets + keySlices[0] + keySlices[1]
-        #expect(try pictures(of: [sets + keySlices[0], sets + keySlices[1]]) == [whole])
-        #expect(
-            try pictures(of: [sets + keySlices[0], sets, keySlices[1], otherSlices[0] + otherSlices[1]])
-                == [whole, otherSlices[0] + otherSlices[1]])
+        let (key, other) = (sets + keySlices[0] + keySlices[1], otherSlices[0] + otherSlices[1])
+        #expect(try pictures(of: [sets + keySlices[0], sets + keySlices[1]]) == [key])
+        #expect(try pictures(of: [sets + keySlices[0], keySlices[1], other]) == [key, other])
+        // The first slice of the next picture is lost.
+        #expect(try pictures(of: [key, otherSlices[1]]) == [key, otherSlices[1]])
     }
 
-    @Test func parameterSetsAloneAreNoPicture() throws {
-        let first = sets + keySlices[0] + keySlices[1]
-        let second = otherSlices[0] + otherSlices[1]
-        #expect(try pictures(of: [first, second, sets]) == [first, second])
-        #expect(try pictures(of: [first, sets, second]) == [first, sets + second])
-        // The rest of the key frame was never sent.
-        #expect(try pictures(of: [first, second, sets + keySlices[2], sets]) == [first, second])
-        #expect(try pictures(of: [sets]) == [])
+    /// Which packets are pictures, and the sets that are kept for the next picture.
+    private func lone(_ codec: Codec, _ packets: [[UInt8]]) throws -> (pictures: [Bool], sets: [UInt8]) {
+        var lone = try #require(LoneParameterSets(codec))
+        let found = packets.map { packet in packet.withUnsafeBytes { lone.isPicture($0) } }
+        return (found, lone.take())
+    }
+
+    @Test func parameterSetsAloneAreKeptForTheNextPicture() throws {
+        let delimiter: [UInt8] = [0, 0, 0, 1, 9, 0xF0]
+        var found = try lone(.h264, [sets + keySlices[0], otherSlices[0], delimiter, sets])
+        #expect(found.pictures == [true, true, false, false] && found.sets == sets)
         let junk = [UInt8](repeating: 1, count: 100)
-        #expect(try pictures(of: [junk]) == [junk])
-    }
-
-    /// Of H.265: sets, a delimiter, and slices (ITU-T H.265, table 7-1).
-    @Test func soItIsWithH265() throws {
-        let sets: [UInt8] = [0, 0, 1, 0x40, 1, 9, 0, 0, 1, 0x42, 1, 9, 0, 0, 1, 0x44, 1, 9]
-        let key: [UInt8] = [0, 0, 1, 0x26, 1, 0xAF]
-        let other: [UInt8] = [0, 0, 1, 0x46, 1, 0x50, 0, 0, 1, 0x02, 1, 0xD0]
-        #expect(try pictures(of: [sets, key, other, sets], Codec(rawValue: "hevc")) == [sets + key, other])
+        found = try lone(.h264, [junk, []])
+        #expect(found.pictures == [true, true] && found.sets.isEmpty)
+        // A sender that never stops.
+        found = try lone(.h264, Array(repeating: sets, count: 10000))
+        #expect(!found.pictures.contains(true) && found.sets.suffix(sets.count) == sets[...])
+        #expect(found.sets.count <= 65536)
+        // Of H.265: sets, a delimiter, and slices.
+        let others: [[UInt8]] = [[0x40, 1, 9], [0x42, 1, 9], [0x44, 1, 9]].map { [0, 0, 0, 1] + $0 }
+        let slices: [[UInt8]] = [[0x26, 1, 0xAF], [0x02, 1, 0xD0]].map { [0, 0, 0, 1] + $0 }
+        found = try lone(
+            Codec(rawValue: "hevc"), [others[0] + slices[0], slices[1], [0, 0, 0, 1, 0x46, 1, 0x50]] + others)
+        #expect(found.pictures == [true, true, false, false, false, false] && found.sets == others.flatMap { $0 })
+        #expect(LoneParameterSets(.vp8) == nil)
     }
 }

@@ -190,8 +190,11 @@ final class StillEngine: Sendable {
             state.updateReadiness()
             return effects
         }
-        jobs.withLock { queue in
+        // Frames are released without the lock.
+        _ = jobs.withLock { queue in
+            let all = queue.jobs
             queue.jobs.removeAll { if case .burst(identifier, _) = $0.request.owner { true } else { false } }
+            return all
         }
         perform(effects)
     }

@@ -24,6 +24,7 @@ final class RadioControl: Sendable {
         var threadIdentifier: UInt?
         var status = RadioPlayer.Status()
         let changes = ObserverStreams<RadioPlayer.StateChange>()
+        let titles = ObserverStreams<RadioPlayer.Title>()
 
         /// Whether there is a session that is not being stopped.
         var isActive: Bool {
@@ -60,7 +61,6 @@ final class RadioControl: Sendable {
     }
 
     let contents = Locked(Contents())
-    let titles = ObserverStreams<RadioPlayer.Title>()
     /// Ends the waits of the thread.
     let wake = WaitEnd()
 

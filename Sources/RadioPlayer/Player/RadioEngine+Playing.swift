@@ -123,7 +123,7 @@ extension RadioEngine {
             status.title = contents.status.title
             if let due, let text = due.title {
                 status.title = text.isEmpty ? nil : text
-                control.titles.send(RadioPlayer.Title(text: text, url: due.url, position: status.progress))
+                contents.titles.send(RadioPlayer.Title(text: text, url: due.url, position: status.progress))
             }
             contents.status = status
         }

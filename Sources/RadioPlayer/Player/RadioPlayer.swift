@@ -213,7 +213,9 @@ public final class RadioPlayer: Sendable {
     public func stateChanges() -> AsyncStream<StateChange> { control.contents.withLock { $0.changes }.stream() }
 
     /// A stream of all titles from now on, each when it is heard. It ends with the player.
-    public func titles() -> AsyncStream<Title> { control.titles.stream(bufferingPolicy: .bufferingNewest(64)) }
+    public func titles() -> AsyncStream<Title> {
+        control.contents.withLock { $0.titles }.stream(bufferingPolicy: .bufferingNewest(64))
+    }
 
     // MARK: Thread
 

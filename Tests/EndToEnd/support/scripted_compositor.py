@@ -39,6 +39,8 @@ class ScriptedCompositor:
         self.version = 3
         self.copies = 0
         self.clients = []
+        # A test and the clients take turns.
+        self.lock = threading.RLock()
         self.ends, self.wake = os.pipe()
         self.server = socket.socket(socket.AF_UNIX)
         self.server.bind(str(path))
@@ -53,23 +55,24 @@ class ScriptedCompositor:
 
     def remove(self, number):
         """A monitor that is unplugged."""
-        name = self.monitors.pop(number)
-        for client in self.clients:
-            with client.lock:
+        with self.lock:
+            name = self.monitors.pop(number)
+            for client in self.clients:
                 client.send(client.registry, 1, words(number))
         return name
 
     def add(self, number, name):
-        self.monitors[number] = name
-        for client in self.clients:
-            with client.lock:
+        with self.lock:
+            self.monitors[number] = name
+            for client in self.clients:
                 client.send(client.registry, 0, words(number) + text("wl_output") + words(4))
 
     def serve(self):
         threads = []
         while self.ends not in select.select([self.server, self.ends], [], [])[0]:
             client = Client(self, self.server.accept()[0])
-            self.clients.append(client)
+            with self.lock:
+                self.clients.append(client)
             threads.append(threading.Thread(target=client.serve, daemon=True))
             threads[-1].start()
         for thread in threads:
@@ -81,26 +84,34 @@ class Client:
         self.compositor = compositor
         self.connection = connection
         self.objects, self.descriptors, self.registry = {1: ("display",)}, [], 0
-        self.lock = threading.Lock()
 
     def serve(self):
+        try:
+            with self.connection:
+                self.answer()
+        finally:
+            with self.compositor.lock:
+                self.compositor.clients.remove(self)
+            shared = [state[0] for kind, *state in self.objects.values() if kind in ("pool", "buffer")]
+            for descriptor in shared + self.descriptors:
+                os.close(descriptor)
+
+    def answer(self):
         waiting = b""
-        with self.connection:
-            while self.compositor.ends not in select.select([self.connection, self.compositor.ends], [], [])[0]:
-                try:
-                    data, descriptors, _, _ = socket.recv_fds(self.connection, 65536, 8)
-                except OSError:
-                    break
-                if not data:
-                    break
-                self.descriptors += descriptors
-                waiting += data
-                with self.lock:
-                    while len(waiting) >= 8 and len(waiting) >= struct.unpack_from("<I", waiting, 4)[0] >> 16:
-                        number, head = struct.unpack_from("<II", waiting)
-                        self.handle(number, head & 0xFFFF, waiting[8:head >> 16])
-                        waiting = waiting[head >> 16:]
-        self.compositor.clients.remove(self)
+        while self.compositor.ends not in select.select([self.connection, self.compositor.ends], [], [])[0]:
+            try:
+                data, descriptors, _, _ = socket.recv_fds(self.connection, 65536, 8)
+            except OSError:
+                return
+            if not data:
+                return
+            self.descriptors += descriptors
+            waiting += data
+            while len(waiting) >= 8 and len(waiting) >= struct.unpack_from("<I", waiting, 4)[0] >> 16:
+                number, head = struct.unpack_from("<II", waiting)
+                with self.compositor.lock:
+                    self.handle(number, head & 0xFFFF, waiting[8:head >> 16])
+                waiting = waiting[head >> 16:]
 
     def send(self, number, code, data=b""):
         try:
@@ -135,10 +146,9 @@ class Client:
                 self.objects[value(0)] = ("pool", self.descriptors.pop(0), value(1))
             case "pool", 0:
                 self.objects[value(0)] = ("buffer", os.dup(state[0]), state[1])
-            case "pool", 1:
+            case ("pool", 1) | ("buffer", 0):
                 os.close(state[0])
-            case "buffer", 0:
-                os.close(state[0])
+                del self.objects[number]
             case "manager", 0 | 1:
                 self.objects[value(0)] = ("frame", value(2))
                 self.send(value(0), 0, words(script.format, *script.size, script.stride))

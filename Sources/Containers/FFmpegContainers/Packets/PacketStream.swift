@@ -18,6 +18,8 @@ final class PacketStream {
     private let needsFirstPacket: Bool
     private var video: TrackDescription.Video?
     private var completer = KeyFrameCompleter()
+    /// Of a live stream, whose last packet may be the beginning of a picture.
+    private var lone: LoneParameterSets?
     /// The length of a packet that does not state its own, in nanoseconds.
     private var interval: Int64
     /// How many pictures are decoded before the first one is shown.
@@ -32,8 +34,10 @@ final class PacketStream {
     ///   - id: the identifier of the track.
     ///   - pixelAspect: the shape of the pixels of a video.
     ///   - path: for errors.
+    ///   - isLive: whether it may end within a picture.
     init(
-        _ stream: UnsafeMutablePointer<AVStream>, _ id: TrackID, _ pixelAspect: PixelAspect, _ path: String
+        _ stream: UnsafeMutablePointer<AVStream>, _ id: TrackID, _ pixelAspect: PixelAspect, _ path: String,
+        isLive: Bool = false
     ) throws(MediaFileError) {
         let parameters = stream.pointee.codecpar!
         self.path = path
@@ -72,6 +76,7 @@ final class PacketStream {
                         sampleRate: Int(parameters.pointee.sample_rate),
                         channelCount: Int(clibav_channels_of(parameters)))))
         }
+        if isLive { lone = LoneParameterSets(description.codec) }
         adopt(configuration: PacketStream.bytes(filter.pointee.par_out))
         if !needsFirstPacket { learnDelay(priming: Int(parameters.pointee.initial_padding)) }
     }
@@ -109,7 +114,7 @@ final class PacketStream {
                 isKnown = description.decoderConfiguration != nil
                 learnDelay(priming: max(priming ?? 0, Int(stream.pointee.codecpar.pointee.initial_padding)))
             }
-            if filtered.pointee.size > 0 { made.append(try makePacket(pool)) }
+            if filtered.pointee.size > 0, let packet = try makePacket(pool) { made.append(packet) }
         }
     }
 
@@ -142,10 +147,16 @@ final class PacketStream {
 
     // MARK: Packets
 
-    private func makePacket(_ pool: PacketBufferPool) throws(MediaFileError) -> MediaPacket {
+    /// - Returns: nil for parameter sets without a picture.
+    private func makePacket(_ pool: PacketBufferPool) throws(MediaFileError) -> MediaPacket? {
         let isKey = filtered.pointee.flags & AV_PKT_FLAG_KEY != 0
         let bytes = UnsafeRawBufferPointer(start: filtered.pointee.data, count: Int(filtered.pointee.size))
-        let data = isH264 && isKey ? completer.complete(bytes, pool) : pool.makeBuffer(copying: bytes)
+        func copy(_ bytes: UnsafeRawBufferPointer) -> PacketBuffer {
+            isH264 && isKey ? completer.complete(bytes, pool) : pool.makeBuffer(copying: bytes)
+        }
+        guard lone?.isPicture(bytes) ?? true else { return nil }
+        let sets = lone?.take() ?? []
+        let data = sets.isEmpty ? copy(bytes) : (sets + bytes).withUnsafeBytes { copy($0) }
         if isH264, !isKnown, isKey, let sets = completer.parameterSets {
             description.decoderConfiguration = sets.bytes.withUnsafeBytes { PacketBuffer(copying: $0) }
             learnSize(sets)

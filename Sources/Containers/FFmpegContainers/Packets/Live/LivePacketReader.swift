@@ -122,7 +122,7 @@ final class LivePacketReader {
                     try PacketStream(
                         stream, TrackID(rawValue: UInt32(streams.count)),
                         PixelAspect(width: Int(ratio.num), height: Int(ratio.den)) ?? .square,
-                        maskingSecrets(inURL: input.request.url)))
+                        maskingSecrets(inURL: input.request.url), isLive: true))
                 indices.append(index)
             } catch {
                 throw input.error(.formatUnsupported, error.message)
@@ -136,8 +136,7 @@ final class LivePacketReader {
         }
         if first.description.isVideo {
             if !isUntimed { untimed = UntimedPackets(index: indices[0]) }
-            let codec = first.description.codec
-            if ["h264", "hevc"].contains(codec.rawValue) { pictures = LivePictures(codec, pool, isUntimed: isUntimed) }
+            if first.description.codec == .h264 { pictures = LivePictures(pool, isUntimed: isUntimed) }
         } else {
             start = MediaTime(nanoseconds: .min)
         }

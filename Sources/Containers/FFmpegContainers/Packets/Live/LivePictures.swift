@@ -3,25 +3,17 @@ import MediaContainers
 import PacketCapturing
 import VideoCapturing
 
-/// The access units of H.264 and H.265 as they arrive: puts those together that a sender has split, and of H.264 finds the gaps.
+/// The access units of H.264 as they arrive: puts those together that a sender has split, and finds the gaps.
 struct LivePictures {
-    private let isH264: Bool
     private let pool: PacketBufferPool
     private var tracker = FrameNumberTracker()
     /// A key frame, until it is known whether the next packet continues it.
     private var held: MediaPacket?
-    /// Units that came without a picture, as when a connection ends between a picture's parameter sets and its slices.
-    private var beginning: [UInt8] = []
-
-    /// The most bytes of these, which a sender may repeat without an end.
-    private static let beginningLimit = 65536
 
     /// Whether the stream states no times, so that pictures must come in the order in which they are shown.
     private let isUntimed: Bool
 
-    /// - Parameter codec: H.264, or `hevc`.
-    init(_ codec: Codec, _ pool: PacketBufferPool, isUntimed: Bool) {
-        isH264 = codec == .h264
+    init(_ pool: PacketBufferPool, isUntimed: Bool) {
         self.pool = pool
         self.isUntimed = isUntimed
     }
@@ -37,8 +29,7 @@ struct LivePictures {
     mutating func add(
         _ packet: MediaPacket
     ) throws(MediaFileError) -> (before: MediaPacket?, packet: MediaPacket?, missing: Int) {
-        if let first = held, continues(packet) {
-            beginning = []
+        if let first = held, continues(packet, first) {
             var bytes = first.data.withUnsafeBytes { Array($0) }
             packet.data.withUnsafeBytes { data in
                 for unit in AnnexB.units(in: data) where unit.type.isSlice { AnnexB.append(unit, to: &bytes) }
@@ -46,19 +37,7 @@ struct LivePictures {
             held?.data = bytes.withUnsafeBytes { pool.makeBuffer(copying: $0) }
             return (nil, nil, 0)
         }
-        var packet = packet
-        if !beginning.isEmpty {
-            let bytes = beginning + packet.data.withUnsafeBytes { Array($0) }
-            packet.data = bytes.withUnsafeBytes { pool.makeBuffer(copying: $0) }
-            beginning = []
-        }
-        let picture = isH264 ? packet.data.withUnsafeBytes { tracker.add($0) } : nil
-        guard picture != nil || hasPicture(packet) else {
-            let isShort = packet.data.count <= LivePictures.beginningLimit
-            beginning = isShort ? packet.data.withUnsafeBytes { Array($0) } : []
-            return (nil, nil, 0)
-        }
-        guard isH264 else { return (nil, packet, 0) }
+        let picture = packet.data.withUnsafeBytes { tracker.add($0) }
         if isUntimed, (picture?.reorderedFrames ?? 0) > 0 || statesReordering(packet) {
             throw .unsupported(
                 "",
@@ -83,30 +62,15 @@ struct LivePictures {
         }
     }
 
-    /// The key frame that is held, at the end of the stream; nil where more of it was to come.
-    mutating func flush() -> MediaPacket? {
-        defer { beginning = [] }
-        return beginning.isEmpty ? held.take() : nil
-    }
+    /// The key frame that is held, at the end of the stream.
+    mutating func flush() -> MediaPacket? { held.take() }
 
-    /// Whether a packet has a slice; true also for one without any unit, which is not ours to judge.
-    private func hasPicture(_ packet: MediaPacket) -> Bool {
-        packet.data.withUnsafeBytes { bytes in
-            var isEmpty = true
-            for unit in AnnexB.units(in: bytes) {
-                // Of H.265, the kinds below 32 are slices (ITU-T H.265, table 7-1).
-                if isH264 ? unit.type.isSlice : unit.bytes[0] >> 1 & 0x3F < 32 { return true }
-                isEmpty = false
-            }
-            return isEmpty
-        }
-    }
-
-    /// Whether a packet begins within a picture.
-    private func continues(_ packet: MediaPacket) -> Bool {
-        packet.data.withUnsafeBytes { bytes in
-            for unit in AnnexB.units(in: bytes) where unit.type.isSlice { return !unit.beginsPicture }
-            return false
+    /// Whether a packet begins within the picture of `first`.
+    private func continues(_ packet: MediaPacket, _ first: MediaPacket) -> Bool {
+        let kind = first.data.withUnsafeBytes { bytes in AnnexB.units(in: bytes).first { $0.type.isSlice }?.type }
+        return packet.data.withUnsafeBytes { bytes in
+            let slice = AnnexB.units(in: bytes).first { $0.type.isSlice }
+            return slice.map { !$0.beginsPicture && $0.type == kind } ?? false
         }
     }
 }
