@@ -29,19 +29,20 @@ import Testing
             ])
     }
 
-    /// Serves a stream that has run for `age`, for as long to each client; returns once the last one is served.
+    /// Serves a stream that has run for `age` when the first client comes; returns once the last one is served.
     private func serve(_ clip: [UInt8], by listener: TestListener, age: Duration, clients: Int, each length: Duration)
         throws
     {
         let clock = MonotonicClock()
-        let start = clock.now - age
+        var start = clock.now
         func place(_ time: Duration) -> Int {
             let bytes = Int(time.nanoseconds / 1000) * CachedStreamTests.bytesPerSecond / 1_000_000
             return min(clip.count, bytes / 188 * 188)
         }
-        for _ in 0..<clients {
+        for client in 0..<clients {
             let socket = try listener.accept()
             defer { close(socket) }
+            if client == 0 { start = clock.now - age }
             let end = clock.now + length
             // Sound and pictures of a time lie a little before its place.
             var sent = place(.seconds((clock.now - start).nanoseconds / 2_000_000_000 * 2)) / 188 * 188
