@@ -69,7 +69,7 @@ final class CompositorSource: FrameSource {
     }
 
     func start(_ context: FrameContext) {
-        // What opening has waited for, and the last picture of an earlier session, may be long out of date.
+        // The picture of the opening and that of an earlier session may be long out of date.
         copy?.cancel()
         last = nil
         isRefreshDue = true

@@ -1,9 +1,15 @@
+import Glibc
 import H264Bitstream
 import PacketCapturing
 import TestTools
 import Testing
 
 @testable import FFmpegContainers
+
+private final class PacketRecorder: PacketCaptureConsumer {
+    let packets = Locked<[MediaPacket]>([])
+    func consumePacket(_ packet: MediaPacket) { packets.withLock { $0.append(packet) } }
+}
 
 /// Pictures that arrive in parts, and parameter sets whose picture never arrives.
 @Suite struct LivePicturesTests {
@@ -55,7 +61,7 @@ import Testing
     /// Which packets are pictures, and the sets that are kept for the next picture.
     private func lone(_ codec: Codec, _ packets: [[UInt8]]) throws -> (pictures: [Bool], sets: [UInt8]) {
         var lone = try #require(LoneParameterSets(codec))
-        let found = packets.map { packet in packet.withUnsafeBytes { lone.isPicture($0) } }
+        let found = packets.map { packet in packet.withUnsafeBytes { !lone.absorb($0) } }
         return (found, lone.take())
     }
 
@@ -77,5 +83,31 @@ import Testing
             Codec(rawValue: "hevc"), [others[0] + slices[0], slices[1], [0, 0, 0, 1, 0x46, 1, 0x50]] + others)
         #expect(found.pictures == [true, true, false, false, false, false] && found.sets == others.flatMap { $0 })
         #expect(LoneParameterSets(.vp8) == nil)
+    }
+
+    /// The library hands the sets over as a packet, as if it were a picture.
+    @Test func aConnectionThatEndsBehindParameterSets() throws {
+        let listener = try TestListener()
+        let clip = try h264Clip(frames: 20) + sets
+        startThread {
+            guard let socket = try? listener.accept() else { return }
+            _ = clip.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            close(socket)
+        }
+        var configuration = PacketStreamCapturer.Configuration()
+        configuration.reconnectDelays = [.seconds(600)]
+        let capture = PacketStreamCapturer(
+            url: "tcp://127.0.0.1:\(listener.port)?format=h264", configuration: configuration)
+        let recorder = PacketRecorder()
+        capture.packetCaptureConsumer = recorder
+        try capture.initCapture()
+        try capture.startCapture()
+        #expect(eventually { if case .interrupted = capture.state { true } else { false } })
+        capture.releaseCapture()
+        let packets = recorder.packets.withLock { $0 }
+        #expect(packets.count == 20)
+        for packet in packets {
+            #expect(packet.data.withUnsafeBytes { AnnexB.units(in: $0).contains { $0.type.isSlice } })
+        }
     }
 }

@@ -154,7 +154,7 @@ final class PacketStream {
         func copy(_ bytes: UnsafeRawBufferPointer) -> PacketBuffer {
             isH264 && isKey ? completer.complete(bytes, pool) : pool.makeBuffer(copying: bytes)
         }
-        guard lone?.isPicture(bytes) ?? true else { return nil }
+        if lone?.absorb(bytes) == true { return nil }
         let sets = lone?.take() ?? []
         let data = sets.isEmpty ? copy(bytes) : (sets + bytes).withUnsafeBytes { copy($0) }
         if isH264, !isKnown, isKey, let sets = completer.parameterSets {

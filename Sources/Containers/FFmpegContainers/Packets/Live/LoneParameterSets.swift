@@ -16,19 +16,20 @@ struct LoneParameterSets {
         isH264 = codec == .h264
     }
 
-    /// Whether a packet has a picture. Otherwise its sets are kept.
+    /// Keeps the sets of a packet without a picture.
     ///
     /// - Parameter bytes: a byte stream (annex B). One without any unit counts as a picture, since it has another form.
-    mutating func isPicture(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    /// - Returns: false for a packet that has a picture.
+    mutating func absorb(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var isEmpty = true
         for unit in AnnexB.units(in: bytes) {
-            if isSlice(unit) { return true }
+            if isSlice(unit) { return false }
             isEmpty = false
         }
-        guard !isEmpty else { return true }
+        guard !isEmpty else { return false }
         if sets.count + bytes.count > LoneParameterSets.limit { sets = [] }
         for unit in AnnexB.units(in: bytes) where isSet(unit) { AnnexB.append(unit, to: &sets) }
-        return false
+        return true
     }
 
     /// Gives the sets for the next picture, once.
