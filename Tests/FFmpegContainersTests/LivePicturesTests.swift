@@ -86,9 +86,12 @@ private final class PacketRecorder: PacketCaptureConsumer {
     }
 
     /// The library hands the sets over as a packet, as if it were a picture.
-    @Test func aConnectionThatEndsBehindParameterSets() throws {
+    @Test(arguments: [Codec.h264, Codec(rawValue: "hevc")])
+    func aConnectionThatEndsBehindParameterSets(codec: Codec) throws {
         let listener = try TestListener()
-        let clip = try h264Clip(frames: 20) + sets
+        let pictures = codec == .h264 ? try h264Clip(frames: 20) : try h265Clip(frames: 20)
+        // They stand before the first picture.
+        let clip = pictures + (codec == .h264 ? sets : Self.parameterSetsOfH265(pictures))
         startThread {
             guard let socket = try? listener.accept() else { return }
             _ = clip.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -97,7 +100,7 @@ private final class PacketRecorder: PacketCaptureConsumer {
         var configuration = PacketStreamCapturer.Configuration()
         configuration.reconnectDelays = [.seconds(600)]
         let capture = PacketStreamCapturer(
-            url: "tcp://127.0.0.1:\(listener.port)?format=h264", configuration: configuration)
+            url: "tcp://127.0.0.1:\(listener.port)?format=\(codec)", configuration: configuration)
         let recorder = PacketRecorder()
         capture.packetCaptureConsumer = recorder
         try capture.initCapture()
@@ -107,7 +110,29 @@ private final class PacketRecorder: PacketCaptureConsumer {
         let packets = recorder.packets.withLock { $0 }
         #expect(packets.count == 20)
         for packet in packets {
-            #expect(packet.data.withUnsafeBytes { AnnexB.units(in: $0).contains { $0.type.isSlice } })
+            #expect(
+                packet.data.withUnsafeBytes {
+                    AnnexB.units(in: $0).contains {
+                        codec == .h264 ? $0.type.isSlice : $0.bytes[0] >> 1 & 0x3F < 32
+                    }
+                })
         }
+    }
+
+    private static func parameterSetsOfH265(_ clip: [UInt8]) -> [UInt8] {
+        clip.withUnsafeBytes { bytes in
+            AnnexB.units(in: bytes).prefix(3).flatMap { [0, 0, 0, 1] + Array($0.bytes) }
+        }
+    }
+
+    private func h265Clip(frames: Int) throws -> [UInt8] {
+        try run(
+            "ffmpeg",
+            [
+                "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30", "-frames:v", "\(frames)",
+                "-pix_fmt",
+                "yuv420p", "-c:v", "libx265", "-preset", "ultrafast", "-tune", "zerolatency", "-x265-params",
+                "log-level=none:bframes=0:keyint=15:info=0", "-f", "hevc", "-",
+            ])
     }
 }
